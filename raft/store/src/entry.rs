@@ -1,0 +1,43 @@
+//! What the store keeps for a key, and what a watcher is told when it changes.
+//!
+//! Invariant: an entry is immutable and cheap to clone (its bytes are shared). The bytes are opaque here.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::Revision;
+
+/// The value of a key and the revisions that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Opaque to the store.
+    pub value: Bytes,
+    /// The transaction that created the key (since its last deletion).
+    pub created: Revision,
+    /// The transaction that last changed it.
+    pub modified: Revision,
+}
+
+/// One key's change in one transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// The key.
+    pub key: Bytes,
+    /// What it holds now; `None` after a deletion.
+    pub current: Option<Entry>,
+    /// What it held before; `None` after a creation.
+    pub previous: Option<Entry>,
+}
+
+/// Every change of one committed transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// The transaction's revision.
+    pub revision: Revision,
+    /// When it was proposed, in milliseconds since the Unix epoch; never decreasing from batch to batch.
+    pub time_ms: u64,
+    /// The changes in the order of the operations. Empty when every operation deleted an absent key.
+    pub events: Arc<[Event]>,
+}

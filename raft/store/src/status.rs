@@ -1,0 +1,31 @@
+//! The store as one node sees it, for health checks, headers and operators.
+//!
+//! Invariant: a status is a copy taken at one moment; nothing in it is linearizable.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Revision;
+
+/// A node's number in its cluster, from 1.
+pub type NodeId = u64;
+
+/// Where a node stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// This node.
+    pub node: NodeId,
+    /// The leader, when one is known.
+    pub leader: Option<NodeId>,
+    /// The Raft term; 0 for a store without replication.
+    pub term: u64,
+    /// Applied on this node.
+    pub applied: Revision,
+    /// Log entries that are committed as far as this node knows but not applied here yet.
+    pub lag: u64,
+    /// The oldest revision that can be read exactly.
+    pub oldest: Revision,
+    /// Bytes of keys and values now.
+    pub size: u64,
+    /// At this size only deletes pass; 0 means no limit.
+    pub size_limit: u64,
+}

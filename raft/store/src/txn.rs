@@ -1,0 +1,91 @@
+//! What a writer proposes: conditions on keys, then puts and deletes, committed whole or not at all.
+//!
+//! Invariants: a committed transaction with at least one operation takes exactly one revision; a key occurs at most once
+//! among the operations. This file only describes transactions; [`crate::State`] decides and applies them.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::{Entry, Revision};
+
+/// An atomic change: every condition must hold, then every operation is carried out at one revision.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Txn {
+    /// Checked in order against the state just before the transaction.
+    pub conditions: Vec<Condition>,
+    /// Carried out together; no key twice.
+    pub operations: Vec<Operation>,
+}
+
+/// What must hold for a transaction to commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Condition {
+    /// The key was last modified at this revision; [`Revision::ZERO`] means it is absent.
+    Modified {
+        /// The key.
+        key: Bytes,
+        /// Its expected [`Entry::modified`], or zero.
+        revision: Revision,
+    },
+    /// The key is present, at whatever revision.
+    Exists {
+        /// The key.
+        key: Bytes,
+    },
+}
+
+impl Condition {
+    /// The key that the condition is about.
+    #[must_use]
+    pub fn key(&self) -> &Bytes {
+        match self {
+            Self::Modified { key, .. } | Self::Exists { key } => key,
+        }
+    }
+}
+
+/// One change of one key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operation {
+    /// Creates or replaces the key's value.
+    Put {
+        /// The key.
+        key: Bytes,
+        /// The whole new value.
+        value: Bytes,
+    },
+    /// Removes the key; nothing happens when it is absent.
+    Delete {
+        /// The key.
+        key: Bytes,
+    },
+}
+
+impl Operation {
+    /// The key that the operation changes.
+    #[must_use]
+    pub fn key(&self) -> &Bytes {
+        match self {
+            Self::Put { key, .. } | Self::Delete { key } => key,
+        }
+    }
+}
+
+/// What became of a transaction that was decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// Every condition held. For a transaction without operations, `revision` is the state that was checked.
+    Committed {
+        /// The transaction's own revision.
+        revision: Revision,
+    },
+    /// A condition did not hold; nothing changed.
+    Conflict {
+        /// Index of the first condition that failed.
+        condition: usize,
+        /// What its key holds instead, so that a retry needs no extra read.
+        current: Option<Entry>,
+        /// The state that was checked.
+        revision: Revision,
+    },
+}
