@@ -1,0 +1,73 @@
+//! The types that Raft is built of here: what a log entry carries, what applying it answers, how a member is described.
+//!
+//! Invariants: everything that applying a [`Command`] depends on is inside it (the proposer's clock included), so that every
+//! replica computes the same state; [`Response`] is never stored or sent between replicas of the log. This file holds no behaviour.
+
+use std::fmt;
+
+use quorate_store::{NodeId, Outcome, Txn};
+use serde::{Deserialize, Serialize};
+
+/// What a log entry asks the state machine to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// The proposing leader's clock, milliseconds since the Unix epoch. The state machine clamps it upward.
+    pub time_ms: u64,
+    /// The transaction to decide.
+    pub txn: Txn,
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "txn of {} conditions and {} operations", self.txn.conditions.len(), self.txn.operations.len())
+    }
+}
+
+/// What applying one log entry answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Response {
+    /// How the transaction was decided; `None` for entries that carry none.
+    pub outcome: Option<Outcome>,
+}
+
+/// A member of the cluster as the membership entries of the log describe it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Peer {
+    /// `host:port` of its peer RPC, for the other members.
+    pub address: String,
+    /// `host:port` of its API, for clients and operators. Not used by the replica.
+    pub api: String,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address)
+    }
+}
+
+/// The runtime of every Raft task: tokio, with random numbers that come from one seed per replica, so that a simulation
+/// replays election timeouts. Whatever spawns a Raft task must run inside [`Runtime::scope`].
+pub type Runtime = openraft_rt::deterministic_rng::DeterministicRng<openraft_rt_tokio::TokioRuntime>;
+
+openraft::declare_raft_types!(
+    /// The types above, as openraft wants them.
+    pub TypeConfig:
+        D = Command,
+        R = Response,
+        NodeId = NodeId,
+        Node = Peer,
+        AsyncRuntime = Runtime,
+);
+
+/// Position of an entry: the leader that proposed it, and its index.
+pub type LogId = openraft::alias::LogIdOf<TypeConfig>;
+/// A leader's claim, and whether a quorum has granted it.
+pub type Vote = openraft::alias::VoteOf<TypeConfig>;
+/// A log entry.
+pub type LogEntry = openraft::alias::EntryOf<TypeConfig>;
+/// What a log entry carries.
+pub type Payload = openraft::alias::PayloadOf<TypeConfig>;
+/// The members, with the log position that made them so.
+pub type StoredMembership = openraft::alias::StoredMembershipOf<TypeConfig>;
+/// The position and the membership that a snapshot stands for.
+pub type SnapshotMeta = openraft::alias::SnapshotMetaOf<TypeConfig>;
