@@ -1,0 +1,153 @@
+//! The keyspace: every key that the API server ever writes is a [`Key`], laid out in its documentation.
+//!
+//! Invariants: segments are separated by `/`, and no segment holds one, because group names, resources, namespaces and
+//! object names are path segments of a URI; so keys of one collection are contiguous, sorted by namespace and name, and
+//! a key reads back without ambiguity. The first byte says what a key is. Nothing here touches the store.
+
+use std::str;
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+/// The segment that stands for the group without a name.
+const CORE: &str = "core";
+
+/// What one key of the store holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Key<'a> {
+    /// `o/GROUP/RESOURCE/NAMESPACE/NAME`, or `o/GROUP/RESOURCE/NAME` where the resource has no namespace: an object in
+    /// its stored form. `GROUP` is the full name of the group, `core` for the one without a name.
+    Object {
+        /// Full group name; empty for the core group.
+        group: &'a str,
+        /// Plural, lower case.
+        resource: &'a str,
+        /// `None` for cluster-scoped resources.
+        namespace: Option<&'a str>,
+        /// The object's name.
+        name: &'a str,
+    },
+    /// `n/NAMESPACE`: present exactly while the namespace takes new objects. Put together with the namespace, removed by
+    /// the transaction that begins its deletion; every creation in a namespace has it as a condition. The value is empty.
+    Live {
+        /// The namespace.
+        namespace: &'a str,
+    },
+    /// `s/NAME`: what nodes keep for themselves (tokens, certificates, sealed keys). `NAME` may hold further `/`.
+    System {
+        /// Everything after `s/`.
+        name: &'a str,
+    },
+}
+
+impl<'a> Key<'a> {
+    /// The bytes of the key.
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
+        match *self {
+            Self::Object { group, resource, namespace, name } => {
+                let group = if group.is_empty() { CORE } else { group };
+                match namespace {
+                    Some(namespace) => join(b"o", &[group, resource, namespace, name]),
+                    None => join(b"o", &[group, resource, name]),
+                }
+            }
+            Self::Live { namespace } => join(b"n", &[namespace]),
+            Self::System { name } => join(b"s", &[name]),
+        }
+    }
+
+    /// Reads a key back; `None` when it has another layout.
+    #[must_use]
+    pub fn parse(key: &'a [u8]) -> Option<Self> {
+        let (class, rest) = str::from_utf8(key).ok()?.split_once('/')?;
+        match class {
+            "o" => Self::parse_object(rest),
+            "n" => (!rest.is_empty() && !rest.contains('/')).then_some(Self::Live { namespace: rest }),
+            "s" => (!rest.is_empty()).then_some(Self::System { name: rest }),
+            _ => None,
+        }
+    }
+
+    fn parse_object(rest: &'a str) -> Option<Self> {
+        let mut segments = rest.split('/');
+        let (group, resource, first) = (segments.next()?, segments.next()?, segments.next()?);
+        let second = segments.next();
+        if segments.next().is_some() {
+            return None;
+        }
+        let group = if group == CORE { "" } else { group };
+        let (namespace, name) = match second {
+            Some(name) => (Some(first), name),
+            None => (None, first),
+        };
+        let whole = [resource, name].into_iter().chain(namespace).all(|segment| !segment.is_empty());
+        whole.then_some(Self::Object { group, resource, namespace, name })
+    }
+}
+
+/// `o/GROUP/RESOURCE/`: what every key of a resource begins with.
+#[must_use]
+pub fn resource_prefix(group: &str, resource: &str) -> Bytes {
+    join(b"o", &[if group.is_empty() { CORE } else { group }, resource, ""])
+}
+
+fn join(class: &[u8], segments: &[&str]) -> Bytes {
+    let length = class.len() + segments.iter().map(|segment| 1 + segment.len()).sum::<usize>();
+    let mut key = BytesMut::with_capacity(length);
+    key.put_slice(class);
+    for segment in segments {
+        key.put_u8(b'/');
+        key.put_slice(segment.as_bytes());
+    }
+    key.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(key: Key<'_>, expect: &str) {
+        assert_eq!(key.encode(), expect.as_bytes());
+        assert_eq!(Key::parse(expect.as_bytes()), Some(key));
+    }
+
+    #[test]
+    fn keys_have_the_documented_layout_and_read_back() {
+        check(
+            Key::Object { group: "", resource: "configmaps", namespace: Some("a"), name: "b" },
+            "o/core/configmaps/a/b",
+        );
+        check(Key::Object { group: "", resource: "namespaces", namespace: None, name: "a" }, "o/core/namespaces/a");
+        check(
+            Key::Object { group: "x.example", resource: "ws", namespace: Some("a"), name: "b.c" },
+            "o/x.example/ws/a/b.c",
+        );
+        check(Key::Live { namespace: "a" }, "n/a");
+        check(Key::System { name: "tokens/a" }, "s/tokens/a");
+    }
+
+    #[test]
+    fn anything_else_is_no_key() {
+        for key in [
+            "",
+            "o",
+            "o/",
+            "o/core/configmaps",
+            "o/core/configmaps/",
+            "o/core/c/a/",
+            "o/a/b/c/d/e",
+            "n/",
+            "n/a/b",
+            "x/y",
+        ] {
+            assert_eq!(Key::parse(key.as_bytes()), None, "{key}");
+        }
+        assert_eq!(Key::parse(&[b'n', b'/', 0xff]), None);
+    }
+
+    #[test]
+    fn a_prefix_covers_its_resource_only() {
+        assert_eq!(resource_prefix("", "configmaps"), "o/core/configmaps/".as_bytes());
+        assert_eq!(resource_prefix("apps", "deployments"), "o/apps/deployments/".as_bytes());
+    }
+}
