@@ -5,3 +5,7 @@
 //! RPC. It knows nothing of HTTP, of resources, or of where certificates come from.
 
 pub mod types;
+
+mod cluster;
+
+pub use cluster::{ClusterId, ParseClusterIdError};
