@@ -41,3 +41,24 @@ pub struct Batch {
     /// The changes in the order of the operations. Empty when every operation deleted an absent key.
     pub events: Arc<[Event]>,
 }
+
+/// Bytes that an event takes in memory besides its key and values.
+const EVENT_OVERHEAD: usize = 160;
+/// Bytes that a batch takes in memory besides its events.
+const BATCH_OVERHEAD: usize = 96;
+
+impl Batch {
+    /// Roughly the bytes of memory that keeping it costs, the previous values included. The same on every node.
+    #[must_use]
+    pub fn footprint(&self) -> usize {
+        let value = |entry: &Option<Entry>| entry.as_ref().map_or(0, |entry| entry.value.len());
+        let event = |event: &Event| EVENT_OVERHEAD + event.key.len() + value(&event.current) + value(&event.previous);
+        BATCH_OVERHEAD + self.events.iter().map(event).sum::<usize>()
+    }
+
+    /// Whether it changes a key with this prefix.
+    #[must_use]
+    pub fn touches(&self, prefix: &[u8]) -> bool {
+        self.events.iter().any(|event| event.key.starts_with(prefix))
+    }
+}

@@ -6,16 +6,24 @@
 
 pub mod env;
 
+mod digest;
 mod entry;
 mod error;
+mod limits;
 mod revision;
+mod snapshot;
+mod state;
 mod status;
-mod store;
 mod txn;
 
+pub use digest::Digest;
 pub use entry::{Batch, Entry, Event};
 pub use error::{Error, HistoryError, NotApplied};
+pub use limits::{
+    DEFAULT_HISTORY_BYTES, DEFAULT_RETENTION_MS, DEFAULT_STORE_BYTES, DEFAULT_TXN_BYTES, Limits, Retention,
+};
 pub use revision::Revision;
+pub use snapshot::Snapshot;
+pub use state::{Applied, State};
 pub use status::{NodeId, Status};
-pub use store::Store;
 pub use txn::{Condition, Operation, Outcome, Txn};

@@ -3,10 +3,15 @@
 //! Invariants: a committed transaction with at least one operation takes exactly one revision; a key occurs at most once
 //! among the operations. This file only describes transactions; [`crate::State`] decides and applies them.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, Revision};
+use crate::{Entry, NotApplied, Revision};
+
+/// Bytes that encoding a condition or an operation takes besides its key and value, at most.
+const ITEM_OVERHEAD: usize = 24;
 
 /// An atomic change: every condition must hold, then every operation is carried out at one revision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +20,42 @@ pub struct Txn {
     pub conditions: Vec<Condition>,
     /// Carried out together; no key twice.
     pub operations: Vec<Operation>,
+}
+
+impl Txn {
+    /// Whether it keeps the rules: no empty key, no key twice among the operations.
+    ///
+    /// # Errors
+    /// [`NotApplied::Invalid`] with the first rule that is broken.
+    pub fn validate(&self) -> Result<(), NotApplied> {
+        let conditions = self.conditions.iter().map(Condition::key);
+        let operations = self.operations.iter().map(Operation::key);
+        if conditions.chain(operations.clone()).any(Bytes::is_empty) {
+            return Err(NotApplied::Invalid("empty key".to_owned()));
+        }
+        let mut seen = BTreeSet::new();
+        match operations.into_iter().find(|key| !seen.insert(*key)) {
+            Some(key) => Err(NotApplied::Invalid(format!("{key:?} occurs twice among the operations"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Roughly its encoded size in bytes, never less.
+    #[must_use]
+    pub fn footprint(&self) -> usize {
+        let conditions = self.conditions.iter().map(|condition| condition.key().len());
+        let operations = self.operations.iter().map(|operation| match operation {
+            Operation::Put { key, value } => key.len() + value.len(),
+            Operation::Delete { key } => key.len(),
+        });
+        ITEM_OVERHEAD + conditions.chain(operations).map(|bytes| bytes + ITEM_OVERHEAD).sum::<usize>()
+    }
+
+    /// Whether any operation is a put; a transaction without one passes at the size limit.
+    #[must_use]
+    pub fn puts(&self) -> bool {
+        self.operations.iter().any(|operation| matches!(operation, Operation::Put { .. }))
+    }
 }
 
 /// What must hold for a transaction to commit.

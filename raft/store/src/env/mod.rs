@@ -11,6 +11,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+mod system;
+
+pub use system::SystemEnv;
+
 /// The wall clock.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Milliseconds since the Unix epoch.

@@ -1,0 +1,161 @@
+//! An immutable state of the whole store at one revision.
+//!
+//! Invariants: cloning is O(1) and shares everything; a snapshot never changes and never blocks anybody, whatever happens
+//! to the store meanwhile. It keeps alive what it shows, so long-lived holders (there are few) are bounded by name.
+
+use std::fmt;
+use std::ops::Bound;
+
+use bytes::Bytes;
+use imbl::OrdMap;
+
+use crate::digest::Digest;
+use crate::{Entry, Revision};
+
+pub(crate) type Objects = OrdMap<Bytes, Entry>;
+
+/// The store at one revision.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    revision: Revision,
+    objects: Objects,
+}
+
+impl Snapshot {
+    pub(crate) fn new(revision: Revision, objects: Objects) -> Self {
+        Self { revision, objects }
+    }
+
+    pub(crate) fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    /// The newest transaction that it shows.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// How many keys it holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether it holds no key.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// What the key holds.
+    #[must_use]
+    pub fn get(&self, key: &[u8]) -> Option<&Entry> {
+        self.objects.get(key)
+    }
+
+    /// Keys with this prefix and strictly after `after`, in ascending byte order. Lazy: a page costs what it takes.
+    pub fn range<'a>(
+        &'a self,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+    ) -> impl Iterator<Item = (&'a Bytes, &'a Entry)> + use<'a> {
+        let end = successor(prefix);
+        let from = match after {
+            Some(after) if after >= prefix => Bound::Excluded(after),
+            _ => Bound::Included(prefix),
+        };
+        let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let reversed = matches!((from, to), (Bound::Excluded(from), Bound::Excluded(to)) if from >= to);
+        (!reversed).then(|| self.objects.range::<_, [u8]>((from, to))).into_iter().flatten()
+    }
+
+    /// How many keys [`Snapshot::range`] would give. Linear in that number.
+    #[must_use]
+    pub fn count(&self, prefix: &[u8], after: Option<&[u8]>) -> usize {
+        if prefix.is_empty() && after.is_none() {
+            return self.objects.len();
+        }
+        self.range(prefix, after).count()
+    }
+
+    /// A hash of the revision and every key and entry: equal on every node, in every process and on every platform.
+    /// Linear in the whole store; meant for snapshot transfer, tests and simulation. Not cryptographic.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::new();
+        digest.word(self.revision.get());
+        for (key, entry) in &self.objects {
+            digest.entry(key, entry);
+        }
+        digest.finish()
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("revision", &self.revision).field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// The smallest key that is greater than every key with this prefix; none when there is no such key.
+fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
+    let mut end = prefix[..=last].to_vec();
+    end[last] += 1;
+    Some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn successor_of_a_prefix() {
+        let check = |prefix: &[u8], expect: Option<&[u8]>| assert_eq!(successor(prefix).as_deref(), expect);
+        check(b"a", Some(b"b"));
+        check(b"o/", Some(b"o0"));
+        check(b"a\xff\xff", Some(b"b"));
+        check(b"\xff", None);
+        check(b"", None);
+    }
+
+    #[test]
+    fn ranges_start_strictly_after_and_stay_inside_the_prefix() {
+        let snapshot = snapshot_of(&["a", "b/", "b/1", "b/2", "b/3", "b0", "c"]);
+        let check = |prefix: &str, after: Option<&str>, expect: &[&str]| {
+            let after = after.map(str::as_bytes);
+            let keys: Vec<_> = snapshot.range(prefix.as_bytes(), after).map(|(key, _)| key.clone()).collect();
+            assert_eq!(keys, expect, "{prefix} after {after:?}");
+            assert_eq!(snapshot.count(prefix.as_bytes(), after), expect.len());
+        };
+        check("b/", None, &["b/", "b/1", "b/2", "b/3"]);
+        check("b/", Some("b/1"), &["b/2", "b/3"]);
+        check("b/", Some("b/1x"), &["b/2", "b/3"]);
+        check("b/", Some("b/"), &["b/1", "b/2", "b/3"]);
+        check("b/", Some("a"), &["b/", "b/1", "b/2", "b/3"]);
+        check("b/", Some("b/3"), &[]);
+        check("b/", Some("b0"), &[]);
+        check("b/", Some("z"), &[]);
+        check("", None, &["a", "b/", "b/1", "b/2", "b/3", "b0", "c"]);
+        check("", Some("b0"), &["c"]);
+        check("x", None, &[]);
+    }
+
+    #[test]
+    fn digest_is_fixed_for_all_time() {
+        assert_eq!(snapshot_of(&["a", "b"]).digest(), snapshot_of(&["b", "a"]).digest());
+        assert_ne!(snapshot_of(&["a", "b"]).digest(), snapshot_of(&["ab"]).digest());
+        assert_eq!(snapshot_of(&["a", "b/1"]).digest(), 0);
+    }
+
+    fn snapshot_of(keys: &[&str]) -> Snapshot {
+        let entry = |key: &str| Entry {
+            value: Bytes::copy_from_slice(key.as_bytes()),
+            created: Revision::new(1),
+            modified: Revision::new(2),
+        };
+        let objects = keys.iter().map(|key| (Bytes::copy_from_slice(key.as_bytes()), entry(key))).collect();
+        Snapshot::new(Revision::new(2), objects)
+    }
+}
