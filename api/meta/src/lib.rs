@@ -1,1 +1,23 @@
-//! x
+//! The vocabulary of the API: what every other API crate speaks and none of them may redefine.
+//!
+//! Owns names of groups, labels and media types (`Names`), resource and kind identifiers, the working tree of an object
+//! (`Value`, `Map`), selectors, name validation, times and the `Status` body that every error becomes.
+//! Everything here is pure: no IO, no clock, no randomness (callers pass time and entropy in).
+//! Encodings live in `quorate-wire`, types and schemas in `quorate-schema`.
+
+mod group;
+mod naming;
+mod status;
+mod time;
+mod value;
+
+pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
+pub use naming::{Names, Naming, UnknownNaming};
+pub use status::{Cause, CauseReason, Details, Path, Reason, Status, quoted};
+pub use time::{InvalidTime, Time};
+pub use value::{Map, PathStep, Value};
+
+/// Names that are the same in both naming profiles.
+pub mod well_known {
+    pub use crate::naming::well_known::*;
+}

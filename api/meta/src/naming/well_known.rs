@@ -1,0 +1,43 @@
+//! Names that are the same in both naming profiles. Everything that differs is in `Names`.
+
+/// Group whose members may do everything.
+pub const GROUP_MASTERS: &str = "system:masters";
+/// Group of every authenticated user.
+pub const GROUP_AUTHENTICATED: &str = "system:authenticated";
+/// Group of every user who is not.
+pub const GROUP_UNAUTHENTICATED: &str = "system:unauthenticated";
+/// Name of the user who gave no credentials.
+pub const USER_ANONYMOUS: &str = "system:anonymous";
+/// Group of all service accounts; `:NAMESPACE` is appended for those of one namespace.
+pub const GROUP_SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
+/// Prefix of service account user names, before `NAMESPACE:NAME`.
+pub const USER_SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+
+/// Annotation in which kubectl keeps what it applied on the client side.
+pub const ANNOTATION_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// First four bytes of every protobuf body and answer (001, protobuf envelope).
+pub const PROTOBUF_MAGIC: [u8; 4] = [0x6b, 0x38, 0x73, 0x00];
+
+/// Media type of JSON.
+pub const MEDIA_JSON: &str = "application/json";
+/// Media type of YAML.
+pub const MEDIA_YAML: &str = "application/yaml";
+/// Media type of CBOR.
+pub const MEDIA_CBOR: &str = "application/cbor";
+/// Media type of a JSON Patch body.
+pub const MEDIA_JSON_PATCH: &str = "application/json-patch+json";
+/// Media type of a JSON Merge Patch body.
+pub const MEDIA_MERGE_PATCH: &str = "application/merge-patch+json";
+/// Media type of a strategic merge patch body.
+pub const MEDIA_STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+/// Media type of a server-side apply body.
+pub const MEDIA_APPLY_PATCH: &str = "application/apply-patch+yaml";
+
+/// Finalizer that keeps an object until its dependents are gone.
+pub const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
+/// Finalizer that lets dependents live on without their owner.
+pub const FINALIZER_ORPHAN: &str = "orphan";
+
+/// Namespace of objects whose creator named none.
+pub const NAMESPACE_DEFAULT: &str = "default";

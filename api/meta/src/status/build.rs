@@ -1,0 +1,245 @@
+//! Builders: one per kind of failure, with the recorded texts. Whether `details` is absent, empty or filled follows
+//! the recordings too.
+
+use super::{Cause, CauseReason, Details, Reason, Status};
+use crate::{GroupKind, GroupResource};
+
+impl Status {
+    /// A failure of `reason` with its usual code and no details.
+    pub fn failure(reason: Reason, message: impl Into<String>) -> Self {
+        Self { code: reason.code(), reason, message: message.into(), ..Self::default() }
+    }
+
+    /// The answer to a successful delete of one object.
+    pub fn deleted(resource: &GroupResource, name: &str, uid: &str) -> Self {
+        let details = Details { uid: uid.to_owned(), ..about(resource, name) };
+        Self { success: true, details: Some(details), ..Self::default() }
+    }
+
+    /// A success without an object: the answer to deletecollection, with its code.
+    pub fn ok() -> Self {
+        Self { success: true, code: 200, ..Self::default() }
+    }
+
+    /// 404 for an object.
+    pub fn not_found(resource: &GroupResource, name: &str) -> Self {
+        Self::of(Reason::NotFound, resource, name, format!("{resource} \"{name}\" not found"))
+    }
+
+    /// 404 for a path that is served by nothing.
+    pub fn path_not_found() -> Self {
+        Self::bare(Reason::NotFound, "the server could not find the requested resource")
+    }
+
+    /// 409 for a name that is taken.
+    pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
+        Self::of(Reason::AlreadyExists, resource, name, format!("{resource} \"{name}\" already exists"))
+    }
+
+    /// 409 for a name that the server generated and found taken, again and again.
+    pub fn generated_name_exists(resource: &GroupResource, name: &str) -> Self {
+        let message = format!(
+            "{resource} \"{name}\" already exists, the server was not able to generate a unique name for the object"
+        );
+        Self::of(Reason::AlreadyExists, resource, name, message).with_retry_after(1)
+    }
+
+    /// 409 with a reason of its own.
+    pub fn conflict(resource: &GroupResource, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}");
+        Self::of(Reason::Conflict, resource, name, message)
+    }
+
+    /// 409 for a write based on an old revision.
+    pub fn stale(resource: &GroupResource, name: &str) -> Self {
+        let why = "the object has been modified; please apply your changes to the latest version and try again";
+        Self::conflict(resource, name, why)
+    }
+
+    /// 409 of server-side apply: `causes` are the fields with their managers.
+    pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
+        let details = Details { causes, ..Details::default() };
+        Self { details: Some(details), ..Self::failure(Reason::Conflict, message) }
+    }
+
+    /// 422 with one or more causes; a text that several causes share is shown once.
+    pub fn invalid(kind: &GroupKind, name: &str, causes: Vec<Cause>) -> Self {
+        let mut texts: Vec<String> = Vec::with_capacity(causes.len());
+        for text in causes.iter().map(Cause::text) {
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        let message = match texts.as_slice() {
+            [] => format!("{kind} \"{name}\" is invalid"),
+            [one] => format!("{kind} \"{name}\" is invalid: {one}"),
+            many => format!("{kind} \"{name}\" is invalid: [{}]", many.join(", ")),
+        };
+        let details = Details {
+            name: name.to_owned(),
+            group: kind.group.clone(),
+            kind: kind.kind.clone(),
+            causes,
+            ..Details::default()
+        };
+        Self { details: Some(details), ..Self::failure(Reason::Invalid, message) }
+    }
+
+    /// 400 with a message and nothing else.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::failure(Reason::BadRequest, message)
+    }
+
+    /// 401 without credentials or with wrong ones.
+    pub fn unauthorized() -> Self {
+        Self::failure(Reason::Unauthorized, "Unauthorized")
+    }
+
+    /// 403 on a resource: `why` follows `is forbidden: `; the name may be empty.
+    pub fn forbidden(resource: &GroupResource, name: &str, why: &str) -> Self {
+        let message = if name.is_empty() {
+            format!("{resource} is forbidden: {why}")
+        } else {
+            format!("{resource} \"{name}\" is forbidden: {why}")
+        };
+        Self::of(Reason::Forbidden, resource, name, message)
+    }
+
+    /// 403 on a path that is no resource: `why` follows `forbidden: `.
+    pub fn path_forbidden(why: &str) -> Self {
+        Self::bare(Reason::Forbidden, format!("forbidden: {why}"))
+    }
+
+    /// 403 for a create in a namespace that is being deleted.
+    pub fn namespace_terminating(resource: &GroupResource, name: &str, namespace: &str) -> Self {
+        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let cause = Cause {
+            reason: CauseReason::NamespaceTerminating,
+            message: format!("namespace {namespace} is being terminated"),
+            field: "metadata.namespace".to_owned(),
+        };
+        let mut status = Self::forbidden(resource, name, &why);
+        status.details.get_or_insert_default().causes.push(cause);
+        status
+    }
+
+    /// 405 for a method that a served path does not take.
+    pub fn method_not_allowed() -> Self {
+        Self::bare(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource")
+    }
+
+    /// 406 at the routing stage, naming what can be produced.
+    pub fn not_acceptable(available: &[&str]) -> Self {
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {}", available.join(", "));
+        Self::bare(Reason::NotAcceptable, message)
+    }
+
+    /// 406 at the transform stage (`as=Table` of an unknown version, ...).
+    pub fn only_acceptable(available: &[&str]) -> Self {
+        let message = format!("only the following media types are accepted: {}", available.join(", "));
+        Self::failure(Reason::NotAcceptable, message)
+    }
+
+    /// 415 for a body whose type is read nowhere.
+    pub fn unsupported_media_type() -> Self {
+        Self::bare(Reason::UnsupportedMediaType, "415: Unsupported Media Type")
+    }
+
+    /// 415 naming the types that are read here.
+    pub fn unsupported_body(accepted: &[&str]) -> Self {
+        let accepted = accepted.join(", ");
+        let message =
+            format!("the body of the request was in an unknown format - accepted media types include: {accepted}");
+        Self::failure(Reason::UnsupportedMediaType, message)
+    }
+
+    /// 410 for a revision or token that is too old; the message says which.
+    pub fn expired(message: impl Into<String>) -> Self {
+        Self::failure(Reason::Expired, message)
+    }
+
+    /// 410 for an exact list at a compacted revision.
+    pub fn list_expired() -> Self {
+        Self::expired("The resourceVersion for the provided list is too old.")
+    }
+
+    /// 410 for a watch from a compacted revision.
+    pub fn watch_expired(asked: u64, oldest: u64) -> Self {
+        Self::expired(format!("too old resource version: {asked} ({oldest})"))
+    }
+
+    /// 504 with `Timeout: ` before the message.
+    pub fn timeout(message: &str, retry_after_seconds: u32) -> Self {
+        let details = Details { retry_after_seconds, ..Details::default() };
+        Self { details: Some(details), ..Self::failure(Reason::Timeout, format!("Timeout: {message}")) }
+    }
+
+    /// 504 for a revision that is not reached within the wait.
+    pub fn too_large_resource_version(asked: u64, current: u64) -> Self {
+        let mut status = Self::timeout(&format!("Too large resource version: {asked}, current: {current}"), 1);
+        status.details.get_or_insert_default().causes.push(Cause {
+            reason: CauseReason::ResourceVersionTooLarge,
+            message: "Too large resource version".to_owned(),
+            field: String::new(),
+        });
+        status
+    }
+
+    /// 429; the client may come back after that many seconds.
+    pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
+        Self::failure(Reason::TooManyRequests, message).with_retry_after(retry_after_seconds)
+    }
+
+    /// 413 with `Request entity too large: ` before the message.
+    pub fn request_entity_too_large(why: &str) -> Self {
+        Self::failure(Reason::RequestEntityTooLarge, format!("Request entity too large: {why}"))
+    }
+
+    /// 413 for a body above `max_bytes`.
+    pub fn body_too_large(max_bytes: usize) -> Self {
+        Self::request_entity_too_large(&format!("limit is {max_bytes}"))
+    }
+
+    /// 500: our fault, with what went wrong.
+    pub fn internal(why: impl Into<String>) -> Self {
+        let why = why.into();
+        let message = format!("Internal error occurred: {why}");
+        let cause = Cause { message: why, ..Cause::default() };
+        let details = Details { causes: vec![cause], ..Details::default() };
+        Self { details: Some(details), ..Self::failure(Reason::InternalError, message) }
+    }
+
+    /// 503: cannot be served now.
+    pub fn service_unavailable(message: impl Into<String>) -> Self {
+        Self::failure(Reason::ServiceUnavailable, message)
+    }
+
+    /// 500 `ServerTimeout`: a write whose outcome is not known in time; the client may look and try again.
+    pub fn server_timeout(resource: &GroupResource, verb: &str, retry_after_seconds: u32) -> Self {
+        let message =
+            format!("The {verb} operation against {resource} could not be completed at this time, please try again.");
+        Self::of(Reason::ServerTimeout, resource, verb, message).with_retry_after(retry_after_seconds)
+    }
+
+    /// 507: the database has reached its size limit.
+    pub fn storage_full(message: impl Into<String>) -> Self {
+        Self::failure(Reason::StorageFull, message)
+    }
+
+    fn of(reason: Reason, resource: &GroupResource, name: &str, message: String) -> Self {
+        Self { details: Some(about(resource, name)), ..Self::failure(reason, message) }
+    }
+
+    fn bare(reason: Reason, message: impl Into<String>) -> Self {
+        Self { details: Some(Details::default()), ..Self::failure(reason, message) }
+    }
+}
+
+fn about(resource: &GroupResource, name: &str) -> Details {
+    Details {
+        name: name.to_owned(),
+        group: resource.group.clone(),
+        kind: resource.resource.clone(),
+        ..Details::default()
+    }
+}

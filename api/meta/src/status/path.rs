@@ -1,0 +1,55 @@
+//! The text form of a field path in messages: `spec.containers[0].name`, `metadata.labels[a/b]`.
+
+use std::fmt;
+
+/// A field path under construction; each step makes a new one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Path(String);
+
+impl Path {
+    /// A path that starts at `field`; may be dotted already (`metadata.name`).
+    pub fn new(field: impl Into<String>) -> Self {
+        Self(field.into())
+    }
+
+    /// The field `name` below this one.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        if self.0.is_empty() { Self(name.to_owned()) } else { Self(format!("{}.{name}", self.0)) }
+    }
+
+    /// The list item at `index`.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    /// The entry `key` of a map with free keys.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        Self(format!("{}[{key}]", self.0))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for Path {
+    fn from(field: &str) -> Self {
+        Self::new(field)
+    }
+}
+
+impl From<&Path> for Path {
+    fn from(path: &Path) -> Self {
+        path.clone()
+    }
+}

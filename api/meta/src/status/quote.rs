@@ -1,0 +1,49 @@
+//! Quoting of values in messages, in the form clients know: text in double quotes with escapes, all else as JSON.
+
+use std::fmt::Write as _;
+
+use crate::Value;
+
+/// `text` in double quotes; control and other unprintable characters are escaped.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for char in text.chars() {
+        push_escaped(&mut quoted, char);
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A value as messages show it: strings quoted, everything else as compact JSON.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+fn push_escaped(target: &mut String, char: char) {
+    let written = match char {
+        '"' => target.write_str("\\\""),
+        '\\' => target.write_str("\\\\"),
+        '\x07' => target.write_str("\\a"),
+        '\x08' => target.write_str("\\b"),
+        '\x0c' => target.write_str("\\f"),
+        '\n' => target.write_str("\\n"),
+        '\r' => target.write_str("\\r"),
+        '\t' => target.write_str("\\t"),
+        '\x0b' => target.write_str("\\v"),
+        '\0'..=' ' | '\x7f' if char != ' ' => write!(target, "\\x{:02x}", u32::from(char)),
+        _ if is_printable(char) => target.write_char(char),
+        _ if u32::from(char) < 0x1_0000 => write!(target, "\\u{:04x}", u32::from(char)),
+        _ => write!(target, "\\U{:08x}", u32::from(char)),
+    };
+    written.expect("writing to a string cannot fail");
+}
+
+fn is_printable(char: char) -> bool {
+    let invisible = matches!(char, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e000}'..='\u{f8ff}');
+    char == ' ' || !(char.is_control() || char.is_whitespace() || invisible)
+}

@@ -1,0 +1,99 @@
+//! Times in objects: seconds (`creationTimestamp`) and microseconds (leases, events), both RFC 3339 in UTC.
+//!
+//! The clock is the caller's: a time is made from milliseconds since 1970.
+
+use std::fmt;
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+const LAST_SECOND: i64 = 253_402_300_799;
+
+/// An instant between the years 1970 and 9999, in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time {
+    micros: i64,
+}
+
+/// A text that is no RFC 3339 time of the years 0 to 9999.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not an RFC 3339 time")]
+pub struct InvalidTime(pub String);
+
+impl Time {
+    /// The instant `ms` milliseconds after 1970 began; clamped to the end of the year 9999.
+    pub fn from_ms(ms: u64) -> Self {
+        let ms = i64::try_from(ms).unwrap_or(i64::MAX).min(LAST_SECOND * 1000);
+        Self { micros: ms * 1000 }
+    }
+
+    /// Milliseconds since 1970, rounded down; zero for earlier instants.
+    pub fn ms(self) -> u64 {
+        u64::try_from(self.micros.div_euclid(1000)).unwrap_or(0)
+    }
+
+    /// Reads an RFC 3339 text with any offset and fraction; digits beyond microseconds are cut.
+    pub fn parse(text: &str) -> Result<Self, InvalidTime> {
+        let invalid = || InvalidTime(text.to_owned());
+        let parsed = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| invalid())?;
+        let micros = i64::try_from(parsed.unix_timestamp_nanos().div_euclid(1000)).map_err(|_| invalid())?;
+        Ok(Self { micros })
+    }
+
+    /// `2026-01-02T03:04:05Z`, the fraction cut off.
+    pub fn seconds(self) -> String {
+        let (date, clock, _) = self.parts();
+        format!("{date}T{clock}Z")
+    }
+
+    /// `2026-01-02T03:04:05.678901Z`.
+    pub fn microseconds(self) -> String {
+        let (date, clock, micros) = self.parts();
+        format!("{date}T{clock}.{micros:06}Z")
+    }
+
+    fn parts(self) -> (String, String, i64) {
+        let seconds = self.micros.div_euclid(1_000_000);
+        let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let date = format!("{:04}-{:02}-{:02}", at.year(), u8::from(at.month()), at.day());
+        let clock = format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second());
+        (date, clock, self.micros.rem_euclid(1_000_000))
+    }
+}
+
+impl fmt::Display for Time {
+    /// The form with seconds.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.seconds())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats() {
+        let check = |ms: u64, seconds: &str, micros: &str| {
+            let time = Time::from_ms(ms);
+            assert_eq!((time.seconds(), time.microseconds()), (seconds.to_owned(), micros.to_owned()));
+        };
+        check(0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z");
+        check(1_767_323_045_678, "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678000Z");
+        check(u64::MAX, "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z");
+    }
+
+    #[test]
+    fn parses() {
+        let check = |text: &str, micros: Option<&str>| {
+            assert_eq!(Time::parse(text).ok().map(Time::microseconds).as_deref(), micros, "{text}");
+        };
+        check("2026-01-02T03:04:05Z", Some("2026-01-02T03:04:05.000000Z"));
+        check("2026-01-02T05:04:05.1234567+02:00", Some("2026-01-02T03:04:05.123456Z"));
+        check("1969-12-31T23:59:59.5Z", Some("1969-12-31T23:59:59.500000Z"));
+        check("2026-01-02", None);
+        check("2026-13-02T03:04:05Z", None);
+        check("", None);
+        assert_eq!(Time::from_ms(1_767_323_045_678).ms(), 1_767_323_045_678);
+    }
+}
