@@ -1,0 +1,158 @@
+//! Messages and their fields.
+
+use std::sync::Arc;
+
+use quorate_meta::Value;
+
+use super::{Shape, Text};
+
+/// Index of a type in its graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub(super) u32);
+
+impl TypeId {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A message.
+#[derive(Debug)]
+pub struct TypeDef {
+    /// Its place in the graph.
+    pub id: TypeId,
+    /// Neutral group name; `core` for the core group.
+    pub group: &'static str,
+    /// Version within the group.
+    pub version: &'static str,
+    /// Name within the version.
+    pub name: Text,
+    /// Has apiVersion and kind in JSON.
+    pub object: bool,
+    /// Owned and merged as a whole.
+    pub atomic: bool,
+    /// A JSON form of its own.
+    pub mixed: Option<Mixed>,
+    /// Fields of which one is chosen by a discriminator.
+    pub unions: Vec<Union>,
+    /// Fields as declared, inline messages as one field: the protobuf form.
+    pub fields: Vec<Arc<Field>>,
+    /// Fields as JSON has them, inline ones pulled up, apiVersion and kind of objects included; sorted by name.
+    pub properties: Vec<Arc<Field>>,
+    /// One line for people; may be empty.
+    pub doc: Text,
+}
+
+impl TypeDef {
+    /// The property with this JSON name (names are case-sensitive).
+    pub fn property(&self, name: &str) -> Option<&Field> {
+        let at = self.properties.binary_search_by(|field| field.name.as_ref().cmp(name)).ok()?;
+        Some(&self.properties[at])
+    }
+
+    /// The neutral name: `core/v1.ConfigMap`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}.{}", self.group, self.version, self.name)
+    }
+}
+
+/// A field of a message.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// JSON name.
+    pub name: Text,
+    /// Protobuf number; `None` when it has no protobuf form.
+    pub tag: Option<u32>,
+    /// Form of its value.
+    pub shape: Shape,
+    /// Absent differs from zero (a pointer).
+    pub pointer: bool,
+    /// The schema requires it.
+    pub required: bool,
+    /// Written also when it is zero.
+    pub always: bool,
+    /// A nested message whose fields are at the parent's level in JSON.
+    pub inline: bool,
+    /// A message around the list in protobuf.
+    pub wrapped: bool,
+    /// How list elements are told apart; `None` when nothing is said, which means atomic.
+    pub list: Option<ListKind>,
+    /// How a map or message is owned; `None` when nothing is said, which means granular.
+    pub map: Option<MapKind>,
+    /// What a strategic merge patch does.
+    pub patch: Patch,
+    /// Value when it is absent.
+    pub default: Option<Value>,
+    /// All allowed values; empty when the set is open.
+    pub allowed: Vec<Text>,
+    /// Well-known values of an open set.
+    pub known: Vec<Text>,
+    /// One line for people; may be empty.
+    pub doc: Text,
+}
+
+/// How the elements of a list are told apart (001, merge-strategy markers).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListKind {
+    /// The list is one value.
+    Atomic,
+    /// Scalars without duplicates.
+    Set,
+    /// Messages told apart by the values of these properties.
+    Map(Vec<Text>),
+}
+
+/// How a map or a message is owned (001, merge-strategy markers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapKind {
+    /// As one value.
+    Atomic,
+    /// Entry by entry.
+    Granular,
+}
+
+/// Strategic merge behaviour of a field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patch {
+    /// Lists are merged element by element.
+    pub merge: bool,
+    /// `$retainKeys` is expected.
+    pub retain_keys: bool,
+    /// The value is replaced as a whole.
+    pub replace: bool,
+    /// Property that tells the elements apart; `None` for lists of scalars.
+    pub key: Option<Text>,
+}
+
+impl Patch {
+    /// The strategy text of OpenAPI: `merge`, `merge,retainKeys`, ...; `None` when nothing is said.
+    pub fn strategy(&self) -> Option<&'static str> {
+        Some(match (self.merge, self.retain_keys, self.replace) {
+            (true, true, _) => "merge,retainKeys",
+            (true, false, _) => "merge",
+            (false, true, _) => "retainKeys",
+            (false, false, true) => "replace",
+            (false, false, false) => return None,
+        })
+    }
+}
+
+/// Messages that are something else in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mixed {
+    /// A schema or a list of schemas.
+    SchemaOrList,
+    /// A schema or `true`/`false`.
+    SchemaOrBool,
+    /// A schema or a list of strings.
+    SchemaOrStrings,
+}
+
+/// Fields of which at most one is set, named by a discriminator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Union {
+    /// Field that says which one.
+    pub discriminator: Text,
+    /// Field name and the discriminator's value for it.
+    pub members: Vec<(Text, Text)>,
+}

@@ -1,0 +1,32 @@
+//! The IDL files of the built-in groups, compiled in.
+
+/// Name and text of every built-in file.
+pub const FILES: [(&str, &str); 27] = [
+    ("admission_v1.idl", include_str!("../../idl/admission_v1.idl")),
+    ("admissionregistration_v1.idl", include_str!("../../idl/admissionregistration_v1.idl")),
+    ("admissionregistration_v1beta1.idl", include_str!("../../idl/admissionregistration_v1beta1.idl")),
+    ("apidiscovery_v2.idl", include_str!("../../idl/apidiscovery_v2.idl")),
+    ("apiextensions_v1.idl", include_str!("../../idl/apiextensions_v1.idl")),
+    ("apiregistration_v1.idl", include_str!("../../idl/apiregistration_v1.idl")),
+    ("apps_v1.idl", include_str!("../../idl/apps_v1.idl")),
+    ("authentication_v1.idl", include_str!("../../idl/authentication_v1.idl")),
+    ("authorization_v1.idl", include_str!("../../idl/authorization_v1.idl")),
+    ("autoscaling_v1.idl", include_str!("../../idl/autoscaling_v1.idl")),
+    ("autoscaling_v2.idl", include_str!("../../idl/autoscaling_v2.idl")),
+    ("batch_v1.idl", include_str!("../../idl/batch_v1.idl")),
+    ("certificates_v1.idl", include_str!("../../idl/certificates_v1.idl")),
+    ("certificates_v1beta1.idl", include_str!("../../idl/certificates_v1beta1.idl")),
+    ("coordination_v1.idl", include_str!("../../idl/coordination_v1.idl")),
+    ("core_v1.idl", include_str!("../../idl/core_v1.idl")),
+    ("discovery_v1.idl", include_str!("../../idl/discovery_v1.idl")),
+    ("events_v1.idl", include_str!("../../idl/events_v1.idl")),
+    ("flowcontrol.apiserver_v1.idl", include_str!("../../idl/flowcontrol.apiserver_v1.idl")),
+    ("meta_v1.idl", include_str!("../../idl/meta_v1.idl")),
+    ("networking_v1.idl", include_str!("../../idl/networking_v1.idl")),
+    ("node_v1.idl", include_str!("../../idl/node_v1.idl")),
+    ("policy_v1.idl", include_str!("../../idl/policy_v1.idl")),
+    ("rbac.authorization_v1.idl", include_str!("../../idl/rbac.authorization_v1.idl")),
+    ("resource_v1.idl", include_str!("../../idl/resource_v1.idl")),
+    ("scheduling_v1.idl", include_str!("../../idl/scheduling_v1.idl")),
+    ("storage_v1.idl", include_str!("../../idl/storage_v1.idl")),
+];
