@@ -10,10 +10,13 @@ mod digest;
 mod entry;
 mod error;
 mod limits;
+mod memory;
 mod revision;
+mod serving;
 mod snapshot;
 mod state;
 mod status;
+mod store;
 mod txn;
 
 pub use digest::Digest;
@@ -22,8 +25,11 @@ pub use error::{Error, HistoryError, NotApplied};
 pub use limits::{
     DEFAULT_HISTORY_BYTES, DEFAULT_RETENTION_MS, DEFAULT_STORE_BYTES, DEFAULT_TXN_BYTES, Limits, Retention,
 };
+pub use memory::{MemoryOptions, MemoryStore};
 pub use revision::Revision;
+pub use serving::{DEFAULT_RING_BYTES, History, Serving, ServingOptions, Watch, WatchBatch};
 pub use snapshot::Snapshot;
 pub use state::{Applied, State};
 pub use status::{NodeId, Status};
+pub use store::Store;
 pub use txn::{Condition, Operation, Outcome, Txn};

@@ -1,0 +1,6 @@
+//! The store in memory: one node, no log, no disk. For tests, and the yardstick for every other implementation.
+
+mod history;
+mod store;
+
+pub use store::{MemoryOptions, MemoryStore};

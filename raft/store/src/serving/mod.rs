@@ -1,0 +1,21 @@
+//! What a node serves reads and watches from: the newest state, recent changes, and the way to older ones.
+//!
+//! [`Serving`] is shared by the memory store and the replica. There is one publisher (whoever applies) and any number of
+//! readers, and neither waits for the other: the publisher replaces an immutable view by one pointer swap, readers load it.
+//!
+//! Order of a publication: the view (with the new changes in its ring), then the topics that they touch, then the announced
+//! revision, then the wake-ups. Every argument about gaps and repeats in `watch` and `hub` rests on this order.
+//!
+//! Not here: durability and retention (see [`History`]), and deciding transactions (see [`crate::State`]).
+
+mod history;
+mod hub;
+mod past;
+mod ring;
+mod view;
+mod waiters;
+mod watch;
+
+pub use history::History;
+pub use view::{DEFAULT_RING_BYTES, Serving, ServingOptions};
+pub use watch::{Watch, WatchBatch};

@@ -1,0 +1,116 @@
+//! States at older revisions, made by undoing the changes since then.
+//!
+//! Invariants: the state at a revision never changes, so a remembered one stays right whatever is published meanwhile; one
+//! that is older than the history allows is refused even when remembered, so that every node gives the same answer.
+
+use std::collections::{HashSet, VecDeque};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::view::Shared;
+use crate::snapshot::Objects;
+use crate::{Batch, HistoryError, Revision, Snapshot};
+
+/// Older states that are remembered, the most recently used.
+const REMEMBERED_SNAPSHOTS: usize = 16;
+/// Bytes of history read at a time while undoing.
+const UNDO_READ_BYTES: usize = 4 << 20;
+
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    /// Most recently used last.
+    remembered: Mutex<VecDeque<Snapshot>>,
+    /// Held while undoing, so that many readers of one revision do the work once.
+    undoing: Mutex<()>,
+}
+
+impl Past {
+    pub(super) fn at(&self, at: Revision, shared: &Shared) -> Result<Snapshot, HistoryError> {
+        let newest = shared.view().snapshot.clone();
+        let applied = newest.revision();
+        if at > applied {
+            return Err(HistoryError::Future { at, applied });
+        }
+        let oldest = shared.history.oldest();
+        if at < oldest {
+            return Err(HistoryError::Compacted { oldest });
+        }
+        if at == applied {
+            return Ok(newest);
+        }
+        if let Some(snapshot) = self.recall(at) {
+            return Ok(snapshot);
+        }
+        let _one_at_a_time = self.undoing.lock();
+        if let Some(snapshot) = self.recall(at) {
+            return Ok(snapshot);
+        }
+        let base = self.nearest(at).unwrap_or(newest);
+        let snapshot = Snapshot::new(at, undo(&base, at, shared)?);
+        self.remember(snapshot.clone(), oldest);
+        Ok(snapshot)
+    }
+
+    pub(super) fn clear(&self) {
+        self.remembered.lock().clear();
+    }
+
+    fn recall(&self, at: Revision) -> Option<Snapshot> {
+        let mut remembered = self.remembered.lock();
+        let index = remembered.iter().position(|snapshot| snapshot.revision() == at)?;
+        let snapshot = remembered.remove(index)?;
+        remembered.push_back(snapshot.clone());
+        Some(snapshot)
+    }
+
+    fn nearest(&self, at: Revision) -> Option<Snapshot> {
+        let remembered = self.remembered.lock();
+        remembered
+            .iter()
+            .filter(|snapshot| snapshot.revision() > at)
+            .min_by_key(|snapshot| snapshot.revision())
+            .cloned()
+    }
+
+    fn remember(&self, snapshot: Snapshot, oldest: Revision) {
+        let mut remembered = self.remembered.lock();
+        remembered.retain(|other| other.revision() >= oldest);
+        if remembered.len() == REMEMBERED_SNAPSHOTS {
+            remembered.pop_front();
+        }
+        remembered.push_back(snapshot);
+    }
+}
+
+/// The map as it was at `at`: the first change of each key since then tells what the key held.
+fn undo(base: &Snapshot, at: Revision, shared: &Shared) -> Result<Objects, HistoryError> {
+    let mut objects = base.objects().clone();
+    let mut restored = HashSet::new();
+    let mut reached = at;
+    while reached < base.revision() {
+        let ring = shared.view().ring.clone();
+        if ring.holds(reached.next()) {
+            let batches = ring.from(reached.next()).take_while(|batch| batch.revision <= base.revision());
+            batches.for_each(|batch| restore(batch, &mut objects, &mut restored));
+            reached = base.revision();
+        } else {
+            let batches = shared.read_history(reached, UNDO_READ_BYTES)?;
+            let batches = batches.iter().take_while(|batch| batch.revision <= base.revision());
+            batches.for_each(|batch| {
+                restore(batch, &mut objects, &mut restored);
+                reached = batch.revision;
+            });
+        }
+    }
+    Ok(objects)
+}
+
+fn restore(batch: &Batch, objects: &mut Objects, restored: &mut HashSet<Bytes>) {
+    for event in batch.events.iter().filter(|event| restored.insert(event.key.clone())) {
+        match &event.previous {
+            Some(previous) => objects.insert(event.key.clone(), previous.clone()),
+            None => objects.remove(event.key.as_ref()),
+        };
+    }
+}

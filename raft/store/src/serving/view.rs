@@ -1,0 +1,169 @@
+//! [`Serving`]: one publisher, any number of readers, nobody waits.
+//!
+//! Invariants: a view is immutable and complete (its ring ends with its snapshot's revision); views are published in revision
+//! order; whoever was told a revision (by an outcome, an event or `applied`) finds it in the view.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use super::hub::Hub;
+use super::past::Past;
+use super::ring::{Ring, RingWriter};
+use super::waiters::Waiters;
+use super::{History, Watch};
+use crate::{Batch, HistoryError, Revision, Snapshot};
+
+/// Recent changes kept in memory by default, in bytes of [`Batch::footprint`].
+pub const DEFAULT_RING_BYTES: usize = 32 << 20;
+
+/// How much memory serving may take besides the state itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServingOptions {
+    /// Recent changes kept in memory, in bytes of [`Batch::footprint`]. At least the newest are kept, however large.
+    pub ring_bytes: usize,
+}
+
+impl Default for ServingOptions {
+    fn default() -> Self {
+        Self { ring_bytes: DEFAULT_RING_BYTES }
+    }
+}
+
+/// The serving form of a store on one node. Clones share everything.
+#[derive(Clone)]
+pub struct Serving {
+    shared: Arc<Shared>,
+}
+
+/// What the publisher, the readers and the watchers share.
+pub(super) struct Shared {
+    view: ArcSwap<View>,
+    pub(super) hub: Hub,
+    pub(super) history: Arc<dyn History>,
+    past: Past,
+    waiters: Waiters,
+    publisher: Mutex<RingWriter>,
+}
+
+/// The newest state and the changes that led to it.
+pub(super) struct View {
+    pub(super) snapshot: Snapshot,
+    pub(super) ring: Ring,
+}
+
+impl Serving {
+    /// Serves this state. `recent` are the changes that led to it, in order; those that do not lead up to it are ignored.
+    /// Older ones, and those that do not fit, are read from `history`.
+    #[must_use]
+    pub fn new(
+        snapshot: Snapshot,
+        recent: impl IntoIterator<Item = Arc<Batch>>,
+        history: Arc<dyn History>,
+        options: ServingOptions,
+    ) -> Self {
+        let mut writer = RingWriter::new(options.ring_bytes);
+        recent.into_iter().for_each(|batch| writer.push(&batch));
+        if writer.newest() != Some(snapshot.revision()) {
+            writer.clear();
+        }
+        let hub = Hub::new(snapshot.revision());
+        let view = ArcSwap::from_pointee(View { snapshot, ring: writer.ring() });
+        let (past, waiters, publisher) = (Past::default(), Waiters::default(), Mutex::new(writer));
+        Self { shared: Arc::new(Shared { view, hub, history, past, waiters, publisher }) }
+    }
+
+    /// Shows a newer state with the batches that led to it from the state shown before: contiguous and in order. The history
+    /// holds them already. Costs little when nobody watches. One call at a time makes sense; more would wait.
+    pub fn publish(&self, snapshot: Snapshot, batches: &[Arc<Batch>]) {
+        let mut ring = self.shared.publisher.lock();
+        let revision = snapshot.revision();
+        debug_assert!(batches.last().is_none_or(|batch| batch.revision == revision), "batches lead to the state");
+        batches.iter().for_each(|batch| ring.push(batch));
+        self.shared.view.store(Arc::new(View { snapshot, ring: ring.ring() }));
+        self.shared.hub.publish(batches);
+        self.shared.waiters.release(revision);
+    }
+
+    /// Shows a state that was not reached through batches (a snapshot of another node was installed). Watches go on when the
+    /// history covers what they have not seen, and end as compacted otherwise.
+    pub fn reset(&self, snapshot: Snapshot) {
+        let mut ring = self.shared.publisher.lock();
+        let revision = snapshot.revision();
+        ring.clear();
+        self.shared.past.clear();
+        self.shared.view.store(Arc::new(View { snapshot, ring: ring.ring() }));
+        self.shared.hub.reset(revision);
+        self.shared.waiters.release(revision);
+    }
+
+    /// The newest state. A few nanoseconds.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.view.load().snapshot.clone()
+    }
+
+    /// The newest state's revision.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.shared.view.load().snapshot.revision()
+    }
+
+    /// The oldest revision that can be read exactly.
+    #[must_use]
+    pub fn oldest(&self) -> Revision {
+        self.shared.history.oldest()
+    }
+
+    /// The state at exactly this revision. Costs one step per change since then, the first time; a few such states are
+    /// remembered, so that the pages of a list are cheap.
+    ///
+    /// # Errors
+    /// Any [`HistoryError`].
+    pub fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.shared.past.at(at, &self.shared)
+    }
+
+    /// Returns once [`Serving::snapshot`] shows this revision or a newer one.
+    pub async fn applied(&self, at: Revision) {
+        self.shared.waiters.wait(at, || self.revision()).await;
+    }
+
+    /// Every batch after `after` that changes a key with this prefix.
+    ///
+    /// # Errors
+    /// [`HistoryError::Compacted`] when `after` is older than [`Serving::oldest`].
+    pub fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        let oldest = self.oldest();
+        if after < oldest {
+            return Err(HistoryError::Compacted { oldest });
+        }
+        Ok(Watch::new(Arc::clone(&self.shared), prefix, after))
+    }
+}
+
+impl fmt::Debug for Serving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Serving").field("revision", &self.revision()).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(super) fn view(&self) -> arc_swap::Guard<Arc<View>> {
+        self.view.load()
+    }
+
+    /// The next batches from the history, contiguous; at least one, for something newer than `after` is known to exist.
+    pub(super) fn read_history(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError> {
+        let batches = self.history.read(after, max_bytes)?;
+        let contiguous = batches.iter().zip(after.get() + 1..).all(|(batch, number)| batch.revision.get() == number);
+        if batches.is_empty() || !contiguous {
+            tracing::error!(%after, count = batches.len(), "the kept history has a gap");
+            return Err(HistoryError::Unreadable);
+        }
+        Ok(batches)
+    }
+}
