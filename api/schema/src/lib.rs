@@ -8,10 +8,20 @@
 //! Not here: rules that no schema can say (strategies in quorate-api), bytes on the wire (quorate-wire), what is served
 //! (the registry in quorate-api decides which of the graph's kinds exist for clients).
 
+mod decode;
+mod defaults;
+pub mod fieldset;
 pub mod graph;
 pub mod idl;
+mod path;
+#[cfg(test)]
+mod testing;
+mod validate;
 
+pub use decode::{DecodeError, canonicalize, check_types, decode, is_zero, unknown_fields, zero};
+pub use defaults::apply_defaults;
 pub use graph::{
     Column, Field, Graph, KindDef, ListKind, MapKind, Mixed, Patch, Scalar, Shape, Subresource, Text, TypeDef, TypeId,
     Union,
 };
+pub use validate::validate_structure;

@@ -1,0 +1,118 @@
+//! The canonical form: what an object looks like after it went through its typed form once.
+//!
+//! A field that is `always` written has its zero value when nothing is given (`""`, `0`, `{}` for messages, `null` for
+//! lists, maps, pointers and times); of all others the zero value is left out, of pointers only `null` is.
+
+use quorate_meta::{Map, Value};
+
+use super::scalar;
+use crate::graph::{Field, Graph, Scalar, Shape, TypeDef, TypeId};
+
+/// Brings a value whose types are right into canonical form.
+pub fn canonicalize(graph: &Graph, ty: TypeId, value: &mut Value) {
+    if let Value::Map(map) = value {
+        message(graph, graph.ty(ty), map);
+    }
+}
+
+/// An object of type `ty` with nothing set, in canonical form: what a create is compared with.
+pub fn zero(graph: &Graph, ty: TypeId) -> Value {
+    let mut value = Value::Map(Map::new());
+    canonicalize(graph, ty, &mut value);
+    value
+}
+
+/// Whether `value` is what a field of this shape holds when nothing is set.
+pub fn is_zero(shape: &Shape, value: &Value) -> bool {
+    match (shape, value) {
+        (_, Value::Null) => true,
+        (Shape::Scalar(Scalar::Any), _) => false,
+        (Shape::Scalar(Scalar::Quantity | Scalar::IntOrString), Value::String(text)) => text == "0",
+        (_, Value::Bool(value)) => !value,
+        (_, Value::Int(value)) => *value == 0,
+        (_, Value::UInt(value)) => *value == 0,
+        (_, Value::Float(value)) => *value == 0.0,
+        (_, value) => value.is_empty(),
+    }
+}
+
+fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
+    map.retain(|name, value| ty.property(name).is_none_or(|field| keep(graph, field, value)));
+    for field in &ty.properties {
+        if field.always && !map.contains_key(&field.name) {
+            map.insert(field.name.as_ref(), zero_of(graph, field));
+        }
+    }
+}
+
+/// Brings the value of a field into canonical form; `false` when it is to be left out.
+fn keep(graph: &Graph, field: &Field, value: &mut Value) -> bool {
+    if value.is_null() {
+        return false;
+    }
+    shape(graph, &field.shape, value);
+    field.always || field.pointer || !is_zero(&field.shape, value)
+}
+
+fn shape(graph: &Graph, form: &Shape, value: &mut Value) {
+    if value.is_null() {
+        *value = zero_element(graph, form);
+        return;
+    }
+    match (form, value) {
+        (Shape::Scalar(kind), value) => canonical_scalar(*kind, value),
+        (Shape::Message(id), value) if graph.ty(*id).mixed.is_some() => mixed(graph, graph.ty(*id), value),
+        (Shape::Message(id), Value::Map(map)) => message(graph, graph.ty(*id), map),
+        (Shape::List(inner), Value::List(items)) => items.iter_mut().for_each(|item| shape(graph, inner, item)),
+        (Shape::Map(inner), Value::Map(map)) => map.values_mut().for_each(|item| shape(graph, inner, item)),
+        _ => {}
+    }
+}
+
+fn mixed(graph: &Graph, ty: &TypeDef, value: &mut Value) {
+    let Some(id) = ty.fields.iter().find_map(|field| field.shape.message()) else { return };
+    match value {
+        Value::Map(map) => message(graph, graph.ty(id), map),
+        Value::List(items) => {
+            for map in items.iter_mut().filter_map(Value::as_map_mut) {
+                message(graph, graph.ty(id), map);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn canonical_scalar(kind: Scalar, value: &mut Value) {
+    let text = match (kind, &*value) {
+        (Scalar::Time, Value::String(text)) => scalar::canonical_time(text, false),
+        (Scalar::MicroTime, Value::String(text)) => scalar::canonical_time(text, true),
+        (Scalar::Bytes, Value::String(text)) if text.contains(['\r', '\n']) => Some(text.replace(['\r', '\n'], "")),
+        (Scalar::Quantity, Value::Int(_) | Value::UInt(_) | Value::Float(_)) => Some(scalar::number_text(value)),
+        _ => None,
+    };
+    if let Some(text) = text {
+        *value = Value::String(text);
+    }
+}
+
+fn zero_of(graph: &Graph, field: &Field) -> Value {
+    match field.shape {
+        _ if field.pointer => Value::Null,
+        Shape::List(_)
+        | Shape::Map(_)
+        | Shape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Any | Scalar::Bytes) => Value::Null,
+        _ => zero_element(graph, &field.shape),
+    }
+}
+
+/// The zero value of a list element or map value that was given as `null`.
+fn zero_element(graph: &Graph, form: &Shape) -> Value {
+    match form {
+        Shape::Message(id) => zero(graph, *id),
+        Shape::Scalar(Scalar::Bool) => Value::Bool(false),
+        Shape::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Double | Scalar::IntOrString) => Value::Int(0),
+        Shape::Scalar(Scalar::String | Scalar::Bytes) => Value::from(""),
+        Shape::Scalar(Scalar::Quantity) => Value::from("0"),
+        Shape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Any) | Shape::List(_) | Shape::Map(_) => Value::Null,
+    }
+}

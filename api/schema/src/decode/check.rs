@@ -1,0 +1,154 @@
+//! Whether every value has a type that its field can take. Unknown fields are passed over; `null` fits everything.
+
+use quorate_meta::{Map, Value};
+
+use super::scalar;
+use crate::graph::{Field, Graph, Mixed, Scalar, Shape, TypeDef, TypeId};
+
+/// A value that its field cannot take; the text is what release-1.35 clients see after "cannot be handled as a ...: ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DecodeError(pub(super) String);
+
+impl DecodeError {
+    /// The message of the refusal: which kind and version were meant, and what is wrong.
+    pub fn for_kind(&self, kind: &str, version: &str) -> String {
+        format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {self}")
+    }
+}
+
+/// Checks `value` against type `ty`.
+///
+/// # Errors
+/// The first value, in key order, that does not fit.
+pub fn check_types(graph: &Graph, ty: TypeId, value: &Value) -> Result<(), DecodeError> {
+    let ty = graph.ty(ty);
+    let Value::Map(map) = value else {
+        let message = format!("json: cannot unmarshal {} into Go value of type {}", word(value), type_name(ty));
+        return Err(DecodeError(message));
+    };
+    let mut checker = Checker { graph, owner: ty, path: Vec::new() };
+    checker.message(ty, map)
+}
+
+/// The walk: the message it is in and the field names on the way there.
+struct Checker<'g> {
+    graph: &'g Graph,
+    owner: &'g TypeDef,
+    path: Vec<&'g str>,
+}
+
+impl<'g> Checker<'g> {
+    fn message(&mut self, ty: &'g TypeDef, map: &Map) -> Result<(), DecodeError> {
+        let outer = std::mem::replace(&mut self.owner, ty);
+        for (name, value) in map.iter() {
+            if let Some(field) = ty.property(name) {
+                self.path.push(field.name.as_ref());
+                self.field(field, value)?;
+                self.path.pop();
+            }
+        }
+        self.owner = outer;
+        Ok(())
+    }
+
+    fn field(&mut self, field: &'g Field, value: &Value) -> Result<(), DecodeError> {
+        self.shape(&field.shape, value)
+    }
+
+    fn shape(&mut self, shape: &'g Shape, value: &Value) -> Result<(), DecodeError> {
+        match (shape, value) {
+            (_, Value::Null) => Ok(()),
+            (Shape::Scalar(scalar), _) => self.scalar(*scalar, shape, value),
+            (Shape::Message(id), _) if self.graph.ty(*id).mixed.is_some() => self.mixed(self.graph.ty(*id), value),
+            (Shape::Message(id), Value::Map(map)) => self.message(self.graph.ty(*id), map),
+            (Shape::List(inner), Value::List(items)) => items.iter().try_for_each(|item| self.shape(inner, item)),
+            (Shape::Map(inner), Value::Map(map)) => map.values().try_for_each(|item| self.shape(inner, item)),
+            _ => Err(self.mismatch(word(value), shape)),
+        }
+    }
+
+    fn scalar(&self, scalar: Scalar, shape: &Shape, value: &Value) -> Result<(), DecodeError> {
+        let fits = match (scalar, value) {
+            (Scalar::Any, _)
+            | (Scalar::Bool, Value::Bool(_))
+            | (Scalar::String | Scalar::IntOrString, Value::String(_))
+            | (Scalar::Int64, Value::Int(_))
+            | (Scalar::Quantity | Scalar::Double, Value::Int(_) | Value::UInt(_) | Value::Float(_)) => true,
+            (Scalar::Int32 | Scalar::IntOrString, Value::Int(number)) => i32::try_from(*number).is_ok(),
+            (Scalar::Bytes, Value::String(text)) => return scalar::check_base64(text).map_err(DecodeError),
+            (Scalar::Time, Value::String(text)) => {
+                return scalar::check_time(text, scalar::SECONDS).map_err(DecodeError);
+            }
+            (Scalar::MicroTime, Value::String(text)) => {
+                return scalar::check_time(text, scalar::MICROS).map_err(DecodeError);
+            }
+            (Scalar::Quantity, Value::String(text)) => return scalar::check_quantity(text).map_err(DecodeError),
+            _ => false,
+        };
+        if fits {
+            return Ok(());
+        }
+        let number = matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
+        Err(match scalar {
+            Scalar::Time | Scalar::MicroTime => {
+                DecodeError(format!("json: cannot unmarshal {} into Go value of type string", word(value)))
+            }
+            Scalar::Quantity => DecodeError(scalar::BAD_QUANTITY.to_owned()),
+            Scalar::Int32 | Scalar::Int64 | Scalar::IntOrString if number => {
+                self.mismatch(&format!("number {}", scalar::number_text(value)), shape)
+            }
+            _ => self.mismatch(word(value), shape),
+        })
+    }
+
+    fn mixed(&mut self, ty: &'g TypeDef, value: &Value) -> Result<(), DecodeError> {
+        let schema = ty.fields.iter().find_map(|field| match field.shape {
+            Shape::Message(id) => Some(self.graph.ty(id)),
+            _ => None,
+        });
+        match (ty.mixed, schema, value) {
+            (_, Some(schema), Value::Map(map)) => self.message(schema, map),
+            (Some(Mixed::SchemaOrList), Some(schema), Value::List(items)) => {
+                items.iter().try_for_each(|item| match item {
+                    Value::Map(map) => self.message(schema, map),
+                    _ => Err(self.mismatch(word(item), &Shape::Message(schema.id))),
+                })
+            }
+            (Some(Mixed::SchemaOrStrings), _, Value::List(items))
+                if items.iter().all(|item| item.as_str().is_some()) =>
+            {
+                Ok(())
+            }
+            (Some(Mixed::SchemaOrBool), _, Value::Bool(_)) => Ok(()),
+            _ => Err(self.mismatch(word(value), &Shape::Message(ty.id))),
+        }
+    }
+
+    fn mismatch(&self, found: &str, shape: &Shape) -> DecodeError {
+        let (owner, path) = (&self.owner.name, self.path.join("."));
+        let expected = shape_name(self.graph, shape);
+        DecodeError(format!("json: cannot unmarshal {found} into Go struct field {owner}.{path} of type {expected}"))
+    }
+}
+
+fn type_name(ty: &TypeDef) -> String {
+    format!("{}.{}", ty.version, ty.name)
+}
+
+fn shape_name(graph: &Graph, shape: &Shape) -> String {
+    match shape {
+        Shape::Message(id) => type_name(graph.ty(*id)),
+        Shape::List(inner) => format!("[]{}", shape_name(graph, inner)),
+        Shape::Map(inner) => format!("map[string]{}", shape_name(graph, inner)),
+        Shape::Scalar(scalar) => scalar::type_name(*scalar).to_owned(),
+    }
+}
+
+/// What messages call a JSON value.
+fn word(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "bool",
+        _ => value.type_name(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Fields that the schema does not have (001, field validation).
+
+use quorate_meta::{Map, Value};
+
+use crate::graph::{Graph, Shape, TypeDef, TypeId};
+use crate::path::FieldPath;
+
+/// Paths of the fields that type `ty` does not have, in key order; with `prune` they are removed from `value`.
+/// What stands at an `any` is never unknown. Values of a wrong type are passed over.
+pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool) -> Vec<String> {
+    let mut walk = Walk { graph, prune, path: FieldPath::default(), found: Vec::new() };
+    if let Value::Map(map) = value {
+        walk.message(graph.ty(ty), map);
+    }
+    walk.found
+}
+
+struct Walk<'g> {
+    graph: &'g Graph,
+    prune: bool,
+    path: FieldPath,
+    found: Vec<String>,
+}
+
+impl Walk<'_> {
+    fn message(&mut self, ty: &TypeDef, map: &mut Map) {
+        let prune = self.prune;
+        map.retain(|name, value| {
+            let mark = self.path.push_key(name);
+            let known = match ty.property(name) {
+                Some(field) => {
+                    self.shape(&field.shape, value);
+                    true
+                }
+                None => {
+                    self.found.push(self.path.as_str().to_owned());
+                    false
+                }
+            };
+            self.path.truncate(mark);
+            known || !prune
+        });
+    }
+
+    fn shape(&mut self, shape: &Shape, value: &mut Value) {
+        match (shape, value) {
+            (Shape::Message(id), value) if self.graph.ty(*id).mixed.is_some() => self.mixed(self.graph.ty(*id), value),
+            (Shape::Message(id), Value::Map(map)) => self.message(self.graph.ty(*id), map),
+            (Shape::List(inner), Value::List(items)) => self.items(items, |walk, item| walk.shape(inner, item)),
+            (Shape::Map(inner), Value::Map(map)) => {
+                for (key, item) in map.iter_mut() {
+                    let mark = self.path.push_key(key);
+                    self.shape(inner, item);
+                    self.path.truncate(mark);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn mixed(&mut self, ty: &TypeDef, value: &mut Value) {
+        let Some(schema) = ty.fields.iter().find_map(|field| field.shape.message()) else { return };
+        let shape = Shape::Message(schema);
+        match value {
+            Value::List(items) => self.items(items, |walk, item| walk.shape(&shape, item)),
+            value => self.shape(&shape, value),
+        }
+    }
+
+    fn items(&mut self, items: &mut [Value], mut visit: impl FnMut(&mut Self, &mut Value)) {
+        for (index, item) in items.iter_mut().enumerate() {
+            let mark = self.path.push_index(index);
+            visit(self, item);
+            self.path.truncate(mark);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The written form of a set, `fieldsV1` (001, managedFields entry): `{"f:data":{".":{},"f:k":{}}}`.
+
+use quorate_meta::{Map, Value};
+
+use super::set::Node;
+use super::{Element, FieldSet};
+
+/// The key that marks an element with members below as a member itself.
+const SELF: &str = ".";
+
+/// Text that is no field set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a field set: {0}")]
+pub struct BadFields(String);
+
+impl FieldSet {
+    /// Writes the set.
+    pub fn encode(&self) -> Value {
+        let entries = self.nodes.iter().map(|(element, node)| {
+            let mut below = node.below.encode();
+            if let (true, Value::Map(map)) = (node.member && !node.below.is_empty(), &mut below) {
+                map.insert(SELF, Map::new());
+            }
+            (element.as_str().to_owned(), below)
+        });
+        Value::Map(entries.collect())
+    }
+
+    /// Reads a written set.
+    ///
+    /// # Errors
+    /// Something is neither an element nor a map.
+    pub fn decode(value: &Value) -> Result<Self, BadFields> {
+        let Value::Map(map) = value else { return Err(BadFields(format!("{} instead of object", value.type_name()))) };
+        let mut set = Self::new();
+        for (key, below) in map.iter().filter(|(key, _)| *key != SELF) {
+            let element = Element::parse(key).ok_or_else(|| BadFields(format!("element {key:?}")))?;
+            let marked = below.as_map().is_some_and(|map| map.is_empty() || map.contains_key(SELF));
+            let node = Node { member: marked, below: Self::decode(below)? };
+            set.nodes.insert(element, node);
+        }
+        Ok(set)
+    }
+}

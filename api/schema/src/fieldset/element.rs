@@ -1,0 +1,73 @@
+//! One step of a path: a field or map key, a list element by its keys, or by its value.
+
+use std::fmt::{self, Write as _};
+
+use quorate_meta::{Map, Value};
+
+/// A step, kept in its written form (`f:name`, `k:{"name":"c"}`, `v:"x"`), whose byte order is the order in objects.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Element(String);
+
+impl Element {
+    /// A field of a message or a key of a map.
+    pub fn field(name: &str) -> Self {
+        Self(format!("f:{name}"))
+    }
+
+    /// The list element with these key properties.
+    pub fn keys(keys: &Map) -> Self {
+        Self(format!("k:{}", json(&Value::Map(keys.clone()))))
+    }
+
+    /// The element of a set with this value.
+    pub fn value(value: &Value) -> Self {
+        Self(format!("v:{}", json(value)))
+    }
+
+    /// Reads the written form; JSON inside is brought into canonical form. `None` when it is no element.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (kind, rest) = text.split_once(':')?;
+        match kind {
+            "f" => Some(Self(text.to_owned())),
+            "k" => match serde_json::from_str(rest).ok()? {
+                Value::Map(keys) => Some(Self::keys(&keys)),
+                _ => None,
+            },
+            "v" => Some(Self::value(&serde_json::from_str(rest).ok()?)),
+            "i" => rest.parse::<u32>().ok().map(|index| Self(format!("i:{index}"))),
+            _ => None,
+        }
+    }
+
+    /// The written form.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Element {
+    /// As messages show it: `.name`, `[name="c"]`, `[="x"]`, `[0]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.split_once(':') {
+            Some(("f", name)) => write!(f, ".{name}"),
+            Some(("v", value)) => write!(f, "[={value}]"),
+            Some(("k", keys)) => {
+                let keys: Map = match serde_json::from_str(keys) {
+                    Ok(Value::Map(keys)) => keys,
+                    _ => Map::new(),
+                };
+                let mut text = String::new();
+                for (key, value) in keys.iter() {
+                    let comma = if text.is_empty() { "" } else { "," };
+                    write!(text, "{comma}{key}={}", json(value))?;
+                }
+                write!(f, "[{text}]")
+            }
+            _ => write!(f, "[{}]", &self.0[2..]),
+        }
+    }
+}
+
+fn json(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

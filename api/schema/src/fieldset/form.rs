@@ -1,0 +1,65 @@
+//! How a value is taken apart for ownership: the schema's merge markers in one place.
+
+use quorate_meta::{Map, Value};
+
+use super::Element;
+use crate::graph::{Field, Graph, ListKind, MapKind, Scalar, Shape, Text, TypeDef};
+
+/// The parts of a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form<'g> {
+    /// None: owned as a whole.
+    Leaf,
+    /// The properties of a message.
+    Message(&'g TypeDef),
+    /// The entries of a map.
+    Map(&'g Shape),
+    /// The values of a set.
+    Set,
+    /// The elements of a list, told apart by key properties.
+    Keyed(&'g Shape, &'g [Text]),
+    /// Free JSON: maps are entered, the rest is a whole.
+    Free,
+}
+
+impl<'g> Form<'g> {
+    pub(super) fn of_field(graph: &'g Graph, field: &'g Field) -> Self {
+        match (&field.shape, &field.list, field.map) {
+            (_, _, Some(MapKind::Atomic)) => Self::Leaf,
+            (Shape::List(inner), Some(ListKind::Map(keys)), _) => Self::Keyed(inner, keys),
+            (Shape::List(_), Some(ListKind::Set), _) => Self::Set,
+            (Shape::Message(id), _, Some(MapKind::Granular)) => Self::Message(graph.ty(*id)),
+            (shape, _, _) => Self::of_shape(graph, shape),
+        }
+    }
+
+    pub(super) fn of_shape(graph: &'g Graph, shape: &'g Shape) -> Self {
+        match shape {
+            Shape::Scalar(Scalar::Any) => Self::Free,
+            Shape::Scalar(_) | Shape::List(_) => Self::Leaf,
+            Shape::Map(inner) => Self::Map(inner),
+            Shape::Message(id) => match graph.ty(*id) {
+                ty if ty.mixed.is_some() => Self::Free,
+                ty if ty.atomic => Self::Leaf,
+                ty => Self::Message(ty),
+            },
+        }
+    }
+
+    /// The form of the property or entry `key`.
+    pub(super) fn child(self, graph: &'g Graph, key: &str) -> Self {
+        match self {
+            Self::Message(ty) => ty.property(key).map_or(Self::Free, |field| Self::of_field(graph, field)),
+            Self::Map(inner) | Self::Keyed(inner, _) => Self::of_shape(graph, inner),
+            Self::Free => Self::Free,
+            Self::Set | Self::Leaf => Self::Leaf,
+        }
+    }
+}
+
+/// The element of a keyed list; key properties that are absent have their default or are left out.
+pub(super) fn keyed_element(graph: &Graph, inner: &Shape, keys: &[Text], item: &Value) -> Element {
+    let default = |key: &Text| inner.message().and_then(|id| graph.property(id, key)?.default.as_ref());
+    let present = keys.iter().filter_map(|key| Some((key.as_ref(), item.get(key).or_else(|| default(key))?.clone())));
+    Element::keys(&present.collect::<Map>())
+}

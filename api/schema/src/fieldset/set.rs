@@ -1,0 +1,138 @@
+//! The tree and the operations of sets on it.
+
+use std::collections::BTreeMap;
+
+use super::Element;
+
+/// A set of paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldSet {
+    pub(super) nodes: BTreeMap<Element, Node>,
+}
+
+/// What is known about one element.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Node {
+    /// The path up to here is a member.
+    pub(super) member: bool,
+    /// Members further down.
+    pub(super) below: FieldSet,
+}
+
+impl Node {
+    fn is_empty(&self) -> bool {
+        !self.member && self.below.is_empty()
+    }
+}
+
+impl FieldSet {
+    /// A set without members.
+    pub const fn new() -> Self {
+        Self { nodes: BTreeMap::new() }
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.nodes.values().map(|node| usize::from(node.member) + node.below.len()).sum()
+    }
+
+    /// Adds a path; the empty path (the object itself) is never a member.
+    pub fn insert(&mut self, path: &[Element]) {
+        let Some((first, rest)) = path.split_first() else { return };
+        let node = self.nodes.entry(first.clone()).or_default();
+        if rest.is_empty() {
+            node.member = true;
+        } else {
+            node.below.insert(rest);
+        }
+    }
+
+    /// Whether a path is a member.
+    pub fn contains(&self, path: &[Element]) -> bool {
+        let Some((first, rest)) = path.split_first() else { return false };
+        self.nodes.get(first).is_some_and(|node| if rest.is_empty() { node.member } else { node.below.contains(rest) })
+    }
+
+    /// Members of either.
+    #[must_use]
+    pub fn union(mut self, other: &Self) -> Self {
+        self.add(other);
+        self
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (element, theirs) in &other.nodes {
+            let node = self.nodes.entry(element.clone()).or_default();
+            node.member |= theirs.member;
+            node.below.add(&theirs.below);
+        }
+    }
+
+    /// Members that `other` does not have.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        self.combine(other, |ours, theirs| match theirs {
+            None => ours.clone(),
+            Some(theirs) => Node { member: ours.member && !theirs.member, below: ours.below.difference(&theirs.below) },
+        })
+    }
+
+    /// Members that are neither in `other` nor below a member of it.
+    #[must_use]
+    pub fn difference_recursive(&self, other: &Self) -> Self {
+        self.combine(other, |ours, theirs| match theirs {
+            None => ours.clone(),
+            Some(theirs) if theirs.member => Node::default(),
+            Some(theirs) => Node { member: ours.member, below: ours.below.difference_recursive(&theirs.below) },
+        })
+    }
+
+    /// Members that both have.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        self.combine(other, |ours, theirs| match theirs {
+            None => Node::default(),
+            Some(theirs) => {
+                Node { member: ours.member && theirs.member, below: ours.below.intersection(&theirs.below) }
+            }
+        })
+    }
+
+    /// All members, parents before children, in order of their elements.
+    pub fn paths(&self) -> Vec<Vec<Element>> {
+        let mut paths = Vec::new();
+        self.collect(&mut Vec::new(), &mut paths);
+        paths
+    }
+
+    fn collect(&self, path: &mut Vec<Element>, into: &mut Vec<Vec<Element>>) {
+        for (element, node) in &self.nodes {
+            path.push(element.clone());
+            if node.member {
+                into.push(path.clone());
+            }
+            node.below.collect(path, into);
+            path.pop();
+        }
+    }
+
+    fn combine(&self, other: &Self, with: impl Fn(&Node, Option<&Node>) -> Node) -> Self {
+        let merged = self.nodes.iter().map(|(element, node)| (element.clone(), with(node, other.nodes.get(element))));
+        Self { nodes: merged.filter(|(_, node)| !node.is_empty()).collect() }
+    }
+}
+
+impl<P: AsRef<[Element]>> FromIterator<P> for FieldSet {
+    fn from_iter<I: IntoIterator<Item = P>>(paths: I) -> Self {
+        let mut set = Self::new();
+        for path in paths {
+            set.insert(path.as_ref());
+        }
+        set
+    }
+}

@@ -1,0 +1,43 @@
+//! The path of a field on the way through a tree, as one growing and shrinking text: `spec.ports[0].name`.
+
+/// A path that grows with each step down and is cut back on the way up.
+#[derive(Debug, Default)]
+pub(crate) struct FieldPath {
+    text: String,
+}
+
+impl FieldPath {
+    /// The text so far.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Adds a field or map key; returns the mark to truncate to.
+    pub(crate) fn push_key(&mut self, key: &str) -> usize {
+        let mark = self.text.len();
+        if mark > 0 {
+            self.text.push('.');
+        }
+        self.text.push_str(key);
+        mark
+    }
+
+    /// Adds a list index; returns the mark to truncate to.
+    pub(crate) fn push_index(&mut self, index: usize) -> usize {
+        let mark = self.text.len();
+        self.text.push_str(&format!("[{index}]"));
+        mark
+    }
+
+    /// Adds a map key in brackets; returns the mark to truncate to.
+    pub(crate) fn push_index_key(&mut self, key: &str) -> usize {
+        let mark = self.text.len();
+        self.text.push_str(&format!("[{key}]"));
+        mark
+    }
+
+    /// Goes back to what the path was when `mark` was returned.
+    pub(crate) fn truncate(&mut self, mark: usize) {
+        self.text.truncate(mark);
+    }
+}

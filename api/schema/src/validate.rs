@@ -1,0 +1,106 @@
+//! What the schema itself demands: required fields and closed sets of values. For kinds whose strategy asks for it.
+//!
+//! Types are not checked here (`decode` refuses wrong ones before), nor any rule between fields.
+
+use quorate_meta::{Cause, Map, Value};
+
+use crate::graph::{Field, Graph, Shape, TypeDef, TypeId};
+use crate::path::FieldPath;
+
+/// Checks a decoded value; one cause for each finding, in key order of the properties.
+pub fn validate_structure(graph: &Graph, ty: TypeId, value: &Value) -> Vec<Cause> {
+    let mut walk = Walk { graph, path: FieldPath::default(), causes: Vec::new() };
+    if let Value::Map(map) = value {
+        walk.message(graph.ty(ty), map);
+    }
+    walk.causes
+}
+
+struct Walk<'g> {
+    graph: &'g Graph,
+    path: FieldPath,
+    causes: Vec<Cause>,
+}
+
+impl Walk<'_> {
+    fn message(&mut self, ty: &TypeDef, map: &Map) {
+        for field in &ty.properties {
+            let mark = self.path.push_key(&field.name);
+            match map.get(&field.name) {
+                Some(value) if !self.is_missing(field, value) => self.field(field, value),
+                _ if field.required => self.causes.push(Cause::required(self.path.as_str(), "")),
+                _ => {}
+            }
+            self.path.truncate(mark);
+        }
+    }
+
+    /// A required text that is empty and a required list or map that is `null` are missing; messages are looked into.
+    fn is_missing(&self, field: &Field, value: &Value) -> bool {
+        match field.shape {
+            Shape::Message(_) => value.is_null(),
+            _ => value.is_null() || (field.required && !field.pointer && value.as_str() == Some("")),
+        }
+    }
+
+    fn field(&mut self, field: &Field, value: &Value) {
+        let text = value.as_str().filter(|text| !text.is_empty() && !field.allowed.is_empty());
+        if let Some(text) = text.filter(|text| !field.allowed.iter().any(|allowed| allowed == text)) {
+            let supported: Vec<&str> = field.allowed.iter().map(AsRef::as_ref).collect();
+            self.causes.push(Cause::not_supported(self.path.as_str(), text, &supported));
+        }
+        self.shape(&field.shape, value);
+    }
+
+    fn shape(&mut self, shape: &Shape, value: &Value) {
+        match (shape, value) {
+            (Shape::Message(id), Value::Map(map)) if self.graph.ty(*id).mixed.is_none() => {
+                self.message(self.graph.ty(*id), map)
+            }
+            (Shape::List(inner), Value::List(items)) if inner.message().is_some() => {
+                for (index, item) in items.iter().enumerate() {
+                    let mark = self.path.push_index(index);
+                    self.shape(inner, item);
+                    self.path.truncate(mark);
+                }
+            }
+            (Shape::Map(inner), Value::Map(map)) if inner.message().is_some() => {
+                for (key, item) in map.iter() {
+                    let mark = self.path.push_index_key(key);
+                    self.shape(inner, item);
+                    self.path.truncate(mark);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{graph, json, ty};
+
+    #[test]
+    fn causes() {
+        let graph = graph();
+        let check = |name: &str, body: &str, expect: &[(&str, &str)]| {
+            let causes = validate_structure(&graph, ty(&graph, name), &json(body));
+            let found: Vec<_> = causes.iter().map(|cause| (cause.reason.as_str(), cause.field.as_str())).collect();
+            assert_eq!(found, expect, "{body}");
+        };
+        check(
+            "rbac.authorization/v1.RoleRef",
+            r#"{"apiGroup":"g","kind":"","name":"n"}"#,
+            &[("FieldValueRequired", "kind")],
+        );
+        check(
+            "core/v1.PodSpec",
+            r#"{"containers":[{"name":"c"},{}]}"#,
+            &[("FieldValueRequired", "containers[1].name")],
+        );
+        check("core/v1.PodSpec", "{}", &[("FieldValueRequired", "containers")]);
+        check("core/v1.NamespaceStatus", r#"{"phase":"Gone"}"#, &[("FieldValueNotSupported", "phase")]);
+        check("core/v1.ConfigMap", "{}", &[]);
+    }
+}
