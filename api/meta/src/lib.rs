@@ -6,13 +6,16 @@
 //! Encodings live in `quorate-wire`, types and schemas in `quorate-schema`.
 
 mod group;
+pub mod name;
 mod naming;
+mod selector;
 mod status;
 mod time;
 mod value;
 
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 pub use naming::{Names, Naming, UnknownNaming};
+pub use selector::{FieldSelector, FieldTerm, LabelOperator, LabelRequirement, LabelSelector, SelectorError};
 pub use status::{Cause, CauseReason, Details, Path, Reason, Status, quoted};
 pub use time::{InvalidTime, Time};
 pub use value::{Map, PathStep, Value};

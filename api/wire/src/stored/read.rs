@@ -1,0 +1,233 @@
+//! Reading a stored value without copying: one check of the header, then accessors that only cut slices.
+
+use bytes::Bytes;
+use quorate_meta::{LabelSelector, Value};
+
+use super::layout::{COMMON_TEXTS, FIXED_LEN, FORMAT_VERSION, Fixed, OWNER_TEXTS, PAIR_TEXTS};
+use crate::json;
+
+/// A stored value that is not what this code writes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CorruptValue {
+    /// Written by a version that this one does not know.
+    #[error("stored value has format version {0}, this server reads version {FORMAT_VERSION}")]
+    Version(u8),
+    /// The header does not fit the value.
+    #[error("stored value is corrupt: {0}")]
+    Header(&'static str),
+    /// The JSON does not parse.
+    #[error("stored value is corrupt: {0}")]
+    Json(#[from] json::Error),
+}
+
+/// A stored value with its header checked.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredRef<'a> {
+    bytes: &'a Bytes,
+    fixed: Fixed,
+    lengths: &'a [u8],
+    text: &'a str,
+    json: &'a [u8],
+}
+
+/// A reference from an object to one that owns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnerReference<'a> {
+    /// `apiVersion` of the owner.
+    pub api_version: &'a str,
+    /// Kind of the owner.
+    pub kind: &'a str,
+    /// Name of the owner.
+    pub name: &'a str,
+    /// Identity of the owner.
+    pub uid: &'a str,
+    /// Whether the owner is the managing controller.
+    pub controller: bool,
+    /// Whether the owner's foreground deletion waits for this object.
+    pub block_owner_deletion: bool,
+}
+
+impl<'a> StoredRef<'a> {
+    /// Checks the header of `bytes`; nothing is copied, the JSON is not looked at but for the places of splicing.
+    pub fn parse(bytes: &'a Bytes) -> Result<Self, CorruptValue> {
+        let (first, rest) = bytes.split_first_chunk::<FIXED_LEN>().ok_or(CorruptValue::Header("too short"))?;
+        if first[0] != FORMAT_VERSION {
+            return Err(CorruptValue::Version(first[0]));
+        }
+        let fixed = Fixed::from_bytes(first);
+        let too_short = || CorruptValue::Header("shorter than its header says");
+        let (lengths, rest) = rest.split_at_checked(2 * fixed.texts()).ok_or_else(too_short)?;
+        let (text, json) = rest.split_at_checked(fixed.text_len as usize).ok_or_else(too_short)?;
+        let text = std::str::from_utf8(text).map_err(|_| CorruptValue::Header("header text is not UTF-8"))?;
+        let stored = Self { bytes, fixed, lengths, text, json };
+        stored.check_texts()?;
+        stored.check_places()?;
+        Ok(stored)
+    }
+
+    /// Name of the object.
+    pub fn name(&self) -> &'a str {
+        self.texts().next().unwrap_or_default()
+    }
+
+    /// Namespace; empty for objects of the cluster.
+    pub fn namespace(&self) -> &'a str {
+        self.texts().nth(1).unwrap_or_default()
+    }
+
+    /// Identity.
+    pub fn uid(&self) -> &'a str {
+        self.texts().nth(2).unwrap_or_default()
+    }
+
+    /// When deletion began, as text; `None` while it has not.
+    pub fn deletion_timestamp(&self) -> Option<&'a str> {
+        self.texts().nth(3).filter(|text| !text.is_empty())
+    }
+
+    /// Labels, sorted by key.
+    pub fn labels(&self) -> Labels<'a> {
+        self.pairs(0, usize::from(self.fixed.labels))
+    }
+
+    /// Whether the labels meet `selector`.
+    pub fn matches(&self, selector: &LabelSelector) -> bool {
+        selector.is_everything() || selector.matches(self.labels())
+    }
+
+    /// The value of a selectable field, `metadata.name` and `metadata.namespace` included.
+    pub fn field(&self, path: &str) -> Option<&'a str> {
+        match path {
+            "metadata.name" => Some(self.name()),
+            "metadata.namespace" => Some(self.namespace()),
+            _ => {
+                let mut fields = self.pairs(usize::from(self.fixed.labels), usize::from(self.fixed.fields));
+                fields.find(|(name, _)| *name == path).map(|(_, value)| value)
+            }
+        }
+    }
+
+    /// Owner references, in the object's order.
+    pub fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'a>> + use<'a> {
+        let pairs = usize::from(self.fixed.labels) + usize::from(self.fixed.fields);
+        let mut texts = self.texts();
+        texts.advance(COMMON_TEXTS + PAIR_TEXTS * pairs);
+        (0..self.fixed.owners).map_while(move |_| {
+            let (api_version, kind, name, uid) = (texts.next()?, texts.next()?, texts.next()?, texts.next()?);
+            let flags = texts.next()?;
+            let (controller, block_owner_deletion) = (matches!(flags, "1" | "3"), matches!(flags, "2" | "3"));
+            Some(OwnerReference { api_version, kind, name, uid, controller, block_owner_deletion })
+        })
+    }
+
+    /// The JSON, sharing the value's memory.
+    pub fn json(&self) -> Bytes {
+        self.bytes.slice(self.bytes.len() - self.json.len()..)
+    }
+
+    /// The JSON as a slice.
+    pub fn json_slice(&self) -> &'a [u8] {
+        self.json
+    }
+
+    /// Offset in the JSON at which `"resourceVersion":"N",` is spliced in.
+    pub fn hole(&self) -> usize {
+        self.fixed.hole as usize
+    }
+
+    /// The metadata object in the JSON, and the offset of the hole in it.
+    pub(super) fn metadata(&self) -> (&'a [u8], usize) {
+        let (start, end) = (self.fixed.metadata_start as usize, self.fixed.metadata_end as usize);
+        (&self.json[start..end], self.hole() - start)
+    }
+
+    /// The working tree, complete with `apiVersion`, `kind` and `metadata.resourceVersion`.
+    pub fn to_value(&self, api_version: &str, kind: &str, revision: u64) -> Result<Value, CorruptValue> {
+        let (mut value, _) = json::parse(self.json)?;
+        let root = value.as_map_mut().ok_or(CorruptValue::Header("JSON is no object"))?;
+        root.insert("apiVersion", api_version);
+        root.insert("kind", kind);
+        let metadata = root.map_mut("metadata").ok_or(CorruptValue::Header("metadata is no object"))?;
+        metadata.insert("resourceVersion", revision.to_string());
+        Ok(value)
+    }
+
+    fn check_texts(&self) -> Result<(), CorruptValue> {
+        let ascii = self.text.is_ascii();
+        let (mut end, mut whole) = (0, true);
+        for len in self.lengths.chunks_exact(2) {
+            end += usize::from(u16::from_le_bytes([len[0], len[1]]));
+            whole = whole && (ascii || self.text.is_char_boundary(end));
+        }
+        if end != self.text.len() {
+            return Err(CorruptValue::Header("lengths do not add up"));
+        }
+        if whole { Ok(()) } else { Err(CorruptValue::Header("header text is cut inside a character")) }
+    }
+
+    fn check_places(&self) -> Result<(), CorruptValue> {
+        let (start, end) = (self.fixed.metadata_start as usize, self.fixed.metadata_end as usize);
+        let metadata = self.json.get(start..end).ok_or(CorruptValue::Header("metadata lies outside of the JSON"))?;
+        let at_hole = self.hole().checked_sub(start).and_then(|hole| metadata.get(hole..));
+        if !at_hole.is_some_and(|rest| rest.starts_with(b"\"uid\"")) {
+            return Err(CorruptValue::Header("no uid where the header says"));
+        }
+        let framed = |text: &[u8]| text.first() == Some(&b'{') && text.last() == Some(&b'}');
+        if framed(self.json) && framed(metadata) { Ok(()) } else { Err(CorruptValue::Header("JSON is no object")) }
+    }
+
+    fn texts(&self) -> Texts<'a> {
+        Texts { lengths: self.lengths, text: self.text }
+    }
+
+    fn pairs(&self, first: usize, count: usize) -> Labels<'a> {
+        let mut texts = self.texts();
+        texts.advance(COMMON_TEXTS + PAIR_TEXTS * first);
+        Labels { texts, left: count }
+    }
+}
+
+const _: () = assert!(OWNER_TEXTS == 5, "owner_references reads five texts");
+
+/// The header texts that are still to come. Lengths were checked to add up and to cut at characters.
+#[derive(Clone, Debug)]
+struct Texts<'a> {
+    lengths: &'a [u8],
+    text: &'a str,
+}
+
+impl<'a> Texts<'a> {
+    /// Steps over `count` texts.
+    fn advance(&mut self, count: usize) {
+        let (skipped, lengths) = self.lengths.split_at(self.lengths.len().min(2 * count));
+        let bytes: usize = skipped.chunks_exact(2).map(|len| usize::from(u16::from_le_bytes([len[0], len[1]]))).sum();
+        *self = Self { lengths, text: self.text.get(bytes..).unwrap_or_default() };
+    }
+}
+
+impl<'a> Iterator for Texts<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let (len, lengths) = self.lengths.split_first_chunk::<2>()?;
+        let (text, rest) = self.text.split_at_checked(usize::from(u16::from_le_bytes(*len)))?;
+        *self = Self { lengths, text: rest };
+        Some(text)
+    }
+}
+
+/// Pairs of key and value from the header.
+#[derive(Clone, Debug)]
+pub struct Labels<'a> {
+    texts: Texts<'a>,
+    left: usize,
+}
+
+impl<'a> Iterator for Labels<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        Some((self.texts.next()?, self.texts.next()?))
+    }
+}
