@@ -1,0 +1,108 @@
+//! The history on disk, as the serving form reads it when its own memory does not reach back far enough.
+//!
+//! Invariants: a read gives consecutive batches without a gap, or an error; it never gives a batch that is not published
+//! yet. Reads run beside the applier and never wait for it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use fjall::Keyspace;
+use quorate_store::{Batch, History, HistoryError, Revision};
+
+use super::keyspace::{history_key, history_revision};
+use super::record;
+
+/// The current generation's history and its bounds.
+pub(super) struct DiskHistory {
+    keyspace: ArcSwap<Keyspace>,
+    oldest: AtomicU64,
+    newest: AtomicU64,
+}
+
+impl DiskHistory {
+    /// The history in this keyspace with these bounds.
+    pub(super) fn new(keyspace: Keyspace, oldest: Revision, newest: Revision) -> Self {
+        Self {
+            keyspace: ArcSwap::from_pointee(keyspace),
+            oldest: AtomicU64::new(oldest.get()),
+            newest: AtomicU64::new(newest.get()),
+        }
+    }
+
+    /// New bounds, after a group of entries is committed and before it is published.
+    pub(super) fn advance(&self, oldest: Revision, newest: Revision) {
+        self.oldest.store(oldest.get(), Ordering::Release);
+        self.newest.store(newest.get(), Ordering::Release);
+    }
+
+    /// Another generation, before it is published.
+    pub(super) fn replace(&self, keyspace: Keyspace, oldest: Revision, newest: Revision) {
+        self.keyspace.store(Arc::new(keyspace));
+        self.advance(oldest, newest);
+    }
+
+    fn collect(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, ReadError> {
+        let newest = self.newest.load(Ordering::Acquire);
+        let mut batches = Vec::new();
+        if after.get() >= newest {
+            return Ok(batches);
+        }
+        let mut bytes = 0;
+        let mut expected = after.next();
+        let range = history_key(expected)..=history_key(Revision::new(newest));
+        for item in self.keyspace.load().range(range) {
+            let (key, value) = item.into_inner().map_err(ReadError::Storage)?;
+            if history_revision(&key) != Some(expected) {
+                return Err(ReadError::Missing(expected));
+            }
+            let batch = record::decode_history(expected, &value).ok_or(ReadError::Damaged(expected))?;
+            bytes += batch.footprint();
+            batches.push(Arc::new(batch));
+            expected = expected.next();
+            if bytes >= max_bytes {
+                return Ok(batches);
+            }
+        }
+        if expected.get() <= newest { Err(ReadError::Missing(expected)) } else { Ok(batches) }
+    }
+}
+
+impl History for DiskHistory {
+    fn oldest(&self) -> Revision {
+        Revision::new(self.oldest.load(Ordering::Acquire))
+    }
+
+    fn read(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError> {
+        let result = self.collect(after, max_bytes);
+        // Only now: what was read may have been dropped or replaced meanwhile.
+        let oldest = self.oldest();
+        if after < oldest {
+            return Err(HistoryError::Compacted { oldest });
+        }
+        result.map_err(|error| {
+            tracing::error!(%after, %error, "cannot read the history");
+            HistoryError::Unreadable
+        })
+    }
+}
+
+impl fmt::Debug for DiskHistory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiskHistory")
+            .field("oldest", &self.oldest)
+            .field("newest", &self.newest)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum ReadError {
+    #[error("{0}")]
+    Storage(fjall::Error),
+    #[error("revision {0} is missing")]
+    Missing(Revision),
+    #[error("the record of revision {0} is damaged")]
+    Damaged(Revision),
+}

@@ -1,0 +1,199 @@
+//! The state machine as openraft drives it.
+//!
+//! Invariants: the order of every change is database, then history bounds, then serving form, then answers: whoever is told
+//! an outcome finds it served and, short of a machine crash, on disk. Whatever is handed out as a snapshot is synced first, so
+//! that openraft only purges log entries whose effect survives a machine crash.
+
+use std::io;
+use std::sync::Arc;
+
+use futures::{Stream, TryStreamExt};
+use openraft::storage::{EntryResponder, RaftStateMachine};
+use openraft::{OptionalSend, RaftSnapshotBuilder};
+use quorate_store::{Retention, Serving, ServingOptions};
+
+use super::database::{Database, Generation};
+use super::error::{OpenError, invalid};
+use super::group::{Group, Live};
+use super::history::DiskHistory;
+use super::keyspace::history_key;
+use super::load::{Loaded, load};
+use super::options::{Identity, Options};
+use super::progress::Position;
+use super::snapshot::{Contents, Outgoing, Snapshot, SnapshotData, SnapshotReceiver};
+use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
+
+/// Dropped history, in bytes of footprint, that is worth the two syncs of freeing its disk space.
+const RECLAIM_BYTES: u64 = 64 << 20;
+
+/// One member's replicated state: on disk, and in memory as it is served.
+pub struct StateMachine {
+    database: Arc<Database>,
+    identity: Arc<Identity>,
+    retention: Retention,
+    generation: Generation,
+    live: Live,
+    history: Arc<DiskHistory>,
+    serving: Serving,
+    reclaimed_bytes: u64,
+}
+
+impl StateMachine {
+    /// Opens or creates the database, loads it into memory and checks it. Blocks: about a second for a gigabyte.
+    ///
+    /// # Errors
+    /// Any [`OpenError`]: each names the folder and what is wrong.
+    pub fn open(options: &Options) -> Result<Self, OpenError> {
+        let (database, generation) = Database::open(options)?;
+        let Loaded { live, recent } = load(&database, &generation, options.warm_bytes)?;
+        let progress = &live.position.progress;
+        let history = Arc::new(DiskHistory::new(generation.history.clone(), progress.oldest, progress.revision));
+        let serving = Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
+        Ok(Self {
+            database: Arc::new(database),
+            identity: Arc::new(options.identity.clone()),
+            retention: options.retention,
+            generation,
+            live,
+            history,
+            serving,
+            reclaimed_bytes: 0,
+        })
+    }
+
+    /// What reads and watches are served from. Stays valid while the state machine lives inside openraft.
+    #[must_use]
+    pub fn serving(&self) -> Serving {
+        self.serving.clone()
+    }
+
+    /// Where the peer RPC puts snapshots that come from the leader.
+    #[must_use]
+    pub fn receiver(&self) -> SnapshotReceiver {
+        SnapshotReceiver { database: Arc::clone(&self.database), identity: Arc::clone(&self.identity) }
+    }
+
+    /// How far it has applied, and what the state amounts to: equal on members that have applied the same entry.
+    #[must_use]
+    pub fn position(&self) -> &Position {
+        &self.live.position
+    }
+
+    fn commit(&mut self, group: Group) -> io::Result<()> {
+        let batches = group.commit(&self.database, &self.generation, &self.live)?;
+        if batches.is_empty() {
+            return Ok(());
+        }
+        self.history.advance(self.live.window.oldest(), self.live.state.revision());
+        self.serving.publish(self.live.state.snapshot(), &batches);
+        if self.live.window.dropped_bytes() - self.reclaimed_bytes >= RECLAIM_BYTES {
+            self.reclaim()?;
+        }
+        Ok(())
+    }
+
+    /// Frees the disk space of dropped history: whole tables, nothing is rewritten. What is dropped must be known to be
+    /// dropped after a machine crash as well, so the new bounds are synced first.
+    fn reclaim(&mut self) -> io::Result<()> {
+        self.database.persist()?;
+        Database::drop_through(&self.generation.history, &history_key(self.live.window.oldest()))?;
+        self.reclaimed_bytes = self.live.window.dropped_bytes();
+        Ok(())
+    }
+
+    fn builder(&self) -> SnapshotBuilder {
+        SnapshotBuilder {
+            database: Arc::clone(&self.database),
+            identity: Arc::clone(&self.identity),
+            generation: self.generation.clone(),
+            view: self.database.view(),
+            position: self.live.position.clone(),
+        }
+    }
+}
+
+impl RaftStateMachine<TypeConfig> for StateMachine {
+    type SnapshotData = SnapshotData;
+    type SnapshotBuilder = SnapshotBuilder;
+
+    async fn applied_state(&mut self) -> io::Result<(Option<LogId>, StoredMembership)> {
+        Ok((self.live.position.progress.log_id, self.live.position.membership.clone()))
+    }
+
+    async fn apply<S>(&mut self, mut entries: S) -> io::Result<()>
+    where
+        S: Stream<Item = io::Result<EntryResponder<TypeConfig>>> + Unpin + OptionalSend,
+    {
+        let mut group = Group::default();
+        let mut answers = Vec::new();
+        loop {
+            let next = entries.try_next().await?;
+            let over = next.is_none();
+            if let Some((entry, responder)) = next {
+                let response = group.decide(&mut self.live, self.retention, entry);
+                answers.extend(responder.map(|responder| (responder, response)));
+            }
+            if group.is_full() || (over && !group.is_empty()) {
+                self.commit(std::mem::take(&mut group))?;
+                answers.drain(..).for_each(|(responder, response): (_, Response)| responder.send(response));
+            }
+            if over {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn get_snapshot_builder(&mut self) -> Self::SnapshotBuilder {
+        self.builder()
+    }
+
+    async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: SnapshotData) -> io::Result<()> {
+        let Contents::Received(received) = snapshot.contents else {
+            return Err(invalid("only a received snapshot can be installed"));
+        };
+        if meta.last_log_id != received.position.progress.log_id {
+            return Err(invalid("a snapshot is announced at another entry than its data is"));
+        }
+        let (generation, live) = received.install()?;
+        let replaced = std::mem::replace(&mut self.generation, generation);
+        self.live = live;
+        self.reclaimed_bytes = 0;
+        let (oldest, revision) = (self.live.window.oldest(), self.live.state.revision());
+        self.history.replace(self.generation.history.clone(), oldest, revision);
+        self.serving.reset(self.live.state.snapshot());
+        self.database.remove(replaced);
+        tracing::info!(%revision, objects = self.live.state.len(), "installed a snapshot");
+        Ok(())
+    }
+
+    /// Always of now: keeping an older view open would keep every version since on disk.
+    async fn get_current_snapshot(&mut self) -> io::Result<Option<Snapshot>> {
+        if self.live.position.progress.log_id.is_none() {
+            return Ok(None);
+        }
+        self.builder().build_snapshot().await.map(Some)
+    }
+}
+
+/// A view of the state at one applied entry, on its way to become a snapshot.
+pub struct SnapshotBuilder {
+    database: Arc<Database>,
+    identity: Arc<Identity>,
+    generation: Generation,
+    view: fjall::Snapshot,
+    position: Position,
+}
+
+impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
+    type SnapshotData = SnapshotData;
+
+    async fn build_snapshot(&mut self) -> io::Result<Snapshot> {
+        self.database.persist()?;
+        let meta = SnapshotMeta {
+            last_log_id: self.position.progress.log_id,
+            last_membership: self.position.membership.clone(),
+        };
+        let outgoing = Outgoing::new(self.view.clone(), self.generation.clone(), &self.identity, self.position.clone());
+        Ok(Snapshot { meta, snapshot: SnapshotData { contents: Contents::Outgoing(outgoing) } })
+    }
+}

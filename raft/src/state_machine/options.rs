@@ -1,0 +1,60 @@
+//! What the state machine is told when it is opened.
+//!
+//! Invariant: nothing here changes what a committed entry does to the objects; the retention must be the same on every
+//! member for their histories to have the same bounds. This file reads no configuration and touches no disk.
+
+use std::path::PathBuf;
+
+use quorate_store::Retention;
+
+use crate::ClusterId;
+
+/// Bytes that a memtable of objects or history may reach before it is written out. Two of each may be alive at once.
+pub const MEMTABLE_BYTES: u64 = 8 << 20;
+/// Bytes of disk blocks kept in memory. Small on purpose: everything is served from the serving form.
+pub const BLOCK_CACHE_BYTES: u64 = 4 << 20;
+/// Bytes of the newest history that a start reads back into the serving form's ring.
+pub const WARM_BYTES: usize = 16 << 20;
+/// Threads that write memtables out (the first) and compact (the second).
+pub const WORKER_THREADS: usize = 2;
+
+/// How [`super::StateMachine::open`] finds and runs its database.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The database's own folder. Created when absent.
+    pub directory: PathBuf,
+    /// Which cluster and naming profile the data must belong to.
+    pub identity: Identity,
+    /// How much history stays readable.
+    pub retention: Retention,
+    /// Bytes of the newest history that the serving form starts with.
+    pub warm_bytes: usize,
+    /// Background threads of the database. 0 for simulations: nothing then leaves the memtables and the journal.
+    pub worker_threads: usize,
+    /// See [`BLOCK_CACHE_BYTES`].
+    pub block_cache_bytes: u64,
+}
+
+impl Options {
+    /// The production settings for a database of this identity in this folder.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>, identity: Identity) -> Self {
+        Self {
+            directory: directory.into(),
+            identity,
+            retention: Retention::default(),
+            warm_bytes: WARM_BYTES,
+            worker_threads: WORKER_THREADS,
+            block_cache_bytes: BLOCK_CACHE_BYTES,
+        }
+    }
+}
+
+/// Who a database belongs to. Written once, when it is created; a start with another identity is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The naming profile, as the command line spells it.
+    pub naming: String,
+}

@@ -1,0 +1,91 @@
+//! The values of objects and history as bytes.
+//!
+//! Invariant: decoding what was encoded gives the same thing back, and anything else is an error, never a guess. Layouts are
+//! described in `keyspace.rs`. This file does no IO.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use quorate_store::{Batch, Entry, Event, Revision};
+
+/// Bytes before the value in an object's record.
+const OBJECT_HEADER_BYTES: usize = 16;
+/// Bytes before the events in a history record.
+const HISTORY_HEADER_BYTES: usize = 16;
+
+/// Writes an object's record over `buffer`.
+pub(super) fn encode_object(entry: &Entry, buffer: &mut Vec<u8>) {
+    buffer.clear();
+    buffer.extend_from_slice(&entry.created.get().to_le_bytes());
+    buffer.extend_from_slice(&entry.modified.get().to_le_bytes());
+    buffer.extend_from_slice(&entry.value);
+}
+
+/// Reads an object's record; the value is copied out. `None` when it is too short.
+pub(super) fn decode_object(record: &[u8]) -> Option<Entry> {
+    let (header, value) = record.split_at_checked(OBJECT_HEADER_BYTES)?;
+    let (created, modified) = header.split_at(8);
+    Some(Entry {
+        created: Revision::new(u64::from_le_bytes(created.try_into().ok()?)),
+        modified: Revision::new(u64::from_le_bytes(modified.try_into().ok()?)),
+        value: Bytes::copy_from_slice(value),
+    })
+}
+
+/// Writes a batch's history record over `buffer`.
+pub(super) fn encode_history(batch: &Batch, buffer: &mut Vec<u8>) {
+    buffer.clear();
+    buffer.extend_from_slice(&batch.time_ms.to_le_bytes());
+    buffer.extend_from_slice(&(batch.footprint() as u64).to_le_bytes());
+    let taken = std::mem::take(buffer);
+    *buffer = postcard::to_extend(&batch.events, taken).expect("a vector grows and the events have no failing parts");
+}
+
+/// Reads a history record whole. `None` when it is damaged.
+pub(super) fn decode_history(revision: Revision, record: &[u8]) -> Option<Batch> {
+    let (time_ms, _) = history_header(record)?;
+    let (events, rest) = postcard::take_from_bytes::<Arc<[Event]>>(&record[HISTORY_HEADER_BYTES..]).ok()?;
+    rest.is_empty().then_some(Batch { revision, time_ms, events })
+}
+
+/// Only the time and the footprint of a history record.
+pub(super) fn history_header(record: &[u8]) -> Option<(u64, u64)> {
+    let (time, rest) = record.split_first_chunk::<8>()?;
+    let (footprint, _) = rest.split_first_chunk::<8>()?;
+    Some((u64::from_le_bytes(*time), u64::from_le_bytes(*footprint)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(value: &'static str) -> Entry {
+        Entry { value: Bytes::from(value), created: Revision::new(3), modified: Revision::new(9) }
+    }
+
+    #[test]
+    fn objects_round_trip() {
+        let mut buffer = vec![1, 2, 3];
+        for value in ["", "x", "a longer value"] {
+            encode_object(&entry(value), &mut buffer);
+            assert_eq!(decode_object(&buffer), Some(entry(value)));
+        }
+        assert_eq!(decode_object(&buffer[..15]), None);
+    }
+
+    #[test]
+    fn history_round_trips_and_damage_is_noticed() {
+        let events = [
+            Event { key: "a".into(), current: Some(entry("new")), previous: Some(entry("old")) },
+            Event { key: "b".into(), current: None, previous: None },
+        ];
+        let batch = Batch { revision: Revision::new(7), time_ms: 1234, events: events.into() };
+        let mut buffer = vec![9; 100];
+        encode_history(&batch, &mut buffer);
+        assert_eq!(decode_history(batch.revision, &buffer), Some(batch.clone()));
+        assert_eq!(history_header(&buffer), Some((1234, batch.footprint() as u64)));
+        assert_eq!(decode_history(batch.revision, &buffer[..buffer.len() - 1]), None);
+        buffer.push(0);
+        assert_eq!(decode_history(batch.revision, &buffer), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! What the frames of a snapshot stream say: a header, all object records, all history records, a trailer.
+//!
+//! Records follow each other without regard to frame borders. An object: key length (u32 LE), record length (u32 LE), key,
+//! record. A batch of history: revision (u64 LE), record length (u32 LE), record. Records are laid out as on disk. Objects
+//! ascend by key, batches by revision. This file does no IO.
+
+use bytes::{Buf, BufMut, BytesMut};
+use quorate_store::Revision;
+use serde::{Deserialize, Serialize};
+
+use crate::ClusterId;
+use crate::state_machine::progress::Position;
+
+/// Version of the stream. Changes with the record layouts as well.
+pub(super) const STREAM_VERSION: u32 = 1;
+
+/// Bytes before an object's key.
+const OBJECT_PREFIX_BYTES: usize = 8;
+/// Bytes before a batch's record.
+const BATCH_PREFIX_BYTES: usize = 12;
+
+/// The first frame.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    pub(super) version: u32,
+    pub(super) cluster: ClusterId,
+    pub(super) naming: String,
+    pub(super) position: Position,
+}
+
+/// The last frame: what the receiver must have got.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Trailer {
+    pub(super) objects: u64,
+    pub(super) objects_checksum: u64,
+    pub(super) batches: u64,
+    pub(super) history_checksum: u32,
+}
+
+impl Trailer {
+    /// Takes one history record into the totals.
+    pub(super) fn count_batch(&mut self, record: &[u8]) {
+        self.batches += 1;
+        self.history_checksum = crc32c::crc32c_append(self.history_checksum, record);
+    }
+}
+
+/// Appends an object.
+pub(super) fn put_object(out: &mut BytesMut, key: &[u8], record: &[u8]) {
+    out.put_u32_le(length(key));
+    out.put_u32_le(length(record));
+    out.put_slice(key);
+    out.put_slice(record);
+}
+
+/// Takes a whole object off the front; nothing when more bytes are needed.
+pub(super) fn take_object(pending: &mut BytesMut) -> Option<(BytesMut, BytesMut)> {
+    let (prefix, _) = pending.split_first_chunk::<OBJECT_PREFIX_BYTES>()?;
+    let (mut prefix, available) = (&prefix[..], pending.len() - OBJECT_PREFIX_BYTES);
+    let (key, record) = (prefix.get_u32_le() as usize, prefix.get_u32_le() as usize);
+    if available < key + record {
+        return None;
+    }
+    pending.advance(OBJECT_PREFIX_BYTES);
+    Some((pending.split_to(key), pending.split_to(record)))
+}
+
+/// Appends a batch of history.
+pub(super) fn put_batch(out: &mut BytesMut, revision: Revision, record: &[u8]) {
+    out.put_u64_le(revision.get());
+    out.put_u32_le(length(record));
+    out.put_slice(record);
+}
+
+/// Takes a whole batch of history off the front; nothing when more bytes are needed.
+pub(super) fn take_batch(pending: &mut BytesMut) -> Option<(Revision, BytesMut)> {
+    let (prefix, _) = pending.split_first_chunk::<BATCH_PREFIX_BYTES>()?;
+    let (mut prefix, available) = (&prefix[..], pending.len() - BATCH_PREFIX_BYTES);
+    let (revision, record) = (prefix.get_u64_le(), prefix.get_u32_le() as usize);
+    if available < record {
+        return None;
+    }
+    pending.advance(BATCH_PREFIX_BYTES);
+    Some((Revision::new(revision), pending.split_to(record)))
+}
+
+fn length(part: &[u8]) -> u32 {
+    u32::try_from(part.len())
+        .expect("keys and records stay below 4 GiB: the size limit of a transaction is far smaller")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_out_as_they_went_in_however_they_are_cut() {
+        let mut stream = BytesMut::new();
+        put_object(&mut stream, b"key", b"record");
+        put_object(&mut stream, b"", b"");
+        let mut pending = BytesMut::new();
+        let mut found = vec![];
+        for byte in stream {
+            pending.put_u8(byte);
+            while let Some((key, record)) = take_object(&mut pending) {
+                found.push((key.to_vec(), record.to_vec()));
+            }
+        }
+        assert_eq!(found, [(b"key".to_vec(), b"record".to_vec()), (vec![], vec![])]);
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn batches_come_out_as_they_went_in() {
+        let mut stream = BytesMut::new();
+        put_batch(&mut stream, Revision::new(5), b"five");
+        let mut cut = BytesMut::from(&stream[..stream.len() - 1]);
+        assert_eq!(take_batch(&mut cut), None);
+        assert_eq!(take_batch(&mut stream), Some((Revision::new(5), BytesMut::from(&b"five"[..]))));
+        assert_eq!(take_batch(&mut stream), None);
+    }
+}
