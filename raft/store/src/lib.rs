@@ -4,6 +4,7 @@
 //! with its watch hub, a memory implementation, and the conformance suite that every implementation passes. It knows
 //! nothing of Raft, disks or HTTP.
 
+pub mod conformance;
 pub mod env;
 
 mod digest;

@@ -149,3 +149,92 @@ impl State {
 fn footprint(key: &Bytes, entry: &Entry) -> u64 {
     (key.len() + entry.value.len()) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_revision_per_committed_transaction() {
+        let mut state = State::new();
+        let commit = |state: &mut State, txn: Txn| match state.apply(0, &txn).outcome {
+            Outcome::Committed { revision } => revision.get(),
+            conflict @ Outcome::Conflict { .. } => panic!("{conflict:?}"),
+        };
+        assert_eq!(commit(&mut state, txn([], [put("a", "1"), put("b", "1")])), 1);
+        assert_eq!(commit(&mut state, txn([modified("a", 1), modified("c", 0)], [])), 1);
+        assert_eq!(commit(&mut state, txn([exists("a"), modified("b", 1)], [put("a", "22"), delete("b")])), 2);
+        assert_eq!(commit(&mut state, txn([], [delete("none")])), 3);
+        assert_eq!(state.get(b"a"), Some(&entry("22", 1, 2)));
+        assert_eq!((state.len(), state.size()), (1, 3));
+    }
+
+    #[test]
+    fn a_conflict_tells_the_first_failed_condition_and_changes_nothing() {
+        let mut state = State::new();
+        state.apply(5, &txn([], [put("a", "1")]));
+        let before = state.clone();
+        let mut check = |conditions: [Condition; 2], condition, current| {
+            let applied = state.apply(5, &txn(conditions, [put("a", "2")]));
+            let outcome = Outcome::Conflict { condition, current, revision: Revision::new(1) };
+            assert_eq!(applied, Applied { outcome, batch: None });
+        };
+        check([modified("a", 0), exists("z")], 0, Some(entry("1", 1, 1)));
+        check([modified("a", 1), exists("z")], 1, None);
+        check([exists("a"), modified("z", 7)], 1, None);
+        assert_eq!(state, before);
+    }
+
+    #[test]
+    fn batches_tell_what_changed_and_time_never_goes_back() {
+        let mut state = State::new();
+        state.apply(1000, &txn([], [put("a", "1"), put("b", "1")]));
+        let applied = state.apply(900, &txn([], [delete("b"), delete("z"), put("a", "2"), put("c", "3")]));
+        let batch = applied.batch.expect("it committed");
+        let event = |key: &'static str, current, previous| Event { key: key.into(), current, previous };
+        assert_eq!((batch.revision, batch.time_ms), (Revision::new(2), 1000));
+        assert_eq!(
+            batch.events[..],
+            [
+                event("b", None, Some(entry("1", 1, 1))),
+                event("a", Some(entry("2", 1, 2)), Some(entry("1", 1, 1))),
+                event("c", Some(entry("3", 2, 2)), None),
+            ]
+        );
+    }
+
+    #[test]
+    fn restores_what_it_was() {
+        let mut state = State::new();
+        state.apply(7, &txn([], [put("a", "1"), put("b", "22"), put("c", "")]));
+        state.apply(9, &txn([], [delete("a"), put("c", "4")]));
+        let entries: Vec<_> = state.objects.iter().map(|(key, entry)| (key.clone(), entry.clone())).collect();
+        let restored = State::restore(state.revision(), state.time_ms(), entries);
+        assert_eq!(restored, state);
+        assert_eq!(restored.snapshot().digest(), state.snapshot().digest());
+    }
+
+    fn txn(conditions: impl Into<Vec<Condition>>, operations: impl Into<Vec<Operation>>) -> Txn {
+        Txn { conditions: conditions.into(), operations: operations.into() }
+    }
+
+    fn put(key: &'static str, value: &'static str) -> Operation {
+        Operation::Put { key: key.into(), value: value.into() }
+    }
+
+    fn delete(key: &'static str) -> Operation {
+        Operation::Delete { key: key.into() }
+    }
+
+    fn modified(key: &'static str, revision: u64) -> Condition {
+        Condition::Modified { key: key.into(), revision: Revision::new(revision) }
+    }
+
+    fn exists(key: &'static str) -> Condition {
+        Condition::Exists { key: key.into() }
+    }
+
+    fn entry(value: &'static str, created: u64, modified: u64) -> Entry {
+        Entry { value: value.into(), created: Revision::new(created), modified: Revision::new(modified) }
+    }
+}

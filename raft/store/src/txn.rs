@@ -130,3 +130,41 @@ pub enum Outcome {
         revision: Revision,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn validates_keys() {
+        let put = |key: &'static str| Operation::Put { key: key.into(), value: Bytes::new() };
+        let delete = |key: &'static str| Operation::Delete { key: key.into() };
+        let exists = |key: &'static str| Condition::Exists { key: key.into() };
+        let check = |conditions: Vec<Condition>, operations: Vec<Operation>, expect: Result<(), &str>| {
+            let expect = expect.map_err(|text| NotApplied::Invalid(text.to_owned()));
+            assert_eq!(Txn { conditions, operations }.validate(), expect);
+        };
+        check(vec![], vec![], Ok(()));
+        check(vec![exists("a"), exists("a")], vec![put("a"), delete("b")], Ok(()));
+        check(vec![], vec![put("a"), delete("a")], Err("b\"a\" occurs twice among the operations"));
+        check(vec![], vec![put("")], Err("empty key"));
+        check(vec![exists("")], vec![], Err("empty key"));
+    }
+
+    #[test]
+    fn footprint_is_at_least_the_encoded_size() {
+        let long = Bytes::from(vec![1; 70_000]);
+        let txn = Txn {
+            conditions: vec![
+                Condition::Exists { key: long.clone() },
+                Condition::Modified { key: Bytes::new(), revision: Revision::new(u64::MAX) },
+            ],
+            operations: vec![
+                Operation::Put { key: long.clone(), value: long.clone() },
+                Operation::Delete { key: Bytes::new() },
+            ],
+        };
+        let encoded = postcard::to_stdvec(&txn).expect("memory suffices").len();
+        assert!(txn.footprint() >= encoded && txn.footprint() < encoded + 200);
+    }
+}

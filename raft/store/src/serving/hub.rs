@@ -206,7 +206,7 @@ mod tests {
             let hub = Hub::new(Revision::ZERO);
             let topics: Vec<_> = watched.iter().map(|prefix| join(&hub, prefix)).collect();
             hub.publish(&[batch(7, key)]);
-            let found: Vec<_> = watched.iter().zip(&topics).filter(|(_, topic)| topic.touched().get() == 7);
+            let found = watched.iter().zip(&topics).filter(|(_, topic)| topic.touched().get() == 7);
             assert_eq!(found.map(|(prefix, _)| *prefix).collect::<Vec<_>>(), expect, "{key}");
         };
         let all = ["", "o/", "o/a/", "o/a/b", "o/a/b/", "o/a/bz", "o/b/", "p/", "o/a/b/c/d/e"];

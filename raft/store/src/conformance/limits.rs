@@ -1,0 +1,49 @@
+//! Cases about size: what the store says it holds, and what happens when it is full.
+
+use std::sync::Arc;
+
+use super::subject::{Subject, eventually, within};
+use crate::{Error, NotApplied, Store, Txn};
+
+/// [`size_limit`] wants a store whose limit is above zero and at most this many bytes.
+pub const SIZE_LIMIT_MAX_BYTES: u64 = 1 << 20;
+
+/// The size is that of keys and values, and comes back when they go.
+pub async fn size(store: Arc<dyn Store>) {
+    let subject = Subject::new(store, "size").await;
+    let revision = subject.commit([]).await;
+    subject.snapshot(revision).await;
+    let before = subject.store.status().size;
+    let check = async |operations: Vec<_>, expect: usize| {
+        let revision = subject.commit(operations).await;
+        within(subject.store.applied(revision)).await;
+        eventually(|| subject.store.status().size == before + expect as u64).await;
+    };
+    let (a, b) = (subject.key("a").len(), subject.key("bb").len());
+    check(vec![subject.put("a", "12345")], a + 5).await;
+    check(vec![subject.put("a", "1"), subject.put("bb", "123")], a + 1 + b + 3).await;
+    check(vec![subject.delete("a"), subject.delete("absent")], b + 3).await;
+    check(vec![subject.delete("bb")], 0).await;
+}
+
+/// At the size limit puts are refused and certainly not applied, deletes pass, and puts come back once there is room.
+pub async fn size_limit(store: Arc<dyn Store>) {
+    let subject = Subject::new(store, "limit").await;
+    let limit = subject.store.status().size_limit;
+    assert!(limit > 0 && limit <= SIZE_LIMIT_MAX_BYTES, "the store was made with a limit of {limit} bytes");
+    let value = "x".repeat(1024);
+    let mut filled = 0;
+    let refused = loop {
+        let txn = Txn { conditions: vec![], operations: vec![subject.put(&filled.to_string(), &value)] };
+        match within(subject.store.txn(txn)).await {
+            Ok(_) => filled += 1,
+            Err(error) => break error,
+        }
+        assert!(filled as u64 <= limit / 1024 + 1, "the limit of {limit} bytes holds");
+    };
+    assert!(matches!(refused, Error::NotApplied(NotApplied::OutOfSpace { .. })), "{refused}");
+    let revision = subject.commit([subject.delete("0"), subject.delete("1")]).await;
+    let snapshot = subject.snapshot(revision).await;
+    assert_eq!(subject.contents(&snapshot, "").len(), filled - 2, "what was refused is not there");
+    subject.commit([subject.put("0", &value)]).await;
+}
