@@ -13,7 +13,9 @@ mod defaults;
 pub mod fieldset;
 pub mod graph;
 pub mod idl;
+pub mod managed;
 mod path;
+mod strategic;
 #[cfg(test)]
 mod testing;
 mod validate;
@@ -24,4 +26,5 @@ pub use graph::{
     Column, Field, Graph, KindDef, ListKind, MapKind, Mixed, Patch, Scalar, Shape, Subresource, Text, TypeDef, TypeId,
     Union,
 };
+pub use strategic::{PatchError, strategic_merge};
 pub use validate::validate_structure;

@@ -13,6 +13,12 @@ const SELF: &str = ".";
 #[error("not a field set: {0}")]
 pub struct BadFields(String);
 
+impl BadFields {
+    pub(crate) fn new(why: String) -> Self {
+        Self(why)
+    }
+}
+
 impl FieldSet {
     /// Writes the set.
     pub fn encode(&self) -> Value {

@@ -31,6 +31,11 @@ impl FieldSet {
         Self { nodes: BTreeMap::new() }
     }
 
+    /// The set of the given fields of messages, each a dotted path: `status`, `spec.finalizers`.
+    pub fn of_fields(paths: &[&str]) -> Self {
+        paths.iter().map(|path| path.split('.').map(Element::field).collect::<Vec<_>>()).collect()
+    }
+
     /// Whether there is no member.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()

@@ -1,0 +1,40 @@
+//! The limit on entries of updates: beyond it the oldest are merged into one.
+
+use std::collections::HashSet;
+
+use super::{Entry, Managed, Operation};
+
+/// How many entries of updates an object may have. Applies are not limited.
+const MAX_UPDATERS: usize = 10;
+/// Name of the entry that holds what the oldest updates owned.
+const MERGED_NAME: &str = "ancient-changes";
+
+/// Merges the oldest entries of updates, per version, until the limit is kept. A version's only entry is left alone.
+pub(super) fn merge_oldest(managed: &mut Managed) {
+    let (mut updates, mut kept): (Vec<Entry>, Vec<Entry>) =
+        std::mem::take(&mut managed.entries).into_iter().partition(|entry| entry.operation == Operation::Update);
+    updates.sort_by(|left, right| (&left.time, &left.manager).cmp(&(&right.time, &right.manager)));
+    let mut excess = updates.len().saturating_sub(MAX_UPDATERS);
+    let mut first_seen: HashSet<String> = HashSet::new();
+    let mut result: Vec<Entry> = Vec::with_capacity(updates.len());
+    for entry in updates {
+        let first = first_seen.insert(entry.api_version.clone());
+        let earlier = result.iter_mut().find(|other| other.api_version == entry.api_version);
+        match earlier {
+            Some(bucket) if excess > 0 && !first => {
+                absorb(bucket, entry);
+                excess -= 1;
+            }
+            _ => result.push(entry),
+        }
+    }
+    kept.append(&mut result);
+    managed.entries = kept;
+}
+
+fn absorb(bucket: &mut Entry, entry: Entry) {
+    MERGED_NAME.clone_into(&mut bucket.manager);
+    bucket.subresource.clear();
+    bucket.fields = std::mem::take(&mut bucket.fields).union(&entry.fields);
+    bucket.time = entry.time;
+}

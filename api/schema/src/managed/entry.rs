@@ -1,0 +1,125 @@
+//! The entries and their written form.
+
+use quorate_meta::{Map, Value};
+
+use crate::fieldset::{BadFields, FieldSet};
+
+/// The only format of a field set.
+const FIELDS_TYPE: &str = "FieldsV1";
+
+/// How fields came to be owned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// By a server-side apply.
+    Apply,
+    /// By a create, an update or another patch.
+    Update,
+}
+
+impl Operation {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Apply => "Apply",
+            Self::Update => "Update",
+        }
+    }
+}
+
+/// What one writer owns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Name of the writer.
+    pub manager: String,
+    /// How it came to own the fields.
+    pub operation: Operation,
+    /// Version of the resource in which the fields are named.
+    pub api_version: String,
+    /// Subresource it wrote through; empty for the object itself.
+    pub subresource: String,
+    /// When its set last changed, RFC 3339 in UTC with whole seconds.
+    pub time: Option<String>,
+    /// The fields.
+    pub fields: FieldSet,
+}
+
+impl Entry {
+    /// Whether both are entries of the same writer. An apply of another version is the same writer's.
+    pub fn same_writer(&self, other: &Self) -> bool {
+        let same =
+            self.manager == other.manager && self.operation == other.operation && self.subresource == other.subresource;
+        same && (self.operation == Operation::Apply || self.api_version == other.api_version)
+    }
+
+    fn order(&self) -> (Operation, Option<&str>, &str, &str, &str) {
+        (self.operation, self.time.as_deref(), &self.manager, &self.api_version, &self.subresource)
+    }
+
+    fn encode(&self) -> Value {
+        let mut map = Map::from([
+            ("apiVersion", Value::from(self.api_version.as_str())),
+            ("fieldsType", FIELDS_TYPE.into()),
+            ("fieldsV1", self.fields.encode()),
+            ("manager", self.manager.as_str().into()),
+            ("operation", self.operation.as_str().into()),
+        ]);
+        if !self.subresource.is_empty() {
+            map.insert("subresource", self.subresource.as_str());
+        }
+        if let Some(time) = &self.time {
+            map.insert("time", time.as_str());
+        }
+        Value::Map(map)
+    }
+
+    fn decode(value: &Value) -> Result<Self, BadFields> {
+        let text = |key| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let operation = match text("operation").as_str() {
+            "Apply" => Operation::Apply,
+            "Update" => Operation::Update,
+            other => return Err(BadFields::new(format!("operation {other:?}"))),
+        };
+        let (api_version, fields_type) = (text("apiVersion"), text("fieldsType"));
+        if api_version.is_empty() || fields_type != FIELDS_TYPE {
+            return Err(BadFields::new(format!("apiVersion {api_version:?}, fieldsType {fields_type:?}")));
+        }
+        let fields = value.get("fieldsV1").map_or(Ok(FieldSet::new()), FieldSet::decode)?;
+        let time = Some(text("time")).filter(|time| !time.is_empty());
+        Ok(Self { manager: text("manager"), operation, api_version, subresource: text("subresource"), time, fields })
+    }
+}
+
+/// All entries of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Managed {
+    /// The entries; the order is restored when they are written.
+    pub entries: Vec<Entry>,
+}
+
+impl Managed {
+    /// Reads `metadata.managedFields`; an absent list has no entries.
+    ///
+    /// # Errors
+    /// An entry with an unknown operation or format, without a version, or with something that is no field set.
+    pub fn decode(list: Option<&Value>) -> Result<Self, BadFields> {
+        let items = list.and_then(Value::as_list).unwrap_or_default();
+        let entries = items.iter().map(Entry::decode).collect::<Result<Vec<Entry>, BadFields>>()?;
+        Ok(Self { entries })
+    }
+
+    /// Writes the entries in their order; `None` when there are none.
+    pub fn encode(mut self) -> Option<Value> {
+        self.entries.sort_by(|left, right| left.order().cmp(&right.order()));
+        let list: Vec<Value> = self.entries.iter().map(Entry::encode).collect();
+        (!list.is_empty()).then_some(Value::List(list))
+    }
+
+    /// Whether a request asks for a reset: one entry with nothing in it (001, clearing managedFields).
+    pub fn is_reset(list: Option<&Value>) -> bool {
+        matches!(list.and_then(Value::as_list), Some([Value::Map(only)]) if only.values().all(Value::is_empty))
+    }
+
+    /// Removes entries that own nothing.
+    pub(crate) fn drop_empty(&mut self) {
+        self.entries.retain(|entry| !entry.fields.is_empty());
+    }
+}

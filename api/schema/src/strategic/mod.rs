@@ -1,0 +1,44 @@
+//! Strategic merge patch: a merge patch that knows which lists are merged by key, with directives
+//! (`$patch`, `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`).
+//!
+//! Works on JSON trees and the schema's patch strategies only; the result is decoded, defaulted and validated like any body.
+
+mod directive;
+mod list;
+mod map;
+mod order;
+
+#[cfg(test)]
+mod tests;
+
+use quorate_meta::{Map, Value};
+
+use crate::graph::{Graph, TypeId};
+
+/// A patch that cannot be applied; the text says why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PatchError(String);
+
+impl PatchError {
+    fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+/// Applies `patch` to `object` of type `ty`.
+///
+/// # Errors
+/// An unknown or misplaced directive, a list element without its merge key, an order list that does not name the patched
+/// elements. `object` may be half changed then.
+pub fn strategic_merge(graph: &Graph, ty: TypeId, object: &mut Value, patch: Value) -> Result<(), PatchError> {
+    let Value::Map(patch) = patch else { return Err(PatchError::new("a strategic merge patch is an object")) };
+    let Value::Map(object) = object else { return Err(PatchError::new("only objects can be patched")) };
+    let original = std::mem::take(object);
+    *object = merge(graph, ty, original, patch)?;
+    Ok(())
+}
+
+fn merge(graph: &Graph, ty: TypeId, original: Map, patch: Map) -> Result<Map, PatchError> {
+    map::merge(graph, Some(graph.ty(ty)), original, patch)
+}

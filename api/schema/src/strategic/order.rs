@@ -1,0 +1,32 @@
+//! The order of a merged list: elements the patch names follow the patch, the others keep their place among them as far as
+//! the original order says anything about the two.
+
+use quorate_meta::Value;
+
+/// Arranges `merged`. `wanted` names elements in their new order (some may not exist), `original` is the order before.
+pub(super) fn arrange(
+    merged: Vec<Value>,
+    wanted: &[Value],
+    original: &[Value],
+    same: impl Fn(&Value, &Value) -> bool,
+) -> Vec<Value> {
+    let place = |list: &[Value], item: &Value| list.iter().position(|other| same(item, other));
+    let (mut named, mut others): (Vec<Value>, Vec<Value>) =
+        merged.into_iter().partition(|item| place(wanted, item).is_some());
+    named.sort_by_key(|item| place(wanted, item));
+    others.sort_by_key(|item| place(original, item));
+    let mut result = Vec::with_capacity(named.len() + others.len());
+    let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
+    loop {
+        let other_first = match (others.peek(), named.peek()) {
+            (None, None) => return result,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (Some(other), Some(named)) => match (place(original, other), place(original, named)) {
+                (Some(other), Some(named)) => other < named,
+                _ => false,
+            },
+        };
+        result.extend(if other_first { others.next() } else { named.next() });
+    }
+}
