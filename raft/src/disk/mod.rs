@@ -1,0 +1,16 @@
+//! The disk seam: everything that the log asks of a file system, a production implementation, and one in memory that
+//! loses, tears and fails on demand.
+//!
+//! Declarations only; see each file.
+
+mod fatal;
+mod faults;
+mod inode;
+mod memory;
+mod seam;
+mod system;
+
+pub use fatal::Fatal;
+pub use memory::MemoryDisk;
+pub use seam::{Disk, File, Lock, Worker};
+pub use system::SystemDisk;

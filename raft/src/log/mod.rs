@@ -1,0 +1,29 @@
+//! Raft's log on disk: segments that are made ahead and used again, one writer that gathers everything that waits into one write
+//! and one sync, the vote, and recovery.
+//!
+//! Declarations only. Start reading at `handle` (what callers do), then `writer` (what happens to it), then `recovery`.
+//! The layout on disk, from the outside in: `header` (segment), `batch`, `record`; beside the segments lie the `slots` files.
+
+mod batch;
+mod error;
+mod handle;
+mod hard_state;
+mod header;
+mod index;
+mod options;
+mod queue;
+mod reading;
+mod record;
+mod recovery;
+mod scan;
+mod segment;
+mod slots;
+mod state;
+mod storage;
+mod supply;
+mod tail;
+mod writer;
+
+pub use error::OpenError;
+pub use handle::Log;
+pub use options::{Identity, Options};

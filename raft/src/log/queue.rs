@@ -1,0 +1,54 @@
+//! What waits for the writer.
+//!
+//! Order is the order of the log. Records count against a budget of bytes that is given back when they are durable; the other jobs
+//! are awaited by their senders or sent once until they are seen, so they cannot pile up.
+
+use std::io;
+
+use openraft::storage::IOFlushed;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::types::{TypeConfig, Vote};
+
+/// Answers whether a job became durable.
+pub(super) type Reply = oneshot::Sender<io::Result<()>>;
+
+/// One request to the writer.
+pub(super) enum Job {
+    /// Make records durable.
+    Records(Records),
+    /// Make a vote durable.
+    Vote(Vote, Reply),
+    /// The committed position has changed.
+    Committed,
+    /// Stop when everything before this is durable.
+    Close(Reply),
+}
+
+/// Records in their order, unsealed.
+pub(super) struct Records {
+    pub(super) bytes: Vec<u8>,
+    pub(super) done: Done,
+    /// The share of the queue's budget that these records hold.
+    pub(super) permit: Option<OwnedSemaphorePermit>,
+}
+
+/// Whom to tell that records are durable.
+pub(super) enum Done {
+    /// Raft, for entries.
+    Flushed(IOFlushed<TypeConfig>),
+    /// The caller who waits.
+    Reply(Reply),
+    /// Nobody.
+    Nobody,
+}
+
+impl Done {
+    pub(super) fn tell(self, result: io::Result<()>) {
+        match self {
+            Self::Flushed(callback) => callback.io_completed(result),
+            Self::Reply(reply) => drop(reply.send(result)),
+            Self::Nobody => {}
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Reads one segment from its first batch to the place where its valid batches end, and tells a torn end from damage.
+//!
+//! Invariant: a batch counts as a whole or not at all. An invalid batch with a valid one behind it was durable once, so it is damage;
+//! without one behind it in the whole log it was never acknowledged, so it is the end.
+
+use std::path::Path;
+
+use super::batch::{self, SECTOR_BYTES};
+use super::error::OpenError;
+use super::header::HEADER_BYTES;
+use super::index::Place;
+use super::record;
+use super::segment::Segment;
+
+/// Bytes read from the disk at once.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// What was found in a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct End {
+    /// Byte offset after the last valid batch.
+    pub(super) offset: u64,
+    /// The number that the next batch gets; `None` if none is known.
+    pub(super) next_batch: Option<u64>,
+    /// Valid batches.
+    pub(super) batches: u64,
+    /// Bytes of a batch that was begun and is not whole.
+    pub(super) torn: Option<u64>,
+}
+
+/// Hands every record of every valid batch to `visit`, and answers where they end. `next_batch` is the number of the first, where it
+/// is known.
+pub(super) fn scan(
+    segment: &Segment,
+    next_batch: Option<u64>,
+    mut visit: impl FnMut(&record::Header, &[u8], Place) -> Result<(), OpenError>,
+) -> Result<End, OpenError> {
+    let mut window = Window { segment, start: 0, bytes: Vec::new() };
+    let mut end = End { offset: HEADER_BYTES, next_batch, batches: 0, torn: None };
+    while let Some(header) = batch_header(&mut window, end.offset)? {
+        if end.next_batch.is_some_and(|expected| expected != header.number) {
+            let detail = format!("found batch {} where batch {} belongs", header.number, end.next_batch.unwrap_or(0));
+            return Err(OpenError::corrupt(&segment.path, end.offset, detail));
+        }
+        let room = segment.header.length - end.offset;
+        if header.batch_bytes() > room || !is_whole(&mut window, end.offset, &header)? {
+            end.torn = Some(header.batch_bytes().min(room));
+            break;
+        }
+        visit_batch(&mut window, end.offset, &header, &mut visit)?;
+        end.offset += header.batch_bytes();
+        end.next_batch = Some(header.number + 1);
+        end.batches += 1;
+    }
+    refuse_damage(&mut window, end.offset)?;
+    Ok(end)
+}
+
+/// An invalid batch must have no valid one behind it.
+fn refuse_damage(window: &mut Window<'_>, end: u64) -> Result<(), OpenError> {
+    let mut offset = end + SECTOR_BYTES as u64;
+    while let Some(header) = next_batch_header(window, &mut offset)? {
+        let detail = format!("not a valid batch, but batch {} at offset {offset} was written after it", header.number);
+        return Err(OpenError::corrupt(&window.segment.path, end, detail));
+    }
+    Ok(())
+}
+
+fn next_batch_header(window: &mut Window<'_>, offset: &mut u64) -> Result<Option<batch::Header>, OpenError> {
+    while *offset < window.segment.header.length {
+        if let Some(header) = batch_header(window, *offset)? {
+            return Ok(Some(header));
+        }
+        *offset += SECTOR_BYTES as u64;
+    }
+    Ok(None)
+}
+
+fn batch_header(window: &mut Window<'_>, offset: u64) -> Result<Option<batch::Header>, OpenError> {
+    let seed = window.segment.seed;
+    if offset + SECTOR_BYTES as u64 > window.segment.header.length {
+        return Ok(None);
+    }
+    Ok(batch::parse(window.get(offset, batch::HEADER_BYTES)?, seed))
+}
+
+fn is_whole(window: &mut Window<'_>, offset: u64, header: &batch::Header) -> Result<bool, OpenError> {
+    let seed = window.segment.seed;
+    let mut rest = window.get(offset + batch::HEADER_BYTES as u64, header.body)?;
+    let mut records = 0;
+    while let Some(record) = record::verify(rest, seed) {
+        rest = &rest[record.record_bytes()..];
+        records += 1;
+    }
+    Ok(rest.is_empty() && records == header.records)
+}
+
+fn visit_batch(
+    window: &mut Window<'_>,
+    offset: u64,
+    header: &batch::Header,
+    visit: &mut impl FnMut(&record::Header, &[u8], Place) -> Result<(), OpenError>,
+) -> Result<(), OpenError> {
+    let sequence = window.segment.header.sequence;
+    let start = offset + batch::HEADER_BYTES as u64;
+    let body = window.get(start, header.body)?;
+    let mut at = 0;
+    while let Some(record) = record::parse(&body[at..]) {
+        let bytes = record.record_bytes();
+        let offset = u32::try_from(start + at as u64).expect("segments are shorter than 4 GiB");
+        let place = Place { sequence, offset, bytes: u32::try_from(bytes).expect("inside a segment") };
+        visit(&record, &body[at..at + bytes], place)?;
+        at += bytes;
+    }
+    Ok(())
+}
+
+/// A view on the file that moves forward.
+struct Window<'a> {
+    segment: &'a Segment,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window<'_> {
+    /// Bytes of the file, which must lie inside the segment.
+    fn get(&mut self, offset: u64, length: usize) -> Result<&[u8], OpenError> {
+        let held = self.start..self.start + self.bytes.len() as u64;
+        if offset < held.start || offset + length as u64 > held.end {
+            self.fill(offset, length)?;
+        }
+        let at = usize::try_from(offset - self.start).expect("inside the window");
+        Ok(&self.bytes[at..at + length])
+    }
+
+    fn fill(&mut self, offset: u64, length: usize) -> Result<(), OpenError> {
+        let path: &Path = &self.segment.path;
+        let left = usize::try_from(self.segment.header.length - offset).expect("segments fit into memory");
+        self.bytes.resize(length.max(WINDOW_BYTES.min(left)), 0);
+        self.start = offset;
+        self.segment.file.read_at(offset, &mut self.bytes).map_err(OpenError::io(path))
+    }
+}

@@ -1,0 +1,111 @@
+//! One open segment and the names of the log's files.
+//!
+//! A segment is shared by the writer, the index and reads in flight; whoever holds it can read it, so a segment is used again only
+//! when nobody else holds it. This file neither decides when nor checks records.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::OpenError;
+use super::header::{self, Header};
+use super::options::Identity;
+use crate::disk::{Disk, File};
+
+/// An open segment.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) header: Header,
+    pub(super) path: PathBuf,
+    pub(super) file: Arc<dyn File>,
+    /// Where the checksums in it start from.
+    pub(super) seed: u32,
+}
+
+/// What a file in the log's folder is, by its name.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    /// `segment-SEQUENCE.log`, part of the log.
+    Segment(u64),
+    /// `spare-SEQUENCE.log`, a purged segment to be used again.
+    Spare,
+    /// `*.tmp`, never finished.
+    Unfinished,
+    /// Not the business of segments.
+    Other,
+}
+
+impl Segment {
+    pub(super) fn new(header: Header, path: PathBuf, file: Arc<dyn File>) -> Self {
+        Self { seed: header.seed(), header, path, file }
+    }
+
+    /// Opens the segment that the file name says is number `sequence`.
+    pub(super) fn open(disk: &dyn Disk, path: &Path, sequence: u64, identity: Identity) -> Result<Self, OpenError> {
+        let file = disk.open(path).map_err(OpenError::io(path))?;
+        let length = file.length().map_err(OpenError::io(path))?;
+        let mut bytes = [0; header::USED_BYTES];
+        match file.read_at(0, &mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(OpenError::corrupt(path, length, "the file ends inside its header"));
+            }
+            other => other.map_err(OpenError::io(path))?,
+        }
+        let header = Header::decode(&bytes, path, identity)?;
+        if header.sequence != sequence {
+            let detail = format!("the header says segment {:016x}, another than the file name", header.sequence);
+            return Err(OpenError::corrupt(path, 0, detail));
+        }
+        if header.length > length {
+            let detail = format!("the file ends here; its header says {} bytes", header.length);
+            return Err(OpenError::corrupt(path, length, detail));
+        }
+        Ok(Self::new(header, path.to_owned(), file))
+    }
+}
+
+/// The file of a segment.
+pub(super) fn path(directory: &Path, sequence: u64) -> PathBuf {
+    directory.join(format!("segment-{sequence:016x}.log"))
+}
+
+/// Where a purged segment waits to be used again.
+pub(super) fn spare_path(directory: &Path, sequence: u64) -> PathBuf {
+    directory.join(format!("spare-{sequence:016x}.log"))
+}
+
+/// Where a new segment is made.
+pub(super) fn unfinished_path(directory: &Path, sequence: u64) -> PathBuf {
+    directory.join(format!("segment-{sequence:016x}.tmp"))
+}
+
+/// What a file is, by its name.
+pub(super) fn classify(path: &Path) -> Name {
+    if path.extension() == Some(OsStr::new("tmp")) {
+        return Name::Unfinished;
+    }
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let sequence =
+        |prefix| name.strip_prefix(prefix)?.strip_suffix(".log").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    match (sequence("segment-"), sequence("spare-")) {
+        (Some(sequence), _) => Name::Segment(sequence),
+        (_, Some(_)) => Name::Spare,
+        _ => Name::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_files_are() {
+        let folder = Path::new("log");
+        assert_eq!(classify(&path(folder, 17)), Name::Segment(17));
+        assert_eq!(classify(&spare_path(folder, 17)), Name::Spare);
+        assert_eq!(classify(&unfinished_path(folder, 17)), Name::Unfinished);
+        assert_eq!(classify(&folder.join("vote")), Name::Other);
+        assert_eq!(classify(&folder.join("segment-x.log")), Name::Other);
+    }
+}

@@ -1,0 +1,238 @@
+//! The one writer: takes everything that waits, makes it durable with one write and one sync, and tells in order.
+//!
+//! Invariants: a batch is written only after the one before it was synced; what is told as durable is in the index already; after the
+//! first failure nothing is written or synced again, everything that waits and everything that comes is refused, and the
+//! process is told to stop. It does not know how it is run: on a thread, or as a task of a simulation.
+
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+
+use super::batch::{self, Builder};
+use super::hard_state::HardState;
+use super::header::HEADER_BYTES;
+use super::index::Place;
+use super::options::{BATCH_BYTES, Options};
+use super::queue::{Job, Records, Reply};
+use super::record::{self, Kind};
+use super::recovery::Position;
+use super::segment::Segment;
+use super::state::State;
+use super::supply;
+use crate::disk::Lock;
+use crate::types::Vote;
+
+/// Most jobs taken at once, count.
+const JOBS_AT_ONCE: usize = 4096;
+
+/// The writer. Everything in it is its own; only `state` is shared.
+pub(super) struct Writer {
+    pub(super) options: Options,
+    pub(super) state: Arc<Mutex<State>>,
+    pub(super) jobs: mpsc::UnboundedReceiver<Job>,
+    pub(super) hard: HardState,
+    pub(super) supply: supply::Handle,
+    pub(super) next: supply::Pending,
+    pub(super) position: Position,
+    pub(super) builder: Builder,
+    pub(super) unsynced: Vec<(record::Header, Place)>,
+    pub(super) _lock: Lock,
+}
+
+impl Writer {
+    /// Writes until every handle is gone or one closes the log.
+    pub(super) async fn run(mut self) {
+        let mut jobs = Vec::new();
+        while self.jobs.recv_many(&mut jobs, JOBS_AT_ONCE).await > 0 {
+            let mut records = Vec::new();
+            for job in jobs.drain(..) {
+                match job {
+                    Job::Records(job) => records.push(job),
+                    Job::Committed => {}
+                    Job::Vote(vote, reply) => {
+                        self.make_durable(&mut records).await;
+                        let result = self.save_vote(&vote).await;
+                        drop(reply.send(result));
+                    }
+                    Job::Close(reply) => {
+                        self.make_durable(&mut records).await;
+                        self.save_committed();
+                        return self.close(reply);
+                    }
+                }
+            }
+            self.make_durable(&mut records).await;
+            self.save_committed();
+        }
+    }
+
+    fn close(self, reply: Reply) {
+        let result = self.healthy();
+        drop(self);
+        drop(reply.send(result));
+    }
+
+    async fn make_durable(&mut self, jobs: &mut Vec<Records>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let result = match self.healthy() {
+            Ok(()) => self.write_all(jobs).await.map_err(|error| self.fail("write", &error)),
+            failed => failed,
+        };
+        for job in jobs.drain(..) {
+            job.done.tell(copy(&result));
+            drop(job.permit);
+        }
+        self.supply.recycle(self.state.lock().durable.take_purged_segments());
+    }
+
+    async fn write_all(&mut self, jobs: &[Records]) -> io::Result<()> {
+        for job in jobs {
+            let mut rest = &job.bytes[..];
+            while let Some(header) = record::parse(rest) {
+                let (record, after) = rest.split_at(header.record_bytes());
+                self.push(record).await?;
+                rest = after;
+            }
+        }
+        self.write_batch().await
+    }
+
+    /// Adds a record to the batch, after making room for it.
+    async fn push(&mut self, record: &[u8]) -> io::Result<()> {
+        loop {
+            if self.builder.is_empty() && self.position.offset == HEADER_BYTES {
+                let base = self.base()?;
+                self.add(&base);
+            }
+            let body = self.builder.body() + record.len();
+            let room = self.position.segment.header.length - self.position.offset;
+            if batch::size_of(body) as u64 <= room && (self.builder.is_empty() || body <= BATCH_BYTES) {
+                self.add(record);
+                return Ok(());
+            }
+            if self.builder.is_empty() {
+                self.next_segment(record.len()).await?;
+            } else {
+                self.write_batch().await?;
+            }
+        }
+    }
+
+    /// The record that starts a segment: what the log amounts to before it.
+    fn base(&self) -> io::Result<Vec<u8>> {
+        let (last, purged) = {
+            let state = self.state.lock();
+            (state.durable.last, state.durable.purged)
+        };
+        let mut bytes = Vec::new();
+        record::append(&mut bytes, Kind::Base, last, |out| {
+            out.extend(postcard::to_stdvec(&purged).map_err(io::Error::other)?);
+            Ok::<_, io::Error>(())
+        })?;
+        Ok(bytes)
+    }
+
+    fn add(&mut self, record: &[u8]) {
+        let segment = &self.position.segment;
+        let (header, at) = self.builder.push(record, segment.seed);
+        let offset = u32::try_from(self.position.offset + at as u64).expect("segments are shorter than 4 GiB");
+        let bytes = u32::try_from(record.len()).expect("records fit into segments");
+        self.unsynced.push((header, Place { sequence: segment.header.sequence, offset, bytes }));
+    }
+
+    /// Goes on to the next segment and orders the one after it, long enough for a record of `record` bytes.
+    async fn next_segment(&mut self, record: usize) -> io::Result<()> {
+        let sequence = self.position.segment.header.sequence + 1;
+        let next = match (&mut self.next).await {
+            Ok(Err(error)) if error.kind() == io::ErrorKind::StorageFull => {
+                tracing::warn!("no space to make a log segment ahead; trying once more now that it is needed");
+                self.supply.order(sequence, self.options.segment_bytes.min(self.position.segment.header.length)).await
+            }
+            other => other,
+        };
+        let segment = next.map_err(|_| io::Error::other("the segment supply has stopped"))??;
+        let length = following_length(&self.options, &segment, record);
+        self.next = self.supply.order(sequence + 1, length);
+        self.state.lock().durable.segments.insert(sequence, Arc::clone(&segment));
+        self.position = Position { segment, offset: HEADER_BYTES, batch: self.position.batch };
+        Ok(())
+    }
+
+    /// One write, one sync; then the index follows.
+    async fn write_batch(&mut self) -> io::Result<()> {
+        if self.builder.is_empty() {
+            return Ok(());
+        }
+        let Position { segment, offset, batch } = &mut self.position;
+        let bytes = self.builder.finish(*batch, segment.seed);
+        segment.file.write_at(*offset, bytes)?;
+        segment.file.sync_data().await?;
+        *offset += bytes.len() as u64;
+        *batch += 1;
+        self.builder.clear();
+        let mut state = self.state.lock();
+        for (header, place) in self.unsynced.drain(..) {
+            state.durable.apply(&header, place).map_err(io::Error::other)?;
+        }
+        let next = state.durable.next();
+        state.tail.shrink(self.options.tail_bytes, next);
+        Ok(())
+    }
+
+    async fn save_vote(&mut self, vote: &Vote) -> io::Result<()> {
+        self.healthy()?;
+        self.hard.save_vote(vote).await.map_err(|error| self.fail("save the vote in", &error))?;
+        self.state.lock().vote = Some(*vote);
+        Ok(())
+    }
+
+    /// Notes the committed position once the entry that it names is durable.
+    fn save_committed(&mut self) {
+        let committed = {
+            let mut state = self.state.lock();
+            state.nudged = false;
+            let next = state.durable.next();
+            state.committed.filter(|committed| committed.index < next)
+        };
+        let Some(committed) = committed.filter(|_| committed != self.hard.saved) else { return };
+        if self.healthy().is_ok()
+            && let Err(error) = self.hard.save_committed(committed)
+        {
+            self.fail("save the committed position in", &error);
+        }
+    }
+
+    fn healthy(&self) -> io::Result<()> {
+        match &self.state.lock().failed {
+            Some(reason) => Err(io::Error::other(reason.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses everything from now on, and answers the error to tell.
+    fn fail(&self, action: &str, error: &io::Error) -> io::Error {
+        let directory = self.options.directory.display();
+        let reason = format!("cannot {action} the log in {directory}: {error}");
+        self.state.lock().failed = Some(reason.clone());
+        self.options.fatal.report(reason.clone());
+        io::Error::new(error.kind(), reason)
+    }
+}
+
+/// How long the segment after `segment` should be, bytes.
+pub(super) fn following_length(options: &Options, segment: &Segment, record: usize) -> u64 {
+    let usual = (2 * segment.header.length).min(options.segment_bytes);
+    let needed = HEADER_BYTES + batch::size_of(record + batch::SECTOR_BYTES) as u64;
+    usual.max(needed.next_multiple_of(HEADER_BYTES))
+}
+
+fn copy(result: &io::Result<()>) -> io::Result<()> {
+    match result {
+        Ok(()) => Ok(()),
+        Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+    }
+}
