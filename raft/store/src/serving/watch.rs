@@ -62,11 +62,10 @@ impl Watch {
     /// [`HistoryError::Unreadable`]. The watch is of no use after an error.
     pub async fn next(&mut self) -> Result<WatchBatch, HistoryError> {
         loop {
+            // Waits only before a step: what a step has found is given at once, or cancelling would lose it.
+            tokio::task::coop::consume_budget().await;
             match self.step()? {
-                Step::Found(batch) => {
-                    tokio::task::coop::consume_budget().await;
-                    return Ok(batch);
-                }
+                Step::Found(batch) => return Ok(batch),
                 Step::Looking => tokio::task::yield_now().await,
                 Step::UpToDate => self.changed().await,
             }
