@@ -1,0 +1,187 @@
+//! The reader. JSON, which is YAML too and what clients mostly send as such, goes to the JSON reader first. Other text without repeated keys, the usual case, is read in one strict pass; only when the library finds a
+//! repeated key, a second pass reads on with the last value winning and collects where keys are repeated.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fmt;
+
+use quorate_meta::{Map, Value};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::options::DuplicateKeyPolicy;
+use serde_saphyr::{Options, Spanned};
+
+use crate::json::MAX_DUPLICATES;
+
+/// Largest text that is read, in bytes. Requests have a smaller limit of their own.
+pub const MAX_BYTES: usize = crate::json::MAX_BYTES;
+/// Deepest nesting of lists and maps in text that is not JSON; the library recurses with large frames.
+pub const MAX_DEPTH: usize = 64;
+/// Most scalars, lists and maps in one text.
+pub const MAX_NODES: usize = 1_000_000;
+/// Most parser events that aliases may replay in one text.
+pub const MAX_ALIAS_EVENTS: usize = 100_000;
+
+/// Why a text is not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("yaml: {message}")]
+pub struct Error {
+    /// Line of the fault, counted from one; zero when there is none.
+    pub line: u64,
+    /// What is wrong, in one line.
+    message: String,
+}
+
+/// A key that its map already had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// Line of the repetition, counted from one.
+    pub line: u64,
+    /// The key.
+    pub key: String,
+}
+
+impl fmt::Display for Duplicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: key {} already set in map", self.line, quorate_meta::quoted(&self.key))
+    }
+}
+
+/// Reads one YAML document; text without any is `null`. The second part of the answer are repeated keys, in order of
+/// appearance, at most `MAX_DUPLICATES`.
+pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
+    if text.len() > MAX_BYTES {
+        return Err(Error { line: 0, message: format!("text is larger than {MAX_BYTES} bytes") });
+    }
+    let text =
+        std::str::from_utf8(text).map_err(|_| Error { line: 0, message: "text is not valid UTF-8".to_owned() })?;
+    if text.starts_with('{')
+        && let Ok((value, duplicates)) = crate::json::parse(text.as_bytes())
+        && duplicates.is_empty()
+    {
+        return Ok((value, Vec::new()));
+    }
+    let strict: Result<Value, _> = serde_saphyr::from_str_with_options(text, options(DuplicateKeyPolicy::Error));
+    match strict {
+        Ok(value) => Ok((value, Vec::new())),
+        Err(error) => match error.without_snippet() {
+            serde_saphyr::Error::DuplicateMappingKey { .. } => parse_lenient(text),
+            _ => Err(Error::from(&error)),
+        },
+    }
+}
+
+fn parse_lenient(text: &str) -> Result<(Value, Vec<Duplicate>), Error> {
+    let duplicates = RefCell::new(Vec::new());
+    let options = options(DuplicateKeyPolicy::LastWins);
+    let seed = Lenient { duplicates: &duplicates };
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+        seed.deserialize(deserializer)
+    });
+    let value = value.map_err(|error| Error::from(&error))?;
+    Ok((value, duplicates.into_inner()))
+}
+
+fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+    let budget = serde_saphyr::budget! {
+        max_reader_input_bytes: Some(MAX_BYTES),
+        max_depth: MAX_DEPTH,
+        flow_nesting_limit: MAX_DEPTH,
+        max_nodes: MAX_NODES,
+        max_documents: 2,
+        max_total_scalar_bytes: MAX_BYTES,
+    };
+    let alias_limits = serde_saphyr::alias_limits! {
+        max_total_replayed_events: MAX_ALIAS_EVENTS,
+    };
+    serde_saphyr::options! {
+        budget: budget,
+        alias_limits: alias_limits,
+        duplicate_keys: duplicate_keys,
+        legacy_octal_numbers: true,
+        with_snippet: false,
+    }
+}
+
+impl From<&serde_saphyr::Error> for Error {
+    fn from(error: &serde_saphyr::Error) -> Self {
+        let line = error.location().map_or(0, |location| location.line());
+        let message = error.without_snippet().to_string();
+        let first = message.lines().next().unwrap_or_default().to_owned();
+        Self { line, message: first }
+    }
+}
+
+/// Reads a node, keeping the last of repeated keys and noting the repetition.
+#[derive(Clone, Copy)]
+struct Lenient<'s> {
+    duplicates: &'s RefCell<Vec<Duplicate>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Lenient<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Lenient<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a YAML node")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Int(value))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_i128<E: de::Error>(self, value: i128) -> Result<Value, E> {
+        Value::deserialize(de::value::I128Deserializer::new(value))
+    }
+
+    fn visit_u128<E: de::Error>(self, value: u128) -> Result<Value, E> {
+        Value::deserialize(de::value::U128Deserializer::new(value))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        Value::deserialize(de::value::F64Deserializer::new(value))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = sequence.next_element_seed(self)? {
+            items.push(item);
+        }
+        Ok(Value::List(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut source: A) -> Result<Value, A::Error> {
+        let mut entries: Vec<(String, Value)> = Vec::new();
+        let mut seen = HashSet::new();
+        while let Some(key) = source.next_key::<Spanned<String>>()? {
+            let line = key.referenced.line();
+            if !seen.insert(key.value.clone()) && self.duplicates.borrow().len() < MAX_DUPLICATES {
+                self.duplicates.borrow_mut().push(Duplicate { line, key: key.value.clone() });
+            }
+            entries.push((key.value, source.next_value_seed(self)?));
+        }
+        Ok(Value::Map(Map::from_entries(entries).0))
+    }
+}

@@ -1,0 +1,105 @@
+//! Tests of YAML: manifests as people write them, limits, and what is written reads back.
+
+use proptest::prelude::*;
+use quorate_meta::Value;
+use serde_json::json;
+
+use super::*;
+use crate::json::tests::any_value;
+
+fn read(text: &str) -> Value {
+    let (value, duplicates) = parse(text.as_bytes()).expect(text);
+    assert_eq!(duplicates, []);
+    value
+}
+
+#[test]
+fn manifests() {
+    let check = |text: &str, expect: serde_json::Value| assert_eq!(read(text), Value::from(expect), "{text}");
+    check(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # comment\ndata:\n  k: |\n    one\n    two\n",
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "one\ntwo\n"}}),
+    );
+    check(
+        "---\na: 0644\nb: yes\nc: \"yes\"\nd: 1.5\ne: ~\nf:\n",
+        json!({"a": 420, "b": true, "c": "yes", "d": 1.5, "e": null, "f": null}),
+    );
+    check("a: 2026-01-02\nb: 1:30\nc: 18446744073709551615", json!({"a": "2026-01-02", "b": "1:30", "c": u64::MAX}));
+    check("1: a\ntrue: b\n", json!({"1": "a", "true": "b"}));
+    check(
+        "base: &base {x: 1}\ncopy: *base\nmerged:\n  <<: *base\n  y: 2\n",
+        json!({"base": {"x": 1}, "copy": {"x": 1}, "merged": {"x": 1, "y": 2}}),
+    );
+    check(r#"{"json": [1, "two", {"three": null}]}"#, json!({"json": [1, "two", {"three": null}]}));
+    check("", json!(null));
+}
+
+#[test]
+fn repeated_keys_are_named_and_the_last_wins() {
+    let check = |text: &str, duplicates: &[&str], expect: serde_json::Value| {
+        let (value, found) = parse(text.as_bytes()).expect(text);
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (value, found),
+            (Value::from(expect), duplicates.iter().map(ToString::to_string).collect()),
+            "{text}"
+        );
+    };
+    check(
+        "kind: ConfigMap\ndata:\n  k: first\n  l: x\n  k: second\nkind: Other\n",
+        &["line 5: key \"k\" already set in map", "line 6: key \"kind\" already set in map"],
+        json!({"kind": "Other", "data": {"k": "second", "l": "x"}}),
+    );
+    check(
+        "a: {b: 1, b: 18446744073709551615, c: [1.5, ~, true]}\n",
+        &["line 1: key \"b\" already set in map"],
+        json!({"a": {"b": u64::MAX, "c": [1.5, null, true]}}),
+    );
+}
+
+#[test]
+fn refused_texts_say_why_in_one_line() {
+    for text in
+        ["a: [1, 2", "a:\n\t- b", "a: 1\n---\nb: 2\n", "a: *nowhere", "a: b: c", "\"unclosed", "a: .inf", "? [x]\n: 1"]
+    {
+        let error = parse(text.as_bytes()).expect_err(text).to_string();
+        assert!(error.starts_with("yaml: ") && !error.contains('\n') && error.len() > 10, "{text}: {error}");
+    }
+    assert!(parse(b"a: \xff").is_err());
+    assert_eq!(parse(b"a: 1\nb: [1\n").map_err(|error| error.line > 0), Err(true));
+}
+
+#[test]
+fn limits_hold() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    assert!(parse(nested(MAX_DEPTH - 1).as_bytes()).is_ok());
+    assert!(parse(nested(MAX_DEPTH + 1).as_bytes()).is_err());
+    assert!(parse(&vec![b' '; MAX_BYTES + 1]).is_err());
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..9 {
+        let previous = format!("*a{}, ", level - 1).repeat(10);
+        bomb += &format!("a{level}: &a{level} [{previous}]\n");
+    }
+    assert!(parse(bomb.as_bytes()).is_err());
+}
+
+#[test]
+fn written_form() {
+    let value = Value::from(json!({"kind": "X", "a": [{"b": "yes", "c": 1}], "e": {}, "s": "two\nlines\n"}));
+    let text = write(&value);
+    assert!(text.starts_with("a:\n"), "{text}");
+    assert_eq!(read(&text), value);
+}
+
+proptest! {
+    #[test]
+    fn written_values_read_back(value in any_value()) {
+        let text = write(&value);
+        prop_assert_eq!(parse(text.as_bytes()), Ok((value, Vec::new())), "{}", text);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "[a:\\-\\[\\]{},&*!|>'\"# \n0~<]{0,30}") {
+        let _ = parse(text.as_bytes());
+    }
+}
