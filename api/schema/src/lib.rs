@@ -26,5 +26,5 @@ pub use graph::{
     Column, Field, Graph, KindDef, ListKind, MapKind, Mixed, Patch, Scalar, Shape, Subresource, Text, TypeDef, TypeId,
     Union,
 };
-pub use strategic::{PatchError, strategic_merge};
+pub use strategic::{PatchError, strategic};
 pub use validate::validate_structure;

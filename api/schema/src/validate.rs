@@ -2,16 +2,20 @@
 //!
 //! Types are not checked here (`decode` refuses wrong ones before), nor any rule between fields.
 
+use std::sync::Arc;
+
 use quorate_meta::{Cause, Map, Value};
 
 use crate::graph::{Field, Graph, Shape, TypeDef, TypeId};
 use crate::path::FieldPath;
 
-/// Checks a decoded value; one cause for each finding, in key order of the properties.
+/// Checks a decoded value; one cause for each finding, in key order of the properties. The metadata of objects is left to
+/// the rules that all kinds share.
 pub fn validate_structure(graph: &Graph, ty: TypeId, value: &Value) -> Vec<Cause> {
     let mut walk = Walk { graph, path: FieldPath::default(), causes: Vec::new() };
     if let Value::Map(map) = value {
-        walk.message(graph.ty(ty), map);
+        let ty = graph.ty(ty);
+        walk.properties(ty.properties.iter().filter(|field| !ty.object || field.name != "metadata"), map);
     }
     walk.causes
 }
@@ -24,7 +28,11 @@ struct Walk<'g> {
 
 impl Walk<'_> {
     fn message(&mut self, ty: &TypeDef, map: &Map) {
-        for field in &ty.properties {
+        self.properties(ty.properties.iter(), map);
+    }
+
+    fn properties<'f>(&mut self, fields: impl Iterator<Item = &'f Arc<Field>>, map: &Map) {
+        for field in fields {
             let mark = self.path.push_key(&field.name);
             match map.get(&field.name) {
                 Some(value) if !self.is_missing(field, value) => self.field(field, value),
@@ -101,6 +109,6 @@ mod tests {
         );
         check("core/v1.PodSpec", "{}", &[("FieldValueRequired", "containers")]);
         check("core/v1.NamespaceStatus", r#"{"phase":"Gone"}"#, &[("FieldValueNotSupported", "phase")]);
-        check("core/v1.ConfigMap", "{}", &[]);
+        check("core/v1.ConfigMap", r#"{"metadata":{"ownerReferences":[{}]}}"#, &[]);
     }
 }

@@ -11,7 +11,7 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use quorate_meta::{Map, Value};
+use quorate_meta::Value;
 
 use crate::graph::{Graph, TypeId};
 
@@ -31,14 +31,10 @@ impl PatchError {
 /// # Errors
 /// An unknown or misplaced directive, a list element without its merge key, an order list that does not name the patched
 /// elements. `object` may be half changed then.
-pub fn strategic_merge(graph: &Graph, ty: TypeId, object: &mut Value, patch: Value) -> Result<(), PatchError> {
+pub fn strategic(graph: &Graph, ty: TypeId, object: &mut Value, patch: &Value) -> Result<(), PatchError> {
     let Value::Map(patch) = patch else { return Err(PatchError::new("a strategic merge patch is an object")) };
     let Value::Map(object) = object else { return Err(PatchError::new("only objects can be patched")) };
     let original = std::mem::take(object);
-    *object = merge(graph, ty, original, patch)?;
+    *object = map::merge(graph, Some(graph.ty(ty)), original, patch.clone())?;
     Ok(())
-}
-
-fn merge(graph: &Graph, ty: TypeId, original: Map, patch: Map) -> Result<Map, PatchError> {
-    map::merge(graph, Some(graph.ty(ty)), original, patch)
 }

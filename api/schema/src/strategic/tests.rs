@@ -9,7 +9,7 @@ use crate::testing::{graph, json, text, ty};
 fn check(name: &str, object: &str, patch: &str, expect: &str) {
     let graph = graph();
     let mut object = json(object);
-    let result = strategic_merge(&graph, ty(&graph, name), &mut object, json(patch));
+    let result = strategic(&graph, ty(&graph, name), &mut object, &json(patch));
     let found = result.map_or_else(|error| error.to_string(), |()| text(&object));
     assert_eq!(found, expect, "{patch}");
 }
@@ -178,7 +178,7 @@ proptest! {
         let ty = ty(&graph, "core/v1.ServiceAccount");
         for patch in [json("{}"), object.clone()] {
             let mut patched = object.clone();
-            strategic_merge(&graph, ty, &mut patched, patch).expect("applies");
+            strategic(&graph, ty, &mut patched, &patch).expect("applies");
             prop_assert_eq!(&patched, &object);
         }
     }
@@ -188,9 +188,9 @@ proptest! {
         let graph = graph();
         let ty = ty(&graph, "core/v1.ServiceAccount");
         let mut once = object.clone();
-        strategic_merge(&graph, ty, &mut once, patch.clone()).expect("applies");
+        strategic(&graph, ty, &mut once, &patch).expect("applies");
         let mut twice = once.clone();
-        strategic_merge(&graph, ty, &mut twice, patch).expect("applies");
+        strategic(&graph, ty, &mut twice, &patch).expect("applies");
         prop_assert_eq!(&twice, &once);
     }
 }
