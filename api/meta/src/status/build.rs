@@ -1,8 +1,9 @@
 //! Builders: one per kind of failure, with the recorded texts. Whether `details` is absent, empty or filled follows
 //! the recordings too.
 
+use super::quote::excerpt;
 use super::{Cause, CauseReason, Details, Reason, Status};
-use crate::{GroupKind, GroupResource};
+use crate::{GroupKind, GroupResource, GroupVersionKind};
 
 impl Status {
     /// A failure of `reason` with its usual code and no details.
@@ -56,6 +57,24 @@ impl Status {
         Self::conflict(resource, name, why)
     }
 
+    /// 409 for a delete whose `preconditions.uid` names another object; details carry the kind here, as recorded.
+    pub fn uid_precondition_failed(kind: &GroupKind, name: &str, asked: &str, current: &str) -> Self {
+        let why = format!(
+            "the UID in the precondition ({asked}) does not match the UID in record ({current}). \
+             The object might have been deleted and then recreated"
+        );
+        Self::conflict(&as_resource(kind), name, &why)
+    }
+
+    /// 409 for a delete whose `preconditions.resourceVersion` is not the object's.
+    pub fn version_precondition_failed(kind: &GroupKind, name: &str, asked: &str, current: u64) -> Self {
+        let why = format!(
+            "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record ({current}). \
+             The object might have been modified"
+        );
+        Self::conflict(&as_resource(kind), name, &why)
+    }
+
     /// 409 of server-side apply: `causes` are the fields with their managers.
     pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
         let details = Details { causes, ..Details::default() };
@@ -83,6 +102,23 @@ impl Status {
             ..Details::default()
         };
         Self { details: Some(details), ..Self::failure(Reason::Invalid, message) }
+    }
+
+    /// 422 for a patch that cannot be applied.
+    pub fn unprocessable() -> Self {
+        Self::bare(Reason::Invalid, "the server rejected our request due to an error in our request")
+    }
+
+    /// 400 for a body that is not an object of any kind: `error` says what the reader found.
+    pub fn unrecognized_body(kind: &str, error: &str, body: &[u8]) -> Self {
+        let excerpt = excerpt(body);
+        Self::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {error} ({excerpt})"))
+    }
+
+    /// 400 for a body of the right kind that does not fit its type, or has fields that a strict request refuses.
+    pub fn unusable_body(kind: &GroupVersionKind, why: &str) -> Self {
+        let GroupVersionKind { version, kind, .. } = kind;
+        Self::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
     }
 
     /// 400 with a message and nothing else.
@@ -233,6 +269,10 @@ impl Status {
     fn bare(reason: Reason, message: impl Into<String>) -> Self {
         Self { details: Some(Details::default()), ..Self::failure(reason, message) }
     }
+}
+
+fn as_resource(kind: &GroupKind) -> GroupResource {
+    GroupResource::new(kind.group.as_str(), kind.kind.as_str())
 }
 
 fn about(resource: &GroupResource, name: &str) -> Details {

@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use crate::Value;
 
+/// Bytes of a body that a message shows.
+const EXCERPT_BYTES: usize = 30;
+
 /// `text` in double quotes; control and other unprintable characters are escaped.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
@@ -21,6 +24,17 @@ pub(super) fn shown(value: &Value) -> String {
         Value::String(text) => quoted(text),
         other => serde_json::to_string(other).unwrap_or_default(),
     }
+}
+
+/// The beginning of a body for a message: text if it looks like JSON, else hexadecimal.
+pub(super) fn excerpt(body: &[u8]) -> String {
+    let start = &body[..body.len().min(EXCERPT_BYTES)];
+    let shown = match start.first() {
+        None => return "<empty>".to_owned(),
+        Some(b'{') => String::from_utf8_lossy(start).into_owned(),
+        Some(_) => start.iter().map(|byte| format!("{byte:02x}")).collect(),
+    };
+    if start.len() < body.len() { format!("{shown} ...") } else { shown }
 }
 
 fn push_escaped(target: &mut String, char: char) {

@@ -144,3 +144,38 @@ fn quoting() {
     check("a\"b\\c", r#""a\"b\\c""#);
     check("\u{1}\u{7f}\t\u{a0}\u{200b}", r#""\x01\x7f\t\u00a0\u200b""#);
 }
+
+#[test]
+fn bodies_that_are_not_read() {
+    let check = |body: &str, excerpt: &str| {
+        let message = format!("the object provided is unrecognized (must be of type ConfigMap): why ({excerpt})");
+        assert_eq!(Status::unrecognized_body("ConfigMap", "why", body.as_bytes()), Status::bad_request(message));
+    };
+    check("", "<empty>");
+    check("{", "{");
+    check(r#"{"metadata":{"name":"a"}} trailing"#, r#"{"metadata":{"name":"a"}} trai ..."#);
+    check("[]", "5b5d");
+    check("a: [1", "613a205b31");
+    let kind = crate::GroupVersionKind::new("apps", "v1", "Deployment");
+    let expect =
+        "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: unknown field \"foo\"";
+    let why = "strict decoding error: unknown field \"foo\"";
+    assert_eq!(Status::unusable_body(&kind, why), Status::bad_request(expect));
+}
+
+#[test]
+fn preconditions() {
+    let kind = GroupKind::new("", "ConfigMap");
+    check(
+        &Status::version_precondition_failed(&kind, "a", "1", 68008),
+        json!({"code": 409, "reason": "Conflict", "details": {"kind": "ConfigMap", "name": "a"},
+            "message": "Operation cannot be fulfilled on ConfigMap \"a\": the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (68008). The object might have been modified"}),
+    );
+    let status = Status::uid_precondition_failed(&kind, "a", "u-1", "u-2");
+    let expect = "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (u-1) does not match the UID in record (u-2). The object might have been deleted and then recreated";
+    assert_eq!(status.message, expect);
+    check(
+        &Status::unprocessable(),
+        json!({"code": 422, "reason": "Invalid", "details": {}, "message": "the server rejected our request due to an error in our request"}),
+    );
+}
