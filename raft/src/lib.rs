@@ -4,8 +4,20 @@
 //! This crate implements `quorate_store::Store` for one member of a cluster, and owns membership, snapshots and the peer
 //! RPC. It knows nothing of HTTP, of resources, or of where certificates come from.
 
+pub mod disk;
+pub mod log;
+pub mod state_machine;
 pub mod types;
 
+pub mod admin;
+pub mod replica;
+
 mod cluster;
+mod keys;
+mod membership;
+mod network;
 
 pub use cluster::{ClusterId, ParseClusterIdError};
+pub use membership::{AdminError, Member, Role};
+pub use network::{Credentials, PEER_NAME, PeerTls, TlsError, authority_hash};
+pub use replica::Replica;

@@ -1,0 +1,85 @@
+//! Joining: a node with a token becomes a learner and gets its certificates.
+//!
+//! Invariants: the order is token, number, certificates, membership, so that nothing is given to who has no token and a member
+//! always has its certificates; repeating a join after a lost answer gives the same number as long as the node only learns.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use quorate_store::NodeId;
+use quorate_store::env::Network;
+
+use super::message::{JoinAnswer, JoinRequest};
+use crate::membership::{AdminError, Role};
+use crate::network::connector::ClientTls;
+use crate::network::link::Dialer;
+use crate::network::tls::joining_client;
+use crate::network::wire::{decode, encode};
+use crate::replica::core::Core;
+use crate::types::Peer;
+
+/// What is to be signed for a joining node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SigningRequest {
+    /// The number that the node got.
+    pub node: NodeId,
+    /// Where it will be.
+    pub peer: Peer,
+    /// What the node sent, in the signer's own form.
+    pub csr: Bytes,
+}
+
+/// Makes the certificates of joining nodes. Runs on the leader.
+#[async_trait]
+pub trait CertificateSigner: Send + Sync {
+    /// Checks the request and signs it; the answer travels back to the node unread. An error is one line for its operator.
+    async fn sign(&self, request: SigningRequest) -> Result<Bytes, String>;
+}
+
+impl Core {
+    /// Lets a node in. Runs on the leader.
+    pub(crate) async fn admit_node(
+        &self,
+        request: JoinRequest,
+        signer: &dyn CertificateSigner,
+    ) -> Result<JoinAnswer, AdminError> {
+        self.check_token(&request.token).await?;
+        let known = self.members().into_iter().find(|member| member.address == request.peer.address);
+        let node = match known {
+            Some(member) if member.role == Role::Learner => member.node,
+            Some(member) => {
+                let address = request.peer.address;
+                return Err(AdminError::refused(format!(
+                    "{address} is the address of voter {}; remove it first",
+                    member.node
+                )));
+            }
+            None => self.next_node().await?,
+        };
+        let JoinRequest { peer, csr, .. } = request;
+        let signing = signer.sign(SigningRequest { node, peer: peer.clone(), csr }).await;
+        let identity = signing.map_err(AdminError::Refused)?;
+        self.add_learner(node, peer).await?;
+        Ok(JoinAnswer { cluster: self.cluster, node, members: self.members(), identity })
+    }
+}
+
+/// Asks the member at `address` to let this node in. The member is believed because its certificate comes from the peer authority
+/// with this hash (see [`crate::authority_hash`]).
+pub async fn join(
+    network: Arc<dyn Network>,
+    address: &str,
+    authority: [u8; 32],
+    request: &JoinRequest,
+) -> Result<JoinAnswer, AdminError> {
+    let tls = joining_client(authority).map_err(|error| AdminError::refused(error.to_string()))?;
+    let dialer = Dialer { network, tls: ClientTls::Joining(tls), cluster: None };
+    let dialed = dialer.dial(address).await;
+    let mut client = dialed.map_err(|error| AdminError::unavailable(format!("cannot reach {address}: {error}")))?;
+    let answer = client.join(encode(request)).await;
+    let answer = answer.map_err(|status| AdminError::Unknown(status.message().to_owned()))?;
+    let answer: Result<JoinAnswer, AdminError> =
+        decode(answer.get_ref()).map_err(|status| AdminError::Unknown(status.message().to_owned()))?;
+    answer
+}

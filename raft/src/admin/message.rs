@@ -1,0 +1,109 @@
+//! What an operator's command line and a node, and two nodes, say to each other.
+//!
+//! Invariant: variants and fields are only ever added at the end (messages are positional on the wire).
+
+use bytes::Bytes;
+use quorate_store::{NodeId, Status};
+use serde::{Deserialize, Serialize};
+
+use super::token::JoinToken;
+use crate::ClusterId;
+use crate::membership::Member;
+use crate::types::Peer;
+
+/// An administrative request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AdminRequest {
+    /// How the asked node is. Answered by [`AdminAnswer::Status`].
+    Status,
+    /// Who the members are. Answered by [`AdminAnswer::Members`].
+    Members,
+    /// Add a learner under a number of its own. Answered by [`AdminAnswer::Node`].
+    Add(Peer),
+    /// Make a learner a voter. Answered by [`AdminAnswer::Done`].
+    Promote(NodeId),
+    /// Take a member out. Answered by [`AdminAnswer::Done`].
+    Remove(NodeId),
+    /// Hand the leadership over, to whoever is furthest if nobody is named. Answered by [`AdminAnswer::Node`].
+    Transfer(Option<NodeId>),
+    /// Make a join token. Answered by [`AdminAnswer::Token`].
+    CreateToken {
+        /// What it is for, for the operator.
+        description: String,
+        /// How long it is valid, milliseconds.
+        ttl_ms: u64,
+    },
+    /// Which join tokens are valid. Answered by [`AdminAnswer::Tokens`].
+    Tokens,
+    /// Make a join token invalid. Answered by [`AdminAnswer::Done`].
+    RevokeToken(String),
+    /// A join that another node received and checks nothing of.
+    Join(JoinRequest),
+}
+
+/// The answer to an [`AdminRequest`] that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AdminAnswer {
+    /// It is done.
+    Done,
+    /// A node's state.
+    Status(NodeStatus),
+    /// The members, by number.
+    Members(Vec<Member>),
+    /// A node's number.
+    Node(NodeId),
+    /// A new token. Its secret is nowhere else.
+    Token(JoinToken),
+    /// The valid tokens, by id.
+    Tokens(Vec<TokenInfo>),
+    /// A node has joined.
+    Joined(JoinAnswer),
+}
+
+/// A node and the cluster as it sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeStatus {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// The node's store.
+    pub store: Status,
+    /// The members as the leader sees them, or as this node does when the leader does not answer.
+    pub members: Vec<Member>,
+}
+
+/// A join token without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenInfo {
+    /// The part before the dot.
+    pub id: String,
+    /// What it is for.
+    pub description: String,
+    /// When it was made, milliseconds since the Unix epoch.
+    pub created_ms: u64,
+    /// From when on it is invalid, milliseconds since the Unix epoch.
+    pub expires_ms: u64,
+}
+
+/// A node wants to become a member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinRequest {
+    /// Proves that an operator wants it.
+    pub token: JoinToken,
+    /// Where it will be.
+    pub peer: Peer,
+    /// What the node's [`super::CertificateSigner`] needs: certificate requests, in a form of its own.
+    pub csr: Bytes,
+}
+
+/// A node has become a learner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JoinAnswer {
+    /// The cluster it is in now.
+    pub cluster: ClusterId,
+    /// Its number.
+    pub node: NodeId,
+    /// All members, itself included.
+    pub members: Vec<Member>,
+    /// What the signer made of the request: certificates, in a form of its own.
+    pub identity: Bytes,
+}

@@ -1,0 +1,145 @@
+//! Changes of the membership, carried out where the leader is.
+//!
+//! Invariants: each function runs on the leader and says [`AdminError::Unavailable`] elsewhere; rules are checked before anything is
+//! proposed; a change is done when Raft has committed it (the joint and the final configuration).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use openraft::ChangeMembers;
+use openraft::async_runtime::WatchReceiver;
+use openraft::errors::{ClientWriteError, RaftError};
+use quorate_store::NodeId;
+use tokio::time::{Instant, timeout};
+
+use super::{AdminError, Member, Role};
+use crate::replica::core::{Core, Leader};
+use crate::types::{Peer, TypeConfig};
+
+/// A learner with at most this many entries to go is caught up: it confirms them while its promotion commits.
+const PROMOTION_LAG: u64 = 1000;
+/// How long promoting waits for the learner to catch up.
+const PROMOTION_WAIT: Duration = Duration::from_secs(10);
+/// How long a change may take.
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a transfer of the leadership may take; longer than an election.
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a wait looks again when Raft reports nothing.
+const POLL: Duration = Duration::from_millis(50);
+
+type Changes = ChangeMembers<NodeId, Peer>;
+
+impl Core {
+    /// Adds a learner; it need not run yet.
+    pub(crate) async fn add_learner(&self, node: NodeId, peer: Peer) -> Result<(), AdminError> {
+        self.require_leader()?;
+        let members = self.members();
+        if let Some(other) = members.iter().find(|member| member.address == peer.address && member.node != node) {
+            return Err(AdminError::refused(format!(
+                "{} is the address of member {} already",
+                peer.address, other.node
+            )));
+        }
+        if members.iter().any(|member| member.node == node && member.address == peer.address) {
+            return Ok(());
+        }
+        self.change(Changes::AddNodes(BTreeMap::from([(node, peer)]))).await
+    }
+
+    /// Makes a learner a voter, once it is caught up.
+    pub(crate) async fn promote(&self, node: NodeId) -> Result<(), AdminError> {
+        let deadline = Instant::now() + PROMOTION_WAIT;
+        loop {
+            self.require_leader()?;
+            let member = self.member(node)?;
+            match member.lag {
+                _ if member.role != Role::Learner => return Ok(()),
+                Some(lag) if lag <= PROMOTION_LAG => break,
+                lag if Instant::now() >= deadline => {
+                    let lag = lag.map_or("an unknown number of".to_owned(), |lag| lag.to_string());
+                    return Err(AdminError::unavailable(format!("member {node} is {lag} log entries behind")));
+                }
+                _ => self.metrics_change(POLL).await,
+            }
+        }
+        self.change(Changes::AddVoterIds(BTreeSet::from([node]))).await
+    }
+
+    /// Takes a member out. If it leads, it hands over first.
+    pub(crate) async fn remove(&self, node: NodeId) -> Result<(), AdminError> {
+        self.require_leader()?;
+        let member = self.member(node)?;
+        if member.role == Role::Learner {
+            return self.change(Changes::RemoveNodes(BTreeSet::from([node]))).await;
+        }
+        if self.members().iter().filter(|member| member.role != Role::Learner).count() == 1 {
+            return Err(AdminError::refused(format!("member {node} is the last voter")));
+        }
+        self.change(Changes::RemoveVoters(BTreeSet::from([node]))).await
+    }
+
+    /// Hands the leadership to a voter: this one, or the one that is furthest. Says who leads then.
+    pub(crate) async fn transfer(&self, to: Option<NodeId>) -> Result<NodeId, AdminError> {
+        self.require_leader()?;
+        let to = match to {
+            Some(node) if node == self.node => return Ok(node),
+            Some(node) if self.member(node)?.role == Role::Voter => node,
+            Some(node) => return Err(AdminError::refused(format!("member {node} is a learner"))),
+            None => self.successor().ok_or_else(|| AdminError::refused("there is no other voter"))?,
+        };
+        let triggered = self.raft.trigger().transfer_leader(to).await;
+        triggered.map_err(|error| AdminError::unavailable(error.to_string()))?;
+        let led_by_another = async {
+            loop {
+                if let Leader::Elsewhere(leader, _) = self.leader() {
+                    return leader;
+                }
+                self.metrics_change(POLL).await;
+            }
+        };
+        let unknown = || AdminError::Unknown(format!("member {to} has not taken the leadership over in time"));
+        timeout(TRANSFER_TIMEOUT, led_by_another).await.map_err(|_| unknown())
+    }
+
+    /// The voter, other than this node, that has confirmed most.
+    fn successor(&self) -> Option<NodeId> {
+        let voters = self.members().into_iter().filter(|member| member.role == Role::Voter && member.node != self.node);
+        voters.min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
+    }
+
+    fn require_leader(&self) -> Result<(), AdminError> {
+        match self.leader() {
+            Leader::Here => Ok(()),
+            Leader::Elsewhere(..) | Leader::Unknown => Err(AdminError::unavailable("this node does not lead")),
+        }
+    }
+
+    fn member(&self, node: NodeId) -> Result<Member, AdminError> {
+        let member = self.members().into_iter().find(|member| member.node == node);
+        member.ok_or_else(|| AdminError::refused(format!("there is no member {node}")))
+    }
+
+    async fn change(&self, changes: Changes) -> Result<(), AdminError> {
+        match timeout(CHANGE_TIMEOUT, self.raft.change_membership(changes, false)).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(refused(error)),
+            Err(_) => Err(AdminError::Unknown("no quorum confirmed the change in time".to_owned())),
+        }
+    }
+
+    async fn metrics_change(&self, longest: Duration) {
+        let mut metrics = self.raft.metrics();
+        timeout(longest, metrics.changed()).await.ok();
+    }
+}
+
+fn refused(error: RaftError<TypeConfig, ClientWriteError<TypeConfig>>) -> AdminError {
+    match error {
+        RaftError::APIError(ClientWriteError::ForwardToLeader(_)) => AdminError::unavailable("the leader changed"),
+        RaftError::APIError(ClientWriteError::ChangeMembershipError(error)) => {
+            AdminError::unavailable(error.to_string())
+        }
+        RaftError::APIError(error) => AdminError::Unknown(error.to_string()),
+        RaftError::Fatal(error) => AdminError::Unknown(error.to_string()),
+    }
+}

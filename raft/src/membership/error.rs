@@ -1,0 +1,46 @@
+//! Why an administrative request was not carried out.
+//!
+//! Invariant: as in the store, only [`AdminError::Unknown`] leaves it open whether something changed.
+
+use quorate_store::{Error, NotApplied};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The failure of an administrative request. Crosses the network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
+pub enum AdminError {
+    /// The request breaks a rule; trying again does not help.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no leader, it cannot be reached, or it is busy with another change; try again.
+    #[error("not possible now: {0}")]
+    Unavailable(String),
+    /// The request may or may not be carried out; look at the members before trying again.
+    #[error("outcome unknown: {0}")]
+    Unknown(String),
+}
+
+impl AdminError {
+    pub(crate) fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused(reason.into())
+    }
+
+    pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
+        Self::Unavailable(reason.into())
+    }
+}
+
+impl From<Error> for AdminError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NotApplied(reason) => reason.into(),
+            Error::Unknown(reason) => Self::Unknown(reason),
+        }
+    }
+}
+
+impl From<NotApplied> for AdminError {
+    fn from(reason: NotApplied) -> Self {
+        Self::Unavailable(reason.to_string())
+    }
+}

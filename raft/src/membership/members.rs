@@ -1,0 +1,65 @@
+//! The members as one node sees them.
+//!
+//! Invariant: only the leader knows how far the others are; elsewhere [`Member::lag`] is `None` for all but the node itself.
+
+use openraft::async_runtime::WatchReceiver;
+use quorate_store::NodeId;
+use serde::{Deserialize, Serialize};
+
+use crate::replica::core::Core;
+
+/// What a member is to the quorum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Role {
+    /// It leads.
+    Leader,
+    /// It votes.
+    Voter,
+    /// It receives everything and does not vote.
+    Learner,
+}
+
+/// One member of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its number.
+    pub node: NodeId,
+    /// `host:port` of its peer RPC.
+    pub address: String,
+    /// `host:port` of its API.
+    pub api: String,
+    /// What it is to the quorum.
+    pub role: Role,
+    /// Log entries of the leader that it has not confirmed; `None` where that is not known.
+    pub lag: Option<u64>,
+}
+
+impl Core {
+    /// The members as this node knows them, by number.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow_watched();
+        let last = metrics.last_log_index.unwrap_or(0);
+        let membership = metrics.membership_config.membership();
+        let voters: Vec<NodeId> = membership.voter_ids().collect();
+        let role = |node: NodeId| match voters.contains(&node) {
+            _ if metrics.current_leader == Some(node) => Role::Leader,
+            true => Role::Voter,
+            false => Role::Learner,
+        };
+        let lag = |node: NodeId| {
+            let matched = metrics.replication.as_ref()?.get(&node)?;
+            Some(last.saturating_sub(matched.as_ref().map_or(0, |id| id.index)))
+        };
+        let member = |(node, peer): (&NodeId, &crate::types::Peer)| Member {
+            node: *node,
+            address: peer.address.clone(),
+            api: peer.api.clone(),
+            role: role(*node),
+            lag: lag(*node),
+        };
+        let mut members: Vec<Member> = membership.nodes().map(member).collect();
+        members.sort_by_key(|member| member.node);
+        members
+    }
+}

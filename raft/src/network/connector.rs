@@ -1,0 +1,80 @@
+//! Dialing a peer: network seam, TLS, HTTP/2.
+//!
+//! Invariants: a connection attempt ends within [`CONNECT_TIMEOUT`]; a connection whose other end is silent (machine gone, cable
+//! cut) is given up within [`KEEP_ALIVE_INTERVAL`] + [`KEEP_ALIVE_TIMEOUT`]. It does not retry; `link` does.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use hyper_util::rt::TokioIo;
+use quorate_store::env::{Io, Network};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tonic::transport::{Channel, Endpoint};
+
+use super::tls::{PEER_NAME, PeerTls};
+
+/// From dialing to a finished handshake.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How often an idle or waiting connection is probed.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_millis(500);
+/// How long a probe may stay unanswered.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(1);
+/// What one stream may have in flight before its reader takes it, in bytes.
+pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
+/// What one connection may have in flight, in bytes.
+pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+/// The channel's own URI; addresses and names are the connector's business.
+const ENDPOINT: &str = "http://peer.quorate";
+
+/// With which TLS settings to dial.
+#[derive(Debug, Clone)]
+pub(crate) enum ClientTls {
+    /// As a member, with the certificate that is current when the connection is made.
+    Member(Arc<PeerTls>),
+    /// As a node that wants to join.
+    Joining(Arc<ClientConfig>),
+}
+
+/// Connects to the peer at `host:port`.
+pub(crate) async fn dial(network: Arc<dyn Network>, tls: ClientTls, address: &str) -> io::Result<Channel> {
+    let address = address.to_owned();
+    let connector = tower::service_fn(move |_: Uri| {
+        let (network, address) = (network.clone(), address.clone());
+        let tls = match &tls {
+            ClientTls::Member(tls) => tls.client(),
+            ClientTls::Joining(config) => config.clone(),
+        };
+        async move { handshake(&*network, tls, &address).await.map(TokioIo::new) }
+    });
+    let endpoint = Endpoint::from_static(ENDPOINT)
+        .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+        .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
+        .keep_alive_while_idle(true)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
+    endpoint.connect_with_connector(connector).await.map_err(|error| io::Error::other(innermost(&error)))
+}
+
+/// tonic calls this again by itself when a connection broke, so the time limit is here.
+async fn handshake(network: &dyn Network, tls: Arc<ClientConfig>, address: &str) -> io::Result<TlsStream<Box<dyn Io>>> {
+    let name = ServerName::try_from(PEER_NAME).expect("the peer name is a DNS name");
+    let connecting = async {
+        let stream = network.connect(address).await?;
+        TlsConnector::from(tls).connect(name, stream).await
+    };
+    tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// tonic wraps the reason in several layers that say "transport error"; operators need the last one.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

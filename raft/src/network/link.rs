@@ -1,0 +1,128 @@
+//! One connection to one peer, made when first needed and made again when it broke.
+//!
+//! Invariants: at most one connection attempt at a time; after a failure the next attempt waits, from [`BACKOFF_FIRST`] doubling to
+//! [`BACKOFF_MAX`] (Raft itself would retry in a hot loop); callers wait for the attempt, so they bound their own patience.
+//! A broken connection is forgotten by whoever notices it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_store::env::Network;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
+
+use super::connector::{self, ClientTls};
+use super::handshake::Stamp;
+use super::rpc::peer_client::PeerClient;
+use super::wire::MAX_MESSAGE_BYTES;
+use crate::ClusterId;
+
+/// The pause after the first failed attempt.
+const BACKOFF_FIRST: Duration = Duration::from_millis(20);
+/// The longest pause between attempts. Short, because a whole cluster that restarts elects its leader over these links.
+const BACKOFF_MAX: Duration = Duration::from_millis(320);
+
+/// The stub with the cluster's identity on every call.
+pub(crate) type Client = PeerClient<InterceptedService<Channel, Stamp>>;
+
+/// How to reach any peer: everything but its address.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialer {
+    /// The network seam.
+    pub(crate) network: Arc<dyn Network>,
+    /// As whom to connect.
+    pub(crate) tls: ClientTls,
+    /// The cluster to claim.
+    pub(crate) cluster: Option<ClusterId>,
+}
+
+impl Dialer {
+    /// Connects to the peer at `host:port`, once.
+    pub(crate) async fn dial(&self, address: &str) -> io::Result<Client> {
+        let channel = connector::dial(self.network.clone(), self.tls.clone(), address).await?;
+        Ok(PeerClient::with_interceptor(channel, Stamp::new(self.cluster))
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES))
+    }
+}
+
+/// A connection that may or may not be up.
+#[derive(Debug)]
+pub(crate) struct Link {
+    dialer: Dialer,
+    address: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    client: Option<Client>,
+    /// Counts connections, so that a late report about an old one does not close the new one.
+    generation: u64,
+    failures: u32,
+    retry_at: Option<Instant>,
+}
+
+/// A connection that was up a moment ago.
+#[derive(Debug, Clone)]
+pub(crate) struct Connected {
+    /// Makes calls on it.
+    pub(crate) client: Client,
+    generation: u64,
+}
+
+impl Link {
+    /// A link that is not connected yet.
+    pub(crate) fn new(dialer: Dialer, address: String) -> Self {
+        Self { dialer, address, state: Mutex::default() }
+    }
+
+    /// The connection; made now if there is none, after the pause that earlier failures demand.
+    pub(crate) async fn connected(&self) -> io::Result<Connected> {
+        let mut state = self.state.lock().await;
+        if let Some(client) = &state.client {
+            return Ok(Connected { client: client.clone(), generation: state.generation });
+        }
+        if let Some(retry_at) = state.retry_at {
+            tokio::time::sleep_until(retry_at).await;
+        }
+        match self.dialer.dial(&self.address).await {
+            Ok(client) => {
+                *state = State { client: Some(client.clone()), generation: state.generation + 1, ..State::default() };
+                Ok(Connected { client, generation: state.generation })
+            }
+            Err(error) => {
+                state.retry_at = Some(Instant::now() + backoff(state.failures));
+                state.failures = state.failures.saturating_add(1);
+                Err(io::Error::new(error.kind(), format!("cannot reach the peer at {}: {error}", self.address)))
+            }
+        }
+    }
+
+    /// Forgets a connection on which a call failed.
+    pub(crate) async fn broken(&self, connected: &Connected) {
+        let mut state = self.state.lock().await;
+        if state.generation == connected.generation && state.client.take().is_some() {
+            state.retry_at = Some(Instant::now() + BACKOFF_FIRST);
+        }
+    }
+}
+
+fn backoff(failures: u32) -> Duration {
+    BACKOFF_FIRST.saturating_mul(1 << failures.min(8)).min(BACKOFF_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_limit() {
+        let pauses: Vec<u128> = (0..7).map(|failures| backoff(failures).as_millis()).collect();
+        assert_eq!(pauses, [20, 40, 80, 160, 320, 320, 320]);
+        assert_eq!(backoff(u32::MAX), BACKOFF_MAX);
+    }
+}

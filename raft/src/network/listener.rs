@@ -1,0 +1,82 @@
+//! Accepting peers: network seam, TLS, then a stream of connections for tonic.
+//!
+//! Invariants: at most [`MAX_HANDSHAKES`] handshakes run at once, each for at most [`HANDSHAKE_TIMEOUT`]; what waits beyond that waits
+//! in the kernel. A failed handshake costs one log line and nothing else.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_store::env::{Io, Listener};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_rustls::TlsAcceptor;
+use tracing::{debug, warn};
+
+use super::stream::PeerStream;
+use super::tls::PeerTls;
+
+/// Connections in the middle of their handshake.
+const MAX_HANDSHAKES: usize = 64;
+/// From accepting to a finished handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pause after the network seam failed to accept (out of file descriptors, for one).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Connections whose handshake is done and that tonic has not taken yet.
+const MAX_ACCEPTED: usize = 16;
+
+/// What tonic serves.
+pub(crate) type Accepted = mpsc::Receiver<io::Result<PeerStream>>;
+
+/// Accepts until the returned receiver is dropped.
+pub(crate) fn accept(listener: Box<dyn Listener>, tls: Arc<PeerTls>) -> Accepted {
+    let (sender, receiver) = mpsc::channel(MAX_ACCEPTED);
+    tokio::spawn(async move {
+        let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+        tokio::select! {
+            () = accept_all(&*listener, &tls, &sender, &handshakes) => {}
+            () = sender.closed() => {}
+        }
+    });
+    receiver
+}
+
+async fn accept_all(
+    listener: &dyn Listener,
+    tls: &PeerTls,
+    accepted: &mpsc::Sender<io::Result<PeerStream>>,
+    handshakes: &Arc<Semaphore>,
+) {
+    loop {
+        let permit = handshakes.clone().acquire_owned().await.expect("the semaphore is never closed");
+        let (stream, address) = match listener.accept().await {
+            Ok(connection) => connection,
+            Err(error) => {
+                warn!(%error, "cannot accept a peer connection");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let (acceptor, accepted) = (TlsAcceptor::from(tls.server()), accepted.clone());
+        tokio::spawn(async move {
+            if let Some(stream) = handshake(acceptor, stream, address).await {
+                drop(permit);
+                accepted.send(Ok(stream)).await.ok();
+            }
+        });
+    }
+}
+
+async fn handshake(acceptor: TlsAcceptor, stream: Box<dyn Io>, address: String) -> Option<PeerStream> {
+    match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => Some(PeerStream::new(stream.into(), address)),
+        Ok(Err(error)) => {
+            debug!(peer = %address, %error, "refused a peer connection");
+            None
+        }
+        Err(_) => {
+            debug!(peer = %address, "a peer did not finish its handshake in time");
+            None
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Between members: connections, the peer RPC's stubs and messages, and openraft's view of the network.
+//!
+//! Invariants: TLS 1.3 with certificates of the peer authority on every connection, and the cluster's identity on every call; every
+//! connection goes through the network seam of `quorate_store::env`; every attempt and every queue is bounded. This
+//! module decides nothing: votes, entries and snapshots are handed to openraft as they come.
+
+pub(crate) mod codec;
+pub(crate) mod connector;
+pub(crate) mod handshake;
+pub(crate) mod link;
+pub(crate) mod links;
+pub(crate) mod listener;
+pub(crate) mod raft_client;
+pub(crate) mod snapshot;
+pub(crate) mod stream;
+pub(crate) mod wire;
+
+pub(crate) mod tls;
+
+pub use tls::{Credentials, PEER_NAME, PeerTls, TlsError, authority_hash};
+
+/// The stubs that `build.rs` generates.
+#[expect(
+    unused_qualifications,
+    unreachable_pub,
+    clippy::allow_attributes,
+    clippy::allow_attributes_without_reason,
+    clippy::default_constructed_unit_structs,
+    reason = "generated code"
+)]
+pub(crate) mod rpc {
+    tonic::include_proto!("quorate.peer.v1.Peer");
+}

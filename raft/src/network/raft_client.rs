@@ -1,0 +1,197 @@
+//! openraft's network: one client per target and purpose, over the links.
+//!
+//! Invariants: every unary call ends within its time to live, connecting included; a stream of entries is set up within
+//! [`SETUP_TIMEOUT`] and then lives until it breaks; every failure is *unreachable* to openraft, so that it pauses
+//! ([`REPLICATION_PAUSE`]) and tries again, and the link behind makes a new connection.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
+use openraft::errors::{RPCError, ReplicationClosed, StreamingError, Unreachable};
+use openraft::network::{Backoff, RPCOption};
+use openraft::raft::{
+    AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, StreamAppendResult, TransferLeaderRequest,
+    TransferLeaderResponse, VoteRequest, VoteResponse,
+};
+use openraft::{AnyError, OptionalSend, RaftNetworkFactory, RaftNetworkV2};
+use quorate_store::NodeId;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tonic::{Request, Response, Status};
+
+use super::link::{Client, Link};
+use super::links::{Links, Purpose};
+use super::snapshot;
+use super::wire::{decode, encode};
+use crate::state_machine::{Snapshot, SnapshotData};
+use crate::types::{Peer, TypeConfig, Vote};
+
+/// From asking for a connection to an open stream of entries.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(1);
+/// The pause of a replication whose target cannot be reached; short, so that a member that comes back is fed at once.
+const REPLICATION_PAUSE: Duration = Duration::from_millis(100);
+
+type RpcError = RPCError<TypeConfig>;
+type Append = AppendEntriesRequest<TypeConfig>;
+type Appended = StreamAppendResult<TypeConfig>;
+
+/// Makes the clients that openraft asks for.
+#[derive(Debug, Clone)]
+pub(crate) struct RaftNetwork {
+    links: Arc<Links>,
+}
+
+impl RaftNetwork {
+    /// Over these links.
+    pub(crate) fn new(links: Arc<Links>) -> Self {
+        Self { links }
+    }
+
+    fn client(&self, peer: &Peer, stream: Purpose) -> RaftClient {
+        RaftClient {
+            control: self.links.link(&peer.address, Purpose::Control),
+            stream: self.links.link(&peer.address, stream),
+        }
+    }
+}
+
+impl RaftNetworkFactory<TypeConfig> for RaftNetwork {
+    type Network = RaftClient;
+
+    async fn new_client(&mut self, _: NodeId, peer: &Peer) -> RaftClient {
+        self.client(peer, Purpose::Entries)
+    }
+
+    async fn new_heartbeat_client(&mut self, _: NodeId, peer: &Peer) -> RaftClient {
+        self.client(peer, Purpose::Control)
+    }
+
+    async fn new_snapshot_client(&mut self, _: NodeId, peer: &Peer) -> RaftClient {
+        self.client(peer, Purpose::Snapshot)
+    }
+}
+
+/// Calls to one member.
+#[derive(Debug)]
+pub(crate) struct RaftClient {
+    control: Arc<Link>,
+    stream: Arc<Link>,
+}
+
+impl RaftClient {
+    async fn unary<Q, R, F>(&self, request: &Q, option: &RPCOption, call: F) -> Result<R, RpcError>
+    where
+        Q: Serialize,
+        R: DeserializeOwned,
+        F: AsyncFnOnce(Client, Request<Bytes>) -> Result<Response<Bytes>, Status>,
+    {
+        let calling = async {
+            let connected = self.control.connected().await.map_err(unreachable)?;
+            match call(connected.client.clone(), Request::new(encode(request))).await {
+                Ok(response) => decode(response.get_ref()).map_err(unreachable),
+                Err(status) => {
+                    self.control.broken(&connected).await;
+                    Err(unreachable(status.message()))
+                }
+            }
+        };
+        tokio::time::timeout(option.soft_ttl(), calling).await.unwrap_or_else(|_| Err(unreachable("no answer in time")))
+    }
+}
+
+impl RaftNetworkV2<TypeConfig> for RaftClient {
+    type SnapshotData = SnapshotData;
+
+    async fn append_entries(
+        &mut self,
+        request: Append,
+        option: RPCOption,
+    ) -> Result<AppendEntriesResponse<TypeConfig>, RpcError> {
+        let _ = (request, option);
+        Err(unreachable("entries are only sent on streams"))
+    }
+
+    fn stream_append<'s, S>(
+        &'s mut self,
+        requests: S,
+        _: RPCOption,
+    ) -> BoxFuture<'s, Result<BoxStream<'s, Result<Appended, RpcError>>, RpcError>>
+    where
+        S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
+    {
+        Box::pin(async move {
+            let setup = open_stream(&self.stream, requests);
+            tokio::time::timeout(SETUP_TIMEOUT, setup).await.unwrap_or_else(|_| Err(unreachable("no answer in time")))
+        })
+    }
+
+    async fn vote(
+        &mut self,
+        request: VoteRequest<TypeConfig>,
+        option: RPCOption,
+    ) -> Result<VoteResponse<TypeConfig>, RpcError> {
+        self.unary(&request, &option, async |mut client, request| client.vote(request).await).await
+    }
+
+    async fn pre_vote(
+        &mut self,
+        request: VoteRequest<TypeConfig>,
+        option: RPCOption,
+    ) -> Result<VoteResponse<TypeConfig>, RpcError> {
+        self.unary(&request, &option, async |mut client, request| client.pre_vote(request).await).await
+    }
+
+    async fn full_snapshot(
+        &mut self,
+        vote: Vote,
+        snapshot: Snapshot,
+        cancel: impl Future<Output = ReplicationClosed> + OptionalSend + 'static,
+        _: RPCOption,
+    ) -> Result<SnapshotResponse<TypeConfig>, StreamingError<TypeConfig>> {
+        tokio::select! {
+            closed = cancel => Err(StreamingError::Closed(closed)),
+            sent = snapshot::send(&self.stream, vote, snapshot) => {
+                sent.map_err(|error| StreamingError::Unreachable(Unreachable::new(&AnyError::error(error))))
+            }
+        }
+    }
+
+    async fn transfer_leader(
+        &mut self,
+        request: TransferLeaderRequest<TypeConfig>,
+        option: RPCOption,
+    ) -> Result<TransferLeaderResponse<TypeConfig>, RpcError> {
+        self.unary(&request, &option, async |mut client, request| client.transfer_leader(request).await).await
+    }
+
+    fn backoff(&self) -> Option<Backoff> {
+        Some(Backoff::new(std::iter::repeat(REPLICATION_PAUSE)))
+    }
+}
+
+async fn open_stream<'s, S>(link: &'s Link, requests: S) -> Result<BoxStream<'s, Result<Appended, RpcError>>, RpcError>
+where
+    S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
+{
+    let mut connected = link.connected().await.map_err(unreachable)?;
+    let requests = requests.map(|request| encode(&request));
+    match connected.client.append(requests).await {
+        Ok(response) => Ok(response.into_inner().map(|answer| decode(&answer.map_err(lost)?).map_err(lost)).boxed()),
+        Err(status) => {
+            link.broken(&connected).await;
+            Err(unreachable(status.message()))
+        }
+    }
+}
+
+fn lost(status: Status) -> RpcError {
+    unreachable(status.message())
+}
+
+fn unreachable(reason: impl ToString) -> RpcError {
+    RPCError::Unreachable(Unreachable::new(&AnyError::error(reason)))
+}

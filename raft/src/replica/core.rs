@@ -1,0 +1,125 @@
+//! What every part of a replica shares: Raft, the state machine's serving form, the links to the peers, the seams.
+//!
+//! Invariant: nothing here changes after the start but what the parts guard themselves. It answers *who leads* and *how far has this
+//! node applied*; what to do about it is decided elsewhere.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use openraft::ReadPolicy;
+use openraft::async_runtime::WatchReceiver;
+use openraft::errors::{LinearizableReadError, RaftError};
+use quorate_store::env::Env;
+use quorate_store::{NodeId, NotApplied, Serving};
+
+use super::forward::Forwarder;
+use super::forward::message::Ask;
+use super::forward::session::Lost;
+use super::proposals::Proposals;
+use super::rounds::{ReadPoint, Rounds};
+use super::seeds::Seeds;
+use super::size::Size;
+use crate::ClusterId;
+use crate::network::links::Links;
+use crate::state_machine::StateMachine;
+use crate::types::{Peer, TypeConfig};
+
+/// openraft with our types.
+pub(crate) type Raft = openraft::Raft<TypeConfig, StateMachine>;
+
+/// How long one read-index round may take. Rounds are retried, so this only bounds how long a lost leader is waited for.
+const ROUND_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub(crate) struct Core {
+    pub(crate) node: NodeId,
+    pub(crate) cluster: ClusterId,
+    pub(crate) env: Env,
+    pub(crate) raft: Raft,
+    pub(crate) serving: Serving,
+    pub(crate) links: Arc<Links>,
+    pub(crate) forwarder: Forwarder,
+    pub(crate) proposals: Proposals,
+    pub(crate) rounds: Rounds,
+    pub(crate) size: Size,
+    pub(crate) seeds: Arc<Seeds>,
+}
+
+/// Who leads, as far as this node knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Leader {
+    /// This node.
+    Here,
+    /// Another member.
+    Elsewhere(NodeId, Peer),
+    /// Nobody, or nobody known.
+    Unknown,
+}
+
+impl Core {
+    /// Who leads now.
+    pub(crate) fn leader(&self) -> Leader {
+        let metrics = self.raft.server_metrics();
+        let metrics = metrics.borrow_watched();
+        match metrics.current_leader {
+            Some(leader) if leader == self.node && metrics.state.is_leader() => Leader::Here,
+            Some(leader) if leader != self.node => match metrics.membership_config.get_node(&leader) {
+                Some(peer) => Leader::Elsewhere(leader, peer.clone()),
+                None => Leader::Unknown,
+            },
+            _ => Leader::Unknown,
+        }
+    }
+
+    /// Waits until who leads may have changed, but no longer than this.
+    pub(crate) async fn leader_change(&self, longest: Duration) {
+        let mut metrics = self.raft.server_metrics();
+        tokio::time::timeout(longest, metrics.changed()).await.ok();
+    }
+
+    /// One read-index round: a quorum confirms the leader, here or there, and it names the index to have applied.
+    pub(crate) async fn read_round(&self) -> ReadPoint {
+        let round = async {
+            match self.leader() {
+                Leader::Here => self.local_read_round().await,
+                Leader::Elsewhere(_, peer) => match self.forwarder.ask(&peer.address, Ask::ReadIndex).await {
+                    Ok(answer) => answer.into_read_point(),
+                    Err(Lost::Full) => Err(NotApplied::Overloaded),
+                    Err(Lost::Sent(_) | Lost::Unsent(_)) => Err(NotApplied::NoLeader),
+                },
+                Leader::Unknown => Err(NotApplied::NoLeader),
+            }
+        };
+        tokio::time::timeout(ROUND_TIMEOUT, round).await.unwrap_or(Err(NotApplied::NoLeader))
+    }
+
+    async fn local_read_round(&self) -> ReadPoint {
+        match self.raft.get_read_log_id(ReadPolicy::ReadIndex).await {
+            Ok((read_log_id, _)) => Ok(read_log_id.index()),
+            Err(RaftError::APIError(
+                LinearizableReadError::ForwardToLeader(_) | LinearizableReadError::QuorumNotEnough(_),
+            )) => Err(NotApplied::NoLeader),
+            Err(RaftError::Fatal(error)) => Err(NotApplied::Unavailable(error.to_string())),
+        }
+    }
+
+    /// Waits until Raft has stopped by itself and says why.
+    pub(crate) async fn stopped(&self) -> String {
+        let mut metrics = self.raft.metrics();
+        loop {
+            if let Err(error) = &metrics.borrow_watched().running_state {
+                return error.to_string();
+            }
+            if metrics.changed().await.is_err() {
+                return "Raft has stopped".to_owned();
+            }
+        }
+    }
+
+    /// Waits until this node has applied the log up to this index.
+    pub(crate) async fn applied_index(&self, index: u64) -> Result<(), NotApplied> {
+        let mut progress = self.raft.watch_apply_progress();
+        let reached = progress.wait_until(|applied| applied.as_ref().is_some_and(|id| id.index >= index)).await;
+        reached.map(drop).map_err(|_| NotApplied::Unavailable("the node is stopping".to_owned()))
+    }
+}

@@ -1,0 +1,42 @@
+//! Which stream a question goes to: the one to the current leader, made when the first question for that leader comes.
+//!
+//! Invariant: at most one open session; when the leader changes, the old session takes no more questions, answers what it has, and ends.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::message::{Answer, Ask};
+use super::session::{Lost, Session};
+use crate::network::links::{Links, Purpose};
+
+/// The follower's end of forwarding.
+#[derive(Debug)]
+pub(crate) struct Forwarder {
+    links: Arc<Links>,
+    session: Mutex<Option<(String, Session)>>,
+}
+
+impl Forwarder {
+    /// No session yet.
+    pub(crate) fn new(links: Arc<Links>) -> Self {
+        Self { links, session: Mutex::new(None) }
+    }
+
+    /// Asks the leader at this address.
+    pub(crate) async fn ask(&self, leader: &str, question: Ask) -> Result<Answer, Lost> {
+        self.session(leader).ask(question).await
+    }
+
+    fn session(&self, leader: &str) -> Session {
+        let mut current = self.session.lock();
+        match &*current {
+            Some((address, session)) if address == leader && session.is_open() => session.clone(),
+            _ => {
+                let session = Session::start(self.links.link(leader, Purpose::Forward));
+                *current = Some((leader.to_owned(), session.clone()));
+                session
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What follower and leader say to each other on the forward stream: frames of questions, frames of answers.
+//!
+//! Invariants: a question's number is unique on its stream and comes back with its answer; answers come in any order.
+
+use quorate_store::{Error, NotApplied, Outcome, Txn};
+use serde::{Deserialize, Serialize};
+
+/// A frame of the follower.
+pub(crate) type Questions = Vec<(u64, Ask)>;
+/// A frame of the leader.
+pub(crate) type Answers = Vec<(u64, Answer)>;
+
+/// What the follower wants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Ask {
+    /// Propose this transaction.
+    Txn(Txn),
+    /// Find a read point.
+    ReadIndex,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// The transaction was decided.
+    Decided(Outcome),
+    /// The read point.
+    ReadIndex(u64),
+    /// Nothing happened.
+    Refused(#[serde(with = "Refusal")] NotApplied),
+    /// The transaction may have happened.
+    Unknown(String),
+}
+
+impl From<Result<Outcome, Error>> for Answer {
+    fn from(result: Result<Outcome, Error>) -> Self {
+        match result {
+            Ok(outcome) => Self::Decided(outcome),
+            Err(Error::NotApplied(reason)) => Self::Refused(reason),
+            Err(Error::Unknown(reason)) => Self::Unknown(reason),
+        }
+    }
+}
+
+impl Answer {
+    /// As the answer to [`Ask::Txn`].
+    pub(crate) fn into_outcome(self) -> Result<Outcome, Error> {
+        match self {
+            Self::Decided(outcome) => Ok(outcome),
+            Self::Refused(reason) => Err(Error::NotApplied(reason)),
+            Self::Unknown(reason) => Err(Error::Unknown(reason)),
+            Self::ReadIndex(_) => Err(Error::Unknown("the leader answered another question".to_owned())),
+        }
+    }
+
+    /// As the answer to [`Ask::ReadIndex`].
+    pub(crate) fn into_read_point(self) -> Result<u64, NotApplied> {
+        match self {
+            Self::ReadIndex(index) => Ok(index),
+            Self::Refused(reason) => Err(reason),
+            Self::Unknown(reason) => Err(NotApplied::Unavailable(reason)),
+            Self::Decided(_) => Err(NotApplied::Unavailable("the leader answered another question".to_owned())),
+        }
+    }
+}
+
+/// How [`NotApplied`] looks on the wire.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "NotApplied")]
+enum Refusal {
+    NoLeader,
+    Overloaded,
+    OutOfSpace { used: u64, limit: u64 },
+    TooLarge { size: usize, limit: usize },
+    Invalid(String),
+    Unavailable(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::wire::{decode, encode};
+    use quorate_store::Revision;
+
+    fn check(answer: Answer) {
+        let frame: Answers = vec![(7, answer)];
+        assert_eq!(decode::<Answers>(&encode(&frame)).expect("decodes"), frame);
+    }
+
+    #[test]
+    fn answers_survive_the_wire() {
+        check(Answer::Decided(Outcome::Committed { revision: Revision::new(3) }));
+        check(Answer::ReadIndex(u64::MAX));
+        check(Answer::Unknown("why".to_owned()));
+        check(Answer::Refused(NotApplied::NoLeader));
+        check(Answer::Refused(NotApplied::Overloaded));
+        check(Answer::Refused(NotApplied::OutOfSpace { used: 2, limit: 1 }));
+        check(Answer::Refused(NotApplied::TooLarge { size: 2, limit: 1 }));
+        check(Answer::Refused(NotApplied::Invalid("empty key".to_owned())));
+        check(Answer::Refused(NotApplied::Unavailable("stopping".to_owned())));
+    }
+}

@@ -1,0 +1,13 @@
+//! Followers and learners hand transactions and read-index questions to the leader over one stream.
+//!
+//! Invariants: everything that waits is bounded ([`session::MAX_WAITING_QUESTIONS`] on the follower, [`serve::MAX_RUNNING_QUESTIONS`] per stream on
+//! the leader); a question that may have reached the leader when its stream broke is *unknown*, one that has surely not is *not
+//! applied*. Retrying is the caller's business.
+
+pub(crate) mod message;
+pub(crate) mod serve;
+pub(crate) mod session;
+
+mod forwarder;
+
+pub(crate) use forwarder::Forwarder;

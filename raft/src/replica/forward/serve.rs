@@ -1,0 +1,88 @@
+//! One forward stream, from the leader's side: questions come in frames, are worked on concurrently, and answered in frames.
+//!
+//! Invariants: at most [`MAX_RUNNING_QUESTIONS`] of a stream run at once, beyond that the stream is not read (the follower waits);
+//! answers that are ready together travel together; when the follower is gone, what it asked for still runs to its end
+//! only as far as Raft already has it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+use tonic::{Status, Streaming};
+
+use super::message::{Answer, Answers, Ask, Questions};
+use crate::network::wire::{decode, encode};
+
+/// Questions of one stream that run at once.
+pub(crate) const MAX_RUNNING_QUESTIONS: usize = 4096;
+/// Answers in one frame.
+const MAX_FRAME_ANSWERS: usize = 128;
+/// Frames handed to the connection that it has not taken yet.
+const MAX_FRAMES: usize = 4;
+
+/// Frames of answers, as tonic takes them.
+pub(crate) type Frames = mpsc::Receiver<Result<Bytes, Status>>;
+
+/// Answers the stream's questions with `answer` until it ends.
+pub(crate) fn serve<F>(questions: Streaming<Bytes>, answer: F) -> Frames
+where
+    F: Fn(Ask) -> BoxFuture<'static, Answer> + Send + Sync + 'static,
+{
+    let (frames, receiver) = mpsc::channel(MAX_FRAMES);
+    tokio::spawn(async move {
+        if let Err(status) = run(questions, Arc::new(answer), &frames).await {
+            frames.send(Err(status)).await.ok();
+        }
+    });
+    receiver
+}
+
+type Running = FuturesUnordered<BoxFuture<'static, (u64, Answer)>>;
+
+async fn run<F>(
+    mut questions: Streaming<Bytes>,
+    answer: Arc<F>,
+    frames: &mpsc::Sender<Result<Bytes, Status>>,
+) -> Result<(), Status>
+where
+    F: Fn(Ask) -> BoxFuture<'static, Answer> + Send + Sync + 'static,
+{
+    let mut running = Running::new();
+    let mut asking = true;
+    while asking || !running.is_empty() {
+        tokio::select! {
+            frame = questions.next(), if asking && running.len() < MAX_RUNNING_QUESTIONS => match frame {
+                None => asking = false,
+                Some(frame) => start(decode(&frame?)?, &*answer, &running),
+            },
+            Some(first) = running.next(), if !running.is_empty() => {
+                let answers = ready(first, &mut running);
+                if frames.send(Ok(encode(&answers))).await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn start<F: Fn(Ask) -> BoxFuture<'static, Answer>>(questions: Questions, answer: &F, running: &Running) {
+    for (number, ask) in questions {
+        let answering = answer(ask);
+        running.push(Box::pin(async move { (number, answering.await) }));
+    }
+}
+
+/// The first answer and all others that are ready now.
+fn ready(first: (u64, Answer), running: &mut Running) -> Answers {
+    let mut answers = vec![first];
+    while answers.len() < MAX_FRAME_ANSWERS
+        && let Some(Some(answer)) = futures::FutureExt::now_or_never(running.next())
+    {
+        answers.push(answer);
+    }
+    answers
+}

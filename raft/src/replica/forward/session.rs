@@ -1,0 +1,175 @@
+//! One forward stream, from the follower's side: questions go out in frames, answers find their askers.
+//!
+//! Invariants: a question is *sent* once its frame is handed to the connection; when the stream ends, sent questions are
+//! [`Lost::Sent`] and all others [`Lost::Unsent`]; no question is sent twice.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+
+use super::message::{Answer, Answers, Ask, Questions};
+use crate::network::link::{Connected, Link};
+use crate::network::wire::{decode, encode};
+
+/// Questions that wait to be sent.
+pub(crate) const MAX_WAITING_QUESTIONS: usize = 4096;
+/// Questions in one frame.
+const MAX_FRAME_QUESTIONS: usize = 128;
+/// Frames handed to the connection that it has not taken yet.
+const MAX_FRAMES: usize = 4;
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// The leader has not seen the question.
+    Unsent(String),
+    /// It may have.
+    Sent(String),
+    /// Too many wait already.
+    Full,
+}
+
+/// A handle to one stream.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    questions: mpsc::Sender<Question>,
+}
+
+#[derive(Debug)]
+struct Question {
+    ask: Ask,
+    reply: oneshot::Sender<Result<Answer, Lost>>,
+}
+
+impl Session {
+    /// Starts connecting. The session ends when the stream breaks or when nobody holds a handle and all is answered.
+    pub(crate) fn start(link: Arc<Link>) -> Self {
+        let (questions, receiver) = mpsc::channel(MAX_WAITING_QUESTIONS);
+        tokio::spawn(run(link, receiver));
+        Self { questions }
+    }
+
+    /// Whether it still takes questions.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.questions.is_closed()
+    }
+
+    /// Asks and waits for the answer.
+    pub(crate) async fn ask(&self, ask: Ask) -> Result<Answer, Lost> {
+        let (reply, receiver) = oneshot::channel();
+        match self.questions.try_send(Question { ask, reply }) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => return Err(Lost::Full),
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(Lost::Unsent("the connection broke".to_owned())),
+        }
+        receiver.await.unwrap_or_else(|_| Err(Lost::Sent("the session ended".to_owned())))
+    }
+}
+
+async fn run(link: Arc<Link>, mut questions: mpsc::Receiver<Question>) {
+    let (connected, mut stream) = match open(&link).await {
+        Ok(opened) => opened,
+        Err(error) => return refuse(&mut questions, &error).await,
+    };
+    let error = match stream.run(&mut questions).await {
+        Ok(()) => return,
+        Err(error) => error,
+    };
+    link.broken(&connected).await;
+    for (_, reply) in stream.pending {
+        reply.send(Err(Lost::Sent(error.clone()))).ok();
+    }
+    refuse(&mut questions, &error).await;
+}
+
+/// Answers everything that waits and closes the queue.
+async fn refuse(questions: &mut mpsc::Receiver<Question>, error: &str) {
+    questions.close();
+    while let Some(question) = questions.recv().await {
+        question.reply.send(Err(Lost::Unsent(error.to_owned()))).ok();
+    }
+}
+
+struct Stream {
+    frames: mpsc::Sender<Bytes>,
+    answers: Streaming<Bytes>,
+    pending: HashMap<u64, oneshot::Sender<Result<Answer, Lost>>>,
+    next: u64,
+}
+
+async fn open(link: &Link) -> Result<(Connected, Stream), String> {
+    let mut connected = link.connected().await.map_err(|error| error.to_string())?;
+    let (frames, receiver) = mpsc::channel(MAX_FRAMES);
+    match connected.client.forward(ReceiverStream::new(receiver)).await {
+        Ok(response) => {
+            let stream = Stream { frames, answers: response.into_inner(), pending: HashMap::new(), next: 0 };
+            Ok((connected, stream))
+        }
+        Err(status) => {
+            link.broken(&connected).await;
+            Err(status.message().to_owned())
+        }
+    }
+}
+
+impl Stream {
+    /// Moves questions and answers until nobody asks any more and all is answered, or until the stream breaks.
+    async fn run(&mut self, questions: &mut mpsc::Receiver<Question>) -> Result<(), String> {
+        let mut taken = Vec::with_capacity(MAX_FRAME_QUESTIONS);
+        let mut asking = true;
+        while asking || !self.pending.is_empty() {
+            tokio::select! {
+                count = questions.recv_many(&mut taken, MAX_FRAME_QUESTIONS), if asking => {
+                    asking = count > 0;
+                    if asking {
+                        self.send(&mut taken).await?;
+                    }
+                }
+                frame = self.answers.next() => self.receive(frame)?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn send(&mut self, taken: &mut Vec<Question>) -> Result<(), String> {
+        let mut frame = Questions::with_capacity(taken.len());
+        for Question { ask, reply } in taken.drain(..) {
+            if reply.is_closed() {
+                continue;
+            }
+            frame.push((self.next, ask));
+            self.pending.insert(self.next, reply);
+            self.next += 1;
+        }
+        if frame.is_empty() {
+            return Ok(());
+        }
+        let frame = encode(&frame);
+        loop {
+            // Answers are taken while the connection takes its time, or both ends could wait for each other.
+            let answers = tokio::select! {
+                permit = self.frames.reserve() => {
+                    permit.map_err(|_| "the connection to the leader broke".to_owned())?.send(frame);
+                    return Ok(());
+                }
+                answers = self.answers.next() => answers,
+            };
+            self.receive(answers)?;
+        }
+    }
+
+    fn receive(&mut self, frame: Option<Result<Bytes, tonic::Status>>) -> Result<(), String> {
+        let frame = frame.ok_or("the leader closed the connection")?.map_err(|status| status.message().to_owned())?;
+        for (number, answer) in decode::<Answers>(&frame).map_err(|status| status.message().to_owned())? {
+            if let Some(reply) = self.pending.remove(&number) {
+                reply.send(Ok(answer)).ok();
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! The handle to an open member: starting a cluster, waiting for it, handing over, stopping.
+//!
+//! Invariant: dropping the handle without [`Replica::stop`] is a crash as far as the cluster is concerned, and safe as such.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use openraft::errors::{InitializeError, RaftError};
+use quorate_store::NodeId;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::core::{Core, Leader};
+use crate::admin::{self, AdminAnswer, AdminRequest, Envelope};
+use crate::disk::Fatal;
+use crate::membership::{AdminError, Member};
+use crate::types::Peer;
+
+/// How long stopping waits for Raft to end its tasks.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// One member of a cluster. Clones share it.
+#[derive(Clone)]
+pub struct Replica {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    core: Arc<Core>,
+    fatal: Fatal,
+    tasks: Tasks,
+}
+
+/// What runs in the background for a member; ends with it.
+pub(super) struct Tasks {
+    pub(super) address: String,
+    pub(super) admin: Arc<admin::Service>,
+    pub(super) closing: watch::Sender<bool>,
+    pub(super) server: JoinHandle<()>,
+    pub(super) others: Vec<JoinHandle<()>>,
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.server.abort();
+        self.others.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// What became of a [`Replica::stop`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StopReport {
+    /// Who took the leadership over, if this member had it and somebody did.
+    pub successor: Option<NodeId>,
+}
+
+impl Replica {
+    pub(super) fn new(core: Arc<Core>, fatal: Fatal, tasks: Tasks) -> Self {
+        Self { shared: Arc::new(Shared { core, fatal, tasks }) }
+    }
+
+    pub(crate) fn core(&self) -> &Core {
+        &self.shared.core
+    }
+
+    /// Where peers reach this member, with the real port.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.shared.tasks.address
+    }
+
+    /// Founds the cluster with these voters. Called on one of them; the others only need to be open. Does nothing on a member that
+    /// has been in a cluster already.
+    pub async fn initialize(&self, members: BTreeMap<NodeId, Peer>) -> Result<(), AdminError> {
+        match self.core().raft.initialize(members).await {
+            Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
+            Err(error) => Err(AdminError::Refused(error.to_string())),
+        }
+    }
+
+    /// Whether this member has been in a cluster, now or before a restart.
+    pub async fn is_initialized(&self) -> bool {
+        self.core().raft.is_initialized().await.unwrap_or(false)
+    }
+
+    /// Returns once what this member serves is at least as new as what it served before it was restarted. To be awaited before
+    /// clients are let in; waits for a quorum.
+    pub async fn recovered(&self) {
+        while self.core().raft.wait_for_recovery(Some(Duration::from_secs(60))).await.is_err() {}
+    }
+
+    /// Whether this member leads.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.core().leader() == Leader::Here
+    }
+
+    /// The leader's number and addresses, when it is another member.
+    #[must_use]
+    pub fn leader(&self) -> Option<(NodeId, Peer)> {
+        match self.core().leader() {
+            Leader::Elsewhere(node, peer) => Some((node, peer)),
+            Leader::Here | Leader::Unknown => None,
+        }
+    }
+
+    /// Waits until who leads may have changed.
+    pub async fn leadership_changed(&self) {
+        self.core().leader_change(Duration::MAX).await;
+    }
+
+    /// The members as this one sees them.
+    #[must_use]
+    pub fn members(&self) -> Vec<Member> {
+        self.core().members()
+    }
+
+    /// What a command line would ask over the network.
+    pub async fn ask(&self, request: AdminRequest) -> Result<AdminAnswer, AdminError> {
+        self.shared.tasks.admin.answer(Envelope { hops: 0, request }).await
+    }
+
+    /// Waits until this member cannot go on (its disk has failed, or Raft has stopped) and says why. The process must end then.
+    pub async fn failed(&self) -> String {
+        tokio::select! {
+            reason = self.shared.fatal.wait() => reason,
+            reason = self.core().stopped() => reason,
+        }
+    }
+
+    /// Hands the leadership over if this member has it, while it goes on serving. Says who has it then.
+    pub async fn step_down(&self) -> Option<NodeId> {
+        if !self.is_leader() {
+            return None;
+        }
+        match self.core().transfer(None).await {
+            Ok(leader) => Some(leader),
+            Err(reason) => {
+                tracing::info!(%reason, "stopping as the leader");
+                None
+            }
+        }
+    }
+
+    /// Hands the leadership over and stops. Waiting reads and transactions end with an error; everything acknowledged is durable
+    /// already. The member can be opened again afterwards.
+    pub async fn stop(&self) -> StopReport {
+        let successor = self.step_down().await;
+        let stopping = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.core().raft.shutdown()).await;
+        if stopping.is_err() {
+            tracing::warn!("Raft has not ended its tasks in time");
+        }
+        self.shared.tasks.closing.send_replace(true);
+        StopReport { successor }
+    }
+}

@@ -1,0 +1,23 @@
+//! One member: opening it, what it does as a `Store`, how it stops.
+//!
+//! Invariants: nothing is global, so several members run in one process; everything outside is reached through the seams in
+//! [`Options`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` (writes on the leader),
+//! `forward` (writes elsewhere), `rounds` (reads), `service` (what peers ask).
+
+mod config;
+mod handle;
+mod open;
+mod options;
+mod proposals;
+mod rounds;
+mod seeds;
+mod service;
+mod size;
+mod store;
+
+pub(crate) mod core;
+pub(crate) mod forward;
+
+pub use handle::{Replica, StopReport};
+pub use open::OpenError;
+pub use options::{Compaction, Member as MemberOptions, Options, Timing};

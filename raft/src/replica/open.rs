@@ -1,0 +1,145 @@
+//! Opening a member: disk first, then Raft, then the door for peers.
+//!
+//! Invariants: nothing is served before the data on disk has been read and checked; the peers' port is bound before anything else is
+//! touched, so that a second process with the same configuration stops with one clear line.
+
+use std::io;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use quorate_store::env::Listener;
+use tokio::sync::watch;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Server;
+use tonic::transport::server::Router;
+
+use super::config::config;
+use super::core::{Core, Raft};
+use super::forward::Forwarder;
+use super::handle::{Replica, Tasks};
+use super::options::Options;
+use super::proposals::Proposals;
+use super::rounds::Rounds;
+use super::seeds::Seeds;
+use super::service::PeerService;
+use super::size::Size;
+use crate::admin;
+use crate::log::{self, Log};
+use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, STREAM_WINDOW_BYTES};
+use crate::network::link::Dialer;
+use crate::network::links::Links;
+use crate::network::listener::{self, Accepted};
+use crate::network::raft_client::RaftNetwork;
+use crate::network::rpc::peer_server::PeerServer;
+use crate::network::wire::MAX_MESSAGE_BYTES;
+use crate::state_machine::{self, SnapshotReceiver, StateMachine};
+
+/// Why a member cannot be opened; one line each.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The peers' address cannot be bound.
+    #[error("cannot listen for peers on {address}: {error}")]
+    Listen {
+        /// The address asked for.
+        address: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The log on disk.
+    #[error(transparent)]
+    Log(#[from] log::OpenError),
+    /// The state on disk.
+    #[error(transparent)]
+    State(#[from] state_machine::OpenError),
+    /// The timing makes no sense.
+    #[error("timing: {0}")]
+    Timing(#[from] openraft::ConfigError),
+    /// Raft refuses what is on disk.
+    #[error("the log and the state do not fit together: {0}")]
+    Raft(String),
+}
+
+impl Replica {
+    /// Opens a member and begins to answer its peers. A new one then waits to be initialized or to be found by a leader.
+    pub async fn open(options: Options) -> Result<Self, OpenError> {
+        let listening = options.env.network.listen(&options.listen).await;
+        let listener = listening.map_err(|error| OpenError::Listen { address: options.listen.clone(), error })?;
+        let log = Log::open(options.log.clone()).await?;
+        let state_machine = StateMachine::open(&options.state)?;
+        let receiver = state_machine.receiver();
+        let core = Arc::new(core(&options, log, state_machine).await?);
+        let tasks = start(&options, &core, listener, receiver);
+        Ok(Self::new(core, options.fatal, tasks))
+    }
+}
+
+async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Result<Core, OpenError> {
+    let config = config(options.cluster, options.timing, options.compaction)?;
+    let seeds = Arc::new(Seeds::new(&*options.env.entropy));
+    let dialer = Dialer {
+        network: options.env.network.clone(),
+        tls: ClientTls::Member(options.tls.clone()),
+        cluster: Some(options.cluster),
+    };
+    let links = Arc::new(Links::new(dialer));
+    let serving = state_machine.serving();
+    let network = RaftNetwork::new(links.clone());
+    let starting = seeds.scope(Raft::new(options.node, config, network, log, state_machine)).await;
+    Ok(Core {
+        node: options.node,
+        cluster: options.cluster,
+        env: options.env.clone(),
+        raft: starting.map_err(|error| OpenError::Raft(error.to_string()))?,
+        forwarder: Forwarder::new(links.clone()),
+        links,
+        proposals: Proposals::new(options.limits),
+        rounds: Rounds::default(),
+        size: Size::new(serving.clone()),
+        serving,
+        seeds,
+    })
+}
+
+fn start(options: &Options, core: &Arc<Core>, listener: Box<dyn Listener>, receiver: SnapshotReceiver) -> Tasks {
+    let address = listener.address();
+    let accepted = listener::accept(listener, options.tls.clone());
+    let admin = Arc::new(admin::Service::new(core.clone(), options.signer.clone()));
+    let service = PeerService { core: core.clone(), receiver, admin: admin.clone() };
+    let (closing, closed) = watch::channel(false);
+    let server = tokio::spawn(serve(router(service), accepted, closed));
+    let reads = tokio::spawn(read_rounds(core.clone()));
+    let followed = core.clone();
+    let size = tokio::spawn(async move { followed.follow_size().await });
+    Tasks { address, admin, closing, server, others: vec![reads, size] }
+}
+
+async fn read_rounds(core: Arc<Core>) {
+    let reader = core.clone();
+    let round = move || {
+        let reader = reader.clone();
+        async move { reader.read_round().await }.boxed()
+    };
+    core.rounds.run(round).await;
+}
+
+fn router(service: PeerService) -> Router {
+    let service = PeerServer::new(service)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    Server::builder()
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .add_service(service)
+}
+
+async fn serve(router: Router, accepted: Accepted, mut closed: watch::Receiver<bool>) {
+    let serving = router.serve_with_incoming(ReceiverStream::new(accepted));
+    tokio::select! {
+        served = serving => {
+            if let Err(error) = served {
+                tracing::error!(%error, "the peer RPC server ended");
+            }
+        }
+        _ = closed.wait_for(|closed| *closed) => {}
+    }
+}

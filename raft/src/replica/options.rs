@@ -1,0 +1,127 @@
+//! What a replica is opened with.
+//!
+//! Invariant: a member keeps its node number and its cluster for ever; everything else may change from start to start.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_store::env::Env;
+use quorate_store::{Limits, NodeId};
+
+use crate::ClusterId;
+use crate::admin::CertificateSigner;
+use crate::disk::{Disk, Fatal};
+use crate::network::PeerTls;
+use crate::{log, state_machine};
+
+/// What [`super::Replica::open`] needs.
+#[derive(Clone)]
+pub struct Options {
+    /// This member.
+    pub node: NodeId,
+    /// Its cluster.
+    pub cluster: ClusterId,
+    /// Where to accept peers, `host:port`; port 0 takes a free one.
+    pub listen: String,
+    /// Clock, randomness, network.
+    pub env: Env,
+    /// Whom to believe.
+    pub tls: Arc<PeerTls>,
+    /// Makes certificates for nodes that join.
+    pub signer: Arc<dyn CertificateSigner>,
+    /// The log on disk.
+    pub log: log::Options,
+    /// The state on disk.
+    pub state: state_machine::Options,
+    /// What may be proposed while this member leads.
+    pub limits: Limits,
+    /// When to doubt a leader.
+    pub timing: Timing,
+    /// How much log to keep.
+    pub compaction: Compaction,
+    /// Signals that the disk has failed. The process must stop then.
+    pub fatal: Fatal,
+}
+
+/// Who a member is and what it reaches the world through: what has no default.
+pub struct Member {
+    /// Its number.
+    pub node: NodeId,
+    /// Its cluster.
+    pub cluster: ClusterId,
+    /// The naming profile that the data belongs to.
+    pub naming: String,
+    /// Where to accept peers, `host:port`.
+    pub listen: String,
+    /// Clock, randomness, network.
+    pub env: Env,
+    /// Whom to believe.
+    pub tls: Arc<PeerTls>,
+    /// Makes certificates for nodes that join.
+    pub signer: Arc<dyn CertificateSigner>,
+}
+
+impl Options {
+    /// The usual settings, with the data in `directory/log` and `directory/state`.
+    #[must_use]
+    pub fn new(member: Member, disk: Arc<dyn Disk>, directory: &Path) -> Self {
+        let Member { node, cluster, naming, listen, env, tls, signer } = member;
+        let fatal = Fatal::new();
+        let log_identity = log::Identity { cluster, node };
+        Self {
+            node,
+            cluster,
+            listen,
+            env,
+            tls,
+            signer,
+            log: log::Options::new(disk, directory.join("log"), log_identity, fatal.clone()),
+            state: state_machine::Options::new(directory.join("state"), state_machine::Identity { cluster, naming }),
+            limits: Limits::default(),
+            timing: Timing::default(),
+            compaction: Compaction::default(),
+            fatal,
+        }
+    }
+}
+
+/// When a follower doubts its leader.
+///
+/// A follower that has heard nothing waits `election_max` (the leader may count on it that long), then a random time between
+/// `election_min` and `election_max`, and then asks the others whether they would vote for it. With the defaults a new leader
+/// is there 0.9 to 1.3 s after the old one died, while nine lost heartbeats in a row change nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Between two heartbeats of an idle leader.
+    pub heartbeat: Duration,
+    /// The shortest wait before an election.
+    pub election_min: Duration,
+    /// The longest, and how long a leader's authority lasts.
+    pub election_max: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            heartbeat: Duration::from_millis(100),
+            election_min: Duration::from_millis(300),
+            election_max: Duration::from_millis(600),
+        }
+    }
+}
+
+/// When the log is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compaction {
+    /// After how many entries the state is made durable, so that the log before can go. Bounds what a restart applies again.
+    pub every: u64,
+    /// How many entries before that point stay, for members that are a little behind.
+    pub keep: u64,
+}
+
+impl Default for Compaction {
+    fn default() -> Self {
+        Self { every: 20_000, keep: 50_000 }
+    }
+}

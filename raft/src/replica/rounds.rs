@@ -1,0 +1,102 @@
+//! Linearizable reads share their rounds: one round runs at a time, and every read that arrives meanwhile waits for the next.
+//!
+//! Invariant: a read is answered by a round that *started* after the read arrived, never by one that was already on its way. At
+//! most [`MAX_WAITING_READS`] wait. What a round does (asking a quorum, or asking the leader) is the caller's business.
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use quorate_store::NotApplied;
+use tokio::sync::{Notify, oneshot};
+
+/// Reads that may wait for the next round.
+const MAX_WAITING_READS: usize = 65_536;
+
+/// What a round finds: an index of the log. A state that has applied it is current.
+pub(crate) type ReadPoint = Result<u64, NotApplied>;
+
+/// The reads that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    waiting: Mutex<Vec<oneshot::Sender<ReadPoint>>>,
+    wake: Notify,
+}
+
+impl Rounds {
+    /// The answer of the next round.
+    pub(crate) async fn next(&self) -> ReadPoint {
+        let (sender, receiver) = oneshot::channel();
+        {
+            let mut waiting = self.waiting.lock();
+            if waiting.len() >= MAX_WAITING_READS {
+                return Err(NotApplied::Overloaded);
+            }
+            waiting.push(sender);
+        }
+        self.wake.notify_one();
+        receiver.await.unwrap_or_else(|_| Err(NotApplied::Unavailable("the node is stopping".to_owned())))
+    }
+
+    /// Runs rounds whenever somebody waits, for ever.
+    pub(crate) async fn run(&self, round: impl Fn() -> BoxFuture<'static, ReadPoint> + Send + Sync) {
+        loop {
+            self.wake.notified().await;
+            let waiting = std::mem::take(&mut *self.waiting.lock());
+            if waiting.is_empty() {
+                continue;
+            }
+            let point = round().await;
+            for read in waiting {
+                read.send(point.clone()).ok();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[tokio::test]
+    async fn reads_that_arrive_during_a_round_share_the_next_one() {
+        let rounds = Arc::new(Rounds::default());
+        let gate = Arc::new(tokio::sync::Semaphore::new(0));
+        let count = Arc::new(AtomicU64::new(0));
+        let runner = {
+            let (rounds, gate, count) = (rounds.clone(), gate.clone(), count.clone());
+            let round = move || -> BoxFuture<'static, ReadPoint> {
+                let number = count.fetch_add(1, Ordering::SeqCst) + 1;
+                let gate = gate.clone();
+                Box::pin(async move {
+                    gate.acquire().await.expect("open").forget();
+                    Ok(number)
+                })
+            };
+            tokio::spawn(async move { rounds.run(round).await })
+        };
+        let first = tokio::spawn({
+            let rounds = rounds.clone();
+            async move { rounds.next().await }
+        });
+        while count.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let late: Vec<_> = (0..10)
+            .map(|_| {
+                let rounds = rounds.clone();
+                tokio::spawn(async move { rounds.next().await })
+            })
+            .collect();
+        while rounds.waiting.lock().len() < 10 {
+            tokio::task::yield_now().await;
+        }
+        gate.add_permits(2);
+        assert_eq!(first.await.expect("joins"), Ok(1));
+        for read in late {
+            assert_eq!(read.await.expect("joins"), Ok(2));
+        }
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+        runner.abort();
+    }
+}
