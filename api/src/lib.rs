@@ -3,4 +3,23 @@
 //! A request passes the filters (limits, authentication, authorization), reaches one verb's handler, and for writes the
 //! registry, which knows each kind's semantics. This crate never touches Raft or disks, only the store trait.
 
+pub mod authentication;
+pub mod body;
+pub mod cache;
+pub mod error;
+pub mod filters;
+pub mod handlers;
+pub mod lifecycle;
+pub mod negotiation;
 pub mod registry;
+pub mod request;
+pub mod respond;
+pub mod server;
+
+mod api;
+mod authorization;
+mod patch;
+mod table;
+
+pub use api::{Api, ApiOptions, Version};
+pub use error::Error;

@@ -1,0 +1,93 @@
+//! The body of an answer: nothing, a whole buffer, or a stream of buffers made while the client reads.
+//!
+//! Invariant: a stream is pulled, never pushed: whoever makes buffers waits until the connection takes them, so a slow
+//! client costs one buffer. A stream that fails ends the connection, which is how HTTP says that a body is incomplete.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::Stream;
+use http_body::{Frame, SizeHint};
+
+/// What a streamed body is made of.
+pub type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
+
+/// The body of an answer.
+pub struct Body(Kind);
+
+enum Kind {
+    Full(Option<Bytes>),
+    Stream(Chunks),
+}
+
+impl Body {
+    /// No content.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self(Kind::Full(None))
+    }
+
+    /// A whole buffer, with a known length.
+    #[must_use]
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
+        Self(Kind::Full(Some(bytes.into()).filter(|b| !b.is_empty())))
+    }
+
+    /// Buffers as they come; chunked on the wire.
+    #[must_use]
+    pub fn stream(chunks: Chunks) -> Self {
+        Self(Kind::Stream(chunks))
+    }
+
+    /// The whole buffer when the body is one (empty included), else the body itself.
+    pub fn into_full(self) -> Result<Bytes, Self> {
+        match self.0 {
+            Kind::Full(bytes) => Ok(bytes.unwrap_or_default()),
+            stream @ Kind::Stream(_) => Err(Self(stream)),
+        }
+    }
+
+    /// The buffers, whole or as they come.
+    #[must_use]
+    pub fn into_chunks(self) -> Chunks {
+        match self.0 {
+            Kind::Full(bytes) => Box::pin(futures::stream::iter(bytes.map(Ok))),
+            Kind::Stream(chunks) => chunks,
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match &mut self.0 {
+            Kind::Full(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
+            Kind::Stream(chunks) => chunks.as_mut().poll_next(cx).map(|next| next.map(|r| r.map(Frame::data))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, Kind::Full(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
+            Kind::Stream(_) => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Full(bytes) => write!(f, "Body({} bytes)", bytes.as_ref().map_or(0, Bytes::len)),
+            Kind::Stream(_) => f.write_str("Body(stream)"),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What requests share beside the store: encodings of watch events, each made once for all watchers.
+
+mod fanout;
+
+pub use fanout::Fanout;
+pub(crate) use fanout::{EventKey, Seat};

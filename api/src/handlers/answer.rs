@@ -1,0 +1,32 @@
+//! Answers with one stored object, in the form that was asked for: what get and every write end with.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use quorate_store::Revision;
+
+use super::gzip;
+use super::render::Renderer;
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::request::Request;
+use crate::respond;
+
+/// Bytes that an answer has beyond its stored value.
+const ENVELOPE_BYTES: usize = 256;
+
+/// The object of a stored value as the answer.
+pub(super) fn object(
+    api: &Api,
+    request: &Request,
+    status: StatusCode,
+    value: &Bytes,
+    revision: Revision,
+) -> Result<Response<Body>, Error> {
+    let renderer = Renderer::new(api, request, request.resource()?, false)?;
+    let mut out = Vec::with_capacity(value.len() + ENVELOPE_BYTES);
+    renderer.object(value, revision, true, &mut out).map_err(|e| Error::internal(e.to_string()))?;
+    out.push(b'\n');
+    let response = respond::document(&request.format, status, out.into())?;
+    Ok(gzip::maybe(request, response))
+}

@@ -1,0 +1,10 @@
+//! `/api`, `/apis` and what lies directly below: which groups, versions and resources are served.
+//!
+//! Two forms of the same facts: the plain lists, and the aggregated one that tells everything in one answer. Both are made
+//! from the registry on each request; clients keep them and ask again by ETag.
+
+mod aggregated;
+mod page;
+mod plain;
+
+pub(crate) use page::{Page, handle};

@@ -1,0 +1,96 @@
+//! The pages of discovery and which form each is asked in.
+//!
+//! Invariant: a group is shown under the name that the client used for it, also where that is an edge alias.
+
+use http::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
+use http::{Response, StatusCode};
+
+use super::{aggregated, plain};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::negotiation::{self, Offer};
+use crate::request::Request;
+use crate::respond;
+
+/// A page of discovery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// `/api`: the versions of the core group.
+    Core,
+    /// `/apis`: every other group.
+    Groups,
+    /// `/apis/GROUP`.
+    Group { asked: String, group: String },
+    /// `/api/VERSION` or `/apis/GROUP/VERSION`.
+    Version { asked: String, group: String, version: String },
+}
+
+impl Page {
+    /// The page of a path without a trailing slash, when what it names is served.
+    pub(crate) fn find(api: &Api, path: &str) -> Option<Self> {
+        let mut segments = path.strip_prefix('/')?.split('/');
+        let (root, first, second) = (segments.next()?, segments.next(), segments.next());
+        if segments.next().is_some() {
+            return None;
+        }
+        let page = match (root, first, second) {
+            ("api", None, None) => Self::Core,
+            ("apis", None, None) => Self::Groups,
+            ("api", Some(version), None) => {
+                Self::Version { asked: String::new(), group: String::new(), version: version.into() }
+            }
+            ("apis", Some(asked), None) => Self::Group { asked: asked.into(), group: canonical(api, asked) },
+            ("apis", Some(asked), Some(version)) => {
+                Self::Version { asked: asked.into(), group: canonical(api, asked), version: version.into() }
+            }
+            _ => return None,
+        };
+        page.is_served(api).then_some(page)
+    }
+
+    /// Whether the page has an aggregated form.
+    pub(crate) fn is_aggregated(&self) -> bool {
+        matches!(self, Self::Core | Self::Groups)
+    }
+
+    fn is_served(&self, api: &Api) -> bool {
+        match self {
+            Self::Core | Self::Groups => true,
+            Self::Group { group, .. } => !group.is_empty() && api.registry.iter().any(|r| r.group == *group),
+            Self::Version { group, version, .. } => api.registry.serves(group, version),
+        }
+    }
+}
+
+fn canonical(api: &Api, asked: &str) -> String {
+    api.names.edge_group(asked).unwrap_or_else(|| asked.to_owned())
+}
+
+/// Answers a page.
+pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
+    if !page.is_aggregated() {
+        return respond::value(&request.format, StatusCode::OK, &plain::document(api, page));
+    }
+    let accept = request.header("accept").unwrap_or_default();
+    let core = *page == Page::Core;
+    if let Some(form) = aggregated::Form::asked(api.names, accept) {
+        return aggregated_answer(request, &form, &respond::json(&aggregated::document(&api.registry, core, &form)));
+    }
+    let format = negotiation::negotiate(api.names, accept, Offer::Document).map_err(respond::unacceptable)?;
+    let mut response = respond::value(&format, StatusCode::OK, &plain::document(api, page))?;
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
+}
+
+fn aggregated_answer(request: &Request, form: &aggregated::Form, json: &[u8]) -> Result<Response<Body>, Error> {
+    let tag = respond::etag(json);
+    let same = request.header(IF_NONE_MATCH.as_str()) == Some(tag.as_str());
+    let mut response = Response::new(if same { Body::empty() } else { Body::full(json.to_vec()) });
+    *response.status_mut() = if same { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
+    let headers = response.headers_mut();
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    headers.insert(ETAG, respond::header(&tag)?);
+    headers.insert(CONTENT_TYPE, respond::header(&form.content_type())?);
+    Ok(response)
+}

@@ -1,0 +1,27 @@
+//! GET of one object: at the newest version, at any, or at one that is not older than asked (document 001, "Get semantics").
+
+use http::{Response, StatusCode};
+use quorate_meta::{GroupResource, Status};
+use quorate_store::Revision;
+
+use super::options::{At, parse_version};
+use super::{answer, snapshot};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::request::Request;
+
+pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let resource = request.resource()?;
+    let at = match parse_version(request.info.query.text("resourceVersion"))? {
+        None => At::MostRecent,
+        Some(Revision::ZERO) => At::Any,
+        Some(revision) => At::NotOlderThan(revision),
+    };
+    let snapshot = snapshot::snapshot(api, at).await?;
+    let name = request.name()?;
+    let entry = snapshot
+        .get(&resource.key(request.namespace(), name))
+        .ok_or_else(|| Status::not_found(&GroupResource::new(resource.group.clone(), resource.plural.clone()), name))?;
+    answer::object(api, request, StatusCode::OK, &entry.value, entry.modified)
+}

@@ -1,0 +1,76 @@
+//! Response compression of gets and lists (document 001, "Response compression").
+//!
+//! Invariants: only where the client accepts it and the body is large enough to be worth it; streams are compressed buffer
+//! by buffer, so a compressed list needs no more memory than a plain one. Watches are never compressed.
+
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures::Stream;
+use http::Response;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
+
+use crate::body::{Body, Chunks};
+use crate::request::Request;
+
+/// Bodies below this many bytes are not compressed.
+pub(crate) const THRESHOLD_BYTES: usize = 128 * 1024;
+/// The fastest level: the network is rarely slower than a better one.
+const LEVEL: u32 = 1;
+
+/// The same response, compressed if that is wanted and worth it.
+pub(crate) fn maybe(request: &Request, response: Response<Body>) -> Response<Body> {
+    if !accepts(request) {
+        return response;
+    }
+    let (mut head, body) = response.into_parts();
+    let body = match body.into_full() {
+        Ok(bytes) if bytes.len() < THRESHOLD_BYTES => return Response::from_parts(head, Body::full(bytes)),
+        Ok(bytes) => Body::stream(Box::pin(Gzip::new(Box::pin(futures::stream::iter([Ok(bytes)]))))),
+        Err(stream) => Body::stream(Box::pin(Gzip::new(stream.into_chunks()))),
+    };
+    head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    head.headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    Response::from_parts(head, body)
+}
+
+fn accepts(request: &Request) -> bool {
+    let header = request.header(ACCEPT_ENCODING.as_str()).unwrap_or_default();
+    header.split(',').any(|encoding| encoding.split(';').next().is_some_and(|name| name.trim() == "gzip"))
+}
+
+struct Gzip {
+    plain: Chunks,
+    encoder: Option<GzEncoder<Vec<u8>>>,
+}
+
+impl Gzip {
+    fn new(plain: Chunks) -> Self {
+        Self { plain, encoder: Some(GzEncoder::new(Vec::new(), Compression::new(LEVEL))) }
+    }
+}
+
+impl Stream for Gzip {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            let next = ready!(self.plain.as_mut().poll_next(cx)).transpose()?;
+            let Some(encoder) = self.encoder.as_mut() else { return Poll::Ready(None) };
+            let out = match next {
+                Some(plain) => {
+                    encoder.write_all(&plain)?;
+                    std::mem::take(encoder.get_mut())
+                }
+                None => self.encoder.take().map(GzEncoder::finish).transpose()?.unwrap_or_default(),
+            };
+            if !out.is_empty() {
+                return Poll::Ready(Some(Ok(out.into())));
+            }
+        }
+    }
+}

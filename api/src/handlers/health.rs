@@ -1,0 +1,159 @@
+//! `/livez`, `/readyz`, `/healthz`: named checks, as text for probes and people (document 002, "Health endpoints").
+//!
+//! Invariants: liveness never depends on the quorum; readiness does, through one linearizable read with a limit on time. A
+//! check answers with a reason only here in text, never with details that a prober should not see.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use parking_lot::RwLock;
+use tokio::time::timeout;
+
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::lifecycle::Phase;
+use crate::request::Request;
+
+/// How long the linearizable read behind `/readyz` may take.
+const QUORUM_WAIT: Duration = Duration::from_secs(2);
+
+/// A check that a component brings along: whether it is healthy now. Must not block.
+pub type Probe = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// The checks of components, beside those that are built in.
+#[derive(Default)]
+pub struct Health {
+    checks: RwLock<Vec<(String, Probe)>>,
+}
+
+impl Health {
+    /// Adds a check to `/livez`, `/readyz` and `/healthz`, for example `poststarthook/rbac/bootstrap-roles`.
+    pub fn add(&self, name: impl Into<String>, probe: Probe) {
+        self.checks.write().push((name.into(), probe));
+    }
+}
+
+impl fmt::Debug for Health {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.checks.read().iter().map(|(name, _)| name.clone())).finish()
+    }
+}
+
+/// Which question is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Endpoint {
+    Live,
+    Ready,
+    /// The old one: as live.
+    Health,
+}
+
+impl Endpoint {
+    /// The endpoint of a path and, below it, the one check that is asked for.
+    pub(crate) fn find(path: &str) -> Option<(Self, Option<&str>)> {
+        [(Self::Live, "/livez"), (Self::Ready, "/readyz"), (Self::Health, "/healthz")].iter().find_map(
+            |(endpoint, prefix)| match path.strip_prefix(prefix)? {
+                "" | "/" => Some((*endpoint, None)),
+                check => Some((*endpoint, Some(check.strip_prefix('/')?))),
+            },
+        )
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Live => "livez",
+            Self::Ready => "readyz",
+            Self::Health => "healthz",
+        }
+    }
+}
+
+pub(crate) async fn handle(
+    api: &Api,
+    request: &Request,
+    endpoint: Endpoint,
+    one: Option<&str>,
+) -> Result<Response<Body>, Error> {
+    let excluded: Vec<&str> = request.info.query.all("exclude").collect();
+    let mut report = String::new();
+    let mut failed = Vec::new();
+    let names = names(api, endpoint);
+    for name in names.iter().filter(|name| one.is_none_or(|one| one == name.as_str())) {
+        if excluded.contains(&name.as_str()) {
+            report.push_str(&format!("[+]{name} excluded: ok\n"));
+        } else if passes(api, name).await {
+            report.push_str(&format!("[+]{name} ok\n"));
+        } else {
+            report.push_str(&format!("[-]{name} failed: reason withheld\n"));
+            failed.push(name.as_str());
+        }
+    }
+    if one.is_some() && report.is_empty() {
+        return Err(Error::no_such_path());
+    }
+    let verbose = request.info.query.get("verbose").is_some();
+    Ok(if !failed.is_empty() {
+        tracing::debug!(endpoint = endpoint.name(), ?failed, "health check failed");
+        text(StatusCode::INTERNAL_SERVER_ERROR, format!("{report}{} check failed\n", endpoint.name()))
+    } else if verbose && one.is_none() {
+        text(StatusCode::OK, format!("{report}{} check passed\n", endpoint.name()))
+    } else {
+        text(StatusCode::OK, "ok".into())
+    })
+}
+
+/// The checks of an endpoint, in the order of the report.
+fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
+    let mut names: Vec<String> = ["ping", "log", "etcd"].map(Into::into).to_vec();
+    if endpoint == Endpoint::Ready {
+        names.push("quorum".into());
+    }
+    names.extend(api.health.checks.read().iter().map(|(name, _)| name.clone()));
+    if endpoint == Endpoint::Ready {
+        names.push("shutdown".into());
+    }
+    names
+}
+
+async fn passes(api: &Api, name: &str) -> bool {
+    match name {
+        // Log and store live in this process: while it answers, they do, and what cannot serve stops the process.
+        "ping" | "log" | "etcd" => true,
+        "quorum" => matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_))),
+        "shutdown" => api.lifecycle.phase() == Phase::Serving,
+        _ => {
+            let probe = api.health.checks.read().iter().find(|(n, _)| n == name).map(|(_, probe)| probe.clone());
+            probe.is_some_and(|probe| probe())
+        }
+    }
+}
+
+fn text(status: StatusCode, text: String) -> Response<Body> {
+    let mut response = Response::new(Body::full(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths() {
+        let check = |path: &str, expect: Option<(Endpoint, Option<&str>)>| assert_eq!(Endpoint::find(path), expect);
+        check("/livez", Some((Endpoint::Live, None)));
+        check("/readyz/", Some((Endpoint::Ready, None)));
+        check("/livez/ping", Some((Endpoint::Live, Some("ping"))));
+        check("/livez/poststarthook/rbac/x", Some((Endpoint::Live, Some("poststarthook/rbac/x"))));
+        check("/livezz", None);
+        check("/", None);
+    }
+}

@@ -1,0 +1,99 @@
+//! GET of a collection (document 001, "List semantics" and "Pagination").
+//!
+//! Invariants: every page shows one snapshot, whose revision is the list's resourceVersion; items are written from stored
+//! bytes while the client reads, so a list of any length costs one buffer. What fits the first buffer is sent whole.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use quorate_meta::Status;
+use quorate_store::{HistoryError, Snapshot};
+
+use super::continuation::Position;
+use super::options::ListOptions;
+use super::page::{self, Page};
+use super::producer::Producer;
+use super::render::{ListMeta, Renderer};
+use super::{gzip, snapshot};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::negotiation::Media;
+use crate::request::Request;
+use crate::respond;
+
+pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let resource = request.resource()?;
+    let options = ListOptions::parse(api.names, request, resource)?;
+    let renderer = Renderer::new(api, request, resource, true)?;
+    let prefix = resource.prefix(request.namespace());
+    let scope = format!("{}\n{}", prefix.escape_ascii(), options.selection.text());
+    let (snapshot, position) = starting_point(api, &options, &scope).await?;
+    let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
+    let page = page::find(&snapshot, &prefix, after.as_deref(), &options).map_err(corrupt)?;
+    let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
+    let stop = page.last.filter(|_| page.more);
+    let selection = (!options.selection.is_everything()).then_some(options.selection);
+    let producer = Producer::new(snapshot, prefix, after, stop, selection, Arc::new(renderer), meta);
+    respond_with(request, producer)
+}
+
+/// The snapshot to list and, on a later page, where the page before it ended.
+async fn starting_point(api: &Api, options: &ListOptions, scope: &str) -> Result<(Snapshot, Option<Position>), Error> {
+    if options.token.is_empty() {
+        return Ok((snapshot::snapshot(api, options.at).await?, None));
+    }
+    let position = api.tokens.open(scope, &options.token).ok_or_else(|| {
+        Error::bad_request(
+            "continue key is not valid: it was not made by this cluster for this collection and selectors",
+        )
+    })?;
+    snapshot::wait_for(api, position.revision).await?;
+    let snapshot = api.store.snapshot_at(position.revision).map_err(|error| match error {
+        HistoryError::Compacted { .. } => Status::expired(
+            "The provided continue parameter is too old to display a consistent list result. You must start a new list \
+             without the continue parameter.",
+        )
+        .into(),
+        other => Error::from(other),
+    })?;
+    Ok((snapshot, Some(position)))
+}
+
+fn list_meta(
+    api: &Api,
+    options: &ListOptions,
+    scope: &str,
+    snapshot: &Snapshot,
+    before: Option<&Position>,
+    page: &Page,
+) -> ListMeta {
+    let mut meta = ListMeta { revision: snapshot.revision(), ..ListMeta::default() };
+    let (Some(last), true) = (&page.last, page.more) else { return meta };
+    // Every page shows the same state, so what one page has counted the next one only has to subtract from.
+    let remaining = match before {
+        Some(before) => before.remaining.saturating_sub(page.items),
+        None => page.remaining,
+    };
+    meta.remaining = options.selection.is_everything().then_some(remaining);
+    meta.token = api.tokens.seal(scope, &Position { revision: meta.revision, last: last.to_vec(), remaining });
+    meta
+}
+
+fn respond_with(request: &Request, mut producer: Producer) -> Result<Response<Body>, Error> {
+    let json = request.format.media == Media::Json && !request.format.pretty;
+    if !json {
+        return respond::document(&request.format, StatusCode::OK, producer.whole().map_err(corrupt)?);
+    }
+    let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();
+    let body = if producer.is_done() { Body::full(first) } else { Body::stream(producer.into_chunks(first)) };
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(request.format.content_type()));
+    Ok(gzip::maybe(request, response))
+}
+
+fn corrupt(error: impl std::fmt::Display) -> Error {
+    Error::internal(error.to_string())
+}

@@ -1,0 +1,35 @@
+//! One verb per file: a handler takes a [`crate::request::Request`] that the filters have let through and gives the answer.
+//!
+//! Every handler is `async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error>`; streams that outlive
+//! the call hold shared parts of the [`crate::Api`], never the call's borrow.
+
+mod answer;
+pub(crate) mod continuation;
+mod create;
+mod decode;
+mod delete;
+mod delete_options;
+mod deletecollection;
+pub(crate) mod discovery;
+mod get;
+mod gzip;
+pub mod health;
+mod identity;
+mod list;
+pub(crate) mod openapi;
+mod openapi_documents;
+mod options;
+mod page;
+mod patch;
+mod producer;
+mod render;
+mod route;
+mod snapshot;
+mod update;
+mod version;
+mod warnings;
+mod watch;
+mod write_options;
+mod written;
+
+pub(crate) use route::{find, run};

@@ -1,0 +1,143 @@
+//! `/openapi/v3` and `/openapi/v2`: the schema of what is served, for clients that explain, validate or generate.
+//!
+//! Invariants: documents are made once per process and kept; a document's URL carries its hash, under which it never
+//! changes and may be kept by clients for ever. Only JSON: the protobuf form is refused with 406, upon which clients ask
+//! for JSON.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
+use http::{Response, StatusCode};
+use parking_lot::Mutex;
+use quorate_meta::{Map, Value, well_known};
+
+use super::openapi_documents as documents;
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::negotiation;
+use crate::request::Request;
+use crate::respond;
+
+const ROOT: &str = "/openapi/v3";
+
+/// A page of the schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// Which documents there are, and their URLs.
+    Index,
+    /// One document of version 3, for example `apis/apps/v1`.
+    Part(String),
+    /// Everything in one document of version 2.
+    Whole,
+}
+
+impl Page {
+    /// The page of a path without a trailing slash.
+    pub(crate) fn find(path: &str) -> Option<Self> {
+        match path {
+            ROOT => Some(Self::Index),
+            "/openapi/v2" => Some(Self::Whole),
+            _ => Some(Self::Part(path.strip_prefix(ROOT)?.strip_prefix('/')?.to_owned())),
+        }
+    }
+}
+
+/// The documents made so far, by their path; the one of version 2 has the empty path.
+#[derive(Default)]
+pub(crate) struct OpenApi {
+    made: Mutex<BTreeMap<String, Arc<Document>>>,
+}
+
+/// A document as it is sent.
+struct Document {
+    json: Bytes,
+    /// Quoted.
+    etag: String,
+}
+
+impl fmt::Debug for OpenApi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.made.lock().keys()).finish()
+    }
+}
+
+impl OpenApi {
+    fn document(&self, api: &Api, path: &str) -> Option<Arc<Document>> {
+        if let Some(document) = self.made.lock().get(path) {
+            return Some(document.clone());
+        }
+        let value = if path.is_empty() { documents::whole(api) } else { documents::part(api, path)? };
+        let json = respond::json(&value);
+        let document = Arc::new(Document { etag: respond::etag(&json), json });
+        self.made.lock().insert(path.to_owned(), document.clone());
+        Some(document)
+    }
+}
+
+pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
+    let accept = request.header("accept").unwrap_or_default();
+    let json = |media: &str| matches!(media, "*/*" | "application/*" | well_known::MEDIA_JSON);
+    if !accept.is_empty() && !negotiation::clauses(accept).iter().any(|clause| json(clause.media)) {
+        return Ok(plain(StatusCode::NOT_ACCEPTABLE));
+    }
+    match page {
+        Page::Index => index(api, request),
+        Page::Whole => {
+            let document = api.openapi.document(api, "").ok_or_else(Error::no_such_path)?;
+            send(request, &document.json, &document.etag)
+        }
+        Page::Part(path) => part(api, request, path),
+    }
+}
+
+fn index(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let mut paths = Map::new();
+    for path in documents::parts(api) {
+        let Some(document) = api.openapi.document(api, &path) else { continue };
+        let url = url(&path, &document);
+        paths.insert(path, Value::Map(Map::from([("serverRelativeURL", Value::from(url))])));
+    }
+    let json = respond::json(&Value::Map(Map::from([("paths", Value::Map(paths))])));
+    send(request, &json, &respond::etag(&json))
+}
+
+fn part(api: &Api, request: &Request, path: &str) -> Result<Response<Body>, Error> {
+    let document = api.openapi.document(api, path).ok_or_else(Error::no_such_path)?;
+    let hash = request.info.query.text("hash");
+    if !hash.is_empty() && hash != document.etag.trim_matches('"') {
+        let mut response = plain(StatusCode::MOVED_PERMANENTLY);
+        response.headers_mut().insert(LOCATION, respond::header(&url(path, &document))?);
+        return Ok(response);
+    }
+    let mut response = send(request, &document.json, &document.etag)?;
+    if !hash.is_empty() {
+        let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
+        response.headers_mut().insert(CACHE_CONTROL, forever);
+    }
+    Ok(response)
+}
+
+fn url(path: &str, document: &Document) -> String {
+    format!("{ROOT}/{path}?hash={}", document.etag.trim_matches('"'))
+}
+
+fn send(request: &Request, json: &Bytes, etag: &str) -> Result<Response<Body>, Error> {
+    let same = request.header(IF_NONE_MATCH.as_str()) == Some(etag);
+    let mut response = Response::new(if same { Body::empty() } else { Body::full(json.clone()) });
+    *response.status_mut() = if same { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
+    let headers = response.headers_mut();
+    headers.insert(ETAG, respond::header(etag)?);
+    headers.insert(VARY, HeaderValue::from_static("Accept"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(well_known::MEDIA_JSON));
+    Ok(super::gzip::maybe(request, response))
+}
+
+fn plain(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}

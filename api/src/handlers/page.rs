@@ -1,0 +1,60 @@
+//! The bounds of one page: which object is its last, and what comes after it.
+//!
+//! Invariant: a page ends with an object that is on it, and `more` means that a further object matches, so the last page of
+//! a list is never empty. Only headers are looked at.
+
+use bytes::Bytes;
+use quorate_store::Snapshot;
+use quorate_wire::stored::{CorruptValue, StoredRef};
+
+use super::options::{ListOptions, Selection};
+
+/// What a page holds.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// The key of the last object on it; only known where there is a limit.
+    pub(super) last: Option<Bytes>,
+    /// Whether matching objects come after it.
+    pub(super) more: bool,
+    /// Objects on it; only counted where there is a limit.
+    pub(super) items: u64,
+    /// Objects after it, matching or not; only counted on the first page.
+    pub(super) remaining: u64,
+}
+
+impl Selection {
+    /// Whether an object is meant.
+    pub(super) fn matches(&self, stored: &StoredRef<'_>) -> bool {
+        stored.matches(&self.labels)
+            && (self.fields.is_everything() || self.fields.matches(|field| stored.field(field)))
+    }
+}
+
+/// The page after a key.
+pub(super) fn find(
+    snapshot: &Snapshot,
+    prefix: &[u8],
+    after: Option<&[u8]>,
+    options: &ListOptions,
+) -> Result<Page, CorruptValue> {
+    let mut page = Page::default();
+    if options.limit == 0 {
+        return Ok(page);
+    }
+    let everything = options.selection.is_everything();
+    for (key, entry) in snapshot.range(prefix, after) {
+        if !everything && !options.selection.matches(&StoredRef::parse(&entry.value)?) {
+            continue;
+        }
+        if page.items as usize == options.limit {
+            page.more = true;
+            break;
+        }
+        page.items += 1;
+        page.last = Some(key.clone());
+    }
+    if page.more && after.is_none() && everything {
+        page.remaining = snapshot.count(prefix, page.last.as_deref()) as u64;
+    }
+    Ok(page)
+}

@@ -1,0 +1,144 @@
+//! Writes a list, buffer by buffer, from a snapshot.
+//!
+//! Invariants: a buffer is made only when the connection asks for one; a poll looks at a bounded number of objects, so that
+//! a selector that matches little does not hold up other requests. A corrupt object ends the body early, never silently.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::Stream;
+use quorate_store::Snapshot;
+use quorate_wire::stored::{CorruptValue, StoredRef};
+
+use super::options::Selection;
+use super::render::{ListMeta, Renderer};
+use crate::body::Chunks;
+
+/// Bytes after which a buffer is handed on; the last object may exceed it.
+pub(super) const BUFFER_BYTES: usize = 128 * 1024;
+/// Objects looked at in one go.
+const SCAN_OBJECTS: usize = 4096;
+
+/// The state of a list that is being written.
+pub(super) struct Producer {
+    snapshot: Snapshot,
+    prefix: Bytes,
+    /// The last key that has been looked at.
+    cursor: Option<Bytes>,
+    /// The last key of the page, when it is not the last of the collection.
+    stop: Option<Bytes>,
+    selection: Option<Selection>,
+    renderer: Arc<Renderer>,
+    meta: ListMeta,
+    begun: bool,
+    any_item: bool,
+    done: bool,
+}
+
+impl Producer {
+    pub(super) fn new(
+        snapshot: Snapshot,
+        prefix: Bytes,
+        after: Option<Bytes>,
+        stop: Option<Bytes>,
+        selection: Option<Selection>,
+        renderer: Arc<Renderer>,
+        meta: ListMeta,
+    ) -> Self {
+        let (begun, any_item, done) = (false, false, false);
+        Self { snapshot, prefix, cursor: after, stop, selection, renderer, meta, begun, any_item, done }
+    }
+
+    /// Whether the list has been written to its end.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// The next buffer; `None` at the end. Empty when many objects were looked at and none matched.
+    pub(super) fn next_buffer(&mut self) -> Result<Option<Bytes>, CorruptValue> {
+        if self.done {
+            return Ok(None);
+        }
+        let mut out = Vec::with_capacity(self.capacity());
+        if !self.begun {
+            self.begun = true;
+            self.renderer.list_head(&self.meta, &mut out);
+        }
+        let mut cursor = None;
+        let mut ended = true;
+        for (seen, (key, entry)) in self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate() {
+            if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
+                ended = false;
+                break;
+            }
+            cursor = Some(key);
+            let stored = StoredRef::parse(&entry.value)?;
+            if self.selection.as_ref().is_none_or(|selection| selection.matches(&stored)) {
+                if std::mem::replace(&mut self.any_item, true) {
+                    out.push(b',');
+                }
+                self.renderer.item(&stored, entry.modified, &mut out)?;
+            }
+            if self.stop.as_ref() == Some(key) {
+                break;
+            }
+        }
+        if let Some(cursor) = cursor {
+            self.cursor = Some(cursor.clone());
+        }
+        if ended {
+            self.done = true;
+            self.renderer.list_tail(&mut out);
+        }
+        Ok(Some(out.into()))
+    }
+
+    /// The whole list in one buffer, for forms that cannot be streamed.
+    pub(super) fn whole(&mut self) -> Result<Bytes, CorruptValue> {
+        let mut whole = Vec::new();
+        while let Some(buffer) = self.next_buffer()? {
+            whole.extend_from_slice(&buffer);
+        }
+        Ok(whole.into())
+    }
+
+    /// The rest of the list as a body, after a first buffer.
+    pub(super) fn into_chunks(self, first: Bytes) -> Chunks {
+        Box::pin(Buffers { first: Some(first).filter(|first| !first.is_empty()), producer: self })
+    }
+
+    /// Small lists should not cost a large buffer, long ones should not grow it step by step.
+    fn capacity(&self) -> usize {
+        if self.begun { BUFFER_BYTES + BUFFER_BYTES / 8 } else { 4096 }
+    }
+}
+
+/// A producer as a stream.
+struct Buffers {
+    first: Option<Bytes>,
+    producer: Producer,
+}
+
+impl Stream for Buffers {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        match self.producer.next_buffer() {
+            Ok(Some(buffer)) if buffer.is_empty() => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Ok(buffer) => Poll::Ready(buffer.map(Ok)),
+            Err(error) => {
+                tracing::error!(%error, "a list ends early");
+                Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::InvalidData, error))))
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! How the objects of one answer are written: whole, only their metadata, or as table rows.
+//!
+//! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse. A renderer is made once per
+//! request and only reads afterwards, so streams keep it.
+
+use std::sync::Arc;
+
+use bytes::{BufMut, Bytes};
+use quorate_meta::{GroupVersionKind, Status, Value};
+use quorate_store::Revision;
+use quorate_wire::json;
+use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, splice_partial};
+
+use crate::Api;
+use crate::error::Error;
+use crate::negotiation::Shape;
+use crate::registry::Resource;
+use crate::request::Request;
+use crate::table::{Include, Layout};
+
+/// Writes the objects of one answer.
+#[derive(Debug)]
+pub(crate) struct Renderer {
+    /// In the name that the client asked for.
+    api_version: String,
+    kind: String,
+    list_kind: String,
+    form: Form,
+    now_ms: u64,
+}
+
+#[derive(Debug)]
+enum Form {
+    Object,
+    Metadata(Arc<str>),
+    Table { api_version: Arc<str>, layout: Layout, include: Include },
+}
+
+/// `metadata` of a list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ListMeta {
+    pub(crate) revision: Revision,
+    pub(crate) token: String,
+    pub(crate) remaining: Option<u64>,
+}
+
+impl Renderer {
+    /// The renderer of a request for single objects (`list` false, also of a watch) or for a list.
+    pub(crate) fn new(api: &Api, request: &Request, resource: &Resource, list: bool) -> Result<Self, Error> {
+        let form = match (&request.format.shape, list) {
+            (Shape::Object, _) => Form::Object,
+            (Shape::Metadata(api_version), false) | (Shape::MetadataList(api_version), true) => {
+                Form::Metadata(api_version.clone())
+            }
+            (Shape::Metadata(_), true) => return Err(wrong_shape(resource, list)),
+            (Shape::MetadataList(_), false) => return Err(wrong_shape(resource, list)),
+            (Shape::Table(api_version), _) => Form::Table {
+                api_version: api_version.clone(),
+                include: Include::parse(request.info.query.text("includeObject"))?,
+                layout: Layout::new(
+                    &api.graph,
+                    &GroupVersionKind::new(&*resource.group, &*resource.version, &*resource.kind),
+                )?,
+            },
+        };
+        Ok(Self {
+            api_version: request.info.api_version.clone(),
+            kind: resource.kind.clone(),
+            list_kind: resource.list_kind.clone(),
+            form,
+            now_ms: api.env.clock.now_ms(),
+        })
+    }
+
+    /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
+    pub(crate) fn variant(&self) -> Option<Arc<str>> {
+        match &self.form {
+            Form::Object => Some(format!("{} {}", self.api_version, self.kind).into()),
+            Form::Metadata(api_version) => Some(format!("{api_version} metadata of {}", self.kind).into()),
+            Form::Table { .. } => None,
+        }
+    }
+
+    /// One object as a document of its own. `first` asks a table for its columns, which a stream sends once.
+    pub(crate) fn object(
+        &self,
+        value: &Bytes,
+        revision: Revision,
+        first: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CorruptValue> {
+        let stored = StoredRef::parse(value)?;
+        match &self.form {
+            Form::Object => splice_object(out, &stored, &self.api_version, &self.kind, revision.get()),
+            Form::Metadata(api_version) => splice_partial(out, &stored, api_version, revision.get()),
+            Form::Table { .. } => {
+                self.table_head(&ListMeta { revision, ..ListMeta::default() }, first, out);
+                self.row(&stored, revision, out)?;
+                out.put_slice(b"]}");
+            }
+        }
+        Ok(())
+    }
+
+    /// A bookmark's object: nothing but a version, and the annotations given.
+    pub(crate) fn bookmark(&self, revision: Revision, annotation: Option<&str>, out: &mut Vec<u8>) {
+        let (api_version, kind) = match &self.form {
+            Form::Object => (self.api_version.as_str(), self.kind.as_str()),
+            Form::Metadata(api_version) => (api_version.as_ref(), "PartialObjectMetadata"),
+            Form::Table { api_version, .. } => (api_version.as_ref(), "Table"),
+        };
+        put_type(api_version, kind, out);
+        out.put_slice(b",\"metadata\":{");
+        if let Some(annotation) = annotation {
+            out.put_slice(b"\"annotations\":{");
+            json::write_string(annotation, out);
+            out.put_slice(b":\"true\"},");
+        }
+        out.put_slice(format!("\"resourceVersion\":\"{revision}\"}}").as_bytes());
+        if matches!(self.form, Form::Table { .. }) {
+            out.put_slice(b",\"columnDefinitions\":null,\"rows\":[]");
+        }
+        out.put_slice(b"}");
+    }
+
+    /// Everything of a list before its first item.
+    pub(crate) fn list_head(&self, meta: &ListMeta, out: &mut Vec<u8>) {
+        let (api_version, kind) = match &self.form {
+            Form::Object => (self.api_version.as_str(), self.list_kind.as_str()),
+            Form::Metadata(api_version) => (api_version.as_ref(), "PartialObjectMetadataList"),
+            Form::Table { .. } => return self.table_head(meta, true, out),
+        };
+        put_type(api_version, kind, out);
+        put_list_meta(meta, out);
+        out.put_slice(b",\"items\":[");
+    }
+
+    /// One item of a list.
+    pub(crate) fn item(
+        &self,
+        stored: &StoredRef<'_>,
+        revision: Revision,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CorruptValue> {
+        match &self.form {
+            Form::Object => splice_item(out, stored, revision.get()),
+            Form::Metadata(api_version) => splice_partial(out, stored, api_version, revision.get()),
+            Form::Table { .. } => self.row(stored, revision, out)?,
+        }
+        Ok(())
+    }
+
+    /// Everything of a list after its last item.
+    pub(crate) fn list_tail(&self, out: &mut Vec<u8>) {
+        out.put_slice(b"]}\n");
+    }
+
+    fn table_head(&self, meta: &ListMeta, columns: bool, out: &mut Vec<u8>) {
+        let Form::Table { api_version, layout, .. } = &self.form else { return };
+        put_type(api_version, "Table", out);
+        put_list_meta(meta, out);
+        out.put_slice(b",\"columnDefinitions\":");
+        out.put_slice(if columns { &layout.columns } else { b"null" });
+        out.put_slice(b",\"rows\":[");
+    }
+
+    fn row(&self, stored: &StoredRef<'_>, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+        let Form::Table { api_version, layout, include } = &self.form else { return Ok(()) };
+        let object: Value = stored.to_value(&self.api_version, &self.kind, revision.get())?;
+        out.put_slice(b"{\"cells\":");
+        layout.cells(&object, self.now_ms, out);
+        match include {
+            Include::None => {}
+            Include::Metadata => {
+                out.put_slice(b",\"object\":");
+                splice_partial(out, stored, api_version, revision.get());
+            }
+            Include::Object => {
+                out.put_slice(b",\"object\":");
+                splice_object(out, stored, &self.api_version, &self.kind, revision.get());
+            }
+        }
+        out.put_slice(b"}");
+        Ok(())
+    }
+}
+
+fn put_type(api_version: &str, kind: &str, out: &mut Vec<u8>) {
+    out.put_slice(b"{\"kind\":\"");
+    out.put_slice(kind.as_bytes());
+    out.put_slice(b"\",\"apiVersion\":\"");
+    out.put_slice(api_version.as_bytes());
+    out.put_slice(b"\"");
+}
+
+fn put_list_meta(meta: &ListMeta, out: &mut Vec<u8>) {
+    out.put_slice(format!(",\"metadata\":{{\"resourceVersion\":\"{}\"", meta.revision).as_bytes());
+    if !meta.token.is_empty() {
+        out.put_slice(format!(",\"continue\":\"{}\"", meta.token).as_bytes());
+    }
+    if let Some(remaining) = meta.remaining {
+        out.put_slice(format!(",\"remainingItemCount\":{remaining}").as_bytes());
+    }
+    out.put_slice(b"}");
+}
+
+fn wrong_shape(resource: &Resource, list: bool) -> Error {
+    let package = resource.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
+    let message = if list {
+        let kind = &resource.list_kind;
+        format!("you requested PartialObjectMetadata, but the requested object is a list (*{package}.{kind})")
+    } else {
+        let kind = &resource.kind;
+        format!("you requested PartialObjectMetadataList, but the requested object is not a list (*{package}.{kind})")
+    };
+    Status::failure(quorate_meta::Reason::NotAcceptable, message).into()
+}

@@ -1,0 +1,135 @@
+//! Which handler answers: the one table from verb and path to a file of this folder.
+//!
+//! Invariant: routing comes after authorization. A served path with another method is a 405, everything else a 404.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use http::Response;
+use quorate_meta::Status;
+
+use super::health::Endpoint;
+use super::{create, delete, deletecollection, discovery, get, health, list, openapi, patch, update, version, watch};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::negotiation::Offer;
+use crate::registry::Resource;
+use crate::request::{Request, RequestInfo, Verb};
+
+/// Where a request goes.
+#[derive(Debug, Clone)]
+pub(crate) enum Route {
+    /// To the verb's handler of a resource.
+    Resource(Arc<Resource>),
+    /// To a page about the server itself.
+    Discovery(discovery::Page),
+    /// To an OpenAPI document.
+    OpenApi(openapi::Page),
+    /// To the health checks: of one name, or all.
+    Health(Endpoint, Option<String>),
+    /// To the version.
+    Version,
+}
+
+impl Route {
+    /// The resource of a route that leads to one.
+    pub(crate) fn resource(&self) -> Option<&Arc<Resource>> {
+        match self {
+            Self::Resource(resource) => Some(resource),
+            _ => None,
+        }
+    }
+
+    /// What the place can answer with; `None` where it does its own negotiation.
+    pub(crate) fn offer(&self, verb: Verb) -> Option<Offer> {
+        match self {
+            Self::Resource(_) if verb == Verb::Watch => Some(Offer::Stream),
+            Self::Resource(_) => Some(Offer::Objects),
+            Self::Discovery(page) if page.is_aggregated() => None,
+            Self::Discovery(_) => Some(Offer::Document),
+            Self::OpenApi(_) | Self::Health(..) | Self::Version => None,
+        }
+    }
+}
+
+/// The route of a request, or 404 or 405.
+pub(crate) fn find(api: &Api, info: &RequestInfo) -> Result<Route, Error> {
+    if info.is_resource {
+        return find_resource(api, info).map(Route::Resource);
+    }
+    let route = find_page(api, &info.path).ok_or_else(Error::no_such_path)?;
+    if info.verb == Verb::Get || (info.verb == Verb::Head && matches!(route, Route::Health(..))) {
+        return Ok(route);
+    }
+    Err(Status::method_not_allowed().into())
+}
+
+fn find_page(api: &Api, path: &str) -> Option<Route> {
+    if let Some((endpoint, check)) = Endpoint::find(path) {
+        return Some(Route::Health(endpoint, check.map(str::to_owned)));
+    }
+    let trimmed = path.strip_suffix('/').unwrap_or(path);
+    if trimmed == "/version" {
+        return Some(Route::Version);
+    }
+    if let Some(page) = openapi::Page::find(trimmed) {
+        return Some(Route::OpenApi(page));
+    }
+    discovery::Page::find(api, trimmed).map(Route::Discovery)
+}
+
+fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> {
+    let resource = api.registry.find(&info.group, &info.version, &info.resource).ok_or_else(Error::no_such_path)?;
+    let scope_fits = match (&info.namespace, &info.name) {
+        (Some(_), _) => resource.namespaced,
+        (None, Some(_)) => !resource.namespaced,
+        (None, None) => true,
+    };
+    if !scope_fits || info.excess {
+        return Err(Error::no_such_path());
+    }
+    let verbs = match &info.subresource {
+        Some(name) => &resource.subresource(name).ok_or_else(Error::no_such_path)?.verbs,
+        None => &resource.verbs,
+    };
+    // Across all namespaces one can only look.
+    let across = resource.namespaced && info.namespace.is_none() && !matches!(info.verb, Verb::List | Verb::Watch);
+    let named_create = info.verb == Verb::Create && info.name.is_some() && info.subresource.is_none();
+    let nameless = info.name.is_none() && matches!(info.verb, Verb::Update | Verb::Patch);
+    if across || named_create || nameless || !verbs.iter().any(|verb| verb == info.verb.name()) {
+        return Err(Status::method_not_allowed().into());
+    }
+    Ok(resource.clone())
+}
+
+/// Answers a request that has passed every filter.
+///
+/// Boxed, so that the future of a request has one size whatever its handler needs.
+pub(crate) fn run<'a>(
+    api: &'a Arc<Api>,
+    route: Route,
+    request: &'a Request,
+) -> BoxFuture<'a, Result<Response<Body>, Error>> {
+    Box::pin(dispatch(api, route, request))
+}
+
+async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Response<Body>, Error> {
+    match route {
+        Route::Discovery(page) => discovery::handle(api, request, &page),
+        Route::OpenApi(page) => openapi::handle(api, request, &page),
+        Route::Health(endpoint, check) => health::handle(api, request, endpoint, check.as_deref()).await,
+        Route::Version => version::handle(api, request),
+        Route::Resource(_) => match request.info.verb {
+            Verb::Get => get::handle(api, request).await,
+            Verb::List => list::handle(api, request).await,
+            Verb::Watch => watch::handle(api, request).await,
+            Verb::Create => create::handle(api, request).await,
+            Verb::Update => update::handle(api, request).await,
+            Verb::Patch => patch::handle(api, request).await,
+            Verb::Delete => delete::handle(api, request).await,
+            Verb::DeleteCollection => deletecollection::handle(api, request).await,
+            Verb::Head | Verb::Options | Verb::Other => Err(Status::method_not_allowed().into()),
+        },
+    }
+}

@@ -1,0 +1,47 @@
+//! From the version that a request asks for to the snapshot that answers it.
+//!
+//! Invariant: nothing here waits longer than [`VERSION_WAIT`] for this node to catch up.
+
+use std::time::Duration;
+
+use quorate_meta::Status;
+use quorate_store::{HistoryError, Revision, Snapshot};
+use tokio::time::timeout;
+
+use super::options::At;
+use crate::Api;
+use crate::error::Error;
+
+/// How long a request waits for a version that this node has not applied yet.
+const VERSION_WAIT: Duration = Duration::from_secs(3);
+
+/// A snapshot that shows what was asked for.
+pub(crate) async fn snapshot(api: &Api, at: At) -> Result<Snapshot, Error> {
+    match at {
+        At::MostRecent => {
+            api.store.read_index().await?;
+            Ok(api.store.snapshot())
+        }
+        At::Any => Ok(api.store.snapshot()),
+        At::NotOlderThan(revision) => {
+            wait_for(api, revision).await?;
+            Ok(api.store.snapshot())
+        }
+        At::Exact(revision) => {
+            wait_for(api, revision).await?;
+            api.store.snapshot_at(revision).map_err(|error| match error {
+                HistoryError::Compacted { .. } => Status::list_expired().into(),
+                other => other.into(),
+            })
+        }
+    }
+}
+
+/// Waits a little until this node has applied the revision; 504 when it does not.
+pub(crate) async fn wait_for(api: &Api, revision: Revision) -> Result<(), Error> {
+    if api.store.status().applied >= revision || timeout(VERSION_WAIT, api.store.applied(revision)).await.is_ok() {
+        return Ok(());
+    }
+    let applied = api.store.status().applied;
+    Err(Status::too_large_resource_version(revision.get(), applied.get()).into())
+}

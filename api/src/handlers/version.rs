@@ -1,0 +1,35 @@
+//! `/version`: which release the interface is and which build answers.
+
+use http::{Response, StatusCode};
+use quorate_meta::{Map, Value};
+
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::request::Request;
+use crate::respond;
+
+/// The release whose interface is served.
+const MAJOR: &str = "1";
+/// See [`MAJOR`].
+const MINOR: &str = "35";
+
+pub(crate) fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let version = &api.version;
+    let body = Map::from([
+        ("major", Value::from(MAJOR)),
+        ("minor", Value::from(MINOR)),
+        ("emulationMajor", Value::from(MAJOR)),
+        ("emulationMinor", Value::from(MINOR)),
+        ("minCompatibilityMajor", Value::from(MAJOR)),
+        ("minCompatibilityMinor", Value::from(MINOR)),
+        ("gitVersion", Value::from(version.git_version.as_str())),
+        ("gitCommit", Value::from(version.git_commit.as_str())),
+        ("gitTreeState", Value::from("clean")),
+        ("buildDate", Value::from(version.build_date.as_str())),
+        ("compiler", Value::from("rustc")),
+        ("platform", Value::from(format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH))),
+    ]);
+    let _ = request;
+    respond::value(&crate::negotiation::Format::JSON, StatusCode::OK, &Value::Map(body))
+}

@@ -1,0 +1,103 @@
+//! One event of a watch: which kind it is to this watcher, and its line.
+//!
+//! Invariant: with a selector, an object that begins to match is an addition and one that stops to match is a deletion,
+//! with the state that did match and the revision of the change.
+
+use bytes::Bytes;
+use quorate_meta::Status;
+use quorate_store::{Event, Revision};
+use quorate_wire::json;
+use quorate_wire::stored::{CorruptValue, StoredRef};
+
+use crate::cache::{EventKey, Seat};
+use crate::handlers::options::Selection;
+use crate::handlers::render::Renderer;
+
+pub(super) const ADDED: &str = "ADDED";
+const MODIFIED: &str = "MODIFIED";
+const DELETED: &str = "DELETED";
+
+/// What a change is to a watcher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seen<'a> {
+    pub(super) kind: &'static str,
+    /// The stored value of the state that is told.
+    pub(super) value: &'a Bytes,
+}
+
+/// What a change is to a watcher with this selection; `None` when it does not concern it.
+pub(super) fn classify<'a>(event: &'a Event, selection: Option<&Selection>) -> Result<Option<Seen<'a>>, CorruptValue> {
+    let current = matching(event.current.as_ref().map(|entry| &entry.value), selection)?;
+    let previous = matching(event.previous.as_ref().map(|entry| &entry.value), selection)?;
+    Ok(match (previous, current) {
+        (None, Some(value)) => Some(Seen { kind: ADDED, value }),
+        (Some(_), Some(value)) => Some(Seen { kind: MODIFIED, value }),
+        (Some(value), None) => Some(Seen { kind: DELETED, value }),
+        (None, None) => None,
+    })
+}
+
+fn matching<'a>(value: Option<&'a Bytes>, selection: Option<&Selection>) -> Result<Option<&'a Bytes>, CorruptValue> {
+    match (value, selection) {
+        (Some(value), Some(selection)) => Ok(selection.matches(&StoredRef::parse(value)?).then_some(value)),
+        (value, _) => Ok(value),
+    }
+}
+
+/// Writes an event's line.
+pub(super) fn line(
+    renderer: &Renderer,
+    seen: &Seen<'_>,
+    revision: Revision,
+    first: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), CorruptValue> {
+    open(seen.kind, out);
+    renderer.object(seen.value, revision, first, out)?;
+    close(out);
+    Ok(())
+}
+
+/// An event's line, shared with every watcher that wants it in the same form.
+pub(super) fn shared_line(
+    seat: &Seat,
+    renderer: &Renderer,
+    seen: &Seen<'_>,
+    event: &Event,
+    revision: Revision,
+    first: bool,
+) -> Result<Bytes, CorruptValue> {
+    let make = || {
+        let mut out = Vec::with_capacity(seen.value.len() + 128);
+        line(renderer, seen, revision, first, &mut out)?;
+        Ok(out.into())
+    };
+    match renderer.variant() {
+        Some(variant) => seat.share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant }, make),
+        None => make(),
+    }
+}
+
+/// Writes a bookmark's line; the annotation marks the end of the initial events.
+pub(super) fn bookmark(renderer: &Renderer, revision: Revision, annotation: Option<&str>, out: &mut Vec<u8>) {
+    open("BOOKMARK", out);
+    renderer.bookmark(revision, annotation, out);
+    close(out);
+}
+
+/// Writes the line that ends a stream which cannot go on.
+pub(super) fn error(status: &Status, out: &mut Vec<u8>) {
+    open("ERROR", out);
+    json::write(&status.to_value(), out);
+    close(out);
+}
+
+fn open(kind: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
+}
+
+fn close(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"}\n");
+}

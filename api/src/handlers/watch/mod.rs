@@ -1,0 +1,9 @@
+//! Watches (document 001, "Watch behaviour"): a stream of changes from a state on, with or without that state first.
+//!
+//! Three parts: where a stream starts, the stream itself, and how one event is written.
+
+mod event;
+mod start;
+mod stream;
+
+pub(super) use start::handle;

@@ -1,0 +1,59 @@
+//! Where a watch starts, and when it is refused.
+//!
+//! Invariant: the store's watch is opened at exactly the revision of the state that comes first, so nothing lies between.
+
+use std::sync::Arc;
+
+use http::Response;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use quorate_meta::Status;
+use quorate_store::{HistoryError, Revision};
+
+use super::event;
+use super::stream::{Initial, Parts, WatchStream};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::handlers::options::{At, Start, WatchOptions};
+use crate::handlers::render::Renderer;
+use crate::handlers::snapshot;
+use crate::request::Request;
+
+pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+    let resource = request.resource()?;
+    let options = WatchOptions::parse(api.names, request, resource)?;
+    let renderer = Renderer::new(api, request, resource, false)?;
+    let prefix = resource.prefix(request.namespace());
+    let (after, initial) = match options.start {
+        Start::Initial { at, mark } => {
+            let snapshot = snapshot::snapshot(api, at).await?;
+            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), mark)))
+        }
+        Start::After(At::Exact(revision) | At::NotOlderThan(revision)) => (revision, None),
+        Start::After(at) => (snapshot::snapshot(api, at).await?.revision(), None),
+    };
+    let body = match api.store.watch(prefix, after) {
+        Ok(watch) => {
+            let selection = (!options.selection.is_everything()).then_some(options.selection);
+            let (bookmarks, timeout) = (options.bookmarks, options.timeout);
+            let parts = Parts { watch, initial, selection, renderer, bookmarks, timeout };
+            Body::stream(WatchStream::new(api, parts).into_chunks())
+        }
+        Err(error) => {
+            let mut line = Vec::new();
+            event::error(&refusal(after, error), &mut line);
+            Body::full(line)
+        }
+    };
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(request.format.content_type()));
+    Ok(response)
+}
+
+/// What a watch that cannot go on after a revision says.
+pub(super) fn refusal(after: Revision, error: HistoryError) -> Status {
+    match error {
+        HistoryError::Compacted { oldest } => Status::watch_expired(after.get(), oldest.get()),
+        other => Error::from(other).into_status(),
+    }
+}

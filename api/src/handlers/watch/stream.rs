@@ -1,0 +1,266 @@
+//! The running stream of one watch.
+//!
+//! Invariants: a buffer is made only when the connection asks for one, and holds all events that are there by then, so many
+//! events cost one write. The watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
+//! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use quorate_store::env::Entropy;
+use quorate_store::{HistoryError, Revision, Snapshot, Watch, WatchBatch};
+use quorate_wire::stored::{CorruptValue, StoredRef};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::event::{self, ADDED, Seen};
+use super::start::refusal;
+use crate::Api;
+use crate::body::Chunks;
+use crate::cache::Seat;
+use crate::handlers::options::Selection;
+use crate::handlers::render::Renderer;
+
+/// Bytes after which a buffer is handed on; the last event may exceed it.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// Objects looked at in one go before other requests get a turn.
+const SCAN_OBJECTS: usize = 4096;
+/// Seconds that a watch lasts at least, when the client names no end; up to twice that, so that clients which came together
+/// do not come back together.
+const DEFAULT_TIMEOUT_SECONDS: u64 = 1800;
+/// The shortest time between bookmarks; up to a half more.
+const BOOKMARK_PERIOD: Duration = Duration::from_secs(45);
+
+/// What a watch is started with.
+pub(super) struct Parts {
+    pub(super) watch: Watch,
+    pub(super) initial: Option<Initial>,
+    pub(super) selection: Option<Selection>,
+    pub(super) renderer: Renderer,
+    pub(super) bookmarks: bool,
+    pub(super) timeout: Option<u64>,
+}
+
+/// The state that is told first, as additions.
+pub(super) struct Initial {
+    snapshot: Snapshot,
+    prefix: Bytes,
+    cursor: Option<Bytes>,
+    /// Whether a bookmark marks its end.
+    mark: bool,
+}
+
+/// One watch.
+pub(super) struct WatchStream {
+    parts: Parts,
+    seat: Seat,
+    annotation: &'static str,
+    /// The first object of a stream of tables brings the columns.
+    first: bool,
+    deadline: Instant,
+    next_bookmark: Instant,
+    bookmark_period: Duration,
+    bookmarked: Revision,
+    timer: Pin<Box<Sleep>>,
+    ending: Pin<Box<dyn Future<Output = ()> + Send>>,
+    ended: bool,
+}
+
+/// Why the stream woke up.
+enum Wake {
+    Batch(Result<WatchBatch, HistoryError>),
+    Timer,
+    Ending,
+}
+
+impl Initial {
+    pub(super) fn new(snapshot: Snapshot, prefix: Bytes, mark: bool) -> Self {
+        Self { snapshot, prefix, cursor: None, mark }
+    }
+}
+
+impl WatchStream {
+    pub(super) fn new(api: &Arc<Api>, parts: Parts) -> Self {
+        let now = Instant::now();
+        let entropy = api.env.entropy.as_ref();
+        let seconds =
+            parts.timeout.unwrap_or_else(|| spread(entropy, DEFAULT_TIMEOUT_SECONDS, DEFAULT_TIMEOUT_SECONDS));
+        let period = BOOKMARK_PERIOD.as_millis() as u64;
+        let bookmark_period = Duration::from_millis(spread(entropy, period, period / 2));
+        let (deadline, next_bookmark) = (now + Duration::from_secs(seconds), now + bookmark_period);
+        let owner = api.clone();
+        Self {
+            seat: api.fanout.join(),
+            annotation: api.names.annotation_initial_events_end,
+            first: true,
+            deadline,
+            next_bookmark,
+            bookmark_period,
+            bookmarked: Revision::ZERO,
+            timer: Box::pin(sleep_until(deadline)),
+            ending: Box::pin(async move { owner.lifecycle.ending().await }),
+            ended: false,
+            parts,
+        }
+    }
+
+    /// The stream as a body.
+    pub(super) fn into_chunks(self) -> Chunks {
+        Box::pin(futures::stream::unfold(self, |mut stream| async move {
+            let buffer = stream.next().await;
+            buffer.map(|buffer| (Ok::<_, io::Error>(buffer), stream))
+        }))
+    }
+
+    /// The next buffer; `None` at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        while !self.ended {
+            let made = match self.parts.initial.take() {
+                Some(initial) => self.tell_initial(initial).await,
+                None => self.tell_changes().await,
+            };
+            match made {
+                Ok(buffer) if buffer.is_empty() => {}
+                Ok(buffer) => return Some(buffer),
+                Err(error) => {
+                    tracing::error!(%error, "a watch ends early");
+                    self.ended = true;
+                }
+            }
+        }
+        None
+    }
+
+    async fn tell_initial(&mut self, mut initial: Initial) -> Result<Bytes, CorruptValue> {
+        let mut out = Vec::with_capacity(BUFFER_BYTES);
+        let (mut cursor, mut done) = (None, true);
+        for (seen, (key, entry)) in initial.snapshot.range(&initial.prefix, initial.cursor.as_deref()).enumerate() {
+            if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
+                done = false;
+                break;
+            }
+            cursor = Some(key.clone());
+            let selected = match &self.parts.selection {
+                Some(selection) => selection.matches(&StoredRef::parse(&entry.value)?),
+                None => true,
+            };
+            if selected {
+                let seen = Seen { kind: ADDED, value: &entry.value };
+                event::line(&self.parts.renderer, &seen, entry.modified, std::mem::take(&mut self.first), &mut out)?;
+            }
+        }
+        if !done {
+            initial.cursor = cursor;
+            self.parts.initial = Some(initial);
+            tokio::task::yield_now().await;
+        } else if initial.mark {
+            let revision = initial.snapshot.revision();
+            event::bookmark(&self.parts.renderer, revision, Some(self.annotation), &mut out);
+            self.bookmarked = revision;
+        }
+        Ok(out.into())
+    }
+
+    async fn tell_changes(&mut self) -> Result<Bytes, CorruptValue> {
+        let next_timer = if self.parts.bookmarks { self.deadline.min(self.next_bookmark) } else { self.deadline };
+        if self.timer.deadline() != next_timer {
+            self.timer.as_mut().reset(next_timer);
+        }
+        let wake = tokio::select! {
+            biased;
+            () = &mut self.ending => Wake::Ending,
+            () = &mut self.timer => Wake::Timer,
+            batch = self.parts.watch.next() => Wake::Batch(batch),
+        };
+        match wake {
+            Wake::Ending => {
+                self.ended = true;
+                Ok(self.bookmark())
+            }
+            Wake::Timer => {
+                self.ended = Instant::now() >= self.deadline;
+                self.next_bookmark = Instant::now() + self.bookmark_period;
+                Ok(self.bookmark())
+            }
+            Wake::Batch(batch) => self.tell_batches(batch),
+        }
+    }
+
+    /// This batch and those that are there already.
+    fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Result<Bytes, CorruptValue> {
+        let mut out = Lines::default();
+        let mut next = batch.map(Some);
+        loop {
+            match next {
+                Ok(Some(batch)) => {
+                    for change in batch.events() {
+                        let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else { continue };
+                        let first = std::mem::take(&mut self.first);
+                        let revision = batch.revision();
+                        out.push(event::shared_line(&self.seat, &self.parts.renderer, &seen, change, revision, first)?);
+                    }
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.ended = true;
+                    let mut line = Vec::new();
+                    event::error(&refusal(self.parts.watch.position(), error), &mut line);
+                    out.push(line.into());
+                    break;
+                }
+            }
+            if out.len() >= BUFFER_BYTES {
+                break;
+            }
+            next = self.parts.watch.try_next();
+        }
+        Ok(out.finish())
+    }
+
+    /// A bookmark's line, when the client wants one and it would say something new.
+    fn bookmark(&mut self) -> Bytes {
+        let position = self.parts.watch.position();
+        if !self.parts.bookmarks || position <= self.bookmarked {
+            return Bytes::new();
+        }
+        self.bookmarked = position;
+        let mut out = Vec::new();
+        event::bookmark(&self.parts.renderer, position, None, &mut out);
+        out.into()
+    }
+}
+
+/// Lines for one write: a single one stays shared, several are put together.
+#[derive(Default)]
+struct Lines {
+    one: Bytes,
+    many: Vec<u8>,
+}
+
+impl Lines {
+    fn push(&mut self, line: Bytes) {
+        if self.one.is_empty() && self.many.is_empty() {
+            self.one = line;
+            return;
+        }
+        self.many.extend_from_slice(&std::mem::take(&mut self.one));
+        self.many.extend_from_slice(&line);
+    }
+
+    fn len(&self) -> usize {
+        self.one.len() + self.many.len()
+    }
+
+    fn finish(self) -> Bytes {
+        if self.many.is_empty() { self.one } else { self.many.into() }
+    }
+}
+
+/// A number from `least` to `least + more`.
+fn spread(entropy: &dyn Entropy, least: u64, more: u64) -> u64 {
+    let mut bytes = [0; 8];
+    entropy.fill(&mut bytes);
+    least + u64::from_le_bytes(bytes) % (more + 1)
+}

@@ -1,0 +1,237 @@
+//! Content negotiation: from the Accept header to the form of the answer (document 001, "Media types").
+//!
+//! Invariants: clauses are tried by descending quality, equal ones in the order given; a clause that asks for a form this
+//! server does not have is passed over, never an error while another clause fits. Whether a form suits the answer (a
+//! list form for a list) is the handler's to check.
+
+use std::sync::Arc;
+
+use quorate_meta::{Names, well_known};
+
+/// The syntax of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Media {
+    /// The default.
+    Json,
+    /// On request; never for watches.
+    Yaml,
+}
+
+/// What of an object is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// The object itself.
+    Object,
+    /// Rows for a terminal. The text is the `apiVersion` of the table, in the name that the client asked for.
+    Table(Arc<str>),
+    /// Only `metadata`, of one object (or of each object of a watch).
+    Metadata(Arc<str>),
+    /// Only `metadata`, of each object of a list.
+    MetadataList(Arc<str>),
+}
+
+/// The form in which an answer is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Format {
+    /// JSON or YAML.
+    pub media: Media,
+    /// Whole objects or less.
+    pub shape: Shape,
+    /// Indented, for people.
+    pub pretty: bool,
+}
+
+impl Format {
+    /// Plain JSON.
+    pub const JSON: Self = Self { media: Media::Json, shape: Shape::Object, pretty: false };
+
+    /// The value of the Content-Type header.
+    #[must_use]
+    pub const fn content_type(&self) -> &'static str {
+        match self.media {
+            Media::Json => well_known::MEDIA_JSON,
+            Media::Yaml => well_known::MEDIA_YAML,
+        }
+    }
+
+    /// The same syntax for a body that has no other shapes, such as a Status.
+    #[must_use]
+    pub fn plain(&self) -> Self {
+        Self { media: self.media, shape: Shape::Object, pretty: self.pretty }
+    }
+}
+
+/// Which forms a place offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// Objects: JSON and YAML, in every shape.
+    Objects,
+    /// A stream of objects: JSON only, in every shape.
+    Stream,
+    /// A document of its own: JSON and YAML, no shapes.
+    Document,
+}
+
+/// No clause fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unacceptable {
+    /// No media type fits.
+    Media,
+    /// A media type fits, its parameters do not.
+    Parameters,
+}
+
+/// One clause of an Accept header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clause<'a> {
+    /// For example `application/json`, as written.
+    pub media: &'a str,
+    /// Parameters but for the quality.
+    pub parameters: Vec<(&'a str, &'a str)>,
+    quality: u16,
+}
+
+impl Clause<'_> {
+    /// The first value of a parameter; empty when it is absent.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> &str {
+        self.parameters.iter().find(|(n, _)| *n == name).map_or("", |(_, value)| value)
+    }
+}
+
+/// The clauses of an Accept header, best first. A quality of zero refuses a type, so it is left out.
+#[must_use]
+pub fn clauses(accept: &str) -> Vec<Clause<'_>> {
+    let mut clauses: Vec<_> = accept.split(',').filter_map(clause).filter(|c| c.quality > 0).collect();
+    clauses.sort_by_key(|c| std::cmp::Reverse(c.quality));
+    clauses
+}
+
+/// The form that an Accept header (empty when absent) asks for at a place.
+pub fn negotiate(names: &Names, accept: &str, offer: Offer) -> Result<Format, Unacceptable> {
+    if accept.trim().is_empty() {
+        return Ok(Format::JSON);
+    }
+    let mut refused = Unacceptable::Media;
+    for clause in clauses(accept) {
+        let Some(media) = media(&clause, offer) else { continue };
+        match shape(names, &clause, offer) {
+            Some(shape) => return Ok(Format { media, shape, pretty: false }),
+            None => refused = Unacceptable::Parameters,
+        }
+    }
+    Err(refused)
+}
+
+/// The form of an error: the wanted syntax where it is known, else JSON.
+#[must_use]
+pub fn for_errors(accept: &str) -> Format {
+    let media = clauses(accept).iter().find_map(|c| media(c, Offer::Document));
+    Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
+}
+
+fn media(clause: &Clause<'_>, offer: Offer) -> Option<Media> {
+    match clause.media {
+        "*/*" | "application/*" | well_known::MEDIA_JSON => Some(Media::Json),
+        well_known::MEDIA_YAML if offer != Offer::Stream => Some(Media::Yaml),
+        _ => None,
+    }
+}
+
+/// The shape that a clause's parameters ask for; `None` when the place does not have it.
+fn shape(names: &Names, clause: &Clause<'_>, offer: Offer) -> Option<Shape> {
+    let kind = clause.parameter("as");
+    if kind.is_empty() {
+        return Some(Shape::Object);
+    }
+    let (group, version) = (clause.parameter("g"), clause.parameter("v"));
+    let known = group == names.group_meta || names.edge_group(group).is_some_and(|g| g == names.group_meta);
+    if offer == Offer::Document || !known || !matches!(version, "v1" | "v1beta1") {
+        return None;
+    }
+    let api_version = Arc::from(format!("{group}/{version}"));
+    match kind {
+        "Table" => Some(Shape::Table(api_version)),
+        "PartialObjectMetadata" => Some(Shape::Metadata(api_version)),
+        "PartialObjectMetadataList" => Some(Shape::MetadataList(api_version)),
+        _ => None,
+    }
+}
+
+fn clause(text: &str) -> Option<Clause<'_>> {
+    let mut parts = text.split(';').map(str::trim);
+    let media = parts.next().filter(|m| m.contains('/'))?;
+    let mut clause = Clause { media, parameters: Vec::new(), quality: 1000 };
+    for (name, value) in parts.filter_map(|p| p.split_once('=')) {
+        let (name, value) = (name.trim(), value.trim().trim_matches('"'));
+        if name == "q" {
+            clause.quality = thousandths(value);
+        } else {
+            clause.parameters.push((name, value));
+        }
+    }
+    Some(clause)
+}
+
+/// A quality in thousandths; what does not parse counts as 1.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000 before the cast")]
+fn thousandths(quality: &str) -> u16 {
+    quality.parse::<f64>().map_or(1000, |q| (q.clamp(0.0, 1.0) * 1000.0) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_meta::Naming;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(accept: &str, offer: Offer, expect: &str) {
+        let got = match negotiate(Naming::Svc.names(), accept, offer) {
+            Ok(Format { media, shape, .. }) => format!("{media:?} {shape:?}"),
+            Err(e) => format!("{e:?}"),
+        };
+        assert_eq!(got, expect, "{accept}");
+    }
+
+    #[test]
+    fn quality_and_order() {
+        check("", Offer::Objects, "Json Object");
+        check("*/*", Offer::Objects, "Json Object");
+        check("application/json;charset=utf-8", Offer::Objects, "Json Object");
+        check("application/json;q=0.1, application/yaml;q=0.9", Offer::Objects, "Yaml Object");
+        check("application/yaml;q=0.9, application/json", Offer::Objects, "Json Object");
+        check("*/*;q=0.1, application/yaml", Offer::Objects, "Yaml Object");
+        check("application/xml, */*", Offer::Objects, "Json Object");
+        check("application/yaml, application/json", Offer::Objects, "Yaml Object");
+    }
+
+    #[test]
+    fn nothing_fits() {
+        check("application/xml", Offer::Objects, "Media");
+        check("garbage", Offer::Objects, "Media");
+        check("application/json;q=0", Offer::Objects, "Media");
+        check("application/yaml", Offer::Stream, "Media");
+        check("application/json;as=Table;g=meta.svc.io;v=v2", Offer::Objects, "Parameters");
+        check("application/json;as=Table;g=example.com;v=v1", Offer::Objects, "Parameters");
+        check("application/json;as=Chair;g=meta.svc.io;v=v1", Offer::Objects, "Parameters");
+        check("application/json;as=Table", Offer::Objects, "Parameters");
+        check("application/json;as=Table;g=meta.svc.io;v=v1", Offer::Document, "Parameters");
+    }
+
+    #[test]
+    fn shapes() {
+        check("application/json;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Json Table(\"meta.svc.io/v1\")");
+        check(
+            "application/json;as=Table;v=v1beta1;g=meta.k8s.io",
+            Offer::Stream,
+            "Json Table(\"meta.k8s.io/v1beta1\")",
+        );
+        check("application/json;as=Table;g=meta.svc.io;v=v2,application/json", Offer::Objects, "Json Object");
+        check(
+            "application/yaml;as=PartialObjectMetadata;g=meta.svc.io;v=v1",
+            Offer::Objects,
+            "Yaml Metadata(\"meta.svc.io/v1\")",
+        );
+    }
+}

@@ -1,0 +1,56 @@
+//! A request as handlers see it: who asks, for what, with which body, and in which form the answer is wanted.
+//!
+//! Invariant: made by the filters after authentication, authorization, routing and content negotiation, so a handler
+//! never checks these again.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+
+use super::RequestInfo;
+use crate::authentication::User;
+use crate::error::Error;
+use crate::negotiation::Format;
+use crate::registry::Resource;
+
+/// One request past the filters.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Verb, path and query.
+    pub info: RequestInfo,
+    /// The resource; `None` for paths that are none.
+    pub resource: Option<Arc<Resource>>,
+    /// Who asks.
+    pub user: User,
+    /// The form in which the answer is wanted.
+    pub format: Format,
+    /// Every header.
+    pub headers: HeaderMap,
+    /// The body, whole and within the limit; empty for reads.
+    pub body: Bytes,
+}
+
+impl Request {
+    /// The resource of a request that is routed to a resource handler.
+    pub fn resource(&self) -> Result<&Arc<Resource>, Error> {
+        self.resource.as_ref().ok_or_else(Error::no_such_path)
+    }
+
+    /// The object's name of a request that is routed to a handler of single objects.
+    pub fn name(&self) -> Result<&str, Error> {
+        self.info.name.as_deref().ok_or_else(Error::no_such_path)
+    }
+
+    /// The namespace, where the resource has one.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.info.namespace.as_deref()
+    }
+
+    /// One header as text; `None` when it is absent or not text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}

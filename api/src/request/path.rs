@@ -1,0 +1,119 @@
+//! Splits a request path into group, version, namespace, resource, name and subresource (document 001, "URI shapes").
+//!
+//! Segments are split before they are decoded, so that `%2F` inside a segment never becomes a separator: a segment that
+//! decodes to text with a slash makes the path unknown. A trailing slash is ignored. Nothing is looked up.
+
+use percent_encoding::percent_decode_str;
+
+/// The parts of a resource path, decoded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ResourcePath {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) resource: String,
+    pub(super) namespace: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) subresource: Option<String>,
+    /// The old `/watch/` form: a watch by path instead of by parameter.
+    pub(super) watch: bool,
+    /// Segments are left over, or one hides a slash: no such path exists.
+    pub(super) excess: bool,
+}
+
+/// The parts of a path below a version; `None` for every other path.
+pub(super) fn parse(path: &str) -> Option<ResourcePath> {
+    let segments = segments(path)?;
+    let mut rest = segments.iter().map(String::as_str).peekable();
+    let group = match rest.next()? {
+        "api" => String::new(),
+        "apis" => rest.next()?.to_owned(),
+        _ => return None,
+    };
+    let mut found = ResourcePath { group, version: rest.next()?.to_owned(), ..ResourcePath::default() };
+    found.watch = rest.next_if_eq(&"watch").is_some();
+    let first = rest.next()?;
+    match (first, rest.next()) {
+        // A namespace's own subresources belong to the namespace, everything else below it is an object in it.
+        ("namespaces", Some(namespace)) => match rest.next() {
+            None => (found.resource, found.name) = ("namespaces".into(), Some(namespace.into())),
+            Some(sub @ ("status" | "finalize")) => {
+                (found.resource, found.name) = ("namespaces".into(), Some(namespace.into()));
+                found.subresource = Some(sub.into());
+            }
+            Some(resource) => {
+                (found.namespace, found.resource) = (Some(namespace.into()), resource.into());
+                found.name = rest.next().map(Into::into);
+                found.subresource = rest.next().map(Into::into);
+            }
+        },
+        (resource, name) => {
+            (found.resource, found.name) = (resource.into(), name.map(Into::into));
+            found.subresource = rest.next().map(Into::into);
+        }
+    }
+    found.excess = rest.next().is_some() || segments.iter().any(|segment| segment.contains('/'));
+    Some(found)
+}
+
+/// The decoded segments; `None` when one is not text.
+fn segments(path: &str) -> Option<Vec<String>> {
+    let path = path.strip_prefix('/')?;
+    let path = path.strip_suffix('/').unwrap_or(path);
+    path.split('/').map(|s| percent_decode_str(s).decode_utf8().ok().map(Into::into)).collect::<Option<Vec<String>>>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, expect: &str) {
+        let got = parse(path).map_or_else(
+            || "none".into(),
+            |p| {
+                let or = |o: &Option<String>| o.clone().unwrap_or_else(|| "-".into());
+                let flags = format!("{}{}", if p.watch { " watch" } else { "" }, if p.excess { " excess" } else { "" });
+                format!(
+                    "{}/{} {} {} {} {}{flags}",
+                    p.group,
+                    p.version,
+                    p.resource,
+                    or(&p.namespace),
+                    or(&p.name),
+                    or(&p.subresource)
+                )
+            },
+        );
+        assert_eq!(got, expect, "{path}");
+    }
+
+    #[test]
+    fn shapes() {
+        check("/api/v1/namespaces", "/v1 namespaces - - -");
+        check("/api/v1/namespaces/a", "/v1 namespaces - a -");
+        check("/api/v1/namespaces/a/status", "/v1 namespaces - a status");
+        check("/api/v1/namespaces/a/finalize", "/v1 namespaces - a finalize");
+        check("/api/v1/namespaces/a/configmaps", "/v1 configmaps a - -");
+        check("/api/v1/namespaces/a/configmaps/b/", "/v1 configmaps a b -");
+        check("/api/v1/namespaces/a/configmaps/b/status", "/v1 configmaps a b status");
+        check("/api/v1/namespaces/a/configmaps/b/c/d", "/v1 configmaps a b c excess");
+        check("/api/v1/configmaps", "/v1 configmaps - - -");
+        check("/apis/g.example/v2/things/x", "g.example/v2 things - x -");
+        check("/api/v1/watch/namespaces/a/secrets/s", "/v1 secrets a s - watch");
+    }
+
+    #[test]
+    fn encoded_segments() {
+        check("/api/v1/namespaces/a/configmaps/%61", "/v1 configmaps a a -");
+        check("/api/v1/namespaces/a/configmaps/a+b", "/v1 configmaps a a+b -");
+        check("/api/v1/namespaces/a/configmaps/a%2Fb", "/v1 configmaps a a/b - excess");
+        check("/api/v1/namespaces/a/configmaps/%FF", "none");
+    }
+
+    #[test]
+    fn other_paths() {
+        for path in ["/", "/version", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/g", "/apis/g/v1", "/livez/ping"] {
+            check(path, "none");
+        }
+    }
+}

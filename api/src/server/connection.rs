@@ -1,0 +1,102 @@
+//! One connection: handshake, protocol choice, requests until the peer or a drain ends it.
+//!
+//! Invariants: the protocol is what ALPN chose, never guessed from bytes; every wait for the peer before a request is
+//! known has a limit; a drain lets running requests finish and takes no new ones.
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use quorate_store::env::Io;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use super::{Limits, ServerTls};
+use crate::Api;
+use crate::authentication::Identity;
+use crate::body::Body;
+use crate::filters;
+
+type Stream = TlsStream<Box<dyn Io>>;
+
+/// What every connection of a server shares.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) api: Arc<Api>,
+    pub(super) tls: Arc<ServerTls>,
+    pub(super) limits: Limits,
+    /// Cancelled when connections should take no further requests.
+    pub(super) drain: CancellationToken,
+}
+
+/// Serves one accepted connection to its end. Errors of the peer end it silently.
+pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
+    let acceptor = TlsAcceptor::from(shared.tls.current());
+    let stream = match timeout(shared.limits.handshake, acceptor.accept(io)).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
+        Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
+    };
+    let (_, session) = stream.get_ref();
+    let leaf = session.peer_certificates().and_then(<[_]>::first);
+    let identity = Identity::of_certificate(leaf.map(AsRef::as_ref));
+    let result = if session.alpn_protocol() == Some(b"h2") {
+        serve_http2(&shared, stream, identity).await
+    } else {
+        serve_http1(&shared, stream, identity).await
+    };
+    if let Err(error) = result {
+        tracing::debug!(%peer, %error, "connection ended");
+    }
+}
+
+async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity) -> hyper::Result<()> {
+    let api = shared.api.clone();
+    let service = service_fn(move |request| answer(api.clone(), identity.clone(), request));
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(shared.limits.header).max_headers(shared.limits.header_fields);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        result = connection.as_mut() => return result,
+        () = shared.drain.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> hyper::Result<()> {
+    let api = shared.api.clone();
+    let service = service_fn(move |request| answer(api.clone(), identity.clone(), request));
+    let limits = &shared.limits;
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .max_header_list_size(limits.header_bytes)
+        .max_send_buf_size(limits.send_buffer)
+        .keep_alive_interval(limits.ping)
+        .keep_alive_timeout(limits.pong);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        result = connection.as_mut() => return result,
+        () = shared.drain.cancelled() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+/// Boxed, so that the future of a request does not grow with the handlers.
+fn answer(
+    api: Arc<Api>,
+    identity: Identity,
+    request: Request<Incoming>,
+) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>> {
+    Box::pin(async move { Ok(filters::handle(&api, &identity, request).await) })
+}

@@ -1,0 +1,44 @@
+//! What a client may cost at most before its request is known.
+//!
+//! Invariant: every limit of the connection layer is here, with its unit.
+
+use std::time::Duration;
+
+/// Limits of the connection layer.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Connections at one time; further ones wait unaccepted.
+    pub connections: usize,
+    /// From the accepted connection to the end of the TLS handshake.
+    pub handshake: Duration,
+    /// From the first chance to send a request head to its end; it also ends idle HTTP/1.1 connections.
+    pub header: Duration,
+    /// Bytes of all header fields of a request.
+    pub header_bytes: u32,
+    /// Header fields of an HTTP/1.1 request.
+    pub header_fields: usize,
+    /// Requests that run at one time on an HTTP/2 connection.
+    pub streams: u32,
+    /// Silence after which an HTTP/2 peer is asked whether it lives.
+    pub ping: Duration,
+    /// How long it may take to answer that.
+    pub pong: Duration,
+    /// Bytes that wait to be sent on one HTTP/2 stream.
+    pub send_buffer: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 20_000,
+            handshake: Duration::from_secs(10),
+            header: Duration::from_secs(60),
+            header_bytes: 128 * 1024,
+            header_fields: 128,
+            streams: 256,
+            ping: Duration::from_secs(30),
+            pong: Duration::from_secs(15),
+            send_buffer: 512 * 1024,
+        }
+    }
+}
