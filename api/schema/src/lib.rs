@@ -14,6 +14,7 @@ pub mod fieldset;
 pub mod graph;
 pub mod idl;
 pub mod managed;
+pub mod openapi;
 mod path;
 mod strategic;
 #[cfg(test)]

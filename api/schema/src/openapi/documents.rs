@@ -1,0 +1,143 @@
+//! Which documents there are, and each as a whole.
+
+use std::collections::BTreeSet;
+
+use quorate_meta::{GroupVersion, Map, Value};
+
+use super::definitions::Definitions;
+use super::operation::Operation;
+use super::{Dialect, naming, paths};
+use crate::graph::{Graph, KindDef};
+
+/// A resource that is served.
+#[derive(Clone, Debug)]
+pub struct Served<'g> {
+    /// Its kind; all its verbs are documented.
+    pub kind: &'g KindDef,
+    /// Those of its subresources that are served.
+    pub subresources: Vec<&'g str>,
+}
+
+/// The documents about a set of served resources.
+#[derive(Debug)]
+pub struct Documents<'g> {
+    graph: &'g Graph,
+    served: Vec<Served<'g>>,
+    release: &'g str,
+}
+
+impl<'g> Documents<'g> {
+    /// Documents about `served`; `release` is the version they name, such as `v1.35.0`.
+    pub fn new(graph: &'g Graph, served: Vec<Served<'g>>, release: &'g str) -> Self {
+        Self { graph, served, release }
+    }
+
+    /// Paths of the documents of version 3, as the index lists them: `api`, `api/v1`, `apis/apps`, `apis/apps/v1`, ...
+    pub fn paths(&self) -> Vec<String> {
+        let mut all = BTreeSet::from(["api".to_owned(), "apis".to_owned(), "version".to_owned()]);
+        for served in &self.served {
+            let root = paths::root(served.kind);
+            all.insert(root.trim_start_matches('/').to_owned());
+            if !served.kind.group.is_empty() {
+                all.insert(format!("apis/{}", served.kind.group));
+            }
+        }
+        all.into_iter().collect()
+    }
+
+    /// The document of version 3 with this path; `None` when there is none.
+    pub fn part(&self, path: &str) -> Option<Value> {
+        if !self.paths().iter().any(|known| known == path) {
+            return None;
+        }
+        let mut definitions = Definitions::new(self.graph, Dialect::V3, self.group_versions());
+        let mut all = Map::new();
+        let root = format!("/{path}");
+        let resources: Vec<&Served<'g>> =
+            self.served.iter().filter(|served| paths::root(served.kind) == root).collect();
+        match resources.first() {
+            None => self.page(Dialect::V3, path, &mut definitions, &mut all),
+            Some(first) => self.group_version(Dialect::V3, first.kind, &mut definitions, &mut all),
+        }
+        for served in resources {
+            paths::of_resource(self.graph, Dialect::V3, served, &mut definitions, &mut all);
+        }
+        let schemas = Value::from([("schemas", definitions.finish())]);
+        let head =
+            [("openapi", Value::from("3.0.0")), ("info", self.info()), ("paths", all.into()), ("components", schemas)];
+        Some(Value::from(head))
+    }
+
+    /// The document of version 2, about everything.
+    pub fn whole(&self) -> Value {
+        let mut definitions = Definitions::new(self.graph, Dialect::V2, self.group_versions());
+        let mut all = Map::new();
+        for path in self.paths() {
+            let root = format!("/{path}");
+            match self.served.iter().find(|served| paths::root(served.kind) == root) {
+                None => self.page(Dialect::V2, &path, &mut definitions, &mut all),
+                Some(first) => self.group_version(Dialect::V2, first.kind, &mut definitions, &mut all),
+            }
+        }
+        for served in &self.served {
+            paths::of_resource(self.graph, Dialect::V2, served, &mut definitions, &mut all);
+        }
+        let head = [
+            ("swagger", Value::from("2.0")),
+            ("info", self.info()),
+            ("paths", all.into()),
+            ("definitions", definitions.finish()),
+        ];
+        Value::from(head)
+    }
+
+    fn info(&self) -> Value {
+        Value::from([("title", "Quorate"), ("version", self.release)])
+    }
+
+    fn group_versions(&self) -> Vec<GroupVersion> {
+        let served =
+            self.served.iter().map(|served| GroupVersion::new(served.kind.group.clone(), served.kind.version.as_ref()));
+        served.collect::<BTreeSet<GroupVersion>>().into_iter().collect()
+    }
+
+    /// The page that lists the resources of a group version.
+    fn group_version(&self, dialect: Dialect, kind: &KindDef, definitions: &mut Definitions<'g>, all: &mut Map) {
+        let (group, version) =
+            (naming::capital(&naming::camel_group(kind.neutral_group)), naming::capital(&kind.version));
+        let answer = definitions.machinery("meta/v1.APIResourceList");
+        let operation = Operation {
+            action: "read",
+            id: format!("get{group}{version}APIResources"),
+            tag: naming::tag(kind),
+            description: "List the resources of this version.".to_owned(),
+            kind: None,
+            body: None,
+            answer: Some(answer),
+        };
+        let methods = Map::from([("get", operation.write(self.graph, dialect))]);
+        all.insert(format!("{}/", paths::root(kind)), methods);
+    }
+
+    /// A page about the server or a group: `api`, `apis`, `apis/GROUP`, `version`.
+    fn page(&self, dialect: Dialect, path: &str, definitions: &mut Definitions<'g>, all: &mut Map) {
+        let (answer, tag, description) = match path {
+            "api" => (Some("meta/v1.APIVersions"), "core", "List the versions of the core group."),
+            "apis" => (Some("meta/v1.APIGroupList"), "apis", "List the groups."),
+            "version" => (None, "version", "Tell the release of the server."),
+            _ => (Some("meta/v1.APIGroup"), "apis", "List the versions of this group."),
+        };
+        let words = path.split(['/', '.']).map(naming::capital).collect::<String>();
+        let operation = Operation {
+            action: "read",
+            id: format!("get{words}"),
+            tag: tag.to_owned(),
+            description: description.to_owned(),
+            kind: None,
+            body: None,
+            answer: answer.map(|name| definitions.machinery(name)),
+        };
+        let slash = if path == "version" { "" } else { "/" };
+        all.insert(format!("/{path}{slash}"), Map::from([("get", operation.write(self.graph, dialect))]));
+    }
+}

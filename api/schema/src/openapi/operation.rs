@@ -1,0 +1,118 @@
+//! One operation: a method of a path.
+
+use quorate_meta::{Map, Value, well_known};
+
+use super::{Dialect, naming, parameters};
+use crate::graph::Graph;
+
+/// What an operation is about, apart from the dialect.
+#[derive(Debug)]
+pub(super) struct Operation {
+    /// `list`, `post`, `deletecollection`, `get`, `put`, `patch`, `delete`.
+    pub(super) action: &'static str,
+    /// Unique id.
+    pub(super) id: String,
+    /// Tag of its group version.
+    pub(super) tag: String,
+    /// One line for people.
+    pub(super) description: String,
+    /// Group, version and kind that it takes or answers; none for pages without one.
+    pub(super) kind: Option<Value>,
+    /// Reference to the type of the body.
+    pub(super) body: Option<Value>,
+    /// Reference to the type of the answer.
+    pub(super) answer: Option<Value>,
+}
+
+impl Operation {
+    /// Writes the operation.
+    pub(super) fn write(self, graph: &Graph, dialect: Dialect) -> Value {
+        let names = graph.names();
+        let mut map = Map::from([
+            ("description", Value::from(self.description)),
+            ("operationId", self.id.into()),
+            ("tags", vec![self.tag].into()),
+        ]);
+        if let Some(kind) = &self.kind {
+            naming::extend(names, &mut map, "action", &self.action.into());
+            naming::extend(names, &mut map, "group-version-kind", kind);
+        }
+        let query = parameters::of_action(self.action);
+        let mut list: Vec<Value> = query.into_iter().map(|parameter| parameters::query(dialect, parameter)).collect();
+        let media = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
+        match dialect {
+            Dialect::V2 => {
+                list.extend(self.body.map(|schema| body_parameter(self.action, schema)));
+                let consumes: Vec<&str> = if self.action == "patch" { PATCH_MEDIA.to_vec() } else { vec!["*/*"] };
+                map.insert("consumes", consumes);
+                map.insert("produces", media.to_vec());
+                map.insert("schemes", vec!["https"]);
+            }
+            Dialect::V3 => {
+                if let Some(schema) = self.body {
+                    map.insert("requestBody", request_body(self.action, &schema));
+                }
+            }
+        }
+        if !list.is_empty() {
+            map.insert("parameters", list);
+        }
+        map.insert("responses", responses(dialect, self.action, self.answer.as_ref(), &media));
+        Value::Map(map)
+    }
+}
+
+/// Formats of a patch.
+const PATCH_MEDIA: [&str; 4] = [
+    well_known::MEDIA_JSON_PATCH,
+    well_known::MEDIA_MERGE_PATCH,
+    well_known::MEDIA_STRATEGIC_PATCH,
+    well_known::MEDIA_APPLY_PATCH,
+];
+
+fn body_required(action: &str) -> bool {
+    matches!(action, "post" | "put" | "patch")
+}
+
+fn body_parameter(action: &str, schema: Value) -> Value {
+    let mut map = Map::from([("in", Value::from("body")), ("name", "body".into()), ("schema", schema)]);
+    if body_required(action) {
+        map.insert("required", true);
+    }
+    Value::Map(map)
+}
+
+fn request_body(action: &str, schema: &Value) -> Value {
+    let media: &[&str] = if action == "patch" { &PATCH_MEDIA } else { &["*/*"] };
+    let mut map = Map::from([("content", content(media, schema))]);
+    if body_required(action) {
+        map.insert("required", true);
+    }
+    Value::Map(map)
+}
+
+fn content(media: &[&str], schema: &Value) -> Value {
+    let entries = media.iter().map(|media| (*media, Value::from([("schema", schema.clone())])));
+    Value::Map(entries.collect())
+}
+
+fn responses(dialect: Dialect, action: &str, answer: Option<&Value>, media: &[&str]) -> Value {
+    let mut all = Map::from([("401", Value::from([("description", "Unauthorized")]))]);
+    let good: &[(&str, &str)] = match action {
+        "post" => &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
+        "put" | "patch" => &[("200", "OK"), ("201", "Created")],
+        "delete" => &[("200", "OK"), ("202", "Accepted")],
+        _ => &[("200", "OK")],
+    };
+    for (code, description) in good {
+        let mut response = Map::from([("description", *description)]);
+        if let Some(schema) = answer {
+            match dialect {
+                Dialect::V2 => response.insert("schema", schema.clone()),
+                Dialect::V3 => response.insert("content", content(media, schema)),
+            };
+        }
+        all.insert(*code, response);
+    }
+    Value::Map(all)
+}
