@@ -24,7 +24,7 @@ mod window;
 
 pub use checksum::Checksum;
 pub use error::OpenError;
-pub use machine::{SnapshotBuilder, StateMachine};
+pub use machine::{DiskUsage, SnapshotBuilder, StateMachine};
 pub use options::{BLOCK_CACHE_BYTES, Identity, MEMTABLE_BYTES, Options, WARM_BYTES, WORKER_THREADS};
 pub use progress::{Position, Progress};
 pub use snapshot::{

@@ -44,7 +44,8 @@ impl Window {
     }
 
     /// The footprints of all retained batches together.
-    pub(super) fn bytes(&self) -> u64 {
+    #[cfg(test)]
+    fn bytes(&self) -> u64 {
         self.bytes
     }
 

@@ -25,8 +25,8 @@ pub struct SnapshotData {
 /// Which side it is on.
 pub(in crate::state_machine) enum Contents {
     /// Built here.
-    Outgoing(Outgoing),
-    /// Received here, complete and checked, waiting to be installed. In a box: it is large and rare.
+    Outgoing(Box<Outgoing>),
+    /// Received here, complete and checked, waiting to be installed.
     Received(Box<Received>),
 }
 
@@ -35,7 +35,7 @@ impl SnapshotData {
     #[must_use]
     pub fn outgoing(self) -> Option<Outgoing> {
         match self.contents {
-            Contents::Outgoing(outgoing) => Some(outgoing),
+            Contents::Outgoing(outgoing) => Some(*outgoing),
             Contents::Received(_) => None,
         }
     }

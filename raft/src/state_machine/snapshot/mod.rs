@@ -18,5 +18,5 @@ pub use frame::MAX_FRAME_BYTES;
 pub use incoming::{Incoming, SnapshotReceiver};
 pub use outgoing::{Frames, Outgoing};
 
-pub(super) use data::{Contents, Received};
+pub(super) use data::Contents;
 pub use data::{Snapshot, SnapshotData};

@@ -1,0 +1,3 @@
+//! Integration tests of the replicated store, in one binary.
+
+mod state_machine;
