@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use quorate_meta::{GroupKind, GroupResource};
+use quorate_schema::{Column, TypeId};
 
 use super::keys::{self, Key};
 use super::strategy::Strategy;
@@ -39,8 +41,12 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     /// Field labels that a field selector may name.
     pub selectable_fields: Vec<String>,
-    /// The name of its type in the schema graph.
-    pub type_name: String,
+    /// The type of its objects in the schema graph.
+    pub ty: TypeId,
+    /// Columns of its Table; empty means the default columns.
+    pub columns: Vec<Column>,
+    /// Whether an immediate deletion answers with the object, not with a Status.
+    pub delete_returns_object: bool,
     /// The version that objects are stored in, as discovery hashes it.
     pub storage_version: String,
     /// What no schema can say about the kind.
@@ -118,7 +124,19 @@ impl Resource {
     /// `PLURAL` for the core group, else `PLURAL.GROUP`: how messages name the resource.
     #[must_use]
     pub fn qualified(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        self.group_resource().to_string()
+    }
+
+    /// Group and plural name: what most Status bodies are about.
+    #[must_use]
+    pub fn group_resource(&self) -> GroupResource {
+        GroupResource::new(self.group.as_str(), self.plural.as_str())
+    }
+
+    /// Group and kind: what Status bodies of validation are about.
+    #[must_use]
+    pub fn group_kind(&self) -> GroupKind {
+        GroupKind::new(self.group.as_str(), self.kind.as_str())
     }
 
     pub(super) fn storage_prefix(group: &str, plural: &str) -> Bytes {
@@ -128,11 +146,14 @@ impl Resource {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::testing;
+    use quorate_meta::Naming;
+    use quorate_schema::Graph;
+
+    use crate::registry::builtin;
 
     #[test]
     fn keys_and_prefixes_agree() {
-        let registry = testing::registry();
+        let registry = builtin::registry(&Graph::builtin(Naming::Svc.names()));
         let maps = registry.find("", "v1", "configmaps").unwrap();
         let key = maps.key(Some("a"), "b");
         assert_eq!(key, "o/core/configmaps/a/b".as_bytes());

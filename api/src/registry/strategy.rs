@@ -1,12 +1,79 @@
 //! What no schema can say about a kind: one implementation per kind, in a file of its own.
 //!
 //! Invariants: strategies are stateless and do no I/O; every method has a default that suits a plain kind, so that a new
-//! kind only says where it differs.
+//! kind only says where it differs. Objects handed in have the structure that the schema asks for, with its defaults.
 
 use std::fmt::Debug;
 
+use bytes::Bytes;
+use quorate_meta::{Cause, Names, Value};
+use quorate_store::Operation;
+
+use super::keys::Key;
+
+/// Which part of an object a write is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The resource itself: everything but what belongs to subresources.
+    Main,
+    /// The `status` subresource.
+    Status,
+    /// The `finalize` subresource.
+    Finalize,
+}
+
+impl Part {
+    /// The part that a subresource writes; `None` for a subresource that is no part of the object.
+    #[must_use]
+    pub fn of(subresource: Option<&str>) -> Option<Self> {
+        match subresource {
+            None => Some(Self::Main),
+            Some("status") => Some(Self::Status),
+            Some("finalize") => Some(Self::Finalize),
+            Some(_) => None,
+        }
+    }
+
+    /// The subresource that writes this part; empty for the resource itself.
+    #[must_use]
+    pub fn subresource(self) -> &'static str {
+        match self {
+            Self::Main => "",
+            Self::Status => "status",
+            Self::Finalize => "finalize",
+        }
+    }
+}
+
+/// A step in the life of an object that other keys may have to follow, in the same transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It comes into being.
+    Created,
+    /// Its deletion begins, but something still holds it.
+    Terminating,
+    /// It goes.
+    Removed,
+}
+
+/// The rule for `metadata.name`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameRule {
+    /// Lower case letters, digits, `-` and `.`; at most 253 bytes.
+    Subdomain,
+    /// Lower case letters, digits and `-`; at most 63 bytes.
+    Label,
+    /// Whatever fits in a path.
+    PathSegment,
+}
+
 /// The semantics of one kind.
 pub trait Strategy: Send + Sync + Debug + 'static {
+    /// Which names its objects may have.
+    fn name_rule(&self) -> NameRule {
+        NameRule::Subdomain
+    }
+
     /// Whether an update of an absent object creates it.
     fn create_on_update(&self) -> bool {
         false
@@ -17,8 +84,94 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         true
     }
 
-    /// Whether an immediate deletion answers with the last state of the object, not with a Status.
-    fn delete_returns_object(&self) -> bool {
+    /// Whether `metadata.generation` counts the changes of the object's intent.
+    fn counts_generations(&self) -> bool {
         false
+    }
+
+    /// Fills in what the schema's defaults cannot; runs on every object that a client sends.
+    fn default(&self, names: &Names, object: &mut Value) {
+        let _ = (names, object);
+    }
+
+    /// Paths of fields that a write of this part does not reach, so that its writer owns nothing of them.
+    fn ignored(&self, part: Part) -> &'static [&'static str] {
+        let _ = part;
+        &[]
+    }
+
+    /// Sets or clears what a creator does not decide.
+    fn prepare_create(&self, names: &Names, object: &mut Value) {
+        let _ = (names, object);
+    }
+
+    /// Restores in `new` what a writer of this part does not decide.
+    fn prepare_update(&self, names: &Names, part: Part, old: &Value, new: &mut Value) {
+        let _ = (names, part, old, new);
+    }
+
+    /// What is wrong with an object, whoever wrote it.
+    fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        let _ = (names, object);
+        Vec::new()
+    }
+
+    /// What is wrong with the change from `old` to `new`, besides [`Strategy::validate`].
+    fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+        let _ = (names, part, old, new);
+        Vec::new()
+    }
+
+    /// Marks an object whose deletion begins, besides its `deletionTimestamp`.
+    fn begin_deletion(&self, object: &mut Value) {
+        let _ = object;
+    }
+
+    /// Whether a deletion that is held back has a grace period (of zero) to show.
+    fn shows_grace_period(&self) -> bool {
+        true
+    }
+
+    /// Whether something besides `metadata.finalizers` holds back the object's removal.
+    fn is_held(&self, object: &Value) -> bool {
+        let _ = object;
+        false
+    }
+
+    /// Why an object with this name is never deleted; `None` for all others.
+    fn undeletable(&self, names: &Names, name: &str) -> Option<&'static str> {
+        let _ = (names, name);
+        None
+    }
+
+    /// What the object's transaction changes besides the object.
+    fn companions(&self, step: Step, name: &str) -> Vec<Operation> {
+        let _ = (step, name);
+        Vec::new()
+    }
+
+    /// The value of a selectable field; empty when it has none.
+    fn selectable(&self, object: &Value, field: &str) -> String {
+        plain_field(object, field)
+    }
+}
+
+/// The value at a dotted path as a field selector compares it.
+pub(super) fn plain_field(object: &Value, field: &str) -> String {
+    let found = field.split('.').try_fold(object, |value, key| value.get(key));
+    match found {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Bool(value)) => value.to_string(),
+        Some(Value::Int(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// The operation that makes a namespace take new objects, or stops it.
+pub(super) fn live_marker(step: Step, namespace: &str) -> Operation {
+    let key = Key::Live { namespace }.encode();
+    match step {
+        Step::Created => Operation::Put { key, value: Bytes::new() },
+        Step::Terminating | Step::Removed => Operation::Delete { key },
     }
 }

@@ -76,11 +76,14 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::testing;
+    use quorate_meta::Naming;
+    use quorate_schema::Graph;
+
+    use crate::registry::builtin;
 
     #[test]
     fn resources_are_found_by_group_version_and_name() {
-        let registry = testing::registry();
+        let registry = builtin::registry(&Graph::builtin(Naming::Svc.names()));
         assert_eq!(registry.find("", "v1", "configmaps").unwrap().kind, "ConfigMap");
         assert_eq!(registry.find_kind("", "v1", "Secret").unwrap().plural, "secrets");
         for (group, version, plural) in [("", "v2", "configmaps"), ("apps", "v1", "configmaps"), ("", "v1", "nothing")]

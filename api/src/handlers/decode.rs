@@ -1,0 +1,152 @@
+//! From a request's body to an object in canonical form: media type, syntax, kind, types, unknown and duplicate fields,
+//! defaults (document 001, "Field validation").
+
+use quorate_meta::{GroupVersion, Names, Status, Value, well_known};
+use quorate_schema::{Graph, apply_defaults};
+use quorate_wire::{json, yaml};
+
+use super::write_options::FieldValidation;
+use crate::Api;
+use crate::error::Error;
+use crate::registry::Resource;
+use crate::request::Request;
+
+/// A body's syntax.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Syntax {
+    Json,
+    Yaml,
+}
+
+/// An object as it came in.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    pub(super) object: Value,
+    /// What the client is warned of.
+    pub(super) warnings: Vec<String>,
+}
+
+/// The media type of the body, without parameters; JSON when nothing is said.
+pub(super) fn media_type(request: &Request) -> &str {
+    let header = request.header("content-type").unwrap_or(well_known::MEDIA_JSON);
+    header.split(';').next().unwrap_or_default().trim()
+}
+
+/// The syntax of a body that holds an object.
+pub(super) fn syntax(request: &Request) -> Result<Syntax, Error> {
+    match media_type(request) {
+        "" | well_known::MEDIA_JSON => Ok(Syntax::Json),
+        well_known::MEDIA_YAML => Ok(Syntax::Yaml),
+        _ => Err(Status::unsupported_body(&[well_known::MEDIA_JSON, well_known::MEDIA_YAML]).into()),
+    }
+}
+
+/// Reads the body as an object of the resource, in canonical form and with its defaults.
+pub(super) fn object(
+    api: &Api,
+    request: &Request,
+    resource: &Resource,
+    validation: FieldValidation,
+) -> Result<Decoded, Error> {
+    let (mut object, duplicates) =
+        parse(syntax(request)?, &request.body).map_err(|why| unrecognized(resource, &why, &request.body))?;
+    check_kind(api.names, resource, &mut object).map_err(|why| match why {
+        WrongKind::Unreadable(why) => unrecognized(resource, &why, &request.body),
+        WrongKind::Other(message) => Error::bad_request(message),
+    })?;
+    let unknown = quorate_schema::decode(&api.graph, resource.ty, &mut object)
+        .map_err(|error| Error::bad_request(error.for_kind(&resource.kind, &resource.api_version)))?;
+    let warnings: Vec<String> = unknown_fields(&unknown).chain(duplicates).collect();
+    if validation == FieldValidation::Strict && !warnings.is_empty() {
+        let (kind, version) = (&resource.kind, &resource.api_version);
+        let list = warnings.join(", ");
+        return Err(Error::bad_request(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {kind}: strict decoding error: {list}"
+        )));
+    }
+    complete(&api.graph, api.names, resource, &mut object);
+    let warnings = if validation == FieldValidation::Warn { warnings } else { Vec::new() };
+    Ok(Decoded { object, warnings })
+}
+
+/// Fills in the defaults of an object in canonical form.
+pub(super) fn complete(graph: &Graph, names: &Names, resource: &Resource, object: &mut Value) {
+    apply_defaults(graph, resource.ty, object);
+    resource.strategy.default(names, object);
+}
+
+/// Unknown fields in the words of warnings and refusals.
+pub(super) fn unknown_fields(paths: &[String]) -> impl Iterator<Item = String> {
+    paths.iter().map(|path| format!("unknown field \"{path}\""))
+}
+
+/// Duplicate fields in the words of warnings and refusals.
+pub(super) fn duplicate_fields(paths: &[String]) -> impl Iterator<Item = String> {
+    paths.iter().map(|path| format!("duplicate field \"{path}\""))
+}
+
+/// Reads a text. Of duplicate fields the last one wins; the second part of the answer tells of them.
+pub(super) fn parse(syntax: Syntax, body: &[u8]) -> Result<(Value, Vec<String>), String> {
+    match syntax {
+        Syntax::Json => json::parse(body)
+            .map(|(value, duplicates)| (value, duplicate_fields(&duplicates).collect()))
+            .map_err(|error| format!("couldn't get version/kind; json parse error: {error}")),
+        Syntax::Yaml => yaml::parse(body)
+            .map(|(value, duplicates)| (value, duplicates.iter().map(ToString::to_string).collect()))
+            .map_err(|error| error.to_string()),
+    }
+}
+
+enum WrongKind {
+    /// apiVersion or kind are not even texts.
+    Unreadable(String),
+    /// They name something else.
+    Other(String),
+}
+
+/// Checks that the object says what the path says, or nothing; then it says it.
+fn check_kind(names: &Names, resource: &Resource, object: &mut Value) -> Result<(), WrongKind> {
+    let found = object.type_name();
+    let cannot = |found: &str, what: &str| {
+        WrongKind::Unreadable(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into {what}"
+        ))
+    };
+    let Some(map) = object.as_map_mut() else {
+        return Err(cannot(found, "an object with apiVersion and kind"));
+    };
+    let text = |field: &str| match map.get(field) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text.as_str()),
+        Some(other) => Err(cannot(other.type_name(), &format!("Go struct field .{field} of type string"))),
+    };
+    let (version, kind) = (text("apiVersion")?, text("kind")?);
+    if !kind.is_empty() && kind != resource.kind {
+        let version = if version.is_empty() { &resource.api_version } else { version };
+        let expected = &resource.kind;
+        return Err(WrongKind::Other(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {expected}: converting ({kind}) to ({expected}): unknown conversion"
+        )));
+    }
+    if !version.is_empty() && !means(names, version, resource) {
+        let expected = &resource.api_version;
+        return Err(WrongKind::Other(format!(
+            "the API version in the data ({version}) does not match the expected API version ({expected})"
+        )));
+    }
+    map.insert("apiVersion", resource.api_version.as_str());
+    map.insert("kind", resource.kind.as_str());
+    Ok(())
+}
+
+/// Whether an apiVersion means the resource's group version, in this profile's name or its edge alias.
+fn means(names: &Names, api_version: &str, resource: &Resource) -> bool {
+    GroupVersion::parse(api_version).is_some_and(|asked| {
+        let group = names.edge_group(&asked.group).unwrap_or(asked.group);
+        group == resource.group && asked.version == resource.version
+    })
+}
+
+fn unrecognized(resource: &Resource, why: &str, body: &[u8]) -> Error {
+    Status::unrecognized_body(&resource.kind, why, body).into()
+}

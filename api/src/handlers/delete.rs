@@ -1,0 +1,29 @@
+//! DELETE on an object.
+
+use http::{Response, StatusCode};
+use quorate_meta::Status;
+
+use super::{delete_options, written};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::registry::form;
+use crate::registry::write::{Outcome, Target};
+use crate::request::Request;
+use crate::respond;
+
+/// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds); the object when its
+/// deletion has only begun.
+pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let (resource, name) = (request.resource()?, request.name()?);
+    let options = delete_options::parse(api, request)?;
+    let target = Target { resource, namespace: request.namespace(), name };
+    let answer = api.writer().delete(target, &options).await?;
+    if answer.outcome == Outcome::Removed && !resource.delete_returns_object {
+        let uid = form::header(resource, &answer.value)?.uid();
+        return Ok(respond::status(&request.format, &Status::deleted(&resource.group_resource(), name, uid)));
+    }
+    let waits = answer.outcome != Outcome::Removed && options.orphan_dependents == Some(false);
+    let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };
+    written::object(api, request, status, &answer)
+}

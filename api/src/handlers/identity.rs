@@ -1,0 +1,42 @@
+//! Whether an object is the one that the path names.
+
+use quorate_meta::{Map, Value};
+
+use crate::error::Error;
+use crate::registry::Resource;
+
+/// Gives the object the path's namespace; refuses one that says another.
+pub(super) fn set_namespace(resource: &Resource, namespace: Option<&str>, object: &mut Value) -> Result<(), Error> {
+    let Some(metadata) = metadata(object) else { return Ok(()) };
+    let Some(namespace) = namespace.filter(|_| resource.namespaced) else {
+        metadata.remove("namespace");
+        return Ok(());
+    };
+    match metadata.get_str("namespace").unwrap_or_default() {
+        "" => {
+            metadata.insert("namespace", namespace);
+            Ok(())
+        }
+        own if own == namespace => Ok(()),
+        _ => Err(Error::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        )),
+    }
+}
+
+/// Refuses an object whose name is not the path's.
+pub(super) fn check_name(name: &str, object: &Value) -> Result<(), Error> {
+    match object.str_at(&["metadata", "name"]).unwrap_or_default() {
+        "" => Err(Error::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        own if own == name => Ok(()),
+        own => Err(Error::bad_request(format!(
+            "the name of the object ({own}) does not match the name on the URL ({name})"
+        ))),
+    }
+}
+
+fn metadata(object: &mut Value) -> Option<&mut Map> {
+    object.as_map_mut()?.map_mut("metadata")
+}

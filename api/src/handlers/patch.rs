@@ -1,0 +1,122 @@
+//! PATCH on an object or one of its subresources (document 001, "Update mechanisms").
+//!
+//! A patch without a resourceVersion is applied to whatever the object has become; so nothing is lost and the client never
+//! sees a conflict with somebody else's change. Server-side apply joins with an issue of its own.
+
+use http::{Response, StatusCode};
+use quorate_meta::{Cause, GroupKind, Reason, Status, Value, well_known};
+
+use super::write_options::{FieldValidation, Parameters};
+use super::{decode, identity, warnings, written};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::patch::{JsonPatch, Malformed, merge};
+use crate::registry::write::{Target, UpdateOptions};
+use crate::registry::{Part, Resource};
+use crate::request::Request;
+
+/// A patch that has been read.
+enum Patch {
+    Json(JsonPatch),
+    Merge(Value),
+    Strategic(Value),
+}
+
+/// Applies the patch in the body; 200 with the new state.
+pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let (resource, name) = (request.resource()?, request.name()?);
+    let media = decode::media_type(request);
+    check_media(media)?;
+    written::check_form(api, request)?;
+    let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
+    let (patch, told) = read(media, request)?;
+    if parameters.validation == FieldValidation::Strict && !told.is_empty() {
+        return Err(bad_patch(request, &format!("strict decoding error: {}", told.join(", "))));
+    }
+    let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
+    let options =
+        UpdateOptions { write: parameters.write(), part, if_match: request.header("if-match"), replaces: false };
+    let target = Target { resource, namespace: request.namespace(), name };
+    let mut unknown = Vec::new();
+    let change = |current: Option<&Value>| {
+        let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
+        let (object, fields) = apply(api, request, resource, &patch, current)?;
+        if parameters.validation == FieldValidation::Strict && !fields.is_empty() {
+            return Err(bad_patch(request, &format!("strict decoding error: {}", fields.join(", "))));
+        }
+        unknown = fields;
+        identity::check_name(name, &object)?;
+        Ok(object)
+    };
+    let answer = api.writer().update(target, options, change).await;
+    let answer = answer.and_then(|answer| written::object(api, request, StatusCode::OK, &answer));
+    let told = if parameters.validation == FieldValidation::Warn { [unknown, told].concat() } else { Vec::new() };
+    warnings::attach(request, &told, answer)
+}
+
+fn check_media(media: &str) -> Result<(), Error> {
+    match media {
+        well_known::MEDIA_JSON_PATCH | well_known::MEDIA_MERGE_PATCH | well_known::MEDIA_STRATEGIC_PATCH => Ok(()),
+        well_known::MEDIA_APPLY_PATCH => {
+            let message = "server-side apply is not served by this version; use a merge patch";
+            Err(Status::failure(Reason::UnsupportedMediaType, message).into())
+        }
+        _ => Err(Status::unsupported_media_type().into()),
+    }
+}
+
+/// Reads the patch and what is odd about its text.
+fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>), Error> {
+    let undecodable = |why: String| Error::bad_request(format!("error decoding patch: {why}"));
+    let (document, duplicates) =
+        quorate_wire::json::parse(&request.body).map_err(|error| undecodable(error.to_string()))?;
+    if media == well_known::MEDIA_JSON_PATCH {
+        let patch = JsonPatch::parse(document).map_err(|error| match error {
+            Malformed::TooMany(_) => Status::request_entity_too_large(&error.to_string()).into(),
+            Malformed::Shape { .. } => undecodable(error.to_string()),
+        })?;
+        let told = decode::unknown_fields(patch.unknown_members()).chain(decode::duplicate_fields(&duplicates));
+        let told = told.map(|text| format!("json patch {text}")).collect();
+        return Ok((Patch::Json(patch), told));
+    }
+    if document.as_map().is_none() {
+        return Err(undecodable(format!("cannot read a JSON {} as a patch", document.type_name())));
+    }
+    let told = decode::duplicate_fields(&duplicates).collect();
+    let strategic = media == well_known::MEDIA_STRATEGIC_PATCH;
+    Ok((if strategic { Patch::Strategic(document) } else { Patch::Merge(document) }, told))
+}
+
+/// The patched object in canonical form with its defaults, and the unknown fields that were dropped.
+fn apply(
+    api: &Api,
+    request: &Request,
+    resource: &Resource,
+    patch: &Patch,
+    current: &Value,
+) -> Result<(Value, Vec<String>), Error> {
+    let mut object = current.clone();
+    match patch {
+        Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
+        Patch::Merge(patch) => merge(&mut object, patch),
+        Patch::Strategic(patch) => quorate_schema::strategic(&api.graph, resource.ty, &mut object, patch)
+            .map_err(|error| bad_patch(request, &error.to_string()))?,
+    }
+    let says = |field: &str| object.str_at(&[field]).unwrap_or_default();
+    if says("apiVersion") != resource.api_version || says("kind") != resource.kind {
+        let why = format!("the patch makes it a {} of {}", says("kind"), says("apiVersion"));
+        return Err(bad_patch(request, &why));
+    }
+    let unknown = quorate_schema::decode(&api.graph, resource.ty, &mut object)
+        .map_err(|error| bad_patch(request, &error.to_string()))?;
+    identity::set_namespace(resource, request.namespace(), &mut object)?;
+    decode::complete(&api.graph, api.names, resource, &mut object);
+    Ok((object, decode::unknown_fields(&unknown).collect()))
+}
+
+/// 422 for a patch that leads to nothing sensible.
+fn bad_patch(request: &Request, why: &str) -> Error {
+    let text = String::from_utf8_lossy(&request.body);
+    Status::invalid(&GroupKind::default(), "", vec![Cause::invalid("patch", text.as_ref(), why)]).into()
+}

@@ -1,0 +1,39 @@
+//! PUT on an object or one of its subresources.
+
+use http::{Response, StatusCode};
+
+use super::write_options::Parameters;
+use super::{decode, identity, warnings, written};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::registry::Part;
+use crate::registry::write::{Outcome, Target, UpdateOptions};
+use crate::request::Request;
+
+/// Replaces the object with the one in the body; 200, or 201 where the kind is created by an update.
+pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let (resource, name) = (request.resource()?, request.name()?);
+    written::check_form(api, request)?;
+    let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
+    let read = || {
+        let mut decoded = decode::object(api, request, resource, parameters.validation)?;
+        identity::check_name(name, &decoded.object)?;
+        identity::set_namespace(resource, request.namespace(), &mut decoded.object)?;
+        Ok::<_, Error>(decoded)
+    };
+    let decode::Decoded { object, warnings } = read()?;
+    let target = Target { resource, namespace: request.namespace(), name };
+    let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
+    let options =
+        UpdateOptions { write: parameters.write(), part, if_match: request.header("if-match"), replaces: true };
+    // Only an update that has to be made again reads the body again.
+    let mut object = Some(object);
+    let again = move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
+    let answer = api.writer().update(target, options, again).await;
+    let answer = answer.and_then(|answer| {
+        let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
+        written::object(api, request, status, &answer)
+    });
+    warnings::attach(request, &warnings, answer)
+}

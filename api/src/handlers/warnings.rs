@@ -1,0 +1,31 @@
+//! The Warning headers of an answer (document 001, "Field validation").
+
+use http::Response;
+use http::header::{HeaderValue, WARNING};
+use quorate_meta::quoted;
+
+use crate::body::Body;
+use crate::error::Error;
+use crate::request::Request;
+use crate::respond;
+
+/// Headers that one answer carries; what is beyond is left out.
+const MAX_WARNINGS: usize = 100;
+
+/// The answer with a header for each warning, whether it is an error or not.
+pub(super) fn attach(
+    request: &Request,
+    warnings: &[String],
+    answer: Result<Response<Body>, Error>,
+) -> Result<Response<Body>, Error> {
+    if warnings.is_empty() {
+        return answer;
+    }
+    let mut response = answer.unwrap_or_else(|error| respond::error(&request.format, error));
+    for warning in warnings.iter().take(MAX_WARNINGS) {
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - {}", quoted(warning)).as_bytes()) {
+            response.headers_mut().append(WARNING, value);
+        }
+    }
+    Ok(response)
+}

@@ -1,0 +1,115 @@
+//! The query parameters of writes (document 001, "Query parameters"): dry run, field validation, field manager, force.
+
+use quorate_meta::{Cause, GroupKind, Names, Status};
+
+use crate::error::Error;
+use crate::registry::write::WriteOptions;
+use crate::request::Request;
+
+/// Bytes of a field manager's name.
+const MAX_MANAGER_BYTES: usize = 128;
+/// Who owns fields when nothing says who writes.
+const UNKNOWN_MANAGER: &str = "unknown";
+
+/// What happens to fields that are unknown or given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FieldValidation {
+    /// They are dropped.
+    Ignore,
+    /// They are dropped with a warning each.
+    Warn,
+    /// The write is refused.
+    Strict,
+}
+
+/// The parameters of a create, an update or a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Parameters {
+    pub(super) dry_run: bool,
+    pub(super) manager: String,
+    pub(super) validation: FieldValidation,
+}
+
+impl Parameters {
+    /// Reads and checks the parameters; `kind` names the options in a refusal (`CreateOptions`, ...).
+    pub(super) fn parse(names: &Names, request: &Request, kind: &str) -> Result<Self, Error> {
+        let query = &request.info.query;
+        let mut causes = Vec::new();
+        if kind == "PatchOptions" && query.get("force").is_some() {
+            causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
+        }
+        let asked = query.text("fieldManager");
+        check_manager(asked, &mut causes);
+        let dry_run = check_dry_run(query.all("dryRun"), &mut causes);
+        let validation = match query.text("fieldValidation") {
+            "" | "Warn" => FieldValidation::Warn,
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                causes.push(Cause::not_supported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]));
+                FieldValidation::Strict
+            }
+        };
+        refuse(names, kind, causes)?;
+        let manager = if asked.is_empty() { from_user_agent(request) } else { asked.to_owned() };
+        Ok(Self { dry_run, manager, validation })
+    }
+
+    pub(super) fn write(&self) -> WriteOptions<'_> {
+        WriteOptions { dry_run: self.dry_run, manager: &self.manager }
+    }
+}
+
+/// 422 for options with something wrong.
+pub(super) fn refuse(names: &Names, kind: &str, causes: Vec<Cause>) -> Result<(), Error> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&GroupKind::new(names.group_meta, kind), "", causes).into())
+}
+
+/// Whether a dry run is asked for. An empty value asks for none.
+pub(super) fn check_dry_run<'a>(values: impl Iterator<Item = &'a str>, causes: &mut Vec<Cause>) -> bool {
+    let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
+    if values.iter().any(|value| *value != "All") {
+        causes.push(Cause::not_supported("dryRun", values.clone(), &["All"]));
+    }
+    !values.is_empty()
+}
+
+fn check_manager(manager: &str, causes: &mut Vec<Cause>) {
+    if manager.len() > MAX_MANAGER_BYTES {
+        causes.push(Cause::too_long("fieldManager", MAX_MANAGER_BYTES));
+    }
+    if let Some(bad) = manager.chars().find(|c| c.is_control()) {
+        let why = format!("should only contain printable characters, found {:?}", bad);
+        causes.push(Cause::invalid("fieldManager", manager, &why));
+    }
+}
+
+/// The program's name: what stands before the first slash of the User-Agent header.
+fn from_user_agent(request: &Request) -> String {
+    let agent = request.header("user-agent").unwrap_or_default();
+    let name = agent.split('/').next().unwrap_or_default();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_MANAGER_BYTES).collect();
+    if name.is_empty() { UNKNOWN_MANAGER.to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dry_run() {
+        let check = |values: &[&str], expect: (bool, usize)| {
+            let mut causes = Vec::new();
+            assert_eq!((check_dry_run(values.iter().copied(), &mut causes), causes.len()), expect, "{values:?}");
+        };
+        check(&[], (false, 0));
+        check(&[""], (false, 0));
+        check(&["All"], (true, 0));
+        check(&["All", "All"], (true, 0));
+        check(&["all"], (true, 1));
+        check(&["All", "Some"], (true, 1));
+    }
+}

@@ -1,0 +1,51 @@
+//! What every write ends with: the object as it is stored now.
+
+use http::{Response, StatusCode};
+use quorate_store::Revision;
+
+use super::answer;
+use super::render::Renderer;
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::negotiation::Shape;
+use crate::registry::form;
+use crate::registry::write::{Answer, Writer};
+use crate::request::Request;
+use crate::respond;
+
+impl Api {
+    /// The one way to write objects, for handlers and controllers alike.
+    #[must_use]
+    pub fn writer(&self) -> Writer {
+        Writer::new(self.graph.clone(), self.store.clone(), self.env.clone())
+    }
+}
+
+/// Refuses a form that a single object cannot have, before anything is written.
+pub(super) fn check_form(api: &Api, request: &Request) -> Result<(), Error> {
+    if request.format.shape != Shape::Object {
+        Renderer::new(api, request, request.resource()?, false)?;
+    }
+    Ok(())
+}
+
+/// The object of a write as the answer, spliced from its stored form.
+pub(super) fn object(
+    api: &Api,
+    request: &Request,
+    status: StatusCode,
+    written: &Answer,
+) -> Result<Response<Body>, Error> {
+    if written.revision != Revision::ZERO || request.format.shape != Shape::Object {
+        return answer::object(api, request, status, &written.value, written.revision);
+    }
+    // What a dry run has not created has no version.
+    let resource = request.resource()?;
+    let stored = form::header(resource, &written.value)?;
+    let mut object = stored
+        .to_value(&request.info.api_version, &resource.kind, 0)
+        .map_err(|error| Error::internal(error.to_string()))?;
+    object.remove_at(&["metadata", "resourceVersion"]);
+    respond::value(&request.format, status, &object)
+}

@@ -1,0 +1,234 @@
+//! JSON Patch (RFC 6902).
+//!
+//! Invariants: a patch is checked for form when it is read ([`Malformed`]) and for sense when it is applied
+//! ([`Rejected`]); an application that fails may leave the working copy half changed, so callers throw it away.
+
+use quorate_meta::Value;
+use thiserror::Error;
+
+use super::pointer::Pointer;
+
+/// Operations that one patch may hold.
+pub(crate) const MAX_OPERATIONS: usize = 10_000;
+
+/// A parsed patch.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct JsonPatch {
+    operations: Vec<Operation>,
+    unknown: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Operation {
+    Add(Pointer, Value),
+    Remove(Pointer),
+    Replace(Pointer, Value),
+    Move {
+        from: Pointer,
+        to: Pointer,
+    },
+    Copy {
+        from: Pointer,
+        to: Pointer,
+    },
+    Test(Pointer, Value),
+    /// Whatever cannot be carried out: an unknown name, a missing member, a pointer that is none.
+    Nonsense,
+}
+
+/// The document is no JSON patch.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum Malformed {
+    /// Something else than a list of objects.
+    #[error("cannot read a JSON {found} as {wanted}")]
+    Shape {
+        /// What is there.
+        found: &'static str,
+        /// What should be.
+        wanted: &'static str,
+    },
+    /// More than [`MAX_OPERATIONS`].
+    #[error("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {0}")]
+    TooMany(usize),
+}
+
+/// An operation cannot be carried out on this object, or a test failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("operation {index} of the patch cannot be carried out")]
+pub(crate) struct Rejected {
+    /// Which operation, counted from zero.
+    pub(crate) index: usize,
+}
+
+impl JsonPatch {
+    /// Reads a patch document.
+    pub(crate) fn parse(document: Value) -> Result<Self, Malformed> {
+        let found = document.type_name();
+        let Value::List(items) = document else {
+            return Err(Malformed::Shape { found, wanted: "a list of operations" });
+        };
+        if items.len() > MAX_OPERATIONS {
+            return Err(Malformed::TooMany(items.len()));
+        }
+        let mut patch = Self { operations: Vec::with_capacity(items.len()), unknown: Vec::new() };
+        for (index, item) in items.into_iter().enumerate() {
+            let found = item.type_name();
+            let Value::Map(item) = item else { return Err(Malformed::Shape { found, wanted: "an operation" }) };
+            let known = |key: &str| matches!(key, "op" | "path" | "from" | "value");
+            patch.unknown.extend(item.keys().filter(|key| !known(key)).map(|key| format!("[{index}].{key}")));
+            patch.operations.push(Operation::read(&item.into()).unwrap_or(Operation::Nonsense));
+        }
+        Ok(patch)
+    }
+
+    /// Members of operations that mean nothing, as `[INDEX].NAME`.
+    #[must_use]
+    pub(crate) fn unknown_members(&self) -> &[String] {
+        &self.unknown
+    }
+
+    /// Carries out every operation in order.
+    pub(crate) fn apply(&self, target: &mut Value) -> Result<(), Rejected> {
+        for (index, operation) in self.operations.iter().enumerate() {
+            operation.apply(target).ok_or(Rejected { index })?;
+        }
+        Ok(())
+    }
+}
+
+impl Operation {
+    fn read(item: &Value) -> Option<Self> {
+        let pointer = |name: &str| item.get(name).and_then(Value::as_str).and_then(Pointer::parse);
+        let value = || item.get("value").cloned();
+        let path = pointer("path")?;
+        Some(match item.get("op")?.as_str()? {
+            "add" => Self::Add(path, value()?),
+            "remove" => Self::Remove(path),
+            "replace" => Self::Replace(path, value()?),
+            "move" => Self::Move { from: pointer("from")?, to: path },
+            "copy" => Self::Copy { from: pointer("from")?, to: path },
+            "test" => Self::Test(path, value().unwrap_or_default()),
+            _ => return None,
+        })
+    }
+
+    fn apply(&self, target: &mut Value) -> Option<()> {
+        match self {
+            Self::Add(path, value) => path.add(target, value.clone()),
+            Self::Remove(path) => path.remove(target).map(drop),
+            Self::Replace(path, value) => {
+                *path.get_mut(target)? = value.clone();
+                Some(())
+            }
+            Self::Move { from, to } if from == to => from.get(target).map(drop),
+            Self::Move { from, to } => {
+                if from.contains(to) {
+                    return None;
+                }
+                let value = from.remove(target)?;
+                to.add(target, value)
+            }
+            Self::Copy { from, to } => {
+                let value = from.get(target)?.clone();
+                to.add(target, value)
+            }
+            Self::Test(path, value) => path.get(target).is_some_and(|found| equal(found, value)).then_some(()),
+            Self::Nonsense => None,
+        }
+    }
+}
+
+/// Equality of JSON values: numbers by value, whatever their notation.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::List(left), Value::List(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
+        }
+        (Value::Map(left), Value::Map(right)) => {
+            let pairs = left.iter().zip(right.iter());
+            left.len() == right.len() && pairs.into_iter().all(|((k, left), (l, right))| k == l && equal(left, right))
+        }
+        (Value::Float(number), other) | (other, Value::Float(number)) => other.as_f64() == Some(*number),
+        _ => left == right,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(target: serde_json::Value, patch: serde_json::Value, expect: Option<serde_json::Value>) {
+        let mut value = Value::from(target);
+        let outcome = JsonPatch::parse(patch.into()).unwrap().apply(&mut value);
+        assert_eq!(outcome.ok().map(|()| value), expect.map(Value::from));
+    }
+
+    #[test]
+    fn operations() {
+        let add = |path: &str, value: serde_json::Value| json!([{"op": "add", "path": path, "value": value}]);
+        check(json!({"a": 1}), add("/b", json!(2)), Some(json!({"a": 1, "b": 2})));
+        check(json!({"a": 1}), add("/a", json!(null)), Some(json!({"a": null})));
+        check(json!({"a": [1, 3]}), add("/a/1", json!(2)), Some(json!({"a": [1, 2, 3]})));
+        check(json!({"a": [1]}), add("/a/-", json!(2)), Some(json!({"a": [1, 2]})));
+        check(json!({"a": [1]}), add("/a/2", json!(2)), None);
+        check(json!({}), add("/b/c", json!(2)), None);
+        check(json!({"a": 1}), add("", json!([])), Some(json!([])));
+        check(json!({"a": 1}), json!([{"op": "remove", "path": "/a"}]), Some(json!({})));
+        check(json!({"a": 1}), json!([{"op": "remove", "path": "/b"}]), None);
+        check(json!({"a": [1, 2]}), json!([{"op": "remove", "path": "/a/0"}]), Some(json!({"a": [2]})));
+        check(json!({"a": 1}), json!([{"op": "replace", "path": "/a", "value": {}}]), Some(json!({"a": {}})));
+        check(json!({"a": 1}), json!([{"op": "replace", "path": "/b", "value": 1}]), None);
+        check(
+            json!({"a": {"b": 1}}),
+            json!([{"op": "move", "from": "/a/b", "path": "/c"}]),
+            Some(json!({"a": {}, "c": 1})),
+        );
+        check(json!({"a": {"b": 1}}), json!([{"op": "move", "from": "/a", "path": "/a/c"}]), None);
+        check(json!({"a": 1}), json!([{"op": "move", "from": "/a", "path": "/a"}]), Some(json!({"a": 1})));
+        check(json!({"a": 1}), json!([{"op": "copy", "from": "/a", "path": "/b"}]), Some(json!({"a": 1, "b": 1})));
+        check(json!({"a": 1}), json!([{"op": "copy", "from": "/c", "path": "/b"}]), None);
+    }
+
+    #[test]
+    fn tests_compare_values() {
+        let test = |path: &str, value: serde_json::Value| json!([{"op": "test", "path": path, "value": value}]);
+        check(
+            json!({"a": {"x": 1, "y": [2]}}),
+            test("/a", json!({"y": [2.0], "x": 1})),
+            Some(json!({"a": {"x": 1, "y": [2]}})),
+        );
+        check(json!({"a": {"x": 1, "y": 2}}), test("/a", json!({"x": 1})), None);
+        check(json!({"a": 1}), test("/b", json!(1)), None);
+        check(json!({"a": null}), json!([{"op": "test", "path": "/a"}]), Some(json!({"a": null})));
+    }
+
+    #[test]
+    fn nonsense_is_rejected_when_applied() {
+        for operation in [
+            json!({"op": "dance", "path": "/a"}),
+            json!({"op": "add", "path": "/a"}),
+            json!({"op": "remove"}),
+            json!({"op": "remove", "path": "a"}),
+        ] {
+            check(json!({"a": 1}), json!([operation]), None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_of_objects_is_malformed() {
+        for document in [json!({"op": "remove", "path": "/a"}), json!("x"), json!([1])] {
+            assert!(matches!(JsonPatch::parse(document.into()), Err(Malformed::Shape { .. })));
+        }
+        let many = Value::List(vec![json!({}).into(); MAX_OPERATIONS + 1]);
+        assert_eq!(JsonPatch::parse(many), Err(Malformed::TooMany(10_001)));
+    }
+
+    #[test]
+    fn unknown_members_are_named() {
+        let patch =
+            json!([{"op": "test", "path": "", "because": 1}, {"op": "remove", "path": "/a", "x": 1, "from": ""}]);
+        assert_eq!(JsonPatch::parse(patch.into()).unwrap().unknown_members(), ["[0].because", "[1].x"]);
+    }
+}

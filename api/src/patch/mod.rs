@@ -1,0 +1,11 @@
+//! The patch formats that need no schema, over the working form of objects. Strategic merge needs one and lives in
+//! `quorate-schema`.
+//!
+//! Pure: a patch is parsed once and can be applied to any number of objects, which is what a retry after a conflict does.
+
+mod json;
+mod merge;
+mod pointer;
+
+pub(crate) use json::{JsonPatch, Malformed};
+pub(crate) use merge::merge;

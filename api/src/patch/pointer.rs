@@ -1,0 +1,107 @@
+//! JSON pointers (RFC 6901) and the changes that they allow in a tree.
+//!
+//! Invariant: a change that fails leaves the tree as it was.
+
+use quorate_meta::Value;
+
+/// The decoded steps of a pointer; empty for the whole document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pointer(Vec<String>);
+
+impl Pointer {
+    /// Reads a pointer; `None` when it neither is empty nor begins with `/`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self(Vec::new()));
+        }
+        let steps = text.strip_prefix('/')?.split('/');
+        Some(Self(steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect()))
+    }
+
+    /// Whether `other` lies below this pointer.
+    pub(super) fn contains(&self, other: &Self) -> bool {
+        other.0.len() > self.0.len() && other.0.starts_with(&self.0)
+    }
+
+    /// What the pointer points at.
+    pub(super) fn get<'v>(&self, root: &'v Value) -> Option<&'v Value> {
+        self.0.iter().try_fold(root, |value, step| match value {
+            Value::Map(map) => map.get(step),
+            Value::List(items) => items.get(index(step)?),
+            _ => None,
+        })
+    }
+
+    /// What the pointer points at, to change.
+    pub(super) fn get_mut<'v>(&self, root: &'v mut Value) -> Option<&'v mut Value> {
+        walk(root, &self.0)
+    }
+
+    /// Sets a member, or inserts an element before the one pointed at; `-` appends.
+    pub(super) fn add(&self, root: &mut Value, value: Value) -> Option<()> {
+        let Some((last, parents)) = self.0.split_last() else {
+            *root = value;
+            return Some(());
+        };
+        match walk(root, parents)? {
+            Value::Map(map) => {
+                map.insert(last.as_str(), value);
+            }
+            Value::List(items) => {
+                let at = if last == "-" { items.len() } else { index(last)? };
+                if at > items.len() {
+                    return None;
+                }
+                items.insert(at, value);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Takes out what the pointer points at. The whole document cannot be removed.
+    pub(super) fn remove(&self, root: &mut Value) -> Option<Value> {
+        let (last, parents) = self.0.split_last()?;
+        match walk(root, parents)? {
+            Value::Map(map) => map.remove(last),
+            Value::List(items) => {
+                let at = index(last)?;
+                (at < items.len()).then(|| items.remove(at))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn walk<'v>(root: &'v mut Value, steps: &[String]) -> Option<&'v mut Value> {
+    steps.iter().try_fold(root, |value, step| match value {
+        Value::Map(map) => map.get_mut(step),
+        Value::List(items) => items.get_mut(index(step)?),
+        _ => None,
+    })
+}
+
+/// A list index: digits without a leading zero.
+fn index(step: &str) -> Option<usize> {
+    let plain = step.bytes().all(|byte| byte.is_ascii_digit()) && (step == "0" || !step.starts_with('0'));
+    if plain { step.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_examples_of_the_standard() {
+        let tree = Value::from(json!({"foo": ["bar", "baz"], "": 0, "a/b": 1, "m~n": 8}));
+        for (pointer, expect) in [("/foo/0", json!("bar")), ("/", json!(0)), ("/a~1b", json!(1)), ("/m~0n", json!(8))] {
+            let pointer = Pointer::parse(pointer).unwrap();
+            assert_eq!(pointer.get(&tree), Some(&Value::from(expect)));
+        }
+        for absent in ["/foo/2", "/foo/-", "/foo/00", "/foo/+1", "/bar", "/m~n/x"] {
+            assert_eq!(Pointer::parse(absent).unwrap().get(&tree), None, "{absent}");
+        }
+        assert_eq!(Pointer::parse("foo"), None);
+    }
+}

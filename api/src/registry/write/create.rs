@@ -1,0 +1,119 @@
+//! Create: one transaction on the condition that the name is free and the namespace live.
+
+use bytes::Bytes;
+use quorate_meta::{Status, Value, name};
+use quorate_store::{Condition, Operation, Outcome as Decision, Revision, Txn};
+
+use super::metadata;
+use super::options::{Target, WriteOptions};
+use super::writer::{Answer, Outcome, Writer, invalid};
+use crate::error::Error;
+use crate::registry::keys::Key;
+use crate::registry::{Part, Step, form};
+
+/// Names that are tried for one `generateName`.
+const MAX_GENERATED_NAMES: usize = 8;
+
+/// Why a transaction that creates did not commit.
+enum Refused {
+    Namespace(Revision),
+    Exists,
+}
+
+impl Writer {
+    /// Creates an object. `target.name` is ignored: the name is the object's own, or made from its `generateName`.
+    ///
+    /// # Errors
+    /// 409 when the name is taken, 404 or 403 when the namespace takes no objects, 422 for an invalid object.
+    pub async fn create(
+        &self,
+        target: Target<'_>,
+        mut object: Value,
+        options: WriteOptions<'_>,
+    ) -> Result<Answer, Error> {
+        let resource = target.resource;
+        if !metadata::text(&object, "resourceVersion").is_empty() {
+            return Err(Error::internal("resourceVersion should not be set on objects to be created"));
+        }
+        let (now, uid) = (self.now(), metadata::new_uid(&*self.env.entropy));
+        let namespace = target.namespace.filter(|_| resource.namespaced);
+        metadata::begin(&mut object, namespace, uid, now, resource.strategy.counts_generations());
+        let prefix = Some(metadata::text(&object, "generateName").to_owned())
+            .filter(|prefix| !prefix.is_empty() && metadata::text(&object, "name").is_empty());
+        let mut prepared = false;
+        for _ in 0..MAX_GENERATED_NAMES {
+            if let Some(prefix) = &prefix {
+                metadata::of(&mut object).insert("name", self.generate(prefix));
+                resource.strategy.default(self.names, &mut object);
+            }
+            if !std::mem::replace(&mut prepared, true) {
+                form::track(&self.graph, resource, Part::Main, None, &mut object, options.manager, now);
+                resource.strategy.prepare_create(self.names, &mut object);
+            }
+            let name = metadata::text(&object, "name").to_owned();
+            let target = Target { resource, namespace, name: &name };
+            let causes = self.problems(resource, &object);
+            if !causes.is_empty() {
+                return Err(self.refuse_creation(target, invalid(resource, &name, causes)).await?);
+            }
+            let value = form::encode(resource, &object)?;
+            let refused = match self.propose_creation(target, value.clone(), options.dry_run).await? {
+                Ok(revision) => return Ok(Answer { outcome: Outcome::Created, value, revision }),
+                Err(refused) => refused,
+            };
+            match refused {
+                Refused::Exists if prefix.is_some() => {}
+                Refused::Exists => return Err(Status::already_exists(&resource.group_resource(), &name).into()),
+                Refused::Namespace(at) => {
+                    let snapshot = self.state_at_least(at).await;
+                    let refusal = self.namespace_refusal(&snapshot, target);
+                    return Err(refusal.unwrap_or_else(|| super::writer::stale(target)));
+                }
+            }
+        }
+        let name = metadata::text(&object, "name");
+        Err(Status::generated_name_exists(&resource.group_resource(), name).into())
+    }
+
+    fn generate(&self, prefix: &str) -> String {
+        let mut entropy = [0; 8];
+        self.env.entropy.fill(&mut entropy);
+        name::generate(prefix, entropy)
+    }
+
+    /// The refusal of an invalid object, unless its namespace is the first thing that is wrong.
+    async fn refuse_creation(&self, target: Target<'_>, refusal: Error) -> Result<Error, Error> {
+        if self.namespace_refusal(&self.store.snapshot(), target).is_none() {
+            return Ok(refusal);
+        }
+        Ok(self.namespace_refusal(&self.current().await?, target).unwrap_or(refusal))
+    }
+
+    async fn propose_creation(
+        &self,
+        target: Target<'_>,
+        value: Bytes,
+        dry_run: bool,
+    ) -> Result<Result<Revision, Refused>, Error> {
+        let key = target.key();
+        let live = target.namespace.map(|namespace| Key::Live { namespace }.encode());
+        if dry_run {
+            let snapshot = self.current().await?;
+            if live.is_some_and(|live| snapshot.get(&live).is_none()) {
+                return Ok(Err(Refused::Namespace(snapshot.revision())));
+            }
+            return Ok(if snapshot.get(&key).is_some() { Err(Refused::Exists) } else { Ok(Revision::ZERO) });
+        }
+        let mut conditions = Vec::with_capacity(2);
+        conditions.extend(live.map(|key| Condition::Exists { key }));
+        let free = conditions.len();
+        conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
+        let mut operations = vec![Operation::Put { key, value }];
+        operations.extend(target.resource.strategy.companions(Step::Created, target.name));
+        Ok(match self.decide(Txn { conditions, operations }).await? {
+            Decision::Committed { revision } => Ok(revision),
+            Decision::Conflict { condition, .. } if condition == free => Err(Refused::Exists),
+            Decision::Conflict { revision, .. } => Err(Refused::Namespace(revision)),
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! What a writer says besides the object.
+
+use bytes::Bytes;
+
+use crate::registry::{Part, Resource};
+
+/// One object, existing or not.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// Its resource.
+    pub resource: &'a Resource,
+    /// Its namespace; `None` for cluster-scoped resources.
+    pub namespace: Option<&'a str>,
+    /// Its name; empty while a create has none yet.
+    pub name: &'a str,
+}
+
+impl Target<'_> {
+    /// The object's key in the store.
+    #[must_use]
+    pub fn key(&self) -> Bytes {
+        self.resource.key(self.namespace, self.name)
+    }
+}
+
+/// Options of every write but a deletion.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteOptions<'a> {
+    /// Do everything but the transaction.
+    pub dry_run: bool,
+    /// Who owns the fields that the write sets.
+    pub manager: &'a str,
+}
+
+/// Options of a change.
+#[derive(Debug, Clone, Copy)]
+pub struct UpdateOptions<'a> {
+    /// Those of every write.
+    pub write: WriteOptions<'a>,
+    /// What is changed.
+    pub part: Part,
+    /// The `If-Match` header: the only revision that may be replaced.
+    pub if_match: Option<&'a str>,
+    /// Whether the change is a whole object: then another `metadata.uid` means another object (409), and an empty
+    /// `metadata.resourceVersion` needs a kind that allows it.
+    pub replaces: bool,
+}

@@ -1,0 +1,213 @@
+//! Update and patch: a change is made from the newest state at hand, and proposed on the condition that it is still the
+//! newest; when it is not, the store hands back what is, and the change is made again from that.
+
+use bytes::Bytes;
+use quorate_meta::{Cause, Status, Value};
+use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
+
+use super::options::{Target, UpdateOptions};
+use super::writer::{Answer, Outcome, Writer, invalid, not_found, revision, stale};
+use super::{check, metadata};
+use crate::error::Error;
+use crate::registry::{Part, Step, form};
+
+/// How often a change is made again because the object has changed meanwhile.
+const MAX_ATTEMPTS: usize = 32;
+
+/// What became of one attempt.
+enum Attempt {
+    Done(Answer),
+    /// The object is something else by now: at a revision that is known to have been current.
+    Overtaken(Option<Entry>),
+}
+
+/// What a change is made from.
+struct Known {
+    entry: Option<Entry>,
+    /// Whether it was the newest state at some moment since the request came in.
+    current: bool,
+}
+
+impl Writer {
+    /// Changes an object. `change` gets the object as clients see it (`None` when there is none) and gives the new one;
+    /// it is called again when the object has changed meanwhile.
+    ///
+    /// # Errors
+    /// 404 for an absent object, 409 when the revision that the change is bound to is not the current one, 422 for an
+    /// invalid result, and whatever `change` refuses.
+    pub async fn update<F>(
+        &self,
+        target: Target<'_>,
+        options: UpdateOptions<'_>,
+        mut change: F,
+    ) -> Result<Answer, Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        let key = target.key();
+        let mut known = if options.write.dry_run {
+            Known { entry: self.current().await?.get(&key).cloned(), current: true }
+        } else {
+            Known { entry: self.store.snapshot().get(&key).cloned(), current: false }
+        };
+        for _ in 0..MAX_ATTEMPTS {
+            let attempt = match &known.entry {
+                Some(entry) => self.replace(target, &key, entry, options, &mut change).await,
+                None => self.create_by_update(target, options, &mut change).await,
+            };
+            match attempt {
+                Ok(Attempt::Done(answer)) if known.current || answer.outcome != Outcome::Unchanged => {
+                    return Ok(answer);
+                }
+                Ok(Attempt::Overtaken(entry)) => known = Known { entry, current: true },
+                Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
+                Err(error) if known.current => return Err(error),
+                // Told from a state that may be old: look at the current one first.
+                told => {
+                    let entry = self.current().await?.get(&key).cloned();
+                    if revision(entry.as_ref()) == revision(known.entry.as_ref()) {
+                        return told.map(|attempt| match attempt {
+                            Attempt::Done(answer) => answer,
+                            Attempt::Overtaken(_) => unreachable!("handled above"),
+                        });
+                    }
+                    known = Known { entry, current: true };
+                }
+            }
+        }
+        Err(stale(target))
+    }
+
+    async fn create_by_update<F>(
+        &self,
+        target: Target<'_>,
+        options: UpdateOptions<'_>,
+        change: &mut F,
+    ) -> Result<Attempt, Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        if options.part != Part::Main || !options.replaces || !target.resource.strategy.create_on_update() {
+            return Err(not_found(target));
+        }
+        let mut object = change(None)?;
+        if !metadata::text(&object, "uid").is_empty() {
+            let why = "the object that is meant by metadata.uid does not exist";
+            return Err(Status::conflict(&target.resource.group_resource(), target.name, why).into());
+        }
+        metadata::of(&mut object).remove("resourceVersion");
+        match self.create(target, object, options.write).await {
+            Err(Error::Status(status)) if status.reason == quorate_meta::Reason::AlreadyExists => {
+                Ok(Attempt::Overtaken(self.current().await?.get(&target.key()).cloned()))
+            }
+            created => created.map(Attempt::Done),
+        }
+    }
+
+    async fn replace<F>(
+        &self,
+        target: Target<'_>,
+        key: &Bytes,
+        entry: &Entry,
+        options: UpdateOptions<'_>,
+        change: &mut F,
+    ) -> Result<Attempt, Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        let mut old = form::decode(target.resource, entry)?;
+        let mut new = change(Some(&old))?;
+        check_revision(target, entry.modified, options, &old, &new)?;
+        metadata::of(&mut old).remove("resourceVersion");
+        self.complete(target, options, &old, &mut new);
+        let causes = self.change_problems(target, options.part, &old, &new);
+        if !causes.is_empty() {
+            return Err(invalid(target.resource, target.name, causes));
+        }
+        if new == old {
+            let (value, revision) = (entry.value.clone(), entry.modified);
+            return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision }));
+        }
+        let value = form::encode(target.resource, &new)?;
+        let strategy = &target.resource.strategy;
+        let removed =
+            metadata::is_terminating(&new) && metadata::finalizers(&new).next().is_none() && !strategy.is_held(&new);
+        let outcome = if removed { Outcome::Removed } else { Outcome::Updated };
+        if options.write.dry_run {
+            return Ok(Attempt::Done(Answer { outcome, value, revision: entry.modified }));
+        }
+        let operations = if removed {
+            let mut operations = vec![Operation::Delete { key: key.clone() }];
+            operations.extend(strategy.companions(Step::Removed, target.name));
+            operations
+        } else {
+            vec![Operation::Put { key: key.clone(), value: value.clone() }]
+        };
+        let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
+        Ok(match self.decide(Txn { conditions, operations }).await? {
+            Decision::Committed { revision } => Attempt::Done(Answer { outcome, value, revision }),
+            Decision::Conflict { current, .. } => Attempt::Overtaken(current),
+        })
+    }
+
+    /// Gives the new object everything that its writer does not decide.
+    fn complete(&self, target: Target<'_>, options: UpdateOptions<'_>, old: &Value, new: &mut Value) {
+        let resource = target.resource;
+        metadata::keep(old, new);
+        form::track(&self.graph, resource, options.part, Some(old), new, options.write.manager, self.now());
+        resource.strategy.prepare_update(self.names, options.part, old, new);
+        if resource.strategy.counts_generations() && intent_differs(old, new) {
+            metadata::next_generation(new);
+        }
+    }
+
+    fn change_problems(&self, target: Target<'_>, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+        let mut causes = check::metadata_update(old, new);
+        causes.extend(self.problems(target.resource, new));
+        causes.extend(target.resource.strategy.validate_update(self.names, part, old, new));
+        causes
+    }
+}
+
+/// Whether the change may replace this revision of the object.
+fn check_revision(
+    target: Target<'_>,
+    current: Revision,
+    options: UpdateOptions<'_>,
+    old: &Value,
+    new: &Value,
+) -> Result<(), Error> {
+    let asked = metadata::text(new, "resourceVersion");
+    let is_current = |asked: &str| asked.parse() == Ok(current.get());
+    let unconditional = asked.is_empty() || asked == "0";
+    if options.replaces && unconditional && !target.resource.strategy.unconditional_update() {
+        let cause = Cause::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        let kind = quorate_meta::GroupKind::new(target.resource.group.as_str(), target.resource.plural.as_str());
+        return Err(Status::invalid(&kind, target.name, vec![cause]).into());
+    }
+    let matches = options.if_match.is_none_or(|header| header.split(',').any(|tag| matches_tag(tag, is_current)));
+    if !matches || (!unconditional && !is_current(asked)) {
+        return Err(stale(target));
+    }
+    let (uid, asked_uid) = (metadata::text(old, "uid"), metadata::text(new, "uid"));
+    if options.replaces && !asked_uid.is_empty() && asked_uid != uid {
+        let why = format!("Precondition failed: UID in precondition: {asked_uid}, UID in object meta: {uid}");
+        return Err(Status::conflict(&target.resource.group_resource(), target.name, &why).into());
+    }
+    Ok(())
+}
+
+/// Whether an entity tag (quoted or not, or `*`) names the current revision.
+fn matches_tag(tag: &str, is_current: impl Fn(&str) -> bool) -> bool {
+    let tag = tag.trim();
+    tag == "*" || is_current(tag.trim_matches('"'))
+}
+
+/// Whether anything but `metadata` and `status` differs.
+fn intent_differs(old: &Value, new: &Value) -> bool {
+    fn intent(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
+        let entries = object.as_map().into_iter().flat_map(|map| map.iter());
+        entries.filter(|(key, _)| !matches!(*key, "metadata" | "status"))
+    }
+    !intent(old).eq(intent(new))
+}

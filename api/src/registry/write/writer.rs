@@ -1,0 +1,134 @@
+//! The writer: what every write shares.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use quorate_meta::{Cause, GroupResource, Names, Status, Time, Value};
+use quorate_schema::Graph;
+use quorate_store::env::Env;
+use quorate_store::{Entry, Outcome as Decision, Revision, Snapshot, Store, Txn};
+
+use super::check;
+use super::options::Target;
+use crate::error::Error;
+use crate::registry::keys::Key;
+use crate::registry::{NAMESPACES, Resource, form};
+
+/// How long a refusal waits for this node to see the state that it is based on.
+const CATCH_UP: Duration = Duration::from_secs(2);
+
+/// What became of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The object is new.
+    Created,
+    /// The object has changed.
+    Updated,
+    /// The object was as wished already; nothing was written.
+    Unchanged,
+    /// The object's deletion has begun; something still holds it.
+    Terminating,
+    /// The object is gone.
+    Removed,
+}
+
+/// A write that was carried out (or, in a dry run, would have been).
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The object in its stored form: its new state, or its last one.
+    pub value: Bytes,
+    /// The revision of that state; zero for an object that a dry run did not create.
+    pub revision: Revision,
+}
+
+/// Writes objects of every kind. Cheap to clone.
+#[derive(Clone)]
+pub struct Writer {
+    pub(super) names: &'static Names,
+    pub(super) graph: Arc<Graph>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) env: Env,
+}
+
+impl Writer {
+    /// A writer to this store.
+    #[must_use]
+    pub fn new(graph: Arc<Graph>, store: Arc<dyn Store>, env: Env) -> Self {
+        Self { names: graph.names(), graph, store, env }
+    }
+
+    pub(super) fn now(&self) -> Time {
+        Time::from_ms(self.env.clock.now_ms())
+    }
+
+    /// A state that is current: everything acknowledged before the call is in it.
+    pub(super) async fn current(&self) -> Result<Snapshot, Error> {
+        self.store.read_index().await?;
+        Ok(self.store.snapshot())
+    }
+
+    /// Everything wrong with an object, whoever wrote it.
+    pub(super) fn problems(&self, resource: &Resource, object: &Value) -> Vec<Cause> {
+        let mut causes = check::metadata(self.names, resource.strategy.name_rule(), object);
+        causes.extend(form::structure_problems(&self.graph, resource, object));
+        causes.extend(resource.strategy.validate(self.names, object));
+        causes
+    }
+
+    /// Proposes a transaction.
+    pub(super) async fn decide(&self, txn: Txn) -> Result<Decision, Error> {
+        Ok(self.store.txn(txn).await?)
+    }
+
+    /// Why a namespace takes no new object: it does not exist, or it is being deleted. `None` when it takes them.
+    pub(super) fn namespace_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
+        let namespace = target.namespace?;
+        if snapshot.get(&Key::Live { namespace }.encode()).is_some() {
+            return None;
+        }
+        let key = Key::Object { group: "", resource: NAMESPACES, namespace: None, name: namespace }.encode();
+        let status = match snapshot.get(&key) {
+            Some(_) => Status::namespace_terminating(&target.resource.group_resource(), target.name, namespace),
+            None => Status::not_found(&GroupResource::new("", NAMESPACES), namespace),
+        };
+        Some(status.into())
+    }
+
+    /// This node's state once it has reached a revision (or the wait is over).
+    pub(super) async fn state_at_least(&self, revision: Revision) -> Snapshot {
+        let waited = tokio::time::timeout(CATCH_UP, self.store.applied(revision)).await;
+        if waited.is_err() {
+            tracing::warn!(%revision, "this node does not catch up; a refusal is told from an older state");
+        }
+        self.store.snapshot()
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("naming", &self.names.naming).finish_non_exhaustive()
+    }
+}
+
+/// 422 for an object.
+pub(super) fn invalid(resource: &Resource, name: &str, causes: Vec<Cause>) -> Error {
+    Status::invalid(&resource.group_kind(), name, causes).into()
+}
+
+/// 409 for a write based on an old state.
+pub(super) fn stale(target: Target<'_>) -> Error {
+    Status::stale(&target.resource.group_resource(), target.name).into()
+}
+
+/// 404 for the object.
+pub(super) fn not_found(target: Target<'_>) -> Error {
+    Status::not_found(&target.resource.group_resource(), target.name).into()
+}
+
+/// The revision of an entry; zero when there is none.
+pub(super) fn revision(entry: Option<&Entry>) -> Revision {
+    entry.map_or(Revision::ZERO, |entry| entry.modified)
+}
