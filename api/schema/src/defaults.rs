@@ -31,6 +31,10 @@ fn set_default(graph: &Graph, field: &Field, map: &mut Map) {
     if let Shape::Message(id) = field.shape {
         canonicalize(graph, id, &mut default);
     }
+    let written = field.pointer || field.always || !is_zero(&field.shape, &default);
+    if !written {
+        return;
+    }
     map.insert(field.name.as_ref(), default);
 }
 
@@ -84,6 +88,7 @@ mod tests {
         check("core/v1.Namespace", "{}", r#"{"metadata":{},"spec":{},"status":{"phase":"Active"}}"#);
         check("core/v1.ContainerPort", r#"{"containerPort":80}"#, r#"{"containerPort":80,"protocol":"TCP"}"#);
         check("core/v1.HTTPGetAction", r#"{"port":80}"#, r#"{"path":"/","port":80,"scheme":"HTTP"}"#);
+        check("core/v1.ReplicationControllerSpec", "{}", r#"{"replicas":1}"#);
         let subject = r#"{"kind":"Role","name":"r"}"#;
         check(
             "rbac.authorization/v1.RoleRef",

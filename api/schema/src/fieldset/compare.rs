@@ -42,12 +42,7 @@ struct Walk<'g> {
 impl<'g> Walk<'g> {
     fn visit(&mut self, form: Form<'g>, old: Option<&Value>, new: Option<&Value>) {
         let nothing = |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_empty());
-        let free_leaf = |value: Option<&Value>| value.is_none_or(|value| value.as_map().is_none());
-        let leaf = match form {
-            Form::Leaf => true,
-            Form::Free => (nothing(old) && nothing(new)) || (free_leaf(old) && free_leaf(new)),
-            _ => nothing(old) && nothing(new),
-        };
+        let leaf = matches!(form, Form::Leaf) || (nothing(old) && nothing(new));
         if leaf {
             return self.leaf(old, new);
         }

@@ -3,12 +3,12 @@
 use quorate_meta::{Map, Value};
 
 use super::Element;
-use crate::graph::{Field, Graph, ListKind, MapKind, Scalar, Shape, Text, TypeDef};
+use crate::graph::{Field, Graph, ListKind, MapKind, Shape, Text, TypeDef};
 
 /// The parts of a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form<'g> {
-    /// None: owned as a whole.
+    /// None: owned as a whole. Free JSON is.
     Leaf,
     /// The properties of a message.
     Message(&'g TypeDef),
@@ -18,8 +18,6 @@ pub(super) enum Form<'g> {
     Set,
     /// The elements of a list, told apart by key properties.
     Keyed(&'g Shape, &'g [Text]),
-    /// Free JSON: maps are entered, the rest is a whole.
-    Free,
 }
 
 impl<'g> Form<'g> {
@@ -35,12 +33,10 @@ impl<'g> Form<'g> {
 
     pub(super) fn of_shape(graph: &'g Graph, shape: &'g Shape) -> Self {
         match shape {
-            Shape::Scalar(Scalar::Any) => Self::Free,
             Shape::Scalar(_) | Shape::List(_) => Self::Leaf,
             Shape::Map(inner) => Self::Map(inner),
             Shape::Message(id) => match graph.ty(*id) {
-                ty if ty.mixed.is_some() => Self::Free,
-                ty if ty.atomic => Self::Leaf,
+                ty if ty.atomic || ty.mixed.is_some() => Self::Leaf,
                 ty => Self::Message(ty),
             },
         }
@@ -49,9 +45,8 @@ impl<'g> Form<'g> {
     /// The form of the property or entry `key`.
     pub(super) fn child(self, graph: &'g Graph, key: &str) -> Self {
         match self {
-            Self::Message(ty) => ty.property(key).map_or(Self::Free, |field| Self::of_field(graph, field)),
+            Self::Message(ty) => ty.property(key).map_or(Self::Leaf, |field| Self::of_field(graph, field)),
             Self::Map(inner) | Self::Keyed(inner, _) => Self::of_shape(graph, inner),
-            Self::Free => Self::Free,
             Self::Set | Self::Leaf => Self::Leaf,
         }
     }

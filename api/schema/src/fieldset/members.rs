@@ -22,9 +22,9 @@ struct Walk<'g> {
 impl<'g> Walk<'g> {
     fn visit(&mut self, form: Form<'g>, value: &Value) {
         match (form, value) {
-            (Form::Message(_) | Form::Map(_) | Form::Free, Value::Map(map)) => self.map(form, map),
+            (Form::Message(_) | Form::Map(_), Value::Map(map)) => self.map(form, map),
             (Form::Set | Form::Keyed(..), Value::List(items)) => self.list(form, items),
-            (Form::Leaf | Form::Free, _) => self.set.insert(&self.path),
+            (Form::Leaf, _) => self.set.insert(&self.path),
             _ => {}
         }
     }

@@ -73,6 +73,13 @@ fn a_creator_owns_defaults_too() {
 }
 
 #[test]
+fn free_json_is_owned_as_a_whole() {
+    Object::new("apps/v1.ControllerRevision")
+        .write("m", r#"{"data":{"spec":{"any":["thing",1]}},"revision":3}"#)
+        .check(&[r#"m 01 {"f:data":{},"f:revision":{}}"#]);
+}
+
+#[test]
 fn updates_move_what_changes() {
     let mut object = Object::new("core/v1.ConfigMap");
     object.write("m", r#"{"data":{"k":"v"}}"#).check(&[r#"m 01 {"f:data":{".":{},"f:k":{}}}"#]);

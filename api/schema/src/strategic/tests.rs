@@ -112,6 +112,13 @@ fn scalar_lists_and_orders() {
 }
 
 #[test]
+fn what_kubectl_sends_to_swap_an_element() {
+    let patch =
+        r#"{"$setElementOrder/secrets":[{"name":"s2"}],"secrets":[{"name":"s2"},{"$patch":"delete","name":"s1"}]}"#;
+    check("core/v1.ServiceAccount", r#"{"secrets":[{"name":"s1"}]}"#, patch, r#"{"secrets":[{"name":"s2"}]}"#);
+}
+
+#[test]
 fn retain_keys() {
     let spec = "apps/v1.DeploymentSpec";
     let rolling = r#"{"strategy":{"rollingUpdate":{"maxSurge":1},"type":"RollingUpdate"}}"#;
