@@ -15,6 +15,9 @@ pub const MAX_DEPTH: usize = 256;
 /// Most duplicate fields that are reported; further ones are dropped like the others, without being named.
 pub const MAX_DUPLICATES: usize = 100;
 
+/// Longest path of a duplicate field, in bytes; beyond it, what comes before is left out.
+const MAX_PATH_BYTES: usize = 1024;
+
 const IN_VALUE: &str = "looking for beginning of value";
 const IN_KEY: &str = "looking for beginning of object key string";
 
@@ -162,7 +165,7 @@ impl<'a> Parser<'a> {
 
     /// Puts `step` before the paths reported since there were `reported` of them.
     fn prefix_duplicates(&mut self, reported: usize, step: &str) {
-        for path in &mut self.duplicates[reported..] {
+        for path in self.duplicates[reported..].iter_mut().filter(|path| path.len() + step.len() < MAX_PATH_BYTES) {
             let dot = if path.starts_with('[') { "" } else { "." };
             *path = format!("{step}{dot}{path}");
         }

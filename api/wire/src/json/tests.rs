@@ -98,6 +98,9 @@ fn limits_hold() {
     let (value, duplicates) = parse(format!("{{{many}\"z\":0}}").as_bytes()).expect("well-formed");
     assert_eq!(duplicates.len(), MAX_DUPLICATES);
     assert_eq!(value.as_map().map(quorate_meta::Map::len), Some(2 * MAX_DUPLICATES + 1));
+    let long = "x".repeat(5000);
+    let (_, duplicates) = parse(format!(r#"{{"{long}":{{"a":{{"b":1,"b":2}}}}}}"#).as_bytes()).expect("well-formed");
+    assert_eq!(duplicates, ["a.b"], "steps that make a path too long are left out");
 }
 
 #[test]

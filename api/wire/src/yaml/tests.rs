@@ -91,6 +91,66 @@ fn written_form() {
     assert_eq!(read(&text), value);
 }
 
+#[test]
+fn texts_that_look_like_something_else_are_quoted() {
+    for text in [
+        "yes",
+        "NO",
+        "on",
+        "Off",
+        "y",
+        "N",
+        "null",
+        "~",
+        "",
+        "0644",
+        "0x1f",
+        "0o7",
+        "1e3",
+        "1_000",
+        ".inf",
+        "-",
+        "<<",
+        "a: b",
+        "#",
+        " x",
+        "2026-01-02",
+        "=",
+        "*a",
+        "&a",
+        "!a",
+        "%",
+        "@",
+        "`",
+        "'",
+        "\"",
+        "\u{7f}",
+        "\u{85}",
+        "\u{feff}",
+        "-1",
+        "+1",
+        "true",
+        "---",
+        "a #b",
+        "...",
+        "?",
+        "0b1",
+    ] {
+        let value = Value::from([("k", text)]);
+        let written = write(&value);
+        assert_eq!(read(&written), value, "{written}");
+        let key = Value::from([(text, 1)]);
+        let written = write(&key);
+        assert_eq!(read(&written), key, "{written}");
+    }
+    for text in ["yes", "on", "y", "N", "0644", "~", "1_000"] {
+        assert!(
+            !write(&Value::from([("k", text)])).contains(&format!(": {text}\n")),
+            "{text} must be quoted for older readers"
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn written_values_read_back(value in any_value()) {
