@@ -52,12 +52,25 @@ impl Walk<'_> {
     }
 
     fn field(&mut self, field: &Field, value: &Value) {
+        match value {
+            Value::List(items) if !field.allowed.is_empty() => {
+                for (index, item) in items.iter().enumerate() {
+                    let mark = self.path.push_index(index);
+                    self.allowed(field, item);
+                    self.path.truncate(mark);
+                }
+            }
+            value => self.allowed(field, value),
+        }
+        self.shape(&field.shape, value);
+    }
+
+    fn allowed(&mut self, field: &Field, value: &Value) {
         let text = value.as_str().filter(|text| !text.is_empty() && !field.allowed.is_empty());
         if let Some(text) = text.filter(|text| !field.allowed.iter().any(|allowed| allowed == text)) {
             let supported: Vec<&str> = field.allowed.iter().map(AsRef::as_ref).collect();
             self.causes.push(Cause::not_supported(self.path.as_str(), text, &supported));
         }
-        self.shape(&field.shape, value);
     }
 
     fn shape(&mut self, shape: &Shape, value: &Value) {
@@ -109,6 +122,7 @@ mod tests {
         );
         check("core/v1.PodSpec", "{}", &[("FieldValueRequired", "containers")]);
         check("core/v1.NamespaceStatus", r#"{"phase":"Gone"}"#, &[("FieldValueNotSupported", "phase")]);
+        check("meta/v1.DeleteOptions", r#"{"dryRun":["All","Some"]}"#, &[("FieldValueNotSupported", "dryRun[1]")]);
         check("core/v1.ConfigMap", r#"{"metadata":{"ownerReferences":[{}]}}"#, &[]);
     }
 }

@@ -11,8 +11,9 @@ use crate::graph::{Field, Graph, Mixed, Scalar, Shape, TypeDef, TypeId};
 pub struct DecodeError(pub(super) String);
 
 impl DecodeError {
-    /// The message of the refusal: which kind and version were meant, and what is wrong.
-    pub fn for_kind(&self, kind: &str, version: &str) -> String {
+    /// The message of the refusal: which kind and version were meant, and what is wrong. Of an apiVersion the version counts.
+    pub fn for_kind(&self, kind: &str, api_version: &str) -> String {
+        let version = api_version.rsplit('/').next().unwrap_or(api_version);
         format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {self}")
     }
 }

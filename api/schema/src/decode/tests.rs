@@ -142,3 +142,13 @@ fn quantities_and_times_are_read_strictly() {
         Some(r#"parsing time "2026-01-02 03:04:05Z" as "2006-01-02T15:04:05Z07:00": cannot parse " 03:04:05Z" as "T""#)
     );
 }
+
+#[test]
+fn refusals_name_kind_and_version() {
+    let graph = graph();
+    let error =
+        check_types(&graph, ty(&graph, "apps/v1.Deployment"), &json(r#"{"spec":1}"#)).expect_err("a wrong type");
+    let expect = "Deployment in version \"v1\" cannot be handled as a Deployment: \
+                  json: cannot unmarshal number into Go struct field Deployment.spec of type v1.DeploymentSpec";
+    assert_eq!(error.for_kind("Deployment", "apps/v1"), expect);
+}

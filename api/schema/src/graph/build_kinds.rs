@@ -37,7 +37,11 @@ impl Builder {
                 "categories" => kind.categories = list(),
                 "verbs" => kind.verbs = list(),
                 "select" => kind.selectable_fields = list(),
-                "storage" => kind.storage_version = Some(Cow::Borrowed(rest)),
+                "storage" => {
+                    let (group, version) = rest.split_once('/').unwrap_or((place.group, rest));
+                    kind.storage_group = self.group(group);
+                    kind.storage_version = Some(Cow::Borrowed(version));
+                }
                 "deletes" => {
                     let (real, documented) = rest.split_once(' ').unwrap_or((rest, rest));
                     kind.delete_returns_object = real == "object";
@@ -110,6 +114,7 @@ fn blank_kind(group: String, place: &Place<'_>, name: &'static str, ty: TypeId) 
         verbs: Vec::new(),
         subresources: Vec::new(),
         selectable_fields: Vec::new(),
+        storage_group: String::new(),
         storage_version: None,
         delete_returns_object: false,
         delete_documents_object: false,

@@ -33,7 +33,9 @@ pub struct KindDef {
     pub subresources: Vec<Subresource>,
     /// Labels that a field selector may use.
     pub selectable_fields: Vec<Text>,
-    /// Version in which objects are stored; `None` when they are not.
+    /// Group in which objects are stored; its own but for events, which are the core group's.
+    pub storage_group: String,
+    /// Version of that group in which objects are stored; `None` when they are not.
     pub storage_version: Option<Text>,
     /// An immediate removal answers with the object instead of a Status.
     pub delete_returns_object: bool,

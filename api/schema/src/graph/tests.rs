@@ -24,6 +24,12 @@ fn lookups() {
     let pods = graph.resource(&GroupVersionResource::new("", "v1", "pods")).expect("pods");
     let eviction = pods.subresource("eviction").expect("eviction");
     assert_eq!(eviction.kind, GroupVersionKind::new("policy", "v1", "Eviction"));
+    let event = graph.kind(&GroupVersionKind::new("events.k8s.io", "v1", "Event")).expect("Event");
+    assert_eq!((event.storage_group.as_str(), event.storage_version.as_deref()), ("", Some("v1")));
+    assert_eq!(
+        (role.storage_group.as_str(), role.storage_version.as_deref()),
+        ("rbac.authorization.k8s.io", Some("v1"))
+    );
     assert!(pods.has_verb("watch") && !pods.has_verb("proxy"));
     assert!(
         graph.resource(&GroupVersionResource::new("", "v1", "")).is_none(),

@@ -8,7 +8,7 @@
 //!   list EventList
 //!   scope namespaced                or cluster
 //!   short ev                        categories, verbs and select (field selector labels) look the same
-//!   storage v1                      version of this group in which the kind is stored
+//!   storage v1                      version (group/version if another group's) in which the kind is stored
 //!   deletes status                  or object: what an immediate removal answers; a second word is what OpenAPI says
 //!   sub status Namespace get update a subresource, its kind (group/version.Kind when it is another group's), its verbs
 //!   column "Age" string format=name priority=1 cell=int = value in words -- description
