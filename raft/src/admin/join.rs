@@ -30,11 +30,14 @@ pub struct SigningRequest {
     pub csr: Bytes,
 }
 
-/// Makes the certificates of joining nodes. Runs on the leader.
+/// Makes certificates: of joining nodes, and of users for an operator. Runs on the leader.
 #[async_trait]
 pub trait CertificateSigner: Send + Sync {
     /// Checks the request and signs it; the answer travels back to the node unread. An error is one line for its operator.
     async fn sign(&self, request: SigningRequest) -> Result<Bytes, String>;
+
+    /// Signs the certificate of a user, for an operator; both ends are the node's program, in a form of its own.
+    async fn certify(&self, request: Bytes) -> Result<Bytes, String>;
 }
 
 impl Core {

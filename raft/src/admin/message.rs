@@ -39,6 +39,8 @@ pub enum AdminRequest {
     RevokeToken(String),
     /// A join that another node received and checks nothing of.
     Join(JoinRequest),
+    /// Sign a user's certificate; the request is in the signer's own form. Answered by [`AdminAnswer::Certified`].
+    Certify(Bytes),
 }
 
 /// The answer to an [`AdminRequest`] that was carried out.
@@ -58,6 +60,8 @@ pub enum AdminAnswer {
     Tokens(Vec<TokenInfo>),
     /// A node has joined.
     Joined(JoinAnswer),
+    /// What the signer made of a request.
+    Certified(Bytes),
 }
 
 /// A node and the cluster as it sees it.

@@ -80,6 +80,9 @@ impl Service {
             }
             AdminRequest::Tokens => core.tokens().await.map(AdminAnswer::Tokens),
             AdminRequest::RevokeToken(id) => core.revoke_token(&id).await.map(|()| AdminAnswer::Done),
+            AdminRequest::Certify(request) => {
+                self.signer.certify(request).await.map(AdminAnswer::Certified).map_err(AdminError::Refused)
+            }
             AdminRequest::Join(request) => core.admit_node(request, &*self.signer).await.map(AdminAnswer::Joined),
         }
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use quorate_store::env::{Io, Listener};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::stream::PeerStream;
@@ -28,48 +29,59 @@ const MAX_ACCEPTED: usize = 16;
 /// What tonic serves.
 pub(crate) type Accepted = mpsc::Receiver<io::Result<PeerStream>>;
 
-/// Accepts until the returned receiver is dropped.
-pub(crate) fn accept(listener: Box<dyn Listener>, tls: Arc<PeerTls>) -> Accepted {
-    let (sender, receiver) = mpsc::channel(MAX_ACCEPTED);
+/// Accepts until `closing` says that the node ends, and cuts what was accepted then.
+pub(crate) fn accept(listener: Box<dyn Listener>, tls: Arc<PeerTls>, closing: CancellationToken) -> Accepted {
+    let (accepted, receiver) = mpsc::channel(MAX_ACCEPTED);
     tokio::spawn(async move {
-        let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+        let door =
+            Door { tls, accepted, closing: closing.clone(), handshakes: Arc::new(Semaphore::new(MAX_HANDSHAKES)) };
         tokio::select! {
-            () = accept_all(&*listener, &tls, &sender, &handshakes) => {}
-            () = sender.closed() => {}
+            () = door.accept_all(&*listener) => {}
+            () = closing.cancelled() => {}
         }
     });
     receiver
 }
 
-async fn accept_all(
-    listener: &dyn Listener,
-    tls: &PeerTls,
-    accepted: &mpsc::Sender<io::Result<PeerStream>>,
-    handshakes: &Arc<Semaphore>,
-) {
-    loop {
-        let permit = handshakes.clone().acquire_owned().await.expect("the semaphore is never closed");
-        let (stream, address) = match listener.accept().await {
-            Ok(connection) => connection,
-            Err(error) => {
-                warn!(%error, "cannot accept a peer connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-                continue;
-            }
-        };
-        let (acceptor, accepted) = (TlsAcceptor::from(tls.server()), accepted.clone());
-        tokio::spawn(async move {
-            if let Some(stream) = handshake(acceptor, stream, address).await {
-                drop(permit);
-                accepted.send(Ok(stream)).await.ok();
-            }
-        });
+struct Door {
+    tls: Arc<PeerTls>,
+    accepted: mpsc::Sender<io::Result<PeerStream>>,
+    closing: CancellationToken,
+    handshakes: Arc<Semaphore>,
+}
+
+impl Door {
+    async fn accept_all(&self, listener: &dyn Listener) {
+        loop {
+            let permit = self.handshakes.clone().acquire_owned().await.expect("the semaphore is never closed");
+            let (stream, address) = match listener.accept().await {
+                Ok(connection) => connection,
+                Err(error) => {
+                    warn!(%error, "cannot accept a peer connection");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
+            let (acceptor, accepted) = (TlsAcceptor::from(self.tls.server()), self.accepted.clone());
+            let closing = self.closing.clone();
+            tokio::spawn(async move {
+                if let Some(stream) = handshake(acceptor, stream, address, closing).await {
+                    drop(permit);
+                    accepted.send(Ok(stream)).await.ok();
+                }
+            });
+        }
     }
 }
 
-async fn handshake(acceptor: TlsAcceptor, stream: Box<dyn Io>, address: String) -> Option<PeerStream> {
+async fn handshake(
+    acceptor: TlsAcceptor,
+    stream: Box<dyn Io>,
+    address: String,
+    closing: CancellationToken,
+) -> Option<PeerStream> {
     match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => Some(PeerStream::new(stream.into(), address)),
+        Ok(Ok(stream)) => Some(PeerStream::new(stream.into(), address, closing)),
         Ok(Err(error)) => {
             debug!(peer = %address, %error, "refused a peer connection");
             None

@@ -1,6 +1,7 @@
 //! A TLS connection between peers, in the one type that tonic's server and client take.
 //!
-//! Invariant: [`PeerInfo::authenticated`] is true only if the other end proved itself with a certificate of the peer authority.
+//! Invariants: [`PeerInfo::authenticated`] is true only if the other end proved itself with a certificate of the peer authority; a
+//! connection ends with the node that accepted it, whatever is still under way on it.
 
 use std::io;
 use std::pin::Pin;
@@ -9,12 +10,14 @@ use std::task::{Context, Poll};
 use quorate_store::env::Io;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsStream;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
 /// An accepted connection.
 pub(crate) struct PeerStream {
     inner: TlsStream<Box<dyn Io>>,
     info: PeerInfo,
+    closed: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
 /// What the accepting end knows of the other one; an extension of every request.
@@ -27,10 +30,11 @@ pub(crate) struct PeerInfo {
 }
 
 impl PeerStream {
-    /// Wraps a connection whose handshake is done.
-    pub(crate) fn new(inner: TlsStream<Box<dyn Io>>, address: String) -> Self {
+    /// Wraps a connection whose handshake is done, to be cut when `closing` says so.
+    pub(crate) fn new(inner: TlsStream<Box<dyn Io>>, address: String, closing: CancellationToken) -> Self {
         let authenticated = inner.get_ref().1.peer_certificates().is_some_and(|chain| !chain.is_empty());
-        Self { inner, info: PeerInfo { authenticated, address } }
+        let closed = Box::pin(closing.cancelled_owned());
+        Self { inner, info: PeerInfo { authenticated, address }, closed }
     }
 }
 
@@ -44,6 +48,9 @@ impl Connected for PeerStream {
 
 impl AsyncRead for PeerStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.closed.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         Pin::new(&mut self.inner).poll_read(cx, buf)
     }
 }

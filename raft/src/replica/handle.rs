@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use openraft::errors::{InitializeError, RaftError};
 use quorate_store::NodeId;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::core::{Core, Leader};
 use crate::admin::{self, AdminAnswer, AdminRequest, Envelope};
 use crate::disk::Fatal;
+use crate::log::Log;
 use crate::membership::{AdminError, Member};
 use crate::types::Peer;
 
@@ -28,6 +29,7 @@ pub struct Replica {
 
 struct Shared {
     core: Arc<Core>,
+    log: Log,
     fatal: Fatal,
     tasks: Tasks,
 }
@@ -36,15 +38,21 @@ struct Shared {
 pub(super) struct Tasks {
     pub(super) address: String,
     pub(super) admin: Arc<admin::Service>,
-    pub(super) closing: watch::Sender<bool>,
-    pub(super) server: JoinHandle<()>,
-    pub(super) others: Vec<JoinHandle<()>>,
+    /// Cuts the peers' connections and frees the port.
+    pub(super) closing: CancellationToken,
+    pub(super) tasks: Vec<JoinHandle<()>>,
+}
+
+impl Tasks {
+    fn end(&self) {
+        self.closing.cancel();
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
 }
 
 impl Drop for Tasks {
     fn drop(&mut self) {
-        self.server.abort();
-        self.others.iter().for_each(JoinHandle::abort);
+        self.end();
     }
 }
 
@@ -56,8 +64,8 @@ pub struct StopReport {
 }
 
 impl Replica {
-    pub(super) fn new(core: Arc<Core>, fatal: Fatal, tasks: Tasks) -> Self {
-        Self { shared: Arc::new(Shared { core, fatal, tasks }) }
+    pub(super) fn new(core: Arc<Core>, log: Log, fatal: Fatal, tasks: Tasks) -> Self {
+        Self { shared: Arc::new(Shared { core, log, fatal, tasks }) }
     }
 
     pub(crate) fn core(&self) -> &Core {
@@ -144,14 +152,22 @@ impl Replica {
     }
 
     /// Hands the leadership over and stops. Waiting reads and transactions end with an error; everything acknowledged is durable
-    /// already. The member can be opened again afterwards.
+    /// already. The member can be opened again once every clone of this handle is gone.
     pub async fn stop(&self) -> StopReport {
         let successor = self.step_down().await;
+        self.halt().await;
+        StopReport { successor }
+    }
+
+    /// Stops at once, the leadership notwithstanding: the others elect a new leader when they miss this one.
+    pub async fn halt(&self) {
         let stopping = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.core().raft.shutdown()).await;
         if stopping.is_err() {
             tracing::warn!("Raft has not ended its tasks in time");
         }
-        self.shared.tasks.closing.send_replace(true);
-        StopReport { successor }
+        self.shared.tasks.end();
+        if let Err(error) = self.shared.log.close().await {
+            tracing::warn!(%error, "the log could not be closed");
+        }
     }
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use quorate_store::env::Listener;
-use tokio::sync::watch;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::transport::server::Router;
 
@@ -67,9 +67,9 @@ impl Replica {
         let log = Log::open(options.log.clone()).await?;
         let state_machine = StateMachine::open(&options.state)?;
         let receiver = state_machine.receiver();
-        let core = Arc::new(core(&options, log, state_machine).await?);
+        let core = Arc::new(core(&options, log.clone(), state_machine).await?);
         let tasks = start(&options, &core, listener, receiver);
-        Ok(Self::new(core, options.fatal, tasks))
+        Ok(Self::new(core, log, options.fatal, tasks))
     }
 }
 
@@ -102,15 +102,15 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
 
 fn start(options: &Options, core: &Arc<Core>, listener: Box<dyn Listener>, receiver: SnapshotReceiver) -> Tasks {
     let address = listener.address();
-    let accepted = listener::accept(listener, options.tls.clone());
+    let closing = CancellationToken::new();
+    let accepted = listener::accept(listener, options.tls.clone(), closing.clone());
     let admin = Arc::new(admin::Service::new(core.clone(), options.signer.clone()));
     let service = PeerService { core: core.clone(), receiver, admin: admin.clone() };
-    let (closing, closed) = watch::channel(false);
-    let server = tokio::spawn(serve(router(service), accepted, closed));
+    let server = tokio::spawn(serve(router(service), accepted));
     let reads = tokio::spawn(read_rounds(core.clone()));
     let followed = core.clone();
     let size = tokio::spawn(async move { followed.follow_size().await });
-    Tasks { address, admin, closing, server, others: vec![reads, size] }
+    Tasks { address, admin, closing, tasks: vec![server, reads, size] }
 }
 
 async fn read_rounds(core: Arc<Core>) {
@@ -132,14 +132,9 @@ fn router(service: PeerService) -> Router {
         .add_service(service)
 }
 
-async fn serve(router: Router, accepted: Accepted, mut closed: watch::Receiver<bool>) {
-    let serving = router.serve_with_incoming(ReceiverStream::new(accepted));
-    tokio::select! {
-        served = serving => {
-            if let Err(error) = served {
-                tracing::error!(%error, "the peer RPC server ended");
-            }
-        }
-        _ = closed.wait_for(|closed| *closed) => {}
+/// Ends when nobody accepts any more.
+async fn serve(router: Router, accepted: Accepted) {
+    if let Err(error) = router.serve_with_incoming(ReceiverStream::new(accepted)).await {
+        tracing::error!(%error, "the peer RPC server ended");
     }
 }

@@ -1,0 +1,32 @@
+//! Waiting with a limit: a test that hangs fails with a line that says where.
+
+use std::time::Duration;
+
+/// Longer than anything that a test waits for on a slow and busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Between two looks.
+const POLL: Duration = Duration::from_millis(10);
+
+/// The future's output, or a panic.
+#[track_caller]
+pub(crate) fn within<F: Future>(what: &'static str, future: F) -> impl Future<Output = F::Output> {
+    async move {
+        match tokio::time::timeout(LIMIT, future).await {
+            Ok(output) => output,
+            Err(_) => panic!("{what}: not within {LIMIT:?}"),
+        }
+    }
+}
+
+/// Looks until there is an answer.
+pub(crate) async fn eventually<T>(what: &'static str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    within(what, async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    })
+    .await
+}
