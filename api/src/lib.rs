@@ -6,6 +6,7 @@
 pub mod authentication;
 pub mod body;
 pub mod cache;
+pub mod controllers;
 pub mod error;
 pub mod filters;
 pub mod handlers;

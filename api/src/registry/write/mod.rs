@@ -9,10 +9,10 @@ mod create;
 mod delete;
 mod metadata;
 mod options;
-mod update;
-mod writer;
 #[cfg(test)]
 mod tests;
+mod update;
+mod writer;
 
 pub use delete::{DeleteOptions, Preconditions};
 pub use options::{Target, UpdateOptions, WriteOptions};

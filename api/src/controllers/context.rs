@@ -1,0 +1,88 @@
+//! What controllers share: the registry, a writer, and small helpers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_meta::{Map, Reason, Value};
+use quorate_store::Snapshot;
+
+use crate::Api;
+use crate::error::Error;
+use crate::registry::write::{Target, WriteOptions, Writer};
+use crate::registry::{NAMESPACES, Resource};
+
+/// How long a controller waits after a failure before it tries again.
+pub(super) const RETRY: Duration = Duration::from_millis(500);
+
+/// One controller's view of the cluster. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Context {
+    pub(super) api: Arc<Api>,
+    pub(super) writer: Writer,
+    /// Who owns the fields that the controller sets.
+    pub(super) manager: &'static str,
+}
+
+impl Context {
+    pub(super) fn new(api: &Arc<Api>, manager: &'static str) -> Self {
+        Self { api: api.clone(), writer: api.writer(), manager }
+    }
+
+    pub(super) fn options(&self) -> WriteOptions<'static> {
+        WriteOptions { dry_run: false, manager: self.manager }
+    }
+
+    /// A resource of the core group; every cluster has those that controllers ask for.
+    pub(super) fn resource(&self, plural: &str) -> Result<&Arc<Resource>, Error> {
+        let found = self.api.registry.find("", "v1", plural);
+        found.ok_or_else(|| Error::internal(format!("the resource {plural} is not served")))
+    }
+
+    /// A state that is current.
+    pub(super) async fn current(&self) -> Result<Snapshot, Error> {
+        self.api.store.read_index().await?;
+        Ok(self.api.store.snapshot())
+    }
+
+    /// Creates an object of the core group; that it exists already, or that its namespace is going, is fine.
+    pub(super) async fn ensure(
+        &self,
+        plural: &str,
+        namespace: Option<&str>,
+        name: &str,
+        fields: Map,
+    ) -> Result<(), Error> {
+        let resource = self.resource(plural)?;
+        let mut object = Value::Map(fields);
+        object.set_at(&["apiVersion"], resource.api_version.as_str());
+        object.set_at(&["kind"], resource.kind.as_str());
+        object.set_at(&["metadata", "name"], name);
+        quorate_schema::decode(&self.api.graph, resource.ty, &mut object)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        quorate_schema::apply_defaults(&self.api.graph, resource.ty, &mut object);
+        resource.strategy.default(self.api.names, &mut object);
+        let target = Target { resource, namespace, name };
+        match self.writer.create(target, object, self.options()).await {
+            Err(error) if is_settled(&error) => Ok(()),
+            created => created.map(drop),
+        }
+    }
+
+    /// The names of all namespaces, and whether each is live.
+    pub(super) fn namespaces(&self, snapshot: &Snapshot) -> Result<Vec<(String, bool)>, Error> {
+        let resource = self.resource(NAMESPACES)?;
+        let mut found = Vec::new();
+        for (key, entry) in snapshot.range(&resource.prefix(None), None) {
+            let Some((_, name)) = resource.parse_key(key) else { continue };
+            let header = crate::registry::form::header(resource, &entry.value)?;
+            found.push((name.to_owned(), header.deletion_timestamp().is_none()));
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a refusal says that nothing is left to do.
+pub(super) fn is_settled(error: &Error) -> bool {
+    let Error::Status(status) = error else { return false };
+    matches!(status.reason, Reason::AlreadyExists | Reason::NotFound | Reason::Forbidden)
+}

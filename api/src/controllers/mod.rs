@@ -1,0 +1,15 @@
+//! What the cluster does by itself: bootstrap objects, namespace deletion, objects that every namespace has, expiry of events.
+//!
+//! Invariants: controllers run on the leader only, and write through the registry's [`crate::registry::write::Writer`] like
+//! any client. A deposed leader's late writes do no harm: each is bound to the state that it was made from. Every
+//! controller can be stopped at any moment and starts from what is stored.
+
+mod bootstrap;
+mod conditions;
+mod context;
+mod events;
+mod namespaces;
+mod provided;
+mod service;
+
+pub use service::{Controllers, ControllersHandle, ControllersOptions};

@@ -1,0 +1,83 @@
+//! Objects that every live namespace has: its default service account, and the certificate of the cluster's authority.
+//!
+//! Invariant: what is removed or changed by somebody comes back as it was.
+
+use quorate_meta::{Map, Value};
+use quorate_store::{Revision, Watch, WatchBatch};
+
+use super::context::{Context, is_settled};
+use crate::error::Error;
+use crate::registry::write::{Target, UpdateOptions};
+use crate::registry::{NAMESPACES, Part, form};
+
+/// An object that every namespace has.
+#[derive(Debug, Clone)]
+pub(super) struct Provided {
+    pub(super) plural: &'static str,
+    pub(super) name: String,
+    /// Top-level fields that it must have; everything else in it is left alone.
+    pub(super) fields: Map,
+}
+
+/// Keeps the object in every namespace; returns only with an error, after which it is started again.
+pub(super) async fn run(context: &Context, provided: &Provided) -> Result<(), Error> {
+    let (namespaces, own) = (context.resource(NAMESPACES)?, context.resource(provided.plural)?);
+    let snapshot = context.current().await?;
+    let watch = |prefix, after: Revision| -> Result<Watch, Error> { Ok(context.api.store.watch(prefix, after)?) };
+    let mut namespaces = watch(namespaces.prefix(None), snapshot.revision())?;
+    let mut objects = watch(own.prefix(None), snapshot.revision())?;
+    for (namespace, live) in context.namespaces(&snapshot)? {
+        if live {
+            keep(context, provided, &namespace).await?;
+        }
+    }
+    drop(snapshot);
+    loop {
+        let touched = tokio::select! {
+            batch = namespaces.next() => created_namespaces(context, &batch?)?,
+            batch = objects.next() => namespaces_of(context, provided, &batch?)?,
+        };
+        for namespace in touched {
+            keep(context, provided, &namespace).await?;
+        }
+    }
+}
+
+fn created_namespaces(context: &Context, batch: &WatchBatch) -> Result<Vec<String>, Error> {
+    let resource = context.resource(NAMESPACES)?;
+    let created = batch.events().filter(|event| event.previous.is_none());
+    Ok(created.filter_map(|event| resource.parse_key(&event.key)).map(|(_, name)| name.to_owned()).collect())
+}
+
+fn namespaces_of(context: &Context, provided: &Provided, batch: &WatchBatch) -> Result<Vec<String>, Error> {
+    let resource = context.resource(provided.plural)?;
+    let keys = batch.events().filter_map(|event| resource.parse_key(&event.key));
+    let own = keys.filter(|(_, name)| *name == provided.name);
+    Ok(own.filter_map(|(namespace, _)| namespace.map(str::to_owned)).collect())
+}
+
+/// Makes the object of one namespace what it should be.
+async fn keep(context: &Context, provided: &Provided, namespace: &str) -> Result<(), Error> {
+    let resource = context.resource(provided.plural)?;
+    let target = Target { resource, namespace: Some(namespace), name: &provided.name };
+    let snapshot = context.api.store.snapshot();
+    let Some(entry) = snapshot.get(&target.key()) else {
+        return context.ensure(provided.plural, Some(namespace), &provided.name, provided.fields.clone()).await;
+    };
+    let object = form::decode(resource, entry)?;
+    if provided.fields.iter().all(|(field, value)| object.get(field) == Some(value)) {
+        return Ok(());
+    }
+    let options = UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false };
+    let change = |current: Option<&Value>| {
+        let mut object = current.cloned().unwrap_or_default();
+        for (field, value) in provided.fields.iter() {
+            object.set_at(&[field], value.clone());
+        }
+        Ok(object)
+    };
+    match context.writer.update(target, options, change).await {
+        Err(error) if is_settled(&error) => Ok(()),
+        updated => updated.map(drop),
+    }
+}

@@ -1,0 +1,145 @@
+//! Runs the controllers while this node leads, and only then.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_meta::Map;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::context::{Context, RETRY};
+use super::events::{self, Notes};
+use super::provided::{self, Provided};
+use super::{bootstrap, namespaces};
+use crate::Api;
+use crate::error::Error;
+
+/// How often a node looks whether it leads.
+const LOOK_AT_LEADER: Duration = Duration::from_millis(100);
+
+/// What the controllers need.
+#[derive(Debug, Clone)]
+pub struct ControllersOptions {
+    /// The API whose objects they look after.
+    pub api: Arc<Api>,
+    /// The certificate (PEM) of the authority that signs servers' certificates, published in every namespace; empty
+    /// publishes nothing.
+    pub root_ca: String,
+    /// How long an event lives after it was last written.
+    pub event_lifetime: Duration,
+}
+
+/// The controllers of one node.
+#[derive(Debug)]
+pub struct Controllers {
+    options: ControllersOptions,
+    stop: CancellationToken,
+}
+
+/// Stops the controllers.
+#[derive(Debug, Clone)]
+pub struct ControllersHandle {
+    stop: CancellationToken,
+}
+
+impl ControllersHandle {
+    /// Ends [`Controllers::run`], at once.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+}
+
+impl Controllers {
+    /// The service and what stops it.
+    #[must_use]
+    pub fn new(options: ControllersOptions) -> (Self, ControllersHandle) {
+        let stop = CancellationToken::new();
+        (Self { options, stop: stop.clone() }, ControllersHandle { stop })
+    }
+
+    /// Waits for leadership, runs every controller until it is lost, and so on until stopped.
+    pub async fn run(self) {
+        let lead = async {
+            loop {
+                self.leadership(true).await;
+                tracing::info!("controllers start: this node leads");
+                tokio::select! {
+                    () = self.run_all() => {}
+                    () = self.leadership(false) => tracing::info!("controllers stop: this node no longer leads"),
+                }
+            }
+        };
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = lead => {}
+        }
+    }
+
+    /// Resolves once this node leads, or no longer does.
+    async fn leadership(&self, leads: bool) {
+        loop {
+            let status = self.options.api.store.status();
+            if (status.leader == Some(status.node)) == leads {
+                return;
+            }
+            sleep(LOOK_AT_LEADER).await;
+        }
+    }
+
+    async fn run_all(&self) {
+        let context = |manager| Context::new(&self.options.api, manager);
+        let (starter, reaper) = (context("bootstrap"), context("namespace-controller"));
+        let (accounts, publisher) = (context("service-account-controller"), context("root-ca-publisher"));
+        let sweeper = context("event-ttl-controller");
+        while let Err(error) = bootstrap::run(&starter).await {
+            tracing::warn!(%error, "bootstrap objects cannot be made yet");
+            sleep(RETRY).await;
+        }
+        let account = Provided { plural: "serviceaccounts", name: "default".into(), fields: Map::new() };
+        let certificate = self.root_ca();
+        let mut notes = Notes::default();
+        let lifetime = self.options.event_lifetime;
+        let expire = async {
+            loop {
+                let Err(error) = events::run(&sweeper, lifetime, &mut notes).await else { continue };
+                tracing::warn!(%error, controller = sweeper.manager, "a controller starts again");
+                sleep(RETRY).await;
+            }
+        };
+        let publish = async {
+            match &certificate {
+                Some(certificate) => again(&publisher, || provided::run(&publisher, certificate)).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::join!(
+            again(&reaper, || namespaces::run(&reaper)),
+            again(&accounts, || provided::run(&accounts, &account)),
+            publish,
+            expire,
+        );
+    }
+
+    /// The published certificate, where there is one.
+    fn root_ca(&self) -> Option<Provided> {
+        let ControllersOptions { api, root_ca, .. } = &self.options;
+        let fields = Map::from([("data", Map::from([("ca.crt", root_ca.as_str())]))]);
+        let name = api.names.configmap_root_ca.into();
+        (!root_ca.is_empty()).then_some(Provided { plural: "configmaps", name, fields })
+    }
+}
+
+/// Runs a controller again and again, with a pause after a failure.
+async fn again<F, R>(context: &Context, mut run: F)
+where
+    F: FnMut() -> R,
+    R: Future<Output = Result<(), Error>>,
+{
+    loop {
+        if let Err(error) = run().await {
+            tracing::warn!(%error, controller = context.manager, "a controller starts again");
+        }
+        sleep(RETRY).await;
+    }
+}
