@@ -1,5 +1,6 @@
 //! What differs between two objects of one type.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_meta::{Map, Value};
@@ -66,13 +67,26 @@ impl<'g> Walk<'g> {
         }
     }
 
+    /// Walks two sorted maps side by side; equal values are passed over without a look inside.
     fn map(&mut self, form: Form<'g>, old: Option<&Map>, new: Option<&Map>) {
-        let keys =
-            |map: Option<&'_ Map>| map.into_iter().flat_map(Map::keys).map(str::to_owned).collect::<BTreeSet<String>>();
-        for key in keys(old).union(&keys(new)) {
+        let mut old = old.into_iter().flat_map(Map::iter).peekable();
+        let mut new = new.into_iter().flat_map(Map::iter).peekable();
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (None, None) => return,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((old, _)), Some((new, _))) => old.cmp(new),
+            };
+            let before = if order.is_le() { old.next() } else { None };
+            let after = if order.is_ge() { new.next() } else { None };
+            let Some((key, _)) = before.or(after) else { return };
+            let (before, after) = (before.map(|(_, value)| value), after.map(|(_, value)| value));
+            if before == after {
+                continue;
+            }
             self.path.push(Element::field(key));
-            let (old, new) = (old.and_then(|map| map.get(key)), new.and_then(|map| map.get(key)));
-            self.visit(form.child(self.graph, key), old, new);
+            self.visit(form.child(self.graph, key), before, after);
             self.path.pop();
         }
     }
