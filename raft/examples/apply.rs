@@ -119,6 +119,7 @@ fn cpu_seconds() -> f64 {
 }
 
 fn resident_mib() -> u64 {
+    // Pages of 4 KiB.
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096 >> 20
+    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) >> 8
 }

@@ -18,6 +18,7 @@ use super::error::{OpenError, storage};
 use super::keyspace::{FORMAT_VERSION, Key, Space};
 use super::options::{Identity, Options};
 use super::progress::Position;
+use super::repair;
 
 /// Bytes that all journals together may reach before the keyspaces that hold them back are written out.
 const JOURNAL_BYTES: u64 = 192 << 20;
@@ -45,13 +46,7 @@ impl Database {
     pub(super) fn open(options: &Options) -> Result<(Self, Generation), OpenError> {
         let directory = options.directory.clone();
         let failed = |error| OpenError::from_database(directory.clone(), error);
-        let inner = fjall::Database::builder(&directory)
-            .cache_size(options.block_cache_bytes)
-            .max_journaling_size(JOURNAL_BYTES)
-            .journal_compression(fjall::CompressionType::None)
-            .worker_threads_unchecked(options.worker_threads)
-            .open()
-            .map_err(failed)?;
+        let inner = open_repaired(options)?;
         let meta = inner.keyspace(&Space::Meta.name(), || Space::Meta.create_options()).map_err(failed)?;
         let database =
             Self { inner, meta, directory: directory.clone(), next_generation: AtomicU64::new(FIRST_GENERATION) };
@@ -217,6 +212,31 @@ impl Database {
     fn corrupt(&self, what: &str) -> OpenError {
         OpenError::Corrupt { directory: self.directory.clone(), what: what.to_owned() }
     }
+}
+
+/// Opens the database, after repairing what only a crash can have done to it.
+fn open_repaired(options: &Options) -> Result<fjall::Database, OpenError> {
+    let directory = &options.directory;
+    let failed = |error| OpenError::from_database(directory.clone(), error);
+    repair::finish_creation(directory).map_err(|error| failed(error.into()))?;
+    let error = match open_once(options) {
+        Err(error @ fjall::Error::JournalRecovery(_)) => error,
+        other => return other.map_err(failed),
+    };
+    let Some((journal, offset)) = repair::cut_journal(directory).map_err(|error| failed(error.into()))? else {
+        return Err(failed(error));
+    };
+    tracing::warn!(journal = %journal.display(), offset, "the state's journal ends in a broken batch; the log supplies the rest");
+    open_once(options).map_err(failed)
+}
+
+fn open_once(options: &Options) -> fjall::Result<fjall::Database> {
+    fjall::Database::builder(&options.directory)
+        .cache_size(options.block_cache_bytes)
+        .max_journaling_size(JOURNAL_BYTES)
+        .journal_compression(fjall::CompressionType::None)
+        .worker_threads_unchecked(options.worker_threads)
+        .open()
 }
 
 /// The bytes of a record of `meta`.

@@ -19,6 +19,7 @@ mod machine;
 mod options;
 mod progress;
 mod record;
+mod repair;
 mod snapshot;
 mod window;
 

@@ -15,8 +15,8 @@ pub const MEMTABLE_BYTES: u64 = 8 << 20;
 pub const BLOCK_CACHE_BYTES: u64 = 4 << 20;
 /// Bytes of the newest history that a start reads back into the serving form's ring.
 pub const WARM_BYTES: usize = 16 << 20;
-/// Threads that write memtables out (the first) and compact (the second).
-pub const WORKER_THREADS: usize = 2;
+/// Threads that write memtables out and compact. With more than one, fjall's first worker spins while another compacts.
+pub const WORKER_THREADS: usize = 1;
 
 /// How [`super::StateMachine::open`] finds and runs its database.
 #[derive(Debug, Clone)]

@@ -1,3 +1,9 @@
 //! Integration tests of the replicated store, in one binary.
 
+mod cluster;
+mod conformance;
+mod failover;
+mod joining;
+mod log;
+mod membership;
 mod state_machine;

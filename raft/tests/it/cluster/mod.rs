@@ -3,6 +3,8 @@
 //! Members listen on free ports and keep them when they are opened again. Shared by the tests and the example that
 //! measures.
 
+#![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
+
 mod pki;
 mod running;
 mod wait;

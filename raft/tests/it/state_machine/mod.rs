@@ -1,5 +1,7 @@
 //! The state machine alone, driven as openraft drives it: applying, restarting, snapshots.
 
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
 mod apply;
 mod restart;
 mod snapshot;

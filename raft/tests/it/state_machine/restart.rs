@@ -104,6 +104,39 @@ fn a_torn_journal_gives_an_earlier_state_that_the_log_completes() {
     assert!(earlier >= 5, "only {earlier} cuts lost anything");
 }
 
+/// A power cut may keep later pages of what was not synced and lose earlier ones.
+#[test]
+fn holes_in_the_journal_give_an_earlier_state_that_the_log_completes() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut machine = open(dir.path());
+    script(1..=60).into_iter().for_each(|entry| apply(&mut machine, [entry]));
+    let journal = std::fs::read(journal_of(dir.path())).unwrap();
+    let used = journal.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    for part in 4..12 {
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(dir.path(), copy.path());
+        let mut holed = journal.clone();
+        let start = used * part / 12;
+        holed[start..start + 40].fill(0);
+        std::fs::write(journal_of(copy.path()), &holed).unwrap();
+        let mut machine_with_hole = open(copy.path());
+        let applied = machine_with_hole.position().progress.log_id.map_or(0, |id| id.index);
+        assert!(applied < 60, "the hole at {start} lost nothing");
+        apply(&mut machine_with_hole, script(applied + 1..=60));
+        assert_equal(&machine_with_hole, &machine);
+    }
+}
+
+#[test]
+fn a_kill_while_the_database_is_made_is_made_good() {
+    let dir = tempfile::tempdir().unwrap();
+    for file in ["0.jnl", "lock", "version"] {
+        std::fs::write(dir.path().join(file), b"").unwrap();
+    }
+    let mut machine = open(dir.path());
+    apply(&mut machine, script(1..=5));
+}
+
 #[test]
 fn the_data_of_another_cluster_or_naming_is_refused_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
