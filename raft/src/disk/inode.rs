@@ -38,7 +38,7 @@ impl Inode {
     }
 
     pub(super) fn sync(&mut self) {
-        for (&sector, _) in &self.unsynced {
+        for &sector in self.unsynced.keys() {
             let content = sector_of(&self.current, sector);
             place(&mut self.durable, sector, &content);
         }

@@ -4,7 +4,7 @@
 //! fails, and the disk that the power finds again is a new value. Names become durable in the order in which they were
 //! changed, as on a journaling file system. Components run as tasks of the current tokio runtime.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +34,7 @@ struct State {
     faults: Faults,
     calls: u64,
     crashed: bool,
+    locks: BTreeSet<PathBuf>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,6 +48,18 @@ enum NameChange {
 struct MemoryFile {
     state: Arc<Mutex<State>>,
     inode: usize,
+}
+
+/// A taken lock file.
+struct Guard {
+    state: Arc<Mutex<State>>,
+    path: PathBuf,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.state.lock().locks.remove(&self.path);
+    }
 }
 
 impl MemoryDisk {
@@ -257,9 +270,13 @@ impl Disk for MemoryDisk {
         state.alive()
     }
 
-    fn lock(&self, _path: &Path) -> io::Result<Lock> {
-        self.state.lock().alive()?;
-        Ok(Box::new(()))
+    fn lock(&self, path: &Path) -> io::Result<Lock> {
+        let mut state = self.state.lock();
+        state.alive()?;
+        if !state.locks.insert(path.to_owned()) {
+            return Err(io::Error::from(io::ErrorKind::WouldBlock));
+        }
+        Ok(Box::new(Guard { state: Arc::clone(&self.state), path: path.to_owned() }))
     }
 
     fn spawn(&self, _name: &str, worker: Worker) -> io::Result<()> {
@@ -287,7 +304,7 @@ mod tests {
         disk.sync_dir(Path::new("/log")).unwrap();
         disk.rename(&path("kept"), &path("renamed")).unwrap();
         let found = |seed| disk.crash(seed).list(Path::new("/log")).unwrap();
-        let seen: std::collections::BTreeSet<_> = (0..32).flat_map(found).collect();
+        let seen: BTreeSet<_> = (0..32).flat_map(found).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [path("kept"), path("renamed")]);
         assert!(disk.list(Path::new("/log")).is_err(), "the old handle is dead");
     }

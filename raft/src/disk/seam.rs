@@ -33,7 +33,7 @@ pub trait File: Send + Sync + fmt::Debug {
 
 /// A file system, and the place where the log's background components run.
 pub trait Disk: Send + Sync + fmt::Debug {
-    /// Makes a folder and its parents; fine if it is there.
+    /// Makes a folder and its parents, durably; fine if it is there.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
     /// The paths of the files in a folder, sorted by name.
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;

@@ -40,7 +40,12 @@ impl File for SystemFile {
 
 impl Disk for SystemDisk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
+        let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
+        fs::create_dir_all(path)?;
+        missing.iter().filter_map(|made| made.parent()).try_for_each(|parent| match parent.as_os_str().is_empty() {
+            true => self.sync_dir(Path::new(".")),
+            false => self.sync_dir(parent),
+        })
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {

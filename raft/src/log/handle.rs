@@ -141,7 +141,7 @@ async fn start(options: Options) -> Result<(Log, Writer), OpenError> {
         position,
         builder: Builder::new(),
         unsynced: Vec::new(),
-        _lock: recovered.lock,
+        lock: recovered.lock,
     };
     Ok((Log { state, jobs, budget, queue_bytes }, writer))
 }

@@ -59,11 +59,9 @@ pub(super) fn scan(
 /// An invalid batch must have no valid one behind it.
 fn refuse_damage(window: &mut Window<'_>, end: u64) -> Result<(), OpenError> {
     let mut offset = end + SECTOR_BYTES as u64;
-    while let Some(header) = next_batch_header(window, &mut offset)? {
-        let detail = format!("not a valid batch, but batch {} at offset {offset} was written after it", header.number);
-        return Err(OpenError::corrupt(&window.segment.path, end, detail));
-    }
-    Ok(())
+    let Some(header) = next_batch_header(window, &mut offset)? else { return Ok(()) };
+    let detail = format!("not a valid batch, but batch {} at offset {offset} was written after it", header.number);
+    Err(OpenError::corrupt(&window.segment.path, end, detail))
 }
 
 fn next_batch_header(window: &mut Window<'_>, offset: &mut u64) -> Result<Option<batch::Header>, OpenError> {

@@ -85,10 +85,14 @@ impl RaftLogStorage<TypeConfig> for Log {
     }
 
     async fn truncate_after(&mut self, last_log_id: Option<LogId>) -> Result<(), io::Error> {
+        let next = last_log_id.map_or(0, |id| id.index + 1);
+        if self.state.lock().bounds().1 <= next {
+            return Ok(());
+        }
         self.wait_durable(|log, reply| {
             let mut state = log.state.lock();
             log.send_mark(&state, Kind::Truncate, last_log_id, Done::Reply(reply))?;
-            state.tail.truncate(last_log_id.map_or(0, |id| id.index + 1));
+            state.tail.truncate(next);
             state.last = last_log_id.or(state.purged);
             Ok(())
         })

@@ -22,10 +22,11 @@ const ZERO_BYTES: u64 = 1 << 20;
 /// Zeros between two syncs, bytes: small, so that the writer's syncs do not queue behind a large one.
 const ZERO_SYNC_BYTES: u64 = 4 << 20;
 
-/// The writer's end.
+/// The writer's end. When it is gone the supply stops at once, whatever it is making.
 #[derive(Debug)]
 pub(super) struct Handle {
     orders: mpsc::UnboundedSender<Order>,
+    stopped: oneshot::Receiver<()>,
 }
 
 /// A segment in the making.
@@ -45,6 +46,7 @@ pub(super) struct Supply {
     prepared: VecDeque<Arc<Segment>>,
     spares: Vec<PathBuf>,
     stuck: bool,
+    _running: oneshot::Sender<()>,
 }
 
 impl Handle {
@@ -53,6 +55,12 @@ impl Handle {
         let (reply, pending) = oneshot::channel();
         drop(self.orders.send(Order::Make { sequence, length, reply }));
         pending
+    }
+
+    /// Stops the supply and waits until it touches no file any more.
+    pub(super) async fn stop(self) {
+        drop(self.orders);
+        drop(self.stopped.await);
     }
 
     /// Gives back purged segments, oldest first.
@@ -67,7 +75,12 @@ impl Supply {
     /// A supply that has some segments ready and may use the files `spares`, and the writer's end of it.
     pub(super) fn new(options: Options, prepared: Vec<Arc<Segment>>, spares: Vec<PathBuf>) -> (Self, Handle) {
         let (sender, orders) = mpsc::unbounded_channel();
-        (Self { options, orders, prepared: prepared.into(), spares, stuck: false }, Handle { orders: sender })
+        let (running, stopped) = oneshot::channel();
+        let prepared = prepared.into();
+        (
+            Self { options, orders, prepared, spares, stuck: false, _running: running },
+            Handle { orders: sender, stopped },
+        )
     }
 
     pub(super) async fn run(mut self) {
@@ -88,6 +101,7 @@ impl Supply {
         let directory = self.options.directory.display();
         match result {
             Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::StorageFull => {
                 tracing::warn!(%directory, %error, "no space to make a log segment ahead");
             }
@@ -142,7 +156,7 @@ impl Supply {
     async fn new_file(&self, sequence: u64, length: u64) -> io::Result<(PathBuf, Arc<dyn File>, u64)> {
         let path = unfinished_path(&self.options.directory, sequence);
         let file = self.options.disk.create(&path)?;
-        match zero(file.as_ref(), length).await {
+        match zero(file.as_ref(), length, || self.orders.is_closed()).await {
             Ok(()) => Ok((path, file, length)),
             Err(error) => {
                 self.remove(&path);
@@ -173,10 +187,13 @@ impl Supply {
     }
 }
 
-async fn zero(file: &dyn File, length: u64) -> io::Result<()> {
+async fn zero(file: &dyn File, length: u64, stop: impl Fn() -> bool) -> io::Result<()> {
     let zeros = vec![0; usize::try_from(ZERO_BYTES.min(length)).expect("bounded by a small constant")];
     let mut offset = 0;
     while offset < length {
+        if stop() {
+            return Err(io::Error::from(io::ErrorKind::Interrupted));
+        }
         let bytes = (length - offset).min(ZERO_BYTES);
         file.write_at(offset, &zeros[..usize::try_from(bytes).expect("bounded by a small constant")])?;
         offset += bytes;
@@ -194,11 +211,11 @@ mod tests {
     use crate::disk::{Disk, Fatal, MemoryDisk};
     use crate::log::options::Identity;
 
-    fn supply(disk: &MemoryDisk) -> Supply {
+    fn supply(disk: &MemoryDisk) -> (Supply, Handle) {
         let identity = Identity { cluster: ClusterId::new([1; 16]), node: 1 };
         let mut options = Options::new(Arc::new(disk.clone()), "/log", identity, Fatal::new());
         options.segment_bytes = 8192;
-        Supply::new(options, Vec::new(), Vec::new()).0
+        Supply::new(options, Vec::new(), Vec::new())
     }
 
     fn files(disk: &MemoryDisk) -> Vec<String> {
@@ -209,7 +226,7 @@ mod tests {
     #[tokio::test]
     async fn a_purged_segment_is_used_again_under_another_name_and_seed() {
         let disk = MemoryDisk::new();
-        let mut supply = supply(&disk);
+        let (mut supply, _handle) = supply(&disk);
         let first = supply.make(1, 8192).await.unwrap();
         let seed = first.seed;
         supply.take_back(&first).unwrap();
@@ -222,7 +239,7 @@ mod tests {
     #[tokio::test]
     async fn a_segment_that_is_read_is_removed_instead() {
         let disk = MemoryDisk::new();
-        let mut supply = supply(&disk);
+        let (mut supply, _handle) = supply(&disk);
         let first = supply.make(1, 8192).await.unwrap();
         let reader = Arc::clone(&first);
         supply.take_back(&first).unwrap();
@@ -231,11 +248,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_disk_leaves_no_half_made_segment() {
+    async fn a_full_disk_and_a_stop_leave_no_half_made_segment() {
         let disk = MemoryDisk::new();
         disk.set_capacity(Some(10_000));
-        let error = supply(&disk).make(1, 2 * ZERO_BYTES).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        let (mut supply, handle) = supply(&disk);
+        assert_eq!(supply.make(1, 2 * ZERO_BYTES).await.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        disk.set_capacity(None);
+        drop(handle);
+        assert_eq!(supply.make(1, 2 * ZERO_BYTES).await.unwrap_err().kind(), io::ErrorKind::Interrupted);
         assert_eq!(files(&disk), Vec::<String>::new());
     }
 }

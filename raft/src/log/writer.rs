@@ -38,7 +38,7 @@ pub(super) struct Writer {
     pub(super) position: Position,
     pub(super) builder: Builder,
     pub(super) unsynced: Vec<(record::Header, Place)>,
-    pub(super) _lock: Lock,
+    pub(super) lock: Lock,
 }
 
 impl Writer {
@@ -59,18 +59,21 @@ impl Writer {
                     Job::Close(reply) => {
                         self.make_durable(&mut records).await;
                         self.save_committed();
-                        return self.close(reply);
+                        return self.close(reply).await;
                     }
                 }
             }
             self.make_durable(&mut records).await;
             self.save_committed();
         }
+        self.supply.stop().await;
     }
 
-    fn close(self, reply: Reply) {
+    /// Gives the folder free before it answers.
+    async fn close(self, reply: Reply) {
         let result = self.healthy();
-        drop(self);
+        self.supply.stop().await;
+        drop(self.lock);
         drop(reply.send(result));
     }
 

@@ -4,6 +4,6 @@ mod cluster;
 mod conformance;
 mod failover;
 mod joining;
-mod log;
 mod membership;
+mod log;
 mod state_machine;

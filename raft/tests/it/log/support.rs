@@ -32,7 +32,7 @@ pub(super) async fn open(disk: &MemoryDisk) -> Log {
 }
 
 pub(super) async fn open_error(disk: &MemoryDisk) -> String {
-    Log::open(options(disk)).await.err().expect("the log must not open").to_string()
+    Log::open(options(disk)).await.expect_err("the log must not open").to_string()
 }
 
 pub(super) fn log_id(term: u64, index: u64) -> LogId {
