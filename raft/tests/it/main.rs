@@ -4,6 +4,6 @@ mod cluster;
 mod conformance;
 mod failover;
 mod joining;
-mod membership;
 mod log;
+mod membership;
 mod state_machine;
