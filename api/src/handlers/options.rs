@@ -10,8 +10,10 @@ use crate::error::Error;
 use crate::registry::Resource;
 use crate::request::{Query, Request};
 
-/// The field that every kind can be selected by.
+/// The object's name as a field.
 const NAME: &str = "metadata.name";
+/// The fields that every kind can be selected by.
+const COMMON: [&str; 2] = [NAME, "metadata.namespace"];
 
 /// Which state a read wants to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,7 +218,9 @@ impl<'a> Raw<'a> {
 pub(crate) fn parse_selection(resource: &Resource, labels: &str, fields: &str) -> Result<Selection, Error> {
     let labels = LabelSelector::parse(labels).map_err(|e| Error::bad_request(e.to_string()))?;
     let fields = FieldSelector::parse(fields).map_err(|e| Error::bad_request(e.to_string()))?;
-    fields.check_fields(&resource.selectable_fields).map_err(|e| Error::bad_request(e.to_string()))?;
+    let own: Vec<&String> =
+        resource.selectable_fields.iter().filter(|field| !COMMON.contains(&field.as_str())).collect();
+    fields.check_fields(&own).map_err(|e| Error::bad_request(e.to_string()))?;
     Ok(Selection { labels, fields })
 }
 

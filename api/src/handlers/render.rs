@@ -26,6 +26,8 @@ pub(crate) struct Renderer {
     kind: String,
     list_kind: String,
     form: Form,
+    /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
+    variant: Option<Arc<str>>,
     now_ms: u64,
 }
 
@@ -63,22 +65,26 @@ impl Renderer {
                 )?,
             },
         };
+        let api_version = request.info.api_version.clone();
+        let variant = match &form {
+            Form::Object => Some(format!("{api_version} {}", resource.kind).into()),
+            Form::Metadata(meta) => Some(format!("{meta} metadata of {}", resource.kind).into()),
+            // Ages differ from moment to moment.
+            Form::Table { .. } => None,
+        };
         Ok(Self {
-            api_version: request.info.api_version.clone(),
+            api_version,
             kind: resource.kind.clone(),
             list_kind: resource.list_kind.clone(),
             form,
+            variant,
             now_ms: api.env.clock.now_ms(),
         })
     }
 
     /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
-    pub(crate) fn variant(&self) -> Option<Arc<str>> {
-        match &self.form {
-            Form::Object => Some(format!("{} {}", self.api_version, self.kind).into()),
-            Form::Metadata(api_version) => Some(format!("{api_version} metadata of {}", self.kind).into()),
-            Form::Table { .. } => None,
-        }
+    pub(crate) fn variant(&self) -> Option<&Arc<str>> {
+        self.variant.as_ref()
     }
 
     /// One object as a document of its own. `first` asks a table for its columns, which a stream sends once.

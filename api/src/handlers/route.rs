@@ -119,7 +119,7 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
         Route::Discovery(page) => discovery::handle(api, request, &page),
         Route::OpenApi(page) => openapi::handle(api, request, &page),
         Route::Health(endpoint, check) => health::handle(api, request, endpoint, check.as_deref()).await,
-        Route::Version => version::handle(api, request),
+        Route::Version => version::handle(api),
         Route::Resource(_) => match request.info.verb {
             Verb::Get => get::handle(api, request).await,
             Verb::List => list::handle(api, request).await,

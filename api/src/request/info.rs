@@ -83,3 +83,42 @@ impl RequestInfo {
         if self.group.is_empty() { self.resource.clone() } else { format!("{}.{}", self.resource, self.group) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use quorate_meta::Naming;
+
+    use super::*;
+
+    fn parse(naming: Naming, method: &Method, uri: &str) -> RequestInfo {
+        RequestInfo::parse(naming.names(), method, &uri.parse().unwrap())
+    }
+
+    #[test]
+    fn verbs() {
+        let check = |method: Method, uri: &str, expect: Verb| {
+            assert_eq!(parse(Naming::Svc, &method, uri).verb, expect, "{method} {uri}");
+        };
+        check(Method::GET, "/api/v1/configmaps", Verb::List);
+        check(Method::GET, "/api/v1/configmaps?watch", Verb::Watch);
+        check(Method::GET, "/api/v1/configmaps?watch=0", Verb::List);
+        check(Method::GET, "/api/v1/namespaces/a?watch=1", Verb::Get);
+        check(Method::GET, "/api/v1/watch/namespaces/a", Verb::Watch);
+        check(Method::DELETE, "/api/v1/namespaces/a/configmaps", Verb::DeleteCollection);
+        check(Method::DELETE, "/api/v1/namespaces/a/configmaps/b", Verb::Delete);
+        check(Method::GET, "/apis", Verb::Get);
+    }
+
+    #[test]
+    fn an_alias_means_the_canonical_group_and_keeps_its_name() {
+        let check = |naming: Naming, uri: &str, group: &str, api_version: &str| {
+            let info = parse(naming, &Method::GET, uri);
+            assert_eq!((info.group.as_str(), info.api_version.as_str()), (group, api_version), "{uri}");
+        };
+        check(Naming::Svc, "/apis/events.k8s.io/v1/events", "events.svc.io", "events.k8s.io/v1");
+        check(Naming::Svc, "/apis/events.svc.io/v1/events", "events.svc.io", "events.svc.io/v1");
+        check(Naming::Kubernetes, "/apis/events.k8s.io/v1/events", "events.k8s.io", "events.k8s.io/v1");
+        check(Naming::Kubernetes, "/apis/events.svc.io/v1/events", "events.svc.io", "events.svc.io/v1");
+        check(Naming::Svc, "/api/v1/events", "", "v1");
+    }
+}

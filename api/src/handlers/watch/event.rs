@@ -73,7 +73,9 @@ pub(super) fn shared_line(
         Ok(out.into())
     };
     match renderer.variant() {
-        Some(variant) => seat.share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant }, make),
+        Some(variant) => {
+            seat.share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant: variant.clone() }, make)
+        }
         None => make(),
     }
 }

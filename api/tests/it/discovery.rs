@@ -1,0 +1,116 @@
+//! What the server says about itself: groups, versions, resources, schemas.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::harness::Server;
+
+const ALL: &str = "application/json;as=APIGroupDiscoveryList;g=apidiscovery.svc.io;v=v2";
+
+#[tokio::test]
+async fn the_plain_lists() {
+    let server = Server::new();
+    for path in ["/api", "/api/"] {
+        let body = server.get(path).await.json();
+        assert_eq!((&body["kind"], &body["versions"]), (&json!("APIVersions"), &json!(["v1"])));
+    }
+    let groups = server.get("/apis").await.json();
+    assert_eq!(groups, json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": []}));
+    for path in ["/api/v2", "/apis/v1", "/apis/events.svc.io/v9", "/apis/extensions"] {
+        assert_eq!(server.get(path).await.status, 404, "{path}");
+    }
+    assert_eq!(server.get_as("/api/v1", "application/yaml").await.header("content-type"), "application/yaml");
+}
+
+#[tokio::test]
+async fn the_resources_of_a_version() {
+    let body = Server::new().get("/api/v1").await.json();
+    assert_eq!(body["groupVersion"], "v1");
+    let entries = body["resources"].as_array().unwrap();
+    let names: Vec<&str> = entries.iter().map(|entry| entry["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        names,
+        [
+            "configmaps",
+            "events",
+            "namespaces",
+            "namespaces/finalize",
+            "namespaces/status",
+            "secrets",
+            "serviceaccounts"
+        ]
+    );
+    let mut namespaces = entries[2].clone();
+    assert!(namespaces.as_object_mut().unwrap().remove("storageVersionHash").is_some());
+    let verbs = json!(["create", "delete", "get", "list", "patch", "update", "watch"]);
+    namespaces["verbs"] = sorted(&namespaces["verbs"]);
+    let expect = json!({"name": "namespaces", "singularName": "namespace", "namespaced": false, "kind": "Namespace", "verbs": verbs, "shortNames": ["ns"]});
+    assert_eq!(namespaces, expect);
+}
+
+fn sorted(list: &Value) -> Value {
+    let mut list = list.as_array().unwrap().clone();
+    list.sort_by_key(ToString::to_string);
+    list.into()
+}
+
+#[tokio::test]
+async fn everything_at_once() {
+    let server = Server::new();
+    let answer = server.get_as("/apis", &format!("{ALL},application/json")).await;
+    assert_eq!(answer.header("content-type"), "application/json;g=apidiscovery.svc.io;v=v2;as=APIGroupDiscoveryList");
+    assert_eq!(answer.header("vary"), "Accept");
+    let body = answer.json();
+    assert_eq!(
+        (&body["kind"], &body["apiVersion"]),
+        (&json!("APIGroupDiscoveryList"), &json!("apidiscovery.svc.io/v2"))
+    );
+    let core = server.get_as("/api", ALL).await.json();
+    let maps = &core["items"][0]["versions"][0]["resources"][0];
+    assert_eq!((&maps["resource"], &maps["scope"]), (&json!("configmaps"), &json!("Namespaced")));
+    assert_eq!(maps["responseKind"], json!({"group": "", "version": "v1", "kind": "ConfigMap"}));
+    let alias =
+        server.get_as("/api", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList").await;
+    assert_eq!(alias.json()["apiVersion"], "apidiscovery.k8s.io/v2beta1");
+    assert_eq!(server.get_as("/apis", &ALL.replace("v2", "v3")).await.status, 406);
+    assert_eq!(server.get_as("/api/v1", ALL).await.status, 406);
+    let tag = answer.header("etag");
+    let again = server.send(Method::GET, "/apis", &[("accept", ALL), ("if-none-match", tag)], "").await;
+    assert_eq!((again.status.as_u16(), again.body.len(), again.header("etag")), (304, 0, tag));
+    assert_eq!(server.get("/apis").await.header("etag"), "");
+}
+
+#[tokio::test]
+async fn version() {
+    let body = Server::new().get("/version").await.json();
+    assert_eq!(
+        (&body["major"], &body["minor"], &body["gitVersion"]),
+        (&json!("1"), &json!("35"), &json!("v1.35.0+test"))
+    );
+}
+
+#[tokio::test]
+async fn schemas_have_urls_that_never_change() {
+    let server = Server::new();
+    let index = server.get("/openapi/v3").await.json();
+    for path in ["api", "api/v1", "apis", "version"] {
+        assert!(index["paths"][path].is_object(), "{path}");
+    }
+    let url = index["paths"]["api/v1"]["serverRelativeURL"].as_str().unwrap();
+    let (path, hash) = url.split_once("?hash=").unwrap();
+    let answer = server.get(url).await;
+    assert_eq!(answer.header("etag"), format!("\"{hash}\""));
+    assert!(answer.header("cache-control").contains("immutable"));
+    assert!(answer.json()["openapi"].as_str().unwrap().starts_with("3."));
+    assert!(!server.get(path).await.header("cache-control").contains("immutable"));
+    let moved = server.get(&format!("{path}?hash=ABC")).await;
+    assert_eq!((moved.status.as_u16(), moved.header("location")), (301, url));
+    let tag = answer.header("etag");
+    let same = server.send(Method::GET, url, &[("if-none-match", tag)], "").await;
+    assert_eq!((same.status.as_u16(), same.body.len()), (304, 0));
+    assert_eq!(server.get("/openapi/v3/apis/no-such.example.com/v1").await.status, 404);
+    assert_eq!(server.get_as(url, "application/xml").await.status, 406);
+    assert_eq!(server.get("/openapi/v2").await.json()["swagger"], "2.0");
+    let protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    assert_eq!(server.get_as("/openapi/v2", protobuf).await.status, 406);
+}

@@ -1,0 +1,132 @@
+//! GET of one object, and who may ask.
+
+use http::Method;
+use quorate_api::authentication::User;
+
+use crate::harness::Server;
+
+const MAPS: &str = "/api/v1/namespaces/a/configmaps";
+
+#[tokio::test]
+async fn an_object_is_spliced_from_its_stored_form() {
+    let server = Server::with_namespace().await;
+    let version = server.create("a", "m", &[("x", "1")]).await;
+    let answer = server.get(&format!("{MAPS}/m")).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), "application/json");
+    assert_eq!(answer.header("cache-control"), "no-cache, private");
+    let object = answer.json();
+    assert_eq!(object["kind"], "ConfigMap");
+    assert_eq!(object["apiVersion"], "v1");
+    assert_eq!(object["metadata"]["resourceVersion"], version.as_str());
+    assert_eq!(object["metadata"]["creationTimestamp"], "2030-01-01T00:00:00Z");
+    assert_eq!(object["data"]["k"], "v");
+}
+
+#[tokio::test]
+async fn versions_asked_for() {
+    let server = Server::with_namespace().await;
+    let version = server.create("a", "m", &[]).await;
+    for query in ["", "?resourceVersion=", "?resourceVersion=0", "?resourceVersion=1", "?labelSelector=x%3D2&limit=1"] {
+        assert_eq!(server.get(&format!("{MAPS}/m{query}")).await.version(), version, "{query}");
+    }
+    let answer = server.get(&format!("{MAPS}/m?resourceVersion=abc")).await;
+    assert_eq!(answer.status, 400);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_not_reached_is_a_504() {
+    let server = Server::with_namespace().await;
+    server.create("a", "m", &[]).await;
+    for path in [
+        format!("{MAPS}/m?"),
+        format!("{MAPS}?"),
+        format!("{MAPS}?limit=1&"),
+        format!("{MAPS}?resourceVersionMatch=Exact&"),
+    ] {
+        let answer = server.get(&format!("{path}resourceVersion=9000000000000000000")).await;
+        assert_eq!(answer.status, 504, "{path}");
+        assert_eq!(answer.header("retry-after"), "1");
+        let body = answer.json();
+        assert_eq!(body["message"], "Timeout: Too large resource version: 9000000000000000000, current: 2");
+        assert_eq!(body["details"]["causes"][0]["reason"], "ResourceVersionTooLarge");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there() {
+    let server = Server::with_namespace().await;
+    let check = async |path: &str, status: u16, message: &str| {
+        let answer = server.get(path).await;
+        assert_eq!((answer.status.as_u16(), answer.json()["message"].as_str().unwrap()), (status, message), "{path}");
+    };
+    let unknown = "the server could not find the requested resource";
+    check("/api/v1/namespaces/a/configmaps/none", 404, "configmaps \"none\" not found").await;
+    check("/api/v1/namespaces/none", 404, "namespaces \"none\" not found").await;
+    check("/api/v1/namespaces/a/configmaps/a%20", 404, "configmaps \"a \" not found").await;
+    for path in [
+        "/api/v1/things",
+        "/api/v1/namespaces/a/things/b",
+        "/api/v1/namespaces/a/configmaps/b/status",
+        "/api/v1/namespaces/a/configmaps/a/b/c",
+        "/api/v1/namespaces/a/configmaps/a%2Fb",
+        "/api/v1/configmaps/a",
+        "/api/v2",
+        "/api/v2/namespaces",
+        "/apis/no-such.example.com/v1",
+        "/no/such/path",
+    ] {
+        check(path, 404, unknown).await;
+    }
+}
+
+#[tokio::test]
+async fn methods_that_are_not_served() {
+    let server = Server::with_namespace().await;
+    for (method, path) in [
+        (Method::PUT, MAPS),
+        (Method::PATCH, MAPS),
+        (Method::OPTIONS, MAPS),
+        (Method::HEAD, MAPS),
+        (Method::POST, "/api/v1/namespaces/a/configmaps/m"),
+        (Method::POST, "/api/v1/configmaps"),
+        (Method::DELETE, "/api/v1/configmaps"),
+        (Method::DELETE, "/api/v1/namespaces"),
+        (Method::POST, "/api"),
+        (Method::PUT, "/version"),
+    ] {
+        let answer = server.send(method.clone(), path, &[], "").await;
+        assert_eq!(answer.status, 405, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_told_anything() {
+    let server = Server::with_namespace().await.by(None);
+    for path in [MAPS, "/api", "/version", "/livez", "/readyz", "/metrics", "/no/such/path", "/openapi/v3"] {
+        let answer = server.get(path).await;
+        assert_eq!(answer.status, 401, "{path}");
+        assert_eq!(answer.json()["message"], "Unauthorized");
+    }
+}
+
+#[tokio::test]
+async fn others_may_look_at_the_server_only() {
+    let server = Server::with_namespace().await.by(Some(User::new("joe", [])));
+    for path in ["/api", "/apis", "/api/v1", "/version", "/livez", "/readyz", "/healthz", "/openapi/v3", "/openapi/v2"]
+    {
+        assert_eq!(server.get(path).await.status, 200, "{path}");
+    }
+    let check = async |path: &str, expect: &str| {
+        let answer = server.get(path).await;
+        assert_eq!((answer.status.as_u16(), answer.json()["message"].as_str().unwrap()), (403, expect));
+    };
+    check("/metrics", "forbidden: User \"joe\" cannot get path \"/metrics\"").await;
+    check("/livez/ping", "forbidden: User \"joe\" cannot get path \"/livez/ping\"").await;
+    let text = "configmaps is forbidden: User \"joe\" cannot watch resource \"configmaps\" in API group \"\" in the namespace \"a\"";
+    check("/api/v1/namespaces/a/configmaps?watch=1", text).await;
+    let text = "things.example.com is forbidden: User \"joe\" cannot list resource \"things\" in API group \"example.com\" at the cluster scope";
+    check("/apis/example.com/v1/things", text).await;
+    let text = "namespaces \"b\" is forbidden: User \"joe\" cannot get resource \"namespaces\" in API group \"\" in the namespace \"b\"";
+    check("/api/v1/namespaces/b", text).await;
+}

@@ -1,0 +1,250 @@
+//! A server without a network: requests go straight into the filters, with an identity in place of a connection.
+//!
+//! Time stands still unless a test moves it, and randomness counts, so answers repeat byte for byte.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use quorate_api::authentication::{Identity, User};
+use quorate_api::body::Body;
+use quorate_api::{Api, ApiOptions, Version, filters, registry};
+use quorate_meta::Naming;
+use quorate_schema::Graph;
+use quorate_store::env::{Clock, Entropy, Env, SystemEnv};
+use quorate_store::{MemoryOptions, MemoryStore, Retention};
+use serde_json::{Value, json};
+use tokio::time::{Duration, timeout};
+
+/// 2030-01-01T00:00:00Z.
+const START_MS: u64 = 1_893_456_000_000;
+/// No single step of a test takes longer, in the time that tests may run fast.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A clock that tests move.
+#[derive(Debug)]
+pub(crate) struct TestClock(AtomicU64);
+
+impl TestClock {
+    pub(crate) fn advance(&self, ms: u64) {
+        self.0.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for TestClock {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Bytes that count up.
+#[derive(Debug, Default)]
+struct Counter(AtomicU64);
+
+impl Entropy for Counter {
+    fn fill(&self, buffer: &mut [u8]) {
+        for chunk in buffer.chunks_mut(8) {
+            let next = self.0.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            chunk.copy_from_slice(&next.to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+/// The API over a store in memory.
+pub(crate) struct Server {
+    pub(crate) api: Arc<Api>,
+    pub(crate) clock: Arc<TestClock>,
+    identity: Identity,
+}
+
+/// A finished answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The names of a list's items.
+    pub(crate) fn names(&self) -> Vec<String> {
+        assert_eq!(self.status, 200, "{}", self.text());
+        let items = self.json()["items"].as_array().unwrap().clone();
+        items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    pub(crate) fn version(&self) -> String {
+        self.json()["metadata"]["resourceVersion"].as_str().unwrap_or_else(|| panic!("{}", self.text())).to_owned()
+    }
+}
+
+impl Server {
+    pub(crate) fn new() -> Self {
+        Self::with(Naming::Svc, Retention::default())
+    }
+
+    pub(crate) fn with(naming: Naming, retention: Retention) -> Self {
+        let clock = Arc::new(TestClock(AtomicU64::new(START_MS)));
+        let store = MemoryStore::new(MemoryOptions { retention, ..MemoryOptions::new(clock.clone()) });
+        let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
+        let graph = Arc::new(Graph::builtin(naming.names()));
+        let api = Api::new(ApiOptions {
+            naming,
+            registry: Arc::new(registry::builtin::registry(&graph)),
+            graph,
+            store: Arc::new(store),
+            env: Env { clock: clock.clone(), entropy, network: SystemEnv::env().network },
+            version: Version { git_version: "v1.35.0+test".into(), ..Version::default() },
+            token_secret: [7; 32],
+        });
+        let identity = Identity::of_user(User::new("admin", ["system:masters".to_owned()]));
+        Self { api, clock, identity }
+    }
+
+    /// The same server, asked by somebody else; nobody when there is no user.
+    pub(crate) fn by(&self, user: Option<User>) -> Self {
+        let identity = user.map_or_else(Identity::default, Identity::of_user);
+        Self { api: self.api.clone(), clock: self.clock.clone(), identity }
+    }
+
+    /// A server with the namespace `a`.
+    pub(crate) async fn with_namespace() -> Self {
+        let server = Self::new();
+        server.namespace("a").await;
+        server
+    }
+
+    pub(crate) async fn namespace(&self, name: &str) {
+        let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let answer = self.send(Method::POST, "/api/v1/namespaces", &[], &body.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, &[], "").await
+    }
+
+    pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Answer {
+        self.send(Method::GET, path, &[("accept", accept)], "").await
+    }
+
+    pub(crate) async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let (status, headers, body) = self.open(method, path, headers, body).await;
+        let body = timeout(PATIENCE, body.collect()).await.expect("a body that ends").unwrap().to_bytes();
+        Answer { status, headers, body }
+    }
+
+    async fn open(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (StatusCode, HeaderMap, Body) {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).unwrap();
+        let answer = timeout(PATIENCE, filters::handle(&self.api, &self.identity, request));
+        let (head, body) = answer.await.expect("an answer").into_parts();
+        (head.status, head.headers, body)
+    }
+
+    /// Creates a ConfigMap in a namespace; gives its version.
+    pub(crate) async fn create(&self, namespace: &str, name: &str, labels: &[(&str, &str)]) -> String {
+        let labels: HashMap<_, _> = labels.iter().copied().collect();
+        let body = json!({"metadata": {"name": name, "labels": labels}, "data": {"k": "v"}});
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let answer = self.send(Method::POST, &path, &[], &body.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.version()
+    }
+
+    /// Merges into a ConfigMap of the namespace `a`; gives its version.
+    pub(crate) async fn patch(&self, name: &str, patch: Value) -> String {
+        let path = format!("/api/v1/namespaces/a/configmaps/{name}");
+        let headers = [("content-type", "application/merge-patch+json")];
+        let answer = self.send(Method::PATCH, &path, &headers, &patch.to_string()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.version()
+    }
+
+    /// Deletes a ConfigMap of the namespace `a`.
+    pub(crate) async fn delete(&self, name: &str) {
+        let path = format!("/api/v1/namespaces/a/configmaps/{name}");
+        let answer = self.send(Method::DELETE, &path, &[], "").await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+
+    /// Opens a watch.
+    pub(crate) async fn watch(&self, path: &str) -> Events {
+        self.watch_as(path, "").await
+    }
+
+    pub(crate) async fn watch_as(&self, path: &str, accept: &str) -> Events {
+        let (status, _, body) = self.open(Method::GET, path, &[("accept", accept)], "").await;
+        assert_eq!(status, 200);
+        Events { body, rest: Vec::new() }
+    }
+}
+
+/// The events of a watch.
+pub(crate) struct Events {
+    body: Body,
+    rest: Vec<u8>,
+}
+
+impl Events {
+    /// The next event; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.rest.drain(..=end).collect();
+                return Some(serde_json::from_slice(&line).unwrap());
+            }
+            let frame = timeout(PATIENCE, self.body.frame()).await.expect("an event or the end")?;
+            self.rest.extend_from_slice(&frame.unwrap().into_data().unwrap());
+        }
+    }
+
+    /// The next events as `TYPE name`.
+    pub(crate) async fn brief(&mut self, count: usize) -> Vec<String> {
+        let mut brief = Vec::new();
+        for _ in 0..count {
+            let event = self.next().await.expect("a further event");
+            brief.push(short(&event));
+        }
+        brief
+    }
+
+    /// All events up to the end of the stream.
+    pub(crate) async fn all(&mut self) -> Vec<String> {
+        let mut all = Vec::new();
+        while let Some(event) = self.next().await {
+            all.push(short(&event));
+        }
+        all
+    }
+}
+
+fn short(event: &Value) -> String {
+    let object = &event["object"];
+    let name = object["metadata"]["name"].as_str().or(object["reason"].as_str()).unwrap_or("-");
+    format!("{} {name}", event["type"].as_str().unwrap())
+}

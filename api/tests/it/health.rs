@@ -1,0 +1,40 @@
+//! The health endpoints.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::harness::Server;
+
+#[tokio::test]
+async fn short_and_verbose() {
+    let server = Server::new();
+    for path in ["/livez", "/readyz", "/healthz", "/livez/ping", "/readyz/shutdown", "/livez?exclude=no-such-check"] {
+        let answer = server.get_as(path, "application/xml").await;
+        assert_eq!((answer.status.as_u16(), answer.text().as_str()), (200, "ok"), "{path}");
+        assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+    }
+    assert_eq!(server.get("/livez?verbose").await.text(), "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n");
+    let text = server.get("/readyz?verbose&exclude=ping&exclude=log").await.text();
+    let expect =
+        "[+]ping excluded: ok\n[+]log excluded: ok\n[+]etcd ok\n[+]quorum ok\n[+]shutdown ok\nreadyz check passed\n";
+    assert_eq!(text, expect);
+    assert_eq!(server.get("/livez/no-such-check").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_failing_check_and_a_drain() {
+    let server = Server::new();
+    let healthy = Arc::new(AtomicBool::new(false));
+    let probe = healthy.clone();
+    server.api.health.add("poststarthook/x", Arc::new(move || probe.load(Ordering::Relaxed)));
+    let answer = server.get("/livez").await;
+    let expect = "[+]ping ok\n[+]log ok\n[+]etcd ok\n[-]poststarthook/x failed: reason withheld\nlivez check failed\n";
+    assert_eq!((answer.status.as_u16(), answer.text().as_str()), (500, expect));
+    assert_eq!(server.get("/livez?exclude=poststarthook/x").await.status, 200);
+    assert_eq!(server.get("/livez/poststarthook/x").await.status, 500);
+    healthy.store(true, Ordering::Relaxed);
+    assert_eq!(server.get("/readyz").await.status, 200);
+    server.api.lifecycle.stop_being_ready();
+    assert_eq!(server.get("/readyz").await.status, 500);
+    assert_eq!(server.get("/livez").await.status, 200);
+}

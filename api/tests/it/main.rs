@@ -1,0 +1,12 @@
+//! The API as a client sees it: requests through the whole handler stack over a store in memory, and once over real TLS.
+
+#![expect(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
+
+mod discovery;
+mod get;
+mod harness;
+mod health;
+mod list;
+mod negotiation;
+mod tls;
+mod watch;

@@ -1,0 +1,125 @@
+//! The form of answers: JSON, YAML, tables, metadata only; errors in the asked form; 406.
+
+use http::Method;
+use serde_json::json;
+
+use crate::harness::Server;
+
+const MAPS: &str = "/api/v1/namespaces/a/configmaps";
+const TABLE: &str = "application/json;as=Table;g=meta.svc.io;v=v1";
+const PARTIAL: &str = "application/json;as=PartialObjectMetadata;g=meta.svc.io;v=v1";
+const PARTIALS: &str = "application/json;as=PartialObjectMetadataList;g=meta.svc.io;v=v1";
+
+async fn server() -> Server {
+    let server = Server::with_namespace().await;
+    server.create("a", "m", &[("x", "1")]).await;
+    server
+}
+
+#[tokio::test]
+async fn yaml_and_indentation() {
+    let server = server().await;
+    let yaml = server.get_as(&format!("{MAPS}/m"), "application/yaml").await;
+    assert_eq!(yaml.header("content-type"), "application/yaml");
+    assert!(yaml.text().lines().any(|line| line == "kind: ConfigMap"), "{}", yaml.text());
+    let list = server.get_as(MAPS, "application/yaml").await;
+    assert!(list.text().lines().any(|line| line == "kind: ConfigMapList"));
+    let missing = server.get_as(&format!("{MAPS}/none"), "application/yaml").await;
+    assert_eq!((missing.status.as_u16(), missing.header("content-type")), (404, "application/yaml"));
+    for (query, indented) in
+        [("", false), ("?pretty=true", true), ("?pretty=1", true), ("?pretty=false", false), ("?pretty=maybe", false)]
+    {
+        let answer = server.get(&format!("{MAPS}/m{query}")).await;
+        assert_eq!(answer.text().starts_with("{\n  \""), indented, "{query}");
+        assert_eq!(answer.json(), server.get(&format!("{MAPS}/m")).await.json());
+    }
+}
+
+#[tokio::test]
+async fn not_acceptable() {
+    let server = server().await;
+    let check = async |path: &str, accept: &str, status: u16| {
+        let answer = server.get_as(path, accept).await;
+        assert_eq!(answer.status, status, "{path} as {accept}: {}", answer.text());
+        answer
+    };
+    let answer = check(MAPS, "application/xml", 406).await;
+    assert!(
+        answer.json()["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("406: Not Acceptable\n\nAvailable representations: application/json")
+    );
+    check(&format!("{MAPS}/none"), "application/xml", 406).await;
+    check("/api/v1/things", "application/xml", 404).await;
+    check(&format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf", 406).await;
+    check(&format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf,application/json", 200).await;
+    check(&format!("{MAPS}?watch=1&timeoutSeconds=1"), "application/yaml", 406).await;
+    check(&format!("{MAPS}?watch=1&timeoutSeconds=1"), "application/json;stream=watch", 200).await;
+    check("/apis", TABLE, 406).await;
+    check(&format!("{MAPS}/m"), PARTIALS, 406).await;
+    check(MAPS, PARTIAL, 406).await;
+    let put = server.send(Method::PUT, MAPS, &[("accept", "application/xml")], "").await;
+    assert_eq!(put.status, 405);
+}
+
+#[tokio::test]
+async fn tables() {
+    let server = server().await;
+    server.create("a", "n", &[]).await;
+    server.clock.advance(125_000);
+    let answer = server.get_as(MAPS, TABLE).await;
+    let table = answer.json();
+    assert_eq!((&table["kind"], &table["apiVersion"]), (&json!("Table"), &json!("meta.svc.io/v1")));
+    let columns: Vec<_> =
+        table["columnDefinitions"].as_array().unwrap().iter().map(|c| (&c["name"], &c["type"], &c["format"])).collect();
+    let (string, none) = (json!("string"), json!(""));
+    assert_eq!(
+        columns,
+        [(&json!("Name"), &string, &json!("name")), (&json!("Data"), &string, &none), (&json!("Age"), &string, &none)]
+    );
+    let cells: Vec<_> = table["rows"].as_array().unwrap().iter().map(|row| row["cells"].clone()).collect();
+    assert_eq!(cells, [json!(["m", 1, "2m5s"]), json!(["n", 1, "2m5s"])]);
+    assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
+    assert_eq!(table["rows"][0]["object"]["metadata"]["labels"], json!({"x": "1"}));
+    let one = server
+        .get_as(&format!("{MAPS}/m?includeObject=Object"), "application/json;as=Table;g=meta.k8s.io;v=v1")
+        .await
+        .json();
+    assert_eq!((&one["apiVersion"], &one["rows"][0]["object"]["data"]["k"]), (&json!("meta.k8s.io/v1"), &json!("v")));
+    let bare = server.get_as(&format!("{MAPS}?includeObject=None&limit=1"), TABLE).await.json();
+    assert_eq!((&bare["rows"][0]["object"], &bare["metadata"]["remainingItemCount"]), (&json!(null), &json!(1)));
+    let bad = server.get_as(&format!("{MAPS}?includeObject=Everything"), TABLE).await;
+    let text = "Unable to convert to Table as requested: includeObject: Invalid value: \"Everything\": must be 'Metadata', 'Object', 'None', or empty";
+    assert_eq!((bad.status.as_u16(), bad.json()["message"].as_str().unwrap()), (400, text));
+    let namespaces = server.get_as("/api/v1/namespaces/a", TABLE).await.json();
+    assert_eq!(namespaces["rows"][0]["cells"], json!(["a", "Active", "2m5s"]));
+}
+
+#[tokio::test]
+async fn tables_of_a_watch_bring_columns_once() {
+    let server = server().await;
+    let mut watch = server.watch_as(&format!("{MAPS}?watch=1"), TABLE).await;
+    let first = watch.next().await.unwrap();
+    server.create("a", "n", &[]).await;
+    let second = watch.next().await.unwrap();
+    assert_eq!(first["object"]["columnDefinitions"][0]["name"], "Name");
+    assert_eq!((&second["type"], &second["object"]["columnDefinitions"]), (&json!("ADDED"), &json!(null)));
+    assert_eq!(second["object"]["rows"][0]["cells"][0], "n");
+}
+
+#[tokio::test]
+async fn metadata_only() {
+    let server = server().await;
+    let whole = server.get(&format!("{MAPS}/m")).await.json();
+    let part = server.get_as(&format!("{MAPS}/m"), PARTIAL).await.json();
+    let expect =
+        json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.svc.io/v1", "metadata": whole["metadata"]});
+    assert_eq!(part, expect);
+    let list = server.get_as(MAPS, PARTIALS).await.json();
+    assert_eq!((&list["kind"], &list["items"][0]), (&json!("PartialObjectMetadataList"), &expect));
+    let mut watch = server.watch_as(&format!("{MAPS}?watch=1"), PARTIAL).await;
+    assert_eq!(watch.next().await.unwrap()["object"], expect);
+    let text = "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)";
+    assert_eq!(server.get_as(MAPS, PARTIAL).await.json()["message"], text);
+}

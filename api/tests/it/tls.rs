@@ -1,0 +1,159 @@
+//! One server on a real socket: TLS, client certificates, both protocols, a drain.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Empty};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
+use quorate_store::env::SystemEnv;
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use crate::harness::Server;
+
+struct Authority {
+    pem: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        let pem = params.self_signed(&key).unwrap().pem();
+        Self { pem, issuer: Issuer::new(params, key) }
+    }
+
+    /// Certificate and key (PEM) of a subject.
+    fn issue(&self, name: &str, group: Option<&str>) -> (String, String) {
+        let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
+        if let Some(group) = group {
+            params.distinguished_name.push(DnType::OrganizationName, group);
+        }
+        let key = KeyPair::generate().unwrap();
+        (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
+    }
+}
+
+struct Running {
+    authority: Authority,
+    handle: Handle,
+    task: JoinHandle<()>,
+}
+
+async fn start() -> Running {
+    let authority = Authority::new("test CA");
+    let (certificate, key) = authority.issue("server", None);
+    let tls = ServerTls::new(&TlsFiles {
+        certificate: certificate.into(),
+        key: key.into(),
+        client_authority: authority.pem.clone().into(),
+    });
+    let options = Options {
+        address: "127.0.0.1:0".into(),
+        tls: Arc::new(tls.unwrap()),
+        limits: Limits::default(),
+        shutdown_delay: Duration::ZERO,
+        shutdown_grace: Duration::from_secs(10),
+    };
+    let (server, handle) = ApiServer::bind(Server::with_namespace().await.api, options).await.unwrap();
+    Running { authority, handle, task: tokio::spawn(server.run()) }
+}
+
+impl Running {
+    async fn connect(
+        &self,
+        subject: Option<(String, String)>,
+        alpn: &[u8],
+    ) -> std::io::Result<TlsStream<impl quorate_store::env::Io + use<>>> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(self.authority.pem.as_bytes()).unwrap()).unwrap();
+        let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        let mut config = match subject {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+                builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap()).unwrap()
+            }
+        };
+        config.alpn_protocols = vec![alpn.to_vec()];
+        let io = SystemEnv::env().network.connect(self.handle.address()).await?;
+        TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), io).await
+    }
+}
+
+fn request(path: &str) -> Request<Empty<Bytes>> {
+    Request::builder().uri(format!("https://localhost{path}")).body(Empty::new()).unwrap()
+}
+
+#[tokio::test]
+async fn both_protocols_and_who_asks() {
+    let running = start().await;
+    let admin = running.authority.issue("admin", Some("system:masters"));
+    let stream = running.connect(Some(admin), b"h2").await.unwrap();
+    let (mut client, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let answer = client.send_request(request("/api/v1/namespaces/a")).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::OK);
+    let body = answer.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&body).starts_with("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\","));
+
+    for (subject, status) in [(Some(running.authority.issue("joe", None)), 403), (None, 401)] {
+        let stream = running.connect(subject, b"http/1.1").await.unwrap();
+        let (mut client, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let answer = client.send_request(request("/api/v1/namespaces/a")).await.unwrap();
+        assert_eq!(answer.status(), status);
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_of_another_ca_is_refused() {
+    let running = start().await;
+    let stranger = Authority::new("another CA").issue("admin", Some("system:masters"));
+    // With TLS 1.3 the client learns of the refusal with its first read.
+    let stream = running.connect(Some(stranger), b"http/1.1").await;
+    let refused = match stream {
+        Err(_) => true,
+        Ok(stream) => {
+            let (mut client, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+            tokio::spawn(connection);
+            client.send_request(request("/version")).await.is_err()
+        }
+    };
+    assert!(refused);
+}
+
+#[tokio::test]
+async fn a_drain_ends_watches_and_connections() {
+    let running = start().await;
+    let admin = running.authority.issue("admin", Some("system:masters"));
+    let stream = running.connect(Some(admin), b"h2").await.unwrap();
+    let (mut client, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let answer = client.send_request(request("/api/v1/namespaces?watch=1")).await.unwrap();
+    let mut body = answer.into_body();
+    assert!(body.frame().await.unwrap().unwrap().into_data().unwrap().starts_with(b"{\"type\":\"ADDED\""));
+    running.handle.shutdown();
+    assert!(body.collect().await.unwrap().to_bytes().is_empty(), "the watch ends cleanly");
+    let limit = Duration::from_secs(5);
+    timeout(limit, running.task).await.expect("the server stops").unwrap();
+    timeout(limit, connection).await.expect("the connection ends").unwrap().unwrap();
+}
