@@ -1,0 +1,151 @@
+//! Clients that send one request after the other for a fixed time, and what they count.
+//!
+//! Invariant: an answer counts when its last byte has arrived; an answer that is no success counts as an error and not
+//! as an operation.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::join_all;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use indicatif::{ProgressBar, ProgressStyle};
+use quorate_store::env::Env;
+use tokio::time::{Instant, sleep_until};
+
+use super::Options;
+use super::latency::Latencies;
+use super::process;
+use super::report::{Counts, Report};
+use super::target::Target;
+use super::workload::{Kind, Workspace};
+use crate::client::Connection;
+use crate::error::Error;
+
+/// How often the progress moves.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Measures one kind of request.
+pub(super) async fn run(
+    kind: Kind,
+    target: &Target,
+    workspace: &Workspace,
+    options: &Options,
+    env: &Env,
+) -> Result<Report, Error> {
+    let connections = connect(target, options, env).await?;
+    let before = process::usage(&target.pids);
+    let started = Instant::now();
+    let until = started + options.duration;
+    let clients = connections.into_iter().enumerate().map(|(client, connection)| {
+        let client = u32::try_from(client).expect("the number of clients is a u32");
+        Client { kind, server: target.server(client as usize), workspace, client, clients: options.clients, connection }
+            .run(until)
+    });
+    let (results, ()) = tokio::join!(join_all(clients), progress(kind, started, until));
+    let elapsed = started.elapsed();
+    let usage = (before, process::usage(&target.pids));
+    let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
+    for (part, times) in &results {
+        counts.operations += part.operations;
+        counts.errors += part.errors;
+        counts.bytes += part.bytes;
+        latencies.add(times);
+    }
+    Ok(Report::new(kind.to_string(), elapsed, &counts, &latencies, usage))
+}
+
+/// A connection for each client, shared as far as the options and the protocol say.
+pub(super) async fn connect(target: &Target, options: &Options, env: &Env) -> Result<Vec<Connection>, Error> {
+    let wanted = options.connections.unwrap_or(options.clients).clamp(1, options.clients);
+    let mut all: Vec<Connection> = Vec::new();
+    for client in 0..options.clients as usize {
+        let shared = all.get(client % wanted as usize).and_then(Connection::share);
+        let connection = match shared {
+            Some(connection) => connection,
+            None => target.connect(env, client).await?,
+        };
+        all.push(connection);
+    }
+    Ok(all)
+}
+
+/// One client.
+struct Client<'a> {
+    kind: Kind,
+    server: &'a str,
+    workspace: &'a Workspace,
+    client: u32,
+    clients: u32,
+    connection: Connection,
+}
+
+impl Client<'_> {
+    async fn run(mut self, until: Instant) -> (Counts, Latencies) {
+        let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
+        let (mut turn, mut token) = (0, String::new());
+        while Instant::now() < until {
+            let place = (self.client, self.clients);
+            let request = self.workspace.request(self.kind, self.server, place, turn, &token);
+            let sent = Instant::now();
+            match self.exchange(request).await {
+                Ok((bytes, next)) => {
+                    counts.operations += 1;
+                    counts.bytes += bytes;
+                    token = next;
+                }
+                Err(()) => {
+                    counts.errors += 1;
+                    token.clear();
+                }
+            }
+            latencies.record(sent.elapsed());
+            turn += 1;
+        }
+        (counts, latencies)
+    }
+
+    async fn exchange(&mut self, request: http::Request<http_body_util::Full<Bytes>>) -> Result<(u64, String), ()> {
+        let answer = self.connection.send(request).await.map_err(drop)?;
+        let success = answer.status().is_success();
+        let head = drain(answer.into_body()).await.map_err(drop)?;
+        if success { Ok((head.bytes, self.kind.next_page(&head.first))) } else { Err(()) }
+    }
+}
+
+/// What is kept of an answer.
+struct Drained {
+    bytes: u64,
+    /// The first piece that arrived; a list's metadata is in it.
+    first: Bytes,
+}
+
+/// Reads an answer to its end, keeping nothing but its size and its first piece.
+async fn drain(mut body: Incoming) -> Result<Drained, hyper::Error> {
+    let mut drained = Drained { bytes: 0, first: Bytes::new() };
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame?.into_data() {
+            drained.bytes += data.len() as u64;
+            if drained.first.is_empty() {
+                drained.first = data;
+            }
+        }
+    }
+    Ok(drained)
+}
+
+/// Shows on a terminal how far a measurement is.
+pub(super) async fn progress(kind: Kind, started: Instant, until: Instant) {
+    let total = u64::try_from((until - started).as_millis()).unwrap_or(u64::MAX);
+    let bar = ProgressBar::new(total);
+    let style = ProgressStyle::with_template("{msg:<10} {wide_bar} {elapsed}").expect("the template is well formed");
+    bar.set_style(style);
+    bar.set_message(kind.to_string());
+    let mut next = started;
+    while next < until {
+        bar.set_position(u64::try_from(started.elapsed().as_millis()).unwrap_or(total));
+        next = (next + PROGRESS_INTERVAL).min(until);
+        sleep_until(next).await;
+    }
+    bar.finish_and_clear();
+}

@@ -1,0 +1,62 @@
+//! The options of `quorate bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::workload::Kind;
+use crate::cli::{Output, bytes};
+
+/// What to measure, where, and with how much.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// What to measure, in this order.
+    #[arg(value_enum, required = true)]
+    pub(crate) workloads: Vec<Kind>,
+    /// Folder of a `dev` cluster: servers, credentials and process ids are found there.
+    #[arg(long, default_value = "quorate-data")]
+    pub(crate) data_dir: PathBuf,
+    /// Servers to use instead, host:port; clients take them in turn. Needs --ca, --cert and --key.
+    #[arg(long, value_delimiter = ',', value_name = "HOST:PORT", requires_all = ["ca", "cert", "key"])]
+    pub(crate) server: Vec<String>,
+    /// Authority of the servers' certificates.
+    #[arg(long)]
+    pub(crate) ca: Option<PathBuf>,
+    /// Client certificate.
+    #[arg(long)]
+    pub(crate) cert: Option<PathBuf>,
+    /// Its key.
+    #[arg(long)]
+    pub(crate) key: Option<PathBuf>,
+    /// Server processes whose CPU time and memory are reported [default: those of the data folder].
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) pids: Vec<u32>,
+    /// Requests at a time.
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) clients: u32,
+    /// Connections that the clients share [default: one each].
+    #[arg(long)]
+    pub(crate) connections: Option<u32>,
+    /// HTTP version, 1 or 2. With 1, every client has a connection of its own.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
+    pub(crate) http: u8,
+    /// How long each measurement lasts.
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Duration,
+    /// Bytes of data in each object.
+    #[arg(long, default_value = "1KiB", value_parser = bytes)]
+    pub(crate) payload: u64,
+    /// How many objects there are to read, update and list.
+    #[arg(long, default_value_t = 5000)]
+    pub(crate) objects: u32,
+    /// Objects on a page.
+    #[arg(long, default_value_t = 500)]
+    pub(crate) page_size: u32,
+    /// Watches at a time.
+    #[arg(long, default_value_t = 100)]
+    pub(crate) watchers: u32,
+    /// How the answer looks.
+    #[arg(short, long, value_enum, default_value_t)]
+    pub(crate) output: Output,
+}

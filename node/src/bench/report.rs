@@ -1,0 +1,95 @@
+//! The result of one measurement, as a line for people and as JSON for programs.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::latency::{Latencies, Percentiles};
+use super::process::Usage;
+
+/// One measurement.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    workload: String,
+    seconds: f64,
+    operations: u64,
+    errors: u64,
+    operations_per_second: f64,
+    megabytes_per_second: f64,
+    latency_ms: Percentiles,
+    /// Of the server processes, user and system.
+    cpu_ms_per_1000_operations: f64,
+    /// The server processes' use of CPUs, 1.0 for one whole.
+    cpus: f64,
+    /// Resident memory of the server processes at the end.
+    rss_megabytes: f64,
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) operations: u64,
+    pub(super) errors: u64,
+    pub(super) bytes: u64,
+}
+
+impl Report {
+    pub(super) fn new(
+        workload: String,
+        elapsed: Duration,
+        counts: &Counts,
+        latencies: &Latencies,
+        (before, after): (Usage, Usage),
+    ) -> Self {
+        let seconds = elapsed.as_secs_f64();
+        let cpu = after.cpu.saturating_sub(before.cpu).as_secs_f64();
+        let operations = counts.operations.max(1) as f64;
+        Self {
+            workload,
+            seconds,
+            operations: counts.operations,
+            errors: counts.errors,
+            operations_per_second: counts.operations as f64 / seconds,
+            megabytes_per_second: counts.bytes as f64 / 1e6 / seconds,
+            latency_ms: latencies.percentiles(),
+            cpu_ms_per_1000_operations: cpu * 1e6 / operations,
+            cpus: cpu / seconds,
+            rss_megabytes: after.rss_bytes as f64 / 1e6,
+        }
+    }
+
+    pub(super) fn header() -> String {
+        format!(
+            "{:<10} {:>10} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8} {:>12} {:>6} {:>8}",
+            "workload",
+            "ops/s",
+            "errors",
+            "MB/s",
+            "p50 ms",
+            "p90 ms",
+            "p99 ms",
+            "max ms",
+            "CPU ms/1000",
+            "CPUs",
+            "RSS MB"
+        )
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Percentiles { p50, p90, p99, max } = self.latency_ms;
+        write!(
+            f,
+            "{:<10} {:>10.1} {:>8} {:>9.1} {p50:>8.2} {p90:>8.2} {p99:>8.2} {max:>8.1} {:>12.2} {:>6.2} {:>8.1}",
+            self.workload,
+            self.operations_per_second,
+            self.errors,
+            self.megabytes_per_second,
+            self.cpu_ms_per_1000_operations,
+            self.cpus,
+            self.rss_megabytes,
+        )
+    }
+}

@@ -1,0 +1,147 @@
+//! The watch measurement: many watches of one collection while writers change its objects.
+//!
+//! One operation is one event that arrived at one watcher. The latency is from the moment a writer sends a change until
+//! the first watcher has its event. The servers' CPU time includes the writes; with many watchers they are a small part.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use futures::future::join_all;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use quorate_store::env::Env;
+use tokio::time::{Instant, timeout_at};
+
+use super::latency::Latencies;
+use super::load::progress;
+use super::report::{Counts, Report};
+use super::target::Target;
+use super::workload::{Kind, Workspace};
+use super::{Options, process};
+use crate::client::Connection;
+use crate::error::Error;
+
+/// Clients that change objects.
+const WRITERS: u32 = 4;
+/// How long after the last write events may still arrive.
+const GRACE: Duration = Duration::from_secs(2);
+/// What stands before a writer's stamp in an event.
+const STAMP: &[u8] = br#""bench/turn":""#;
+
+/// When each change was sent, by its stamp.
+type Sent = Mutex<HashMap<u32, Instant>>;
+
+/// Measures how events reach the watchers.
+pub(super) async fn run(target: &Target, workspace: &Workspace, options: &Options, env: &Env) -> Result<Report, Error> {
+    let mut streams = Vec::new();
+    for watcher in 0..options.watchers as usize {
+        streams.push(open(target, workspace, env, watcher).await?);
+    }
+    let before = process::usage(&target.pids);
+    let sent = Sent::default();
+    let started = Instant::now();
+    let until = started + options.duration;
+    let writers = join_all((0..WRITERS).map(|writer| write(target, workspace, env, writer, until, &sent)));
+    let watchers = join_all(streams.into_iter().enumerate().map(|(watcher, (_connection, body))| {
+        let stamps = (watcher == 0).then_some(&sent);
+        async move {
+            let _open = _connection;
+            count(body, until + GRACE, stamps).await
+        }
+    }));
+    let (written, results, ()) = tokio::join!(writers, watchers, progress(Kind::Watch, started, until));
+    written.into_iter().collect::<Result<Vec<()>, Error>>()?;
+    let usage = (before, process::usage(&target.pids));
+    let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
+    for (part, times) in &results {
+        counts.operations += part.operations;
+        counts.bytes += part.bytes;
+        latencies.add(times);
+    }
+    let last = results.iter().map(|(part, _)| part.operations).max().unwrap_or_default();
+    counts.errors = results.iter().map(|(part, _)| last - part.operations).sum();
+    Ok(Report::new(Kind::Watch.to_string(), options.duration, &counts, &latencies, usage))
+}
+
+/// Opens a watch from now on.
+async fn open(
+    target: &Target,
+    workspace: &Workspace,
+    env: &Env,
+    watcher: usize,
+) -> Result<(Connection, Incoming), Error> {
+    let mut connection = target.connect(env, watcher).await?;
+    let server = target.server(watcher);
+    let list = connection.send(workspace.head_of_list(server)).await.map_err(Error::failed)?;
+    let list = list.into_body().collect().await.map_err(Error::failed)?.to_bytes();
+    let list: serde_json::Value = serde_json::from_slice(&list).map_err(Error::failed)?;
+    let after = list["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    let answer = connection.send(workspace.watch(server, after)).await.map_err(Error::failed)?;
+    if !answer.status().is_success() {
+        return Err(Error::failed(format_args!("{server}: a watch is answered with {}", answer.status())));
+    }
+    Ok((connection, answer.into_body()))
+}
+
+async fn write(
+    target: &Target,
+    workspace: &Workspace,
+    env: &Env,
+    writer: u32,
+    until: Instant,
+    sent: &Sent,
+) -> Result<(), Error> {
+    let mut connection = target.connect(env, writer as usize).await?;
+    let mut turn = 0;
+    while Instant::now() < until {
+        let stamp = turn * WRITERS + writer;
+        let server = target.server(writer as usize);
+        let request = workspace.request(Kind::Watch, server, (writer, WRITERS), stamp, "");
+        sent.lock().expect("no writer panics").insert(stamp, Instant::now());
+        let answer = connection.send(request).await.map_err(Error::failed)?;
+        answer.into_body().collect().await.map_err(Error::failed)?;
+        turn += 1;
+    }
+    Ok(())
+}
+
+/// Counts events (lines) until the time is over; with stamps, notes how long each change took to arrive.
+async fn count(mut body: Incoming, until: Instant, stamps: Option<&Sent>) -> (Counts, Latencies) {
+    let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
+    let mut rest: Vec<u8> = Vec::new();
+    while let Ok(Some(Ok(frame))) = timeout_at(until, body.frame()).await {
+        let Ok(data) = frame.into_data() else { continue };
+        counts.bytes += data.len() as u64;
+        counts.operations += memchr::memchr_iter(b'\n', &data).count() as u64;
+        let Some(sent) = stamps else { continue };
+        rest.extend_from_slice(&data);
+        let complete = memchr::memrchr(b'\n', &rest).map_or(0, |at| at + 1);
+        for line in rest[..complete].split(|byte| *byte == b'\n') {
+            if let Some(at) = stamp_of(line).and_then(|stamp| sent.lock().expect("no writer panics").remove(&stamp)) {
+                latencies.record(at.elapsed());
+            }
+        }
+        rest.drain(..complete);
+    }
+    (counts, latencies)
+}
+
+fn stamp_of(event: &[u8]) -> Option<u32> {
+    let start = memchr::memmem::find(event, STAMP)? + STAMP.len();
+    let digits = event[start..].split(|byte| *byte == b'"').next()?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_a_writers_stamp() {
+        let check = |event: &str, expect| assert_eq!(stamp_of(event.as_bytes()), expect);
+        check(r#"{"type":"MODIFIED","object":{"metadata":{"annotations":{"bench/turn":"42"}}}}"#, Some(42));
+        check(r#"{"type":"MODIFIED","object":{}}"#, None);
+        check(r#""bench/turn":"x""#, None);
+    }
+}

@@ -1,0 +1,207 @@
+//! What the clients ask for: the requests of each measurement, and the objects that they need.
+//!
+//! Everything happens in one namespace with a random name, removed at the end. Objects are ConfigMaps with one value of
+//! the chosen size; every sixteenth carries the label that the selector measurement asks for.
+
+use std::fmt;
+
+use bytes::Bytes;
+use clap::ValueEnum;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use indicatif::{ProgressBar, ProgressStyle};
+use quorate_store::env::Env;
+
+use super::Options;
+use super::target::Target;
+use crate::client::Connection;
+use crate::error::Error;
+
+/// Requests at a time while objects are made.
+const PREPARATION_CLIENTS: u32 = 64;
+/// One object in this many is selected by label.
+const SHARDS: u32 = 16;
+
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Create objects.
+    Create,
+    /// Replace objects.
+    Update,
+    /// Read objects, most recent.
+    Get,
+    /// Read objects, any version.
+    GetAny,
+    /// List all objects.
+    List,
+    /// List all objects page by page; one operation is a page.
+    Page,
+    /// List the sixteenth of the objects that a label selects.
+    Select,
+    /// Watch all objects while they change; one operation is an event delivered to a watcher.
+    Watch,
+}
+
+impl Kind {
+    /// The continue token in the head of a list, for the measurement that follows it; else nothing.
+    pub(super) fn next_page(self, head: &[u8]) -> String {
+        const MARK: &[u8] = br#""continue":""#;
+        if self != Self::Page {
+            return String::new();
+        }
+        let token = memchr::memmem::find(head, MARK).map(|at| &head[at + MARK.len()..]);
+        let token = token.and_then(|rest| rest.split(|byte| *byte == b'"').next());
+        token.map(|token| String::from_utf8_lossy(token).into_owned()).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.to_possible_value().expect("no measurement is hidden").get_name())
+    }
+}
+
+/// The namespace with its objects.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    namespace: String,
+    payload: String,
+    objects: u32,
+    page_size: u32,
+}
+
+impl Workspace {
+    /// Makes the namespace and, when a measurement needs them, the objects; shows progress on a terminal.
+    pub(super) async fn prepare(target: &Target, options: &Options, env: &Env) -> Result<Self, Error> {
+        let mut suffix = [0; 4];
+        env.entropy.fill(&mut suffix);
+        let namespace = format!("bench-{:08x}", u32::from_be_bytes(suffix));
+        let payload = "x".repeat(usize::try_from(options.payload).map_err(Error::config)?);
+        let workspace = Self { namespace, payload, objects: options.objects.max(1), page_size: options.page_size };
+        let mut connection = target.connect(env, 0).await?;
+        let body =
+            format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}}"#, workspace.namespace);
+        let create = request(Method::POST, target.server(0), "/api/v1/namespaces", body);
+        must_succeed(&mut connection, create).await?;
+        if options.workloads.iter().any(|kind| *kind != Kind::Create) {
+            workspace.make_objects(target, env).await?;
+        }
+        Ok(workspace)
+    }
+
+    async fn make_objects(&self, target: &Target, env: &Env) -> Result<(), Error> {
+        let bar = ProgressBar::new(self.objects.into());
+        bar.set_style(
+            ProgressStyle::with_template("making objects {wide_bar} {pos}/{len} {per_sec}")
+                .expect("the template is well formed"),
+        );
+        let clients = PREPARATION_CLIENTS.min(self.objects);
+        let all: FuturesUnordered<_> = (0..clients)
+            .map(async |client| {
+                let mut connection = target.connect(env, client as usize).await?;
+                let mut number = client;
+                while number < self.objects {
+                    let create =
+                        self.write(Method::POST, target.server(client as usize), number, 0, &object_name(number));
+                    must_succeed(&mut connection, create).await?;
+                    bar.inc(1);
+                    number += clients;
+                }
+                Ok::<_, Error>(())
+            })
+            .collect();
+        let results: Vec<_> = all.collect().await;
+        bar.finish_and_clear();
+        results.into_iter().collect()
+    }
+
+    /// The request of a client: `turn` counts its requests, `token` continues a paged list.
+    pub(super) fn request(
+        &self,
+        kind: Kind,
+        server: &str,
+        (client, clients): (u32, u32),
+        turn: u32,
+        token: &str,
+    ) -> Request<Full<Bytes>> {
+        let number = client.wrapping_add(turn.wrapping_mul(clients)) % self.objects;
+        let name = object_name(number);
+        let collection = self.collection();
+        let get = |path: String| request(Method::GET, server, &path, String::new());
+        match kind {
+            Kind::Create => self.write(Method::POST, server, number, turn, &format!("new-{client}-{turn}")),
+            Kind::Update | Kind::Watch => self.write(Method::PUT, server, number, turn, &name),
+            Kind::Get => get(format!("{collection}/{name}")),
+            Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),
+            Kind::List => get(collection),
+            Kind::Select => get(format!("{collection}?labelSelector=shard%3D0")),
+            Kind::Page if token.is_empty() => get(format!("{collection}?limit={}", self.page_size)),
+            Kind::Page => get(format!("{collection}?limit={}&continue={token}", self.page_size)),
+        }
+    }
+
+    /// The request that opens a watch of all objects.
+    pub(super) fn watch(&self, server: &str, after: &str) -> Request<Full<Bytes>> {
+        let path = format!("{}?watch=1&resourceVersion={after}&timeoutSeconds=3600", self.collection());
+        request(Method::GET, server, &path, String::new())
+    }
+
+    /// The request for the collection's resource version alone.
+    pub(super) fn head_of_list(&self, server: &str) -> Request<Full<Bytes>> {
+        request(Method::GET, server, &format!("{}?limit=1", self.collection()), String::new())
+    }
+
+    /// Removes the namespace; what it holds follows in the background.
+    pub(super) async fn clean_up(&self, target: &Target, env: &Env) -> Result<(), Error> {
+        let mut connection = target.connect(env, 0).await?;
+        let path = format!("/api/v1/namespaces/{}", self.namespace);
+        must_succeed(&mut connection, request(Method::DELETE, target.server(0), &path, String::new())).await
+    }
+
+    fn collection(&self) -> String {
+        format!("/api/v1/namespaces/{}/configmaps", self.namespace)
+    }
+
+    fn write(&self, method: Method, server: &str, number: u32, turn: u32, name: &str) -> Request<Full<Bytes>> {
+        let path = if method == Method::POST { self.collection() } else { format!("{}/{name}", self.collection()) };
+        let body = format!(
+            concat!(
+                r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
+                r#""annotations":{{"bench/turn":"{}"}}}},"data":{{"payload":"{}"}}}}"#
+            ),
+            name,
+            number % SHARDS,
+            turn,
+            self.payload
+        );
+        request(method, server, &path, body)
+    }
+}
+
+fn object_name(number: u32) -> String {
+    format!("object-{number:08}")
+}
+
+fn request(method: Method, server: &str, path: &str, body: String) -> Request<Full<Bytes>> {
+    Request::builder()
+        .method(method)
+        .uri(format!("https://{server}{path}"))
+        .header("host", server)
+        .header("accept", "application/json")
+        .header("content-type", "application/json")
+        .header("user-agent", concat!("quorate-bench/", env!("CARGO_PKG_VERSION")))
+        .body(Full::from(body))
+        .expect("the parts of the request are well formed")
+}
+
+async fn must_succeed(connection: &mut Connection, request: Request<Full<Bytes>>) -> Result<(), Error> {
+    let what = format!("{} {}", request.method(), request.uri().path());
+    let wrong = |error: &dyn fmt::Display| Error::failed(format_args!("{what}: {error}"));
+    let answer = connection.send(request).await.map_err(|error| wrong(&error))?;
+    let status = answer.status();
+    let body = answer.into_body().collect().await.map_err(|error| wrong(&error))?.to_bytes();
+    if status.is_success() { Ok(()) } else { Err(wrong(&format_args!("{status} {}", String::from_utf8_lossy(&body)))) }
+}

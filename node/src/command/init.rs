@@ -1,0 +1,79 @@
+//! `quorate init`: sets up the first node of a new cluster, or its first nodes. Serving them is the next command.
+
+use std::path::Path;
+
+use quorate_store::env::Env;
+
+use crate::cli::Init;
+use crate::config::{Address, Founder};
+use crate::console::say;
+use crate::data_dir::DataDir;
+use crate::error::Error;
+use crate::setup::{Foundation, make_empty};
+
+/// The number of the first node.
+const FIRST: u64 = 1;
+
+/// Makes the data folders.
+pub(crate) fn run(options: &Init, env: &Env) -> Result<(), Error> {
+    let nodes = nodes(options)?;
+    if options.if_needed && nodes.iter().all(|node| node.dir.is_set_up()) {
+        say(format_args!("{} is set up already", options.data_dir.display()));
+        return Ok(());
+    }
+    for node in &nodes {
+        make_empty(node.dir.path())?;
+    }
+    let founders: Vec<Founder> = nodes
+        .iter()
+        .map(|node| Founder { node: node.number, api: node.api.advertise.clone(), peer: node.peer.advertise.clone() })
+        .collect();
+    let foundation = Foundation::new(options.naming, env)?;
+    for node in &nodes {
+        if node.number == FIRST {
+            foundation.write_admin(node.dir.path(), &format!("https://{}", node.api.advertise))?;
+        }
+        foundation.set_up(&node.dir, node.number, node.api.clone(), node.peer.clone(), &founders)?;
+        let dir = node.dir.path().display();
+        say(format_args!("node {} of cluster {} is set up in {dir}", node.number, foundation.cluster));
+    }
+    explain(nodes[0].dir.path());
+    Ok(())
+}
+
+/// A node to be set up.
+struct Node {
+    number: u64,
+    dir: DataDir,
+    api: Address,
+    peer: Address,
+}
+
+/// One node in the folder itself, or one for each founding host in a folder below it.
+fn nodes(options: &Init) -> Result<Vec<Node>, Error> {
+    let (root, given) = (&options.data_dir, &options.addresses);
+    if options.founder.is_empty() {
+        let api = Address::new(&given.bind, given.advertise.as_deref())?;
+        let peer = Address::new(&given.peer_bind, given.peer_advertise.as_deref())?;
+        return Ok(vec![Node { number: FIRST, dir: DataDir::new(root), api, peer }]);
+    }
+    let address = |bind: &str, host: &str| {
+        let port = bind.rsplit_once(':').map(|(_, port)| port);
+        let port = port.ok_or_else(|| Error::config(format_args!("'{bind}' is not an address host:port")))?;
+        Ok(Address { bind: bind.to_owned(), advertise: format!("{host}:{port}") })
+    };
+    (FIRST..)
+        .zip(&options.founder)
+        .map(|(number, host)| {
+            let (api, peer) = (address(&given.bind, host)?, address(&given.peer_bind, host)?);
+            Ok(Node { number, dir: DataDir::of_node(root, number), api, peer })
+        })
+        .collect()
+}
+
+fn explain(first: &Path) {
+    let dir = first.display();
+    say(format_args!("  serve it:           quorate serve --data-dir {dir}"));
+    say(format_args!("  administrate it:    export KUBECONFIG={dir}/admin.kubeconfig"));
+    say(format_args!("  add further nodes:  quorate token create --data-dir {dir}"));
+}

@@ -1,0 +1,40 @@
+//! `quorate join`: sets up a further node of an existing cluster. Serving it is the next command.
+//!
+//! The node makes its keys, a member signs them against a token, and nothing secret of the node leaves it.
+
+use quorate_raft::admin::{JoinRequest, join};
+use quorate_raft::types::Peer;
+use quorate_store::env::Env;
+
+use super::token::parse_hash;
+use crate::cli::Join;
+use crate::config::{Address, FORMAT, NodeConfig};
+use crate::console::say;
+use crate::data_dir::DataDir;
+use crate::enrolment::{Enrolled, Request};
+use crate::error::Error;
+use crate::setup::make_empty;
+
+/// Asks a member to let this node in, and makes its data folder.
+pub(crate) async fn run(options: &Join, env: &Env) -> Result<(), Error> {
+    let api = Address::new(&options.addresses.bind, options.addresses.advertise.as_deref())?;
+    let peer = Address::new(&options.addresses.peer_bind, options.addresses.peer_advertise.as_deref())?;
+    let token = options.token.parse().map_err(Error::config)?;
+    let authority = parse_hash(&options.ca_hash)?;
+    make_empty(&options.data_dir)?;
+    let (request, keys) = Request::new()?;
+    let this = Peer { address: peer.advertise.clone(), api: api.advertise.clone() };
+    let request = JoinRequest { token, peer: this, csr: request.to_bytes()? };
+    let answer = join(env.network.clone(), &options.member, authority, &request).await.map_err(Error::failed)?;
+    let dir = DataDir::new(&options.data_dir);
+    let enrolled = Enrolled::from_bytes(&answer.identity)?;
+    let naming = enrolled.naming()?;
+    enrolled.write(&dir, &keys)?;
+    let (cluster, node) = (answer.cluster, answer.node);
+    NodeConfig { format: FORMAT, cluster, node, naming, api, peer, founders: vec![] }.write(&dir)?;
+    let path = options.data_dir.display();
+    say(format_args!("node {node} of cluster {cluster} is set up in {path}, as a learner"));
+    say(format_args!("  serve it:         quorate serve --data-dir {path}"));
+    say(format_args!("  let it vote:      quorate member promote {node} --data-dir {path}"));
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! `quorate member` and `quorate leader`: who belongs to the cluster, and who leads it.
+
+use quorate_raft::admin::{AdminAnswer, AdminRequest};
+use quorate_raft::types::Peer;
+use quorate_store::env::Env;
+
+use super::status::{members_json, print_members};
+use crate::admin::{Admin, unexpected};
+use crate::cli::{Leader, Member, Output};
+use crate::console::say;
+use crate::error::Error;
+
+/// Carries out `quorate member`.
+pub(crate) async fn run(command: Member, env: &Env) -> Result<(), Error> {
+    match command {
+        Member::List(query) => {
+            let members = match Admin::connect(&query.target, env).await?.ask(AdminRequest::Members).await? {
+                AdminAnswer::Members(members) => members,
+                other => return Err(unexpected(&other)),
+            };
+            match query.output {
+                Output::Json => say(format_args!("{:#}", members_json(&members))),
+                Output::Table => print_members(&members),
+            }
+        }
+        Member::Add { peer_address: address, api_address: api, target } => {
+            let mut admin = Admin::connect(&target, env).await?;
+            let node = node_of(admin.ask(AdminRequest::Add(Peer { address: address.clone(), api })).await?)?;
+            say(format_args!("node {node} may join from {address}"));
+        }
+        Member::Promote { node, target } => {
+            Admin::connect(&target, env).await?.carry_out(AdminRequest::Promote(node)).await?;
+            say(format_args!("node {node} votes"));
+        }
+        Member::Remove { node, target } => {
+            Admin::connect(&target, env).await?.carry_out(AdminRequest::Remove(node)).await?;
+            say(format_args!("node {node} is no longer a member; its data folder can be deleted"));
+        }
+    }
+    Ok(())
+}
+
+/// Carries out `quorate leader`.
+pub(crate) async fn lead(command: Leader, env: &Env) -> Result<(), Error> {
+    let Leader::Transfer { to, target } = command;
+    let node = node_of(Admin::connect(&target, env).await?.ask(AdminRequest::Transfer(to)).await?)?;
+    say(format_args!("node {node} leads"));
+    Ok(())
+}
+
+fn node_of(answer: AdminAnswer) -> Result<u64, Error> {
+    match answer {
+        AdminAnswer::Node(node) => Ok(node),
+        other => Err(unexpected(&other)),
+    }
+}

@@ -1,0 +1,41 @@
+//! The commands, one file each.
+
+mod dev;
+mod init;
+mod join;
+mod kubeconfig;
+mod member;
+mod serve;
+mod status;
+mod token;
+
+use quorate_store::env::SystemEnv;
+
+use crate::bench;
+use crate::cli::Command;
+use crate::console::say;
+use crate::error::Error;
+
+/// What `quorate version` says.
+const VERSION: &str = concat!("quorate ", env!("CARGO_PKG_VERSION"), " (API release 1.35)");
+
+/// Carries out a command.
+pub(crate) async fn run(command: Command) -> Result<(), Error> {
+    let env = SystemEnv::env();
+    match command {
+        Command::Dev(options) => dev::run(&options, &env).await,
+        Command::Init(options) => init::run(&options, &env),
+        Command::Join(options) => join::run(&options, &env).await,
+        Command::Serve(options) => serve::run(options, env).await,
+        Command::Status(query) => status::run(&query, &env).await,
+        Command::Member(command) => member::run(command, &env).await,
+        Command::Leader(command) => member::lead(command, &env).await,
+        Command::Token(command) => token::run(command, &env).await,
+        Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
+        Command::Bench(options) => bench::run(&options, &env).await,
+        Command::Version => {
+            say(VERSION);
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! `quorate serve`: runs the node of a data folder until it is told to stop.
+
+use quorate_store::env::Env;
+use tokio::io::AsyncReadExt;
+
+use crate::cli::Serve;
+use crate::data_dir::DataDir;
+use crate::error::Error;
+use crate::serve::Node;
+use crate::signals::Termination;
+use crate::telemetry;
+
+/// Serves. A failure of the disk or of the replica ends it with an error.
+pub(crate) async fn run(options: Serve, env: Env) -> Result<(), Error> {
+    telemetry::start(options.tuning.log_format);
+    let mut termination = Termination::listen()?;
+    let dir = DataDir::new(&options.data_dir);
+    let starting = Node::start(&dir, &options.tuning, &env);
+    let node = tokio::select! {
+        started = starting => started?,
+        () = termination.requested() => return Ok(()),
+        () = end_of_input(options.supervised) => return Ok(()),
+    };
+    tokio::select! {
+        reason = node.failed() => return Err(Error::failed(reason)),
+        () = termination.requested() => {}
+        () = end_of_input(options.supervised) => {}
+    }
+    node.stop().await;
+    Ok(())
+}
+
+/// Returns when the supervisor at the other end of standard input is gone; never for a node without one.
+async fn end_of_input(supervised: bool) {
+    if !supervised {
+        return std::future::pending().await;
+    }
+    let mut input = tokio::io::stdin();
+    let mut ignored = [0; 64];
+    while input.read(&mut ignored).await.is_ok_and(|read| read > 0) {}
+}

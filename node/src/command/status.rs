@@ -1,0 +1,81 @@
+//! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, so that it can be a health check.
+
+use quorate_raft::admin::NodeStatus;
+use quorate_raft::{Member, Role};
+use quorate_store::env::Env;
+use serde_json::{Value, json};
+
+use crate::admin::Admin;
+use crate::cli::{Output, Query};
+use crate::console::{say, table};
+use crate::error::Error;
+
+/// Asks and prints.
+pub(crate) async fn run(query: &Query, env: &Env) -> Result<(), Error> {
+    let status = Admin::connect(&query.target, env).await?.status().await?;
+    match query.output {
+        Output::Json => say(format_args!("{:#}", to_json(&status))),
+        Output::Table => {
+            let store = &status.store;
+            let leader = store.leader.map_or_else(|| "unknown".to_owned(), |leader| leader.to_string());
+            say(format_args!("cluster  {}", status.cluster));
+            say(format_args!("node     {}", store.node));
+            say(format_args!("leader   {leader} (term {})", store.term));
+            say(format_args!("applied  revision {}, {} entries behind", store.applied, store.lag));
+            say(format_args!("history  from revision {}", store.oldest));
+            say(format_args!("size     {} of {} bytes", store.size, store.size_limit));
+            print_members(&status.members);
+        }
+    }
+    Ok(())
+}
+
+/// A row for each member.
+pub(crate) fn print_members(members: &[Member]) {
+    let rows: Vec<_> = members
+        .iter()
+        .map(|member| {
+            let lag = member.lag.map_or_else(|| "-".to_owned(), |lag| lag.to_string());
+            [member.node.to_string(), role(member.role).to_owned(), member.address.clone(), member.api.clone(), lag]
+        })
+        .collect();
+    table(["NODE", "ROLE", "PEER ADDRESS", "API ADDRESS", "LAG"], &rows);
+}
+
+/// Members as JSON.
+pub(crate) fn members_json(members: &[Member]) -> Value {
+    let member = |member: &Member| {
+        json!({
+            "node": member.node,
+            "role": role(member.role),
+            "peerAddress": member.address,
+            "apiAddress": member.api,
+            "lag": member.lag,
+        })
+    };
+    members.iter().map(member).collect()
+}
+
+fn to_json(status: &NodeStatus) -> Value {
+    let store = &status.store;
+    json!({
+        "cluster": status.cluster.to_string(),
+        "node": store.node,
+        "leader": store.leader,
+        "term": store.term,
+        "applied": store.applied.get(),
+        "lag": store.lag,
+        "oldest": store.oldest.get(),
+        "size": store.size,
+        "sizeLimit": store.size_limit,
+        "members": members_json(&status.members),
+    })
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Leader => "leader",
+        Role::Voter => "voter",
+        Role::Learner => "learner",
+    }
+}

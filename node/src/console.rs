@@ -1,0 +1,34 @@
+//! What a command says to the person who started it: lines on standard output.
+//!
+//! Invariant: a closed output (`quorate ... | head`) is not an error. Logs go elsewhere ([`crate::telemetry`]).
+
+use std::fmt::Display;
+use std::io::Write;
+
+/// Prints a line.
+pub(crate) fn say(line: impl Display) {
+    // Nobody listening is the listener's choice.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// Prints the one line that ends a failed command.
+pub(crate) fn complain(line: impl Display) {
+    // The exit code says the same to whoever does not read.
+    let _ = writeln!(std::io::stderr(), "quorate: {line}");
+}
+
+/// Prints rows under a heading, columns aligned.
+pub(crate) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) {
+    let mut widths = heading.map(str::len);
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.len());
+        }
+    }
+    let line = |cells: &[String; N]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        say(padded.collect::<Vec<_>>().join("  ").trim_end());
+    };
+    line(&heading.map(str::to_owned));
+    rows.iter().for_each(line);
+}

@@ -1,0 +1,43 @@
+//! How a command ends badly: one clear line and an exit code.
+//!
+//! Invariant: the text of an [`Error`] is one line that names what to change. It never holds a secret.
+
+use std::fmt::Display;
+
+use thiserror::Error;
+
+/// The failure of a command.
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    /// What the user asked for cannot be: an option, a file or an address is wrong. Exit code 2.
+    #[error("{0}")]
+    Config(String),
+    /// It should have worked. Exit code 1.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    /// A configuration error.
+    pub(crate) fn config(message: impl Display) -> Self {
+        Self::Config(message.to_string())
+    }
+
+    /// Any other failure.
+    pub(crate) fn failed(message: impl Display) -> Self {
+        Self::Failed(message.to_string())
+    }
+
+    /// The exit code of the process.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Config(_) => 2,
+            Self::Failed(_) => 1,
+        }
+    }
+}
+
+/// Names the file in an I/O error.
+pub(crate) fn at(path: &std::path::Path) -> impl Fn(std::io::Error) -> Error + '_ {
+    move |error| Error::failed(format_args!("{}: {error}", path.display()))
+}

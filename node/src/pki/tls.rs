@@ -1,0 +1,51 @@
+//! TLS settings of a node and of this program as a client, made from what lies in a data folder.
+//!
+//! Invariant: ring is the provider. What the two ports accept is decided by the crates that own them; this file reads
+//! the files and hands them over.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quorate_api::server::TlsFiles;
+use quorate_raft::Credentials;
+use rustls::{ClientConfig, RootCertStore};
+
+use super::identity::{certificates, read_text};
+use super::{Identity, names};
+use crate::error::Error;
+
+/// What the API port shows and whom it believes.
+pub(crate) fn server_files(pki: &Path) -> Result<TlsFiles, Error> {
+    let Identity { certificate, key } = Identity::read(pki, names::SERVER)?;
+    let client_authority = read_text(&pki.join(names::AUTHORITY_CERTIFICATE))?.into_bytes();
+    Ok(TlsFiles { certificate: certificate.into_bytes(), key: key.into_bytes(), client_authority })
+}
+
+/// What nodes show each other and whom they believe. The authority is shown too: a joining node knows only its hash.
+pub(crate) fn peer_credentials(pki: &Path) -> Result<Credentials, Error> {
+    let identity = Identity::read(pki, names::PEER)?;
+    let authorities = certificates(&read_text(&pki.join(names::PEER_AUTHORITY_CERTIFICATE))?)?;
+    let mut chain = identity.chain()?;
+    chain.extend(authorities.iter().cloned());
+    Ok(Credentials { chain, key: identity.private_key()?, authorities })
+}
+
+/// How a client of the API proves who it is and whom it believes. `protocols` are offered in this order.
+pub(crate) fn client_config(
+    authority: &str,
+    identity: &Identity,
+    protocols: &[&[u8]],
+) -> Result<Arc<ClientConfig>, Error> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(authority)? {
+        roots.add(certificate).map_err(|error| Error::config(format_args!("authority certificate: {error}")))?;
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(Error::failed)?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(identity.chain()?, identity.private_key()?)
+        .map_err(|error| Error::config(format_args!("client certificate: {error}")))?;
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    Ok(Arc::new(config))
+}

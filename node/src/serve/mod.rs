@@ -1,0 +1,117 @@
+//! A running node: the one place that wires the replica, the API and the controllers together.
+//!
+//! Start: lock the data folder, read certificates, open the replica, found the cluster if this is its first start, serve.
+//! Stop: not ready, hand the leadership over, finish running requests, stop the replica. A failed disk ends the process at
+//! once instead.
+
+mod authorities;
+mod certificates;
+mod signer;
+mod wiring;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls};
+use quorate_raft::{PeerTls, Replica};
+use quorate_store::Store;
+use quorate_store::env::Env;
+use tokio::task::JoinHandle;
+
+use crate::cli::Tuning;
+use crate::config::NodeConfig;
+use crate::data_dir::{DataDir, Lock};
+use crate::error::Error;
+use crate::pki;
+use crate::pki::vault::ClusterSecret;
+
+/// How long running requests may take to finish when the node stops; with the replica's own limit below 10 s.
+const STOP_GRACE: Duration = Duration::from_secs(4);
+
+/// A node that serves.
+pub(crate) struct Node {
+    replica: Replica,
+    api: Handle,
+    server: JoinHandle<()>,
+    background: Vec<JoinHandle<()>>,
+    _lock: Lock,
+}
+
+/// What the parts of a node share.
+struct Parts {
+    config: NodeConfig,
+    dir: DataDir,
+    env: Env,
+    secret: ClusterSecret,
+    server_tls: Arc<ServerTls>,
+    peer_tls: Arc<PeerTls>,
+}
+
+impl Node {
+    /// Starts the node of a data folder. It answers its peers and its health checks when this returns; clients are served
+    /// once there is a quorum.
+    pub(crate) async fn start(dir: &DataDir, tuning: &Tuning, env: &Env) -> Result<Self, Error> {
+        let config = NodeConfig::read(dir)?;
+        let lock = dir.lock()?;
+        let parts = Arc::new(Parts::read(config, dir, env)?);
+        let (node, naming) = (parts.config.node, parts.config.naming);
+        tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");
+        let replica = wiring::replica(&parts, tuning).await?;
+        let store: Arc<dyn Store> = Arc::new(replica.clone());
+        let api = wiring::api(&parts, store.clone());
+        let options = Options {
+            address: parts.config.api.bind.clone(),
+            tls: parts.server_tls.clone(),
+            limits: Limits::default(),
+            shutdown_delay: tuning.shutdown_delay_duration,
+            shutdown_grace: STOP_GRACE,
+        };
+        let address = options.address.clone();
+        let bound = ApiServer::bind(api.clone(), options).await;
+        let (server, handle) =
+            bound.map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
+        let server = tokio::spawn(server.run());
+        tracing::info!(api = handle.address(), peers = replica.address(), "listening");
+        let background = wiring::background(&parts, &replica, &api, store);
+        Ok(Self { replica, api: handle, server, background, _lock: lock })
+    }
+
+    /// Returns when the node cannot go on, with the reason.
+    pub(crate) async fn failed(&self) -> String {
+        self.replica.failed().await
+    }
+
+    /// Stops in order; see the module.
+    pub(crate) async fn stop(self) {
+        tracing::info!("stopping");
+        self.api.shutdown();
+        if let Some(successor) = self.replica.step_down().await {
+            tracing::info!(successor, "handed the leadership over");
+        }
+        self.background.iter().for_each(JoinHandle::abort);
+        if let Err(error) = self.server.await {
+            tracing::error!(%error, "the API server ended badly");
+        }
+        self.replica.stop().await;
+        tracing::info!("stopped");
+    }
+}
+
+impl Parts {
+    fn read(config: NodeConfig, dir: &DataDir, env: &Env) -> Result<Self, Error> {
+        let folder = dir.pki();
+        let server_tls = ServerTls::new(&pki::server_files(&folder)?).map_err(Error::config)?;
+        let peer_tls = PeerTls::new(&pki::peer_credentials(&folder)?).map_err(Error::config)?;
+        let path = dir.cluster_secret();
+        let secret =
+            std::fs::read(&path).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))?;
+        Ok(Self {
+            config,
+            dir: dir.clone(),
+            env: env.clone(),
+            secret: ClusterSecret::from_bytes(&secret)?,
+            server_tls: Arc::new(server_tls),
+            peer_tls: Arc::new(peer_tls),
+        })
+    }
+}

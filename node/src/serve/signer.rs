@@ -1,0 +1,61 @@
+//! Certificates for nodes that join and for users, made by the leader with the authorities in the store.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use quorate_raft::admin::{CertificateSigner, SigningRequest};
+use quorate_store::Store;
+
+use super::Parts;
+use crate::enrolment::{Enrolled, Request, UserRequest};
+use crate::error::Error;
+use crate::pki::{Authority, Subject, names, vault};
+use crate::setup::{now, server_names};
+
+/// Signs for this node's cluster.
+pub(super) struct Signer {
+    pub(super) parts: Arc<Parts>,
+    /// Set once the replica is open, before anybody can ask.
+    pub(super) store: Arc<OnceLock<Arc<dyn Store>>>,
+}
+
+#[async_trait]
+impl CertificateSigner for Signer {
+    async fn sign(&self, request: SigningRequest) -> Result<Bytes, String> {
+        self.enrol(&request).and_then(|enrolled| enrolled.to_bytes()).map_err(|error| error.to_string())
+    }
+
+    async fn certify(&self, request: Bytes) -> Result<Bytes, String> {
+        self.user(&request).map(Bytes::from).map_err(|error| error.to_string())
+    }
+}
+
+impl Signer {
+    /// A user's certificate, as PEM.
+    fn user(&self, request: &[u8]) -> Result<String, Error> {
+        let UserRequest { csr, user, group } = UserRequest::from_bytes(request)?;
+        let authority = self.authority(names::AUTHORITY)?;
+        authority.sign(&csr, &Subject::Client { user, group }, now(&self.parts.env))
+    }
+
+    fn authority(&self, name: &str) -> Result<Authority, Error> {
+        let store = self.store.get().ok_or_else(|| Error::failed("the node is still starting"))?;
+        vault::authority(&**store, &self.parts.secret, name)
+    }
+
+    fn enrol(&self, request: &SigningRequest) -> Result<Enrolled, Error> {
+        let Parts { config, env, secret, .. } = &*self.parts;
+        let (authority, peer_authority) = (self.authority(names::AUTHORITY)?, self.authority(names::PEER_AUTHORITY)?);
+        let asked = Request::from_bytes(&request.csr)?;
+        let server = Subject::Server { names: server_names(config.naming, &request.peer.api) };
+        Ok(Enrolled {
+            naming: config.naming.to_string(),
+            server: authority.sign(&asked.server, &server, now(env))?,
+            peer: peer_authority.sign(&asked.peer, &Subject::Peer { node: request.node }, now(env))?,
+            authority: authority.identity().certificate.clone(),
+            peer_authority: peer_authority.identity().certificate.clone(),
+            secret: secret.as_bytes().to_vec(),
+        })
+    }
+}

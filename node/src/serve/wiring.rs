@@ -1,0 +1,81 @@
+//! Which part gets what: the replica, the API over it, and what runs beside them.
+
+use std::sync::{Arc, OnceLock};
+
+use quorate_api::{Api, ApiOptions, Version, registry};
+use quorate_raft::Replica;
+use quorate_raft::admin::CertificateSigner;
+use quorate_raft::disk::SystemDisk;
+use quorate_raft::replica::{MemberOptions, Options};
+use quorate_raft::types::Peer;
+use quorate_schema::Graph;
+use quorate_store::{Limits, Retention, Store};
+use tokio::task::JoinHandle;
+
+use super::signer::Signer;
+use super::{Parts, authorities, certificates};
+use crate::cli::Tuning;
+use crate::error::Error;
+
+/// Opens the replica; founds the cluster when this node is to and has not.
+pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Replica, Error> {
+    let store = Arc::new(OnceLock::new());
+    let config = &parts.config;
+    let signer: Arc<dyn CertificateSigner> = Arc::new(Signer { parts: parts.clone(), store: store.clone() });
+    let member = MemberOptions {
+        node: config.node,
+        cluster: config.cluster,
+        naming: config.naming.to_string(),
+        listen: config.peer.bind.clone(),
+        env: parts.env.clone(),
+        tls: parts.peer_tls.clone(),
+        signer,
+    };
+    let mut options = Options::new(member, Arc::new(SystemDisk), &parts.dir.raft());
+    options.limits = Limits { store_bytes: tuning.size_limit, ..Limits::default() };
+    let time_ms = u64::try_from(tuning.history_duration.as_millis()).map_err(Error::config)?;
+    options.state.retention = Retention { time_ms, bytes: tuning.history_size };
+    let replica = Replica::open(options).await.map_err(Error::config)?;
+    let weak: Arc<dyn Store> = Arc::new(replica.clone());
+    // Nobody else sets it: the signer was made just above.
+    let _ = store.set(weak);
+    if !config.founders.is_empty() {
+        let founders = config
+            .founders
+            .iter()
+            .map(|founder| (founder.node, Peer { address: founder.peer.clone(), api: founder.api.clone() }));
+        replica.initialize(founders.collect()).await.map_err(Error::failed)?;
+    }
+    Ok(replica)
+}
+
+/// The API of this node.
+pub(super) fn api(parts: &Parts, store: Arc<dyn Store>) -> Arc<Api> {
+    let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
+    Api::new(ApiOptions {
+        naming: parts.config.naming,
+        registry: Arc::new(registry::builtin::registry(&graph)),
+        graph,
+        store,
+        env: parts.env.clone(),
+        version: Version {
+            git_version: concat!("v1.35.0+quorate-", env!("CARGO_PKG_VERSION")).to_owned(),
+            ..Version::default()
+        },
+        token_secret: parts.secret.derive("continue tokens"),
+    })
+}
+
+/// Starts what runs beside the servers, for as long as the node does.
+pub(super) fn background(
+    parts: &Arc<Parts>,
+    replica: &Replica,
+    api: &Arc<Api>,
+    store: Arc<dyn Store>,
+) -> Vec<JoinHandle<()>> {
+    let _ = (replica, api);
+    vec![
+        tokio::spawn(authorities::publish(parts.clone(), store.clone())),
+        tokio::spawn(certificates::run(parts.clone(), store)),
+    ]
+}

@@ -1,0 +1,151 @@
+//! Setting nodes up: the folders of a new cluster, with everything in them that its nodes start from.
+//!
+//! Invariant: `node.json` is written last, so that a folder that has it is complete; a folder that was left half made is
+//! refused, never silently completed.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use quorate_meta::Naming;
+use quorate_raft::ClusterId;
+use quorate_store::env::Env;
+use time::OffsetDateTime;
+
+use crate::config::{Address, FORMAT, Founder, NodeConfig};
+use crate::data_dir::DataDir;
+use crate::error::{Error, at};
+use crate::kubeconfig;
+use crate::pki::vault::ClusterSecret;
+use crate::pki::{Authority, Identity, Subject, names, write_private, write_public};
+
+/// How far the peer port of a `dev` node lies above its API port.
+const PEER_PORT_OFFSET: u16 = 1000;
+
+/// The administrator that a new cluster comes with.
+const ADMIN_USER: &str = "admin";
+const ADMIN_GROUP: &str = "system:masters";
+
+/// What the founders of a cluster share before it has a store.
+#[derive(Debug)]
+pub(crate) struct Foundation {
+    /// The cluster's identity.
+    pub(crate) cluster: ClusterId,
+    naming: Naming,
+    authority: Authority,
+    peer_authority: Authority,
+    secret: ClusterSecret,
+    now: OffsetDateTime,
+}
+
+impl Foundation {
+    /// A new cluster's identity, authorities and secret.
+    pub(crate) fn new(naming: Naming, env: &Env) -> Result<Self, Error> {
+        let now = now(env);
+        Ok(Self {
+            cluster: ClusterId::generate(&*env.entropy),
+            naming,
+            authority: Authority::generate("quorate-ca", now)?,
+            peer_authority: Authority::generate("quorate-peer-ca", now)?,
+            secret: ClusterSecret::generate(&*env.entropy),
+            now,
+        })
+    }
+
+    /// Sets up the founder `node` in its folder. The first of `founders` starts the cluster with all of them.
+    pub(crate) fn set_up(
+        &self,
+        dir: &DataDir,
+        node: u64,
+        api: Address,
+        peer: Address,
+        founders: &[Founder],
+    ) -> Result<(), Error> {
+        let pki = dir.pki();
+        write_public(&pki.join(names::AUTHORITY_CERTIFICATE), self.authority.identity().certificate.as_bytes())?;
+        write_public(
+            &pki.join(names::PEER_AUTHORITY_CERTIFICATE),
+            self.peer_authority.identity().certificate.as_bytes(),
+        )?;
+        write_private(&dir.cluster_secret(), self.secret.as_bytes())?;
+        let server = Subject::Server { names: server_names(self.naming, &api.advertise) };
+        self.authority.issue(&server, self.now)?.write(&pki, names::SERVER)?;
+        self.peer_authority.issue(&Subject::Peer { node }, self.now)?.write(&pki, names::PEER)?;
+        let first = founders.first().is_some_and(|founder| founder.node == node);
+        if first {
+            self.authority.identity().write(&pki, names::AUTHORITY)?;
+            self.peer_authority.identity().write(&pki, names::PEER_AUTHORITY)?;
+        }
+        let founders = if first { founders.to_vec() } else { vec![] };
+        let Self { cluster, naming, .. } = *self;
+        NodeConfig { format: FORMAT, cluster, node, naming, api, peer, founders }.write(dir)
+    }
+
+    /// Leaves `pki/admin.{crt,key}` and `admin.kubeconfig` in a folder, and the client authority's certificate.
+    pub(crate) fn write_admin(&self, folder: &Path, server: &str) -> Result<(), Error> {
+        let client = Subject::Client { user: ADMIN_USER.to_owned(), group: Some(ADMIN_GROUP.to_owned()) };
+        let admin = self.authority.issue(&client, self.now)?;
+        admin.write(&folder.join("pki"), names::ADMIN)?;
+        let Identity { certificate, .. } = self.authority.identity();
+        kubeconfig::write(&folder.join("admin.kubeconfig"), server, certificate, ADMIN_USER, &admin)
+    }
+
+    /// Makes the folder of a `dev` cluster: `pki/`, `admin.kubeconfig` and a folder for each node.
+    pub(crate) fn set_up_dev(&self, root: &Path, nodes: u64, bind: SocketAddr) -> Result<(), Error> {
+        let founders = dev_founders(nodes, bind)?;
+        for founder in &founders {
+            let dir = DataDir::of_node(root, founder.node);
+            self.set_up(&dir, founder.node, Address::same(&founder.api), Address::same(&founder.peer), &founders)?;
+        }
+        self.authority.identity().write(&root.join("pki"), names::AUTHORITY)?;
+        self.write_admin(root, &format!("https://{bind}"))
+    }
+}
+
+/// Makes a folder for a new node; refuses one that holds anything.
+pub(crate) fn make_empty(folder: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    let mut entries = std::fs::read_dir(folder).map_err(at(folder))?;
+    if entries.next().is_some() {
+        return Err(Error::config(format_args!(
+            "{} is not empty: a new node needs a folder of its own",
+            folder.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The time of certificates.
+pub(crate) fn now(env: &Env) -> OffsetDateTime {
+    let seconds = i64::try_from(env.clock.now_ms() / 1000).expect("the clock is before the year 292 billion");
+    OffsetDateTime::from_unix_timestamp(seconds).expect("the clock is before the year 9999")
+}
+
+/// Every name under which clients may reach a node.
+pub(crate) fn server_names(naming: Naming, advertised: &str) -> Vec<String> {
+    let host = advertised.rsplit_once(':').map_or(advertised, |(host, _)| host).trim_matches(['[', ']']);
+    let service = match naming {
+        Naming::Svc => "svc",
+        Naming::Kubernetes => "kubernetes",
+    };
+    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1", host].map(str::to_owned).to_vec();
+    names.extend([service.to_owned(), format!("{service}.default"), format!("{service}.default.svc")]);
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn dev_founders(nodes: u64, bind: SocketAddr) -> Result<Vec<Founder>, Error> {
+    let port = |node: u64, offset: u16| {
+        let step = u16::try_from(node - 1).ok()?;
+        bind.port().checked_add(step)?.checked_add(offset)
+    };
+    (1..=nodes)
+        .map(|node| {
+            let (api, peer) = port(node, 0)
+                .zip(port(node, PEER_PORT_OFFSET))
+                .ok_or_else(|| Error::config(format_args!("port {} leaves no room for {nodes} nodes", bind.port())))?;
+            let at = |port| SocketAddr::new(bind.ip(), port).to_string();
+            Ok(Founder { node, api: at(api), peer: at(peer) })
+        })
+        .collect()
+}

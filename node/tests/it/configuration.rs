@@ -1,0 +1,90 @@
+//! What is configured wrongly stops with one clear line, and changes nothing.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Cluster, quorate};
+
+/// Runs a command that must fail at once: nothing but one line, which holds these words.
+fn check(command: &mut Command, expect: &str) {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("quorate: ")).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(lines[0].contains(expect), "expected '{expect}' in:\n{text}");
+}
+
+fn edit(file: &Path, from: &str, to: &str) {
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains(from), "{text}");
+    std::fs::write(file, text.replacen(from, to, 1)).unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-r").arg(from).arg(to).status().unwrap();
+    assert!(copied.success());
+}
+
+fn serve(folder: &Path) -> Command {
+    let mut command = quorate(&["serve", "--data-dir"]);
+    command.arg(folder);
+    command
+}
+
+#[test]
+fn unknown_options_are_refused() {
+    let output = quorate(&["dev", "--no-such-option"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("unexpected argument '--no-such-option'"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_cannot_serve_says_why() {
+    let mut cluster = Cluster::start(1, &[]);
+    let folder = cluster.node(1);
+    check(&mut serve(&folder), "is served by another process already");
+    check(&mut serve(&cluster.spare("nothing")), "is not the data folder of a node");
+
+    let twin = cluster.spare("twin");
+    copy(&folder, &twin);
+    check(&mut serve(&twin), "cannot listen");
+
+    cluster.kill(1);
+    let config = twin.join("node.json");
+    edit(&config, "\"naming\": \"svc\"", "\"naming\": \"kubernetes\"");
+    check(&mut serve(&twin), "naming");
+    edit(&config, "\"naming\": \"kubernetes\"", "\"naming\": \"svc\"");
+    let cluster_id = serde_json::from_slice::<serde_json::Value>(&std::fs::read(&config).unwrap()).unwrap();
+    let cluster_id = cluster_id["cluster"].as_str().unwrap().to_owned();
+    edit(&config, &cluster_id, &"0".repeat(32));
+    check(&mut serve(&twin), "cluster");
+    edit(&config, &"0".repeat(32), &cluster_id);
+    edit(&config, "\"format\": 1", "\"format\": 99");
+    check(&mut serve(&twin), "format 99");
+    edit(&config, "\"format\": 99", "\"format\": 1");
+    std::fs::copy(twin.join("pki/peer.key"), twin.join("pki/server.key")).unwrap();
+    check(&mut serve(&twin), "server certificate");
+    std::fs::write(twin.join("pki/server.crt"), "no certificate").unwrap();
+    check(&mut serve(&twin), "server certificate");
+}
+
+#[test]
+fn a_dev_folder_keeps_what_it_was_made_with() {
+    let cluster = Cluster::start(1, &[]);
+    let root = cluster.root();
+    let dev = |arguments: &[&str]| {
+        let mut command = quorate(&["dev", "--data-dir"]);
+        command.arg(&root).args(arguments);
+        command
+    };
+    check(&mut dev(&["--nodes", "3"]), "number of nodes: 1");
+    check(&mut dev(&["--naming", "kubernetes"]), "naming profile: svc");
+    check(&mut dev(&["--bind", "127.0.0.1:1"]), "another address");
+    check(quorate(&["dev", "--data-dir"]).arg(root.join("pki")), "is not empty");
+    check(
+        quorate(&["init", "--bind", "127.0.0.1:1", "--peer-bind", "127.0.0.1:2", "--data-dir"]).arg(&root),
+        "is not empty",
+    );
+    check(quorate(&["init", "--data-dir"]).arg(cluster.spare("wildcard")), "name an address to advertise");
+}

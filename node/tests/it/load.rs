@@ -1,0 +1,162 @@
+//! Writers that go on whatever happens, and the proof that nothing they were promised is lost.
+//!
+//! Each writer creates ConfigMaps with names of its own and replaces some of them. What was acknowledged is kept with its
+//! revision; a request without an answer may have happened or not, and the name is not used again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use http::Method;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::support::{Client, Cluster, Event};
+
+/// Writers at a time.
+const WRITERS: usize = 6;
+
+/// A namespace that writers fill.
+pub(crate) struct Load {
+    stop: Arc<AtomicBool>,
+    writers: Vec<JoinHandle<Written>>,
+}
+
+/// What one writer, or all of them, were told.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// Acknowledged revisions with the name and the generation of the object.
+    pub(crate) revisions: BTreeMap<u64, (String, u64)>,
+    /// When each acknowledgement came.
+    times: Vec<Instant>,
+    /// Requests without an answer.
+    pub(crate) unknown: u64,
+    /// Answers that were neither success nor *try again*.
+    pub(crate) refused: Vec<(u16, Value)>,
+}
+
+/// The collection that the writers of a namespace fill.
+pub(crate) fn collection(namespace: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/configmaps")
+}
+
+/// Makes a namespace.
+pub(crate) async fn make_namespace(client: &mut Client, name: &str) -> u64 {
+    let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    client.post("/api/v1/namespaces", &body).await.expect(201).revision()
+}
+
+impl Load {
+    /// Starts the writers, spread over these nodes; each goes to the next node when one does not answer.
+    pub(crate) fn start(cluster: &Cluster, nodes: &[u64], namespace: &str) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let writers = (0..WRITERS).map(|number| {
+            let mut clients: Vec<Client> = nodes.iter().map(|node| cluster.client(*node)).collect();
+            clients.rotate_left(number % nodes.len());
+            tokio::spawn(write(clients, collection(namespace), number, stop.clone()))
+        });
+        Self { writers: writers.collect(), stop }
+    }
+
+    /// Ends the load and adds up what was acknowledged; no revision may have been given twice.
+    pub(crate) async fn finish(self) -> Written {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut all = Written::default();
+        for writer in self.writers {
+            let part = writer.await.unwrap();
+            for (revision, what) in part.revisions {
+                let other = all.revisions.insert(revision, what);
+                assert!(other.is_none(), "revision {revision} was acknowledged twice: {other:?}");
+            }
+            all.times.extend(part.times);
+            all.unknown += part.unknown;
+            all.refused.extend(part.refused);
+        }
+        all.times.sort();
+        all
+    }
+}
+
+impl Written {
+    /// The longest time without an acknowledgement that begins between these two moments.
+    pub(crate) fn longest_outage(&self, from: Instant, to: Instant) -> Duration {
+        let gaps = self.times.windows(2).filter(|pair| pair[1] > from && pair[0] < to);
+        gaps.map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
+    }
+
+    /// Everything acknowledged is there: each name, at its last acknowledged generation or a later one of unknown outcome.
+    pub(crate) async fn check_is_there(&self, client: &mut Client, namespace: &str) {
+        let list = client.get(&collection(namespace)).await.expect(200);
+        let there: BTreeMap<&str, u64> = list.body["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| {
+                let generation = item["data"]["generation"].as_str().unwrap().parse().unwrap();
+                (item["metadata"]["name"].as_str().unwrap(), generation)
+            })
+            .collect();
+        assert!(!self.revisions.is_empty(), "nothing was acknowledged");
+        for (revision, (name, generation)) in &self.revisions {
+            let found = there.get(name.as_str());
+            assert!(
+                found.is_some_and(|found| found >= generation),
+                "{name} was acknowledged with generation {generation} at revision {revision}, and there is {found:?}"
+            );
+        }
+    }
+
+    /// A watcher saw each acknowledged change once, in order.
+    pub(crate) fn check_was_seen(&self, events: &[Event]) {
+        let rising = events.windows(2).all(|pair| pair[0].revision < pair[1].revision);
+        assert!(rising, "events are out of order or repeated");
+        let seen: BTreeSet<(u64, &str)> = events.iter().map(|event| (event.revision, event.name.as_str())).collect();
+        let last = events.last().map_or(0, |event| event.revision);
+        for (revision, (name, _)) in self.revisions.range(..=last) {
+            assert!(seen.contains(&(*revision, name)), "the watch missed {name} at revision {revision}");
+        }
+    }
+
+    /// The highest acknowledged revision.
+    pub(crate) fn last(&self) -> u64 {
+        *self.revisions.last_key_value().expect("something was acknowledged").0
+    }
+}
+
+async fn write(mut clients: Vec<Client>, collection: String, writer: usize, stop: Arc<AtomicBool>) -> Written {
+    let (mut written, mut number, mut generation) = (Written::default(), 0, 0);
+    while !stop.load(Ordering::Relaxed) {
+        let name = format!("w{writer}-{number}");
+        let body = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name },
+            "data": { "generation": generation.to_string(), "fill": "x".repeat(200) },
+        });
+        let result = if generation == 0 {
+            clients[0].send(Method::POST, &collection, Some(&body)).await
+        } else {
+            clients[0].send(Method::PUT, &format!("{collection}/{name}"), Some(&body)).await
+        };
+        match result {
+            Ok(answer) if answer.status == 200 || answer.status == 201 => {
+                written.times.push(Instant::now());
+                written.revisions.insert(answer.revision(), (name, generation));
+                generation = (generation + 1) % 3;
+                number += u64::from(generation == 0);
+            }
+            // The server says that nothing has happened.
+            Ok(answer) if answer.status == 503 || answer.status == 429 => clients.rotate_left(1),
+            other => {
+                match other {
+                    Ok(answer) if answer.status != 504 && answer.status != 500 => {
+                        written.refused.push((answer.status, answer.body));
+                    }
+                    _ => written.unknown += 1,
+                }
+                (generation, number) = (0, number + 1);
+                clients.rotate_left(1);
+            }
+        }
+    }
+    written
+}

@@ -1,0 +1,103 @@
+//! Members come and go while clients write.
+
+use std::path::Path;
+use std::time::Duration;
+
+use http::Method;
+use serde_json::Value;
+
+use crate::load::{Load, collection, make_namespace};
+use crate::support::{Cluster, eventually, quorate};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_joins_is_promoted_and_another_is_removed_under_load() {
+    let mut cluster = Cluster::start(3, &[]);
+    make_namespace(&mut cluster.client(1), "load").await;
+    let load = Load::start(&cluster, &[1, 2], "load");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+
+    let folder = cluster.spare("node-4");
+    join(&cluster, &folder);
+    cluster.serve(&folder);
+    let fourth = cluster.client(4);
+    cluster.ready(4).await;
+    assert_eq!(role(&cluster, 4), "learner");
+    eventually("the learner has caught up and votes", async || {
+        quorate(&["member", "promote", "4", "--data-dir"])
+            .arg(cluster.node(1))
+            .output()
+            .unwrap()
+            .status
+            .success()
+            .then_some(())
+    })
+    .await;
+    assert_eq!(role(&cluster, 4), "voter");
+
+    Cluster::run(&["leader", "transfer", "--to", "2"], &cluster.node(1));
+    assert_eq!(cluster.leader(1).await, 2);
+    Cluster::run(&["member", "remove", "3"], &cluster.node(1));
+    let members = status(&cluster)["members"].as_array().unwrap().len();
+    assert_eq!(members, 3);
+    cluster.kill(3);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+
+    let written = load.finish().await;
+    println!("{} writes acknowledged, {} unknown", written.revisions.len(), written.unknown);
+    assert_eq!((written.unknown, &written.refused[..]), (0, &[][..]), "requests failed");
+    let mut fourth = fourth;
+    written.check_is_there(&mut fourth, "load").await;
+    let watched = fourth.send(Method::GET, &format!("{}?limit=1", collection("load")), None).await.unwrap().expect(200);
+    assert!(watched.revision() >= written.last());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_a_valid_token_lets_a_node_in() {
+    let cluster = Cluster::start(1, &[]);
+    let (token, hash) = token(&cluster);
+    let refuse = |token: &str, hash: &str, expect: &str| {
+        let folder = cluster.spare("refused");
+        let output = join_command(&cluster, &folder, token, hash).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success());
+        assert!(text.contains(expect) && text.trim_end().lines().count() == 1, "{text}");
+        assert!(!folder.join("node.json").exists());
+    };
+    let (id, secret) = token.split_once('.').unwrap();
+    refuse(&format!("{id}.{}", "0".repeat(secret.len())), &hash, "token");
+    refuse("nonsense", &hash, "a join token looks like");
+    refuse(&token, &format!("sha256:{}", "0".repeat(64)), "");
+    Cluster::run(&["token", "revoke", id], &cluster.node(1));
+    refuse(&token, &hash, "token");
+    let list = Cluster::run(&["token", "list"], &cluster.node(1));
+    assert!(!list.contains(id), "{list}");
+}
+
+fn join(cluster: &Cluster, folder: &Path) {
+    let (token, hash) = token(cluster);
+    let output = join_command(cluster, folder, &token, &hash).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn join_command(cluster: &Cluster, folder: &Path, token: &str, hash: &str) -> std::process::Command {
+    let mut command = quorate(&["join", &cluster.peer_address(1), "--token", token, "--ca-hash", hash]);
+    command.args(["--bind", &cluster.address(4), "--peer-bind", &cluster.peer_address(4), "--data-dir"]).arg(folder);
+    command
+}
+
+fn token(cluster: &Cluster) -> (String, String) {
+    let text = Cluster::run(&["token", "create", "-o", "json"], &cluster.node(1));
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    (answer["token"].as_str().unwrap().to_owned(), answer["caHash"].as_str().unwrap().to_owned())
+}
+
+fn status(cluster: &Cluster) -> Value {
+    cluster.status(&cluster.node(1)).unwrap()
+}
+
+fn role(cluster: &Cluster, node: u64) -> String {
+    let status = status(cluster);
+    let member = status["members"].as_array().unwrap().iter().find(|member| member["node"] == node);
+    let role = member.unwrap_or_else(|| panic!("{status:#}"))["role"].as_str().unwrap();
+    if role == "leader" { "voter".to_owned() } else { role.to_owned() }
+}

@@ -1,0 +1,140 @@
+//! A small HTTP/1.1 client with a client certificate: one connection, opened again when it breaks.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use quorate_store::env::{Network, SystemEnv};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use serde_json::Value;
+
+/// After this long without an answer the outcome counts as unknown.
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// An answer that arrived whole.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    /// `metadata.resourceVersion` of the body.
+    pub(crate) fn revision(&self) -> u64 {
+        let text = self.body["metadata"]["resourceVersion"].as_str();
+        text.unwrap_or_else(|| panic!("no resourceVersion in {}", self.body)).parse().unwrap()
+    }
+
+    /// The answer itself when its status is this; a panic that shows it otherwise.
+    #[track_caller]
+    pub(crate) fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{:#}", self.body);
+        self
+    }
+}
+
+/// See the module.
+pub(crate) struct Client {
+    address: String,
+    tls: Arc<ClientConfig>,
+    sender: Option<SendRequest<Full<Bytes>>>,
+}
+
+impl Client {
+    /// A client of one server, with the credentials in a folder: `ca.crt` and `NAME.{crt,key}`.
+    pub(crate) fn new(address: &str, pki: &Path, name: &str) -> Self {
+        Self { address: address.to_owned(), tls: tls(pki, Some(name)), sender: None }
+    }
+
+    /// A client without a certificate of its own.
+    pub(crate) fn anonymous(address: &str, pki: &Path) -> Self {
+        Self { address: address.to_owned(), tls: tls(pki, None), sender: None }
+    }
+
+    /// Sends a request and waits for the whole answer. An error leaves it open what the server did.
+    pub(crate) async fn send(&mut self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, String> {
+        let attempt = async {
+            let answer = self.start(method, path, body).await?;
+            let status = answer.status().as_u16();
+            let bytes = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+            let body = serde_json::from_slice(&bytes)
+                .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()));
+            Ok(Answer { status, body })
+        };
+        let result = tokio::time::timeout(LIMIT, attempt).await.unwrap_or_else(|_| Err("no answer".to_owned()));
+        if result.is_err() {
+            self.sender = None;
+        }
+        result
+    }
+
+    /// Sends a request and returns the head of the answer, for streams.
+    pub(crate) async fn start(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<http::Response<Incoming>, String> {
+        if self.sender.as_ref().is_none_or(SendRequest::is_closed) {
+            self.sender = Some(self.connect().await?);
+        }
+        let sender = self.sender.as_mut().expect("connected just now");
+        let content_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", &self.address)
+            .header("accept", "application/json")
+            .header("content-type", content_type)
+            .body(Full::from(body.map(Value::to_string).unwrap_or_default()))
+            .unwrap();
+        sender.ready().await.map_err(|error| error.to_string())?;
+        sender.send_request(request).await.map_err(|error| error.to_string())
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Answer {
+        self.send(Method::GET, path, None).await.unwrap()
+    }
+
+    pub(crate) async fn post(&mut self, path: &str, body: &Value) -> Answer {
+        self.send(Method::POST, path, Some(body)).await.unwrap()
+    }
+
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
+        let tcp = SystemEnv.connect(&self.address).await.map_err(|error| error.to_string())?;
+        let host = self.address.rsplit_once(':').unwrap().0.to_owned();
+        let connector = tokio_rustls::TlsConnector::from(self.tls.clone());
+        let stream = connector.connect(host.try_into().unwrap(), tcp).await.map_err(|error| error.to_string())?;
+        let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+}
+
+fn tls(pki: &Path, name: Option<&str>) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(pki.join("ca.crt")).unwrap() {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    Arc::new(match name {
+        None => builder.with_no_client_auth(),
+        Some(name) => {
+            let chain =
+                CertificateDer::pem_file_iter(pki.join(format!("{name}.crt"))).unwrap().map(Result::unwrap).collect();
+            let key = PrivateKeyDer::from_pem_file(pki.join(format!("{name}.key"))).unwrap();
+            builder.with_client_auth_cert(chain, key).unwrap()
+        }
+    })
+}

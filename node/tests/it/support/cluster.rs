@@ -1,0 +1,185 @@
+//! A `dev` cluster of real processes, whose nodes can be killed and started again.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{Client, eventually};
+
+/// API ports that tests take, ten apart; peer ports lie 1000 above. Below the range that systems give to clients.
+static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
+const FIRST_PORT: u16 = 20_000;
+const PORT_BLOCKS: u16 = 90;
+
+/// The binary under test with these arguments.
+pub(crate) fn quorate(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quorate"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// See the module. Everything ends and is deleted with it.
+pub(crate) struct Cluster {
+    folder: TempDir,
+    port: u16,
+    supervisor: Child,
+    /// Nodes that were started again by hand, and further nodes.
+    others: Vec<Child>,
+}
+
+impl Cluster {
+    /// Starts a cluster and waits until it is ready.
+    pub(crate) fn start(nodes: usize, arguments: &[&str]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let port = free_port();
+        let supervisor = supervise(&folder.path().join("data"), nodes, port, arguments);
+        Self { folder, port, supervisor, others: vec![] }
+    }
+
+    /// The folder that `dev` was given.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A folder beside it, for a further node.
+    pub(crate) fn spare(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The data folder of a node, from 1.
+    pub(crate) fn node(&self, node: u64) -> PathBuf {
+        self.root().join(format!("node-{node}"))
+    }
+
+    /// The API address of a node, from 1. Numbers beyond the first nodes have addresses that are free.
+    pub(crate) fn address(&self, node: u64) -> String {
+        format!("127.0.0.1:{}", u64::from(self.port) + node - 1)
+    }
+
+    /// The peer address of a node, from 1.
+    pub(crate) fn peer_address(&self, node: u64) -> String {
+        format!("127.0.0.1:{}", u64::from(self.port) + 1000 + node - 1)
+    }
+
+    /// An administrator at a node.
+    pub(crate) fn client(&self, node: u64) -> Client {
+        Client::new(&self.address(node), &self.root().join("pki"), "admin")
+    }
+
+    /// Kills a node without warning.
+    pub(crate) fn kill(&mut self, node: u64) {
+        let pid = std::fs::read_to_string(self.node(node).join("pid")).unwrap();
+        signal(&pid, "KILL");
+        let gone = || !Path::new(&format!("/proc/{pid}/stat")).exists() || is_zombie(&pid);
+        while !gone() {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Starts a node again, or a further one; does not wait.
+    pub(crate) fn serve(&mut self, folder: &Path) {
+        let log = std::fs::File::options().create(true).append(true).open(folder.join("node.log")).unwrap();
+        let child = quorate(&["serve", "--data-dir"]).arg(folder).stdout(Stdio::null()).stderr(log).spawn();
+        self.others.push(child.unwrap());
+    }
+
+    /// Waits until a node says that it is ready.
+    pub(crate) async fn ready(&self, node: u64) {
+        let mut client = self.client(node);
+        eventually(&format!("node {node} is ready"), async || {
+            let answer = client.send(http::Method::GET, "/readyz", None).await.ok()?;
+            (answer.status == 200).then_some(())
+        })
+        .await;
+    }
+
+    /// What `quorate status -o json` prints for a node, if it answers.
+    pub(crate) fn status(&self, folder: &Path) -> Option<Value> {
+        let output = quorate(&["status", "-o", "json", "--data-dir"]).arg(folder).output().unwrap();
+        output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
+    }
+
+    /// The leader's number, once the node knows one.
+    pub(crate) async fn leader(&self, asked: u64) -> u64 {
+        eventually("a leader", async || self.status(&self.node(asked))?["leader"].as_u64()).await
+    }
+
+    /// Runs a command of the binary that must succeed, and gives its output.
+    pub(crate) fn run(arguments: &[&str], folder: &Path) -> String {
+        let output = quorate(arguments).arg("--data-dir").arg(folder).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.show_logs();
+        }
+        for child in self.others.iter_mut().chain([&mut self.supervisor]) {
+            signal(&child.id().to_string(), "TERM");
+        }
+        for child in self.others.iter_mut().chain([&mut self.supervisor]) {
+            child.wait().unwrap();
+        }
+    }
+}
+
+impl Cluster {
+    /// The ends of the nodes' logs, for a failed test.
+    fn show_logs(&self) {
+        let Ok(folders) = std::fs::read_dir(self.root()) else { return };
+        for folder in folders.flatten() {
+            let text = std::fs::read_to_string(folder.path().join("node.log")).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            println!("-- {}", folder.path().display());
+            lines.iter().skip(lines.len().saturating_sub(30)).for_each(|line| println!("{line}"));
+        }
+    }
+}
+
+fn supervise(root: &Path, nodes: usize, port: u16, arguments: &[&str]) -> Child {
+    let mut child = quorate(&["dev", "--nodes", &nodes.to_string(), "--bind", &format!("127.0.0.1:{port}")])
+        .args(arguments)
+        .arg("--data-dir")
+        .arg(root)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("\nready ") {
+        let read = output.read_line(&mut said).unwrap();
+        assert!(read > 0, "dev ended before it was ready:\n{said}");
+    }
+    // The rest is read by nobody, and must not block the supervisor either.
+    std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+    child
+}
+
+fn free_port() -> u16 {
+    for _ in 0..PORT_BLOCKS {
+        let block = NEXT_PORT.fetch_add(1, Ordering::Relaxed) + (std::process::id() % u32::from(PORT_BLOCKS)) as u16;
+        let port = FIRST_PORT + block % PORT_BLOCKS * 10;
+        let is_free = |port| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if (port..port + 10).chain(port + 1000..port + 1010).all(is_free) {
+            return port;
+        }
+    }
+    panic!("no free ports");
+}
+
+fn signal(pid: &str, name: &str) {
+    Command::new("kill").args(["-s", name, pid]).stderr(Stdio::null()).status().unwrap();
+}
+
+fn is_zombie(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
+}

@@ -1,0 +1,28 @@
+//! What the tests with real processes need: clusters that end with the test, an HTTP client, kubectl.
+
+mod client;
+mod cluster;
+mod kubectl;
+mod watcher;
+
+pub(crate) use client::Client;
+pub(crate) use cluster::{Cluster, quorate};
+pub(crate) use kubectl::Kubectl;
+pub(crate) use watcher::{Event, Watcher};
+
+use std::time::{Duration, Instant};
+
+/// How long anything may take that is expected to happen.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Tries until it works; panics with what is missing when that takes too long.
+pub(crate) async fn eventually<T>(what: &str, mut attempt: impl AsyncFnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(value) = attempt().await {
+            return value;
+        }
+        assert!(Instant::now() < deadline, "waited {PATIENCE:?} in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
