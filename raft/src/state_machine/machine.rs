@@ -23,9 +23,6 @@ use super::progress::Position;
 use super::snapshot::{Contents, Outgoing, Snapshot, SnapshotData, SnapshotReceiver};
 use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 
-/// Dropped history, in bytes of footprint, that is worth the two syncs of freeing its disk space.
-const RECLAIM_BYTES: u64 = 64 << 20;
-
 /// One member's replicated state: on disk, and in memory as it is served.
 pub struct StateMachine {
     database: Arc<Database>,
@@ -35,6 +32,7 @@ pub struct StateMachine {
     live: Live,
     history: Arc<DiskHistory>,
     serving: Serving,
+    reclaim_bytes: u64,
     reclaimed_bytes: u64,
 }
 
@@ -57,6 +55,7 @@ impl StateMachine {
             live,
             history,
             serving,
+            reclaim_bytes: options.reclaim_bytes,
             reclaimed_bytes: 0,
         })
     }
@@ -92,7 +91,7 @@ impl StateMachine {
         }
         self.history.advance(self.live.window.oldest(), self.live.state.revision());
         self.serving.publish(self.live.state.snapshot(), &batches);
-        if self.live.window.dropped_bytes() - self.reclaimed_bytes >= RECLAIM_BYTES {
+        if self.live.window.dropped_bytes() - self.reclaimed_bytes >= self.reclaim_bytes {
             self.reclaim()?;
         }
         Ok(())

@@ -26,7 +26,7 @@ mod window;
 pub use checksum::Checksum;
 pub use error::OpenError;
 pub use machine::{DiskUsage, SnapshotBuilder, StateMachine};
-pub use options::{BLOCK_CACHE_BYTES, Identity, MEMTABLE_BYTES, Options, WARM_BYTES, WORKER_THREADS};
+pub use options::{BLOCK_CACHE_BYTES, Identity, MEMTABLE_BYTES, Options, RECLAIM_BYTES, WARM_BYTES, WORKER_THREADS};
 pub use progress::{Position, Progress};
 pub use snapshot::{
     Frames, Incoming, MAX_FRAME_BYTES, Outgoing, Snapshot, SnapshotData, SnapshotError, SnapshotReceiver,

@@ -13,6 +13,8 @@ use crate::ClusterId;
 pub const MEMTABLE_BYTES: u64 = 8 << 20;
 /// Bytes of disk blocks kept in memory. Small on purpose: everything is served from the serving form.
 pub const BLOCK_CACHE_BYTES: u64 = 4 << 20;
+/// See [`Options::reclaim_bytes`].
+pub const RECLAIM_BYTES: u64 = 64 << 20;
 /// Bytes of the newest history that a start reads back into the serving form's ring.
 pub const WARM_BYTES: usize = 16 << 20;
 /// Threads that write memtables out and compact. With more than one, fjall's first worker spins while another compacts.
@@ -29,6 +31,8 @@ pub struct Options {
     pub retention: Retention,
     /// Bytes of the newest history that the serving form starts with.
     pub warm_bytes: usize,
+    /// Dropped history, in bytes of footprint, that is worth the two syncs of freeing its disk space.
+    pub reclaim_bytes: u64,
     /// Background threads of the database. 0 for simulations: nothing then leaves the memtables and the journal.
     pub worker_threads: usize,
     /// See [`BLOCK_CACHE_BYTES`].
@@ -44,6 +48,7 @@ impl Options {
             identity,
             retention: Retention::default(),
             warm_bytes: WARM_BYTES,
+            reclaim_bytes: RECLAIM_BYTES,
             worker_threads: WORKER_THREADS,
             block_cache_bytes: BLOCK_CACHE_BYTES,
         }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod apply;
+mod reclaim;
 mod restart;
 mod snapshot;
 mod transfer_faults;

@@ -1,0 +1,67 @@
+//! The disk space of dropped history comes back, and whoever still reads it is not disturbed.
+
+use std::path::Path;
+
+use futures::executor::block_on;
+use openraft::storage::RaftStateMachine;
+use quorate_raft::state_machine::StateMachine;
+use quorate_store::{Retention, Txn};
+
+use super::snapshot::{receive, send};
+use super::{apply, assert_equal, open, options, put, txn_entry};
+
+/// History that each large entry adds: the value and the one it replaces.
+const BYTES_EACH: u64 = 512 << 10;
+const LIMIT: u64 = 32 << 20;
+
+#[test]
+fn dropped_history_gives_its_disk_space_back_and_open_snapshots_stay_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(dir.path());
+    options.retention = Retention { time_ms: u64::MAX, bytes: 2 * BYTES_EACH };
+    options.reclaim_bytes = 1 << 20;
+    let mut machine = StateMachine::open(&options).unwrap();
+    let mut written = 0;
+    let mut index = 0;
+    while written < 2 * LIMIT || tables(dir.path()) > LIMIT {
+        assert!(written < 10 * LIMIT, "{} bytes of tables are left", tables(dir.path()));
+        index += 1;
+        apply(&mut machine, [large(index)]);
+        written += BYTES_EACH;
+    }
+
+    let expect_dir = tempfile::tempdir().unwrap();
+    let mut expect = open(expect_dir.path());
+    let received = receive(&expect, send(&mut machine).map(Result::unwrap));
+    block_on(expect.install_snapshot(&received.meta, received.snapshot)).unwrap();
+    assert_equal(&machine, &expect);
+    let mut frames = send(&mut machine);
+    let first = frames.next().unwrap().unwrap();
+    let last = index + 3 * LIMIT / BYTES_EACH;
+    (index + 1..=last).for_each(|index| apply(&mut machine, [large(index)]));
+    let target_dir = tempfile::tempdir().unwrap();
+    let mut target = open(target_dir.path());
+    let received = receive(&target, std::iter::once(first).chain(frames.map(Result::unwrap)));
+    block_on(target.install_snapshot(&received.meta, received.snapshot)).unwrap();
+    assert_equal(&target, &expect);
+
+    let position = machine.position().clone();
+    drop(machine);
+    assert_eq!(*StateMachine::open(&options).unwrap().position(), position);
+}
+
+fn large(index: u64) -> quorate_raft::types::LogEntry {
+    let value = "z".repeat(usize::try_from(BYTES_EACH / 2).unwrap());
+    txn_entry(index, Txn { conditions: vec![], operations: vec![put("one", &value)] })
+}
+
+/// Bytes of all files in a folder's `keyspaces`. Files may vanish meanwhile.
+fn tables(directory: &Path) -> u64 {
+    fn bytes(path: &Path) -> u64 {
+        match std::fs::read_dir(path) {
+            Ok(files) => files.filter_map(Result::ok).map(|file| bytes(&file.path())).sum(),
+            Err(_) => std::fs::metadata(path).map_or(0, |file| file.len()),
+        }
+    }
+    bytes(&directory.join("keyspaces"))
+}
