@@ -56,7 +56,7 @@ pub(super) fn object(
     })?;
     let unknown = quorate_schema::decode(&api.graph, resource.ty, &mut object)
         .map_err(|error| Error::bad_request(error.for_kind(&resource.kind, &resource.api_version)))?;
-    let warnings: Vec<String> = unknown_fields(&unknown).chain(duplicates).collect();
+    let warnings = findings(unknown, duplicates, &request.body);
     if validation == FieldValidation::Strict && !warnings.is_empty() {
         let (kind, version) = (&resource.kind, &resource.api_version);
         let list = warnings.join(", ");
@@ -73,6 +73,26 @@ pub(super) fn object(
 pub(super) fn complete(graph: &Graph, names: &Names, resource: &Resource, object: &mut Value) {
     apply_defaults(graph, resource.ty, object);
     resource.strategy.default(names, object);
+}
+
+/// Everything odd about a body in the words of warnings and refusals: unknown fields in the order in which their names
+/// first stand in the text, then duplicate ones but for those that are unknown anyway.
+pub(super) fn findings(mut unknown: Vec<String>, duplicates: Vec<String>, body: &[u8]) -> Vec<String> {
+    if unknown.len() > 1 {
+        unknown.sort_by_cached_key(|path| {
+            let name = path.rsplit('.').next().unwrap_or_default();
+            let name = name.split('[').next().unwrap_or_default().as_bytes();
+            body.windows(name.len().max(1)).position(|text| text == name)
+        });
+    }
+    let is_known = |told: &String| {
+        !unknown.iter().any(|path| {
+            let rest = told.strip_prefix("duplicate field \"").and_then(|rest| rest.strip_prefix(path.as_str()));
+            rest.is_some_and(|rest| rest.starts_with(['"', '.', '[']))
+        })
+    };
+    let duplicates: Vec<String> = duplicates.into_iter().filter(is_known).collect();
+    unknown_fields(&unknown).chain(duplicates).collect()
 }
 
 /// Unknown fields in the words of warnings and refusals.
@@ -149,4 +169,23 @@ fn means(names: &Names, api_version: &str, resource: &Resource) -> bool {
 
 fn unrecognized(resource: &Resource, why: &str, body: &[u8]) -> Error {
     Status::unrecognized_body(&resource.kind, why, body).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_come_in_the_order_of_the_text_and_once() {
+        let body = br#"{"zeta":1,"metadata":{"mid":2,"name":"a"},"alpha":3,"data":{"k":"1","k":"2"},"zeta":4}"#;
+        let (_, duplicates) = parse(Syntax::Json, body).unwrap();
+        let unknown = ["alpha", "metadata.mid", "zeta"].map(str::to_owned).to_vec();
+        let expect = [
+            "unknown field \"zeta\"",
+            "unknown field \"metadata.mid\"",
+            "unknown field \"alpha\"",
+            "duplicate field \"data.k\"",
+        ];
+        assert_eq!(findings(unknown, duplicates, body), expect);
+    }
 }

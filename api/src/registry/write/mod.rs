@@ -10,6 +10,8 @@ mod delete;
 mod metadata;
 mod options;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod update;
 mod writer;

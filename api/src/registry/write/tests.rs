@@ -8,6 +8,7 @@ use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Revision, Store};
 use serde_json::json;
 
+use super::testing::Awkward;
 use super::*;
 use crate::error::Error;
 use crate::registry::keys::Key;
@@ -27,9 +28,18 @@ struct Cluster {
 
 impl Cluster {
     async fn new() -> Self {
+        Self::over(|store| Arc::new(store)).await
+    }
+
+    /// A cluster whose node is behind and whose writers meet.
+    async fn awkward() -> Self {
+        Self::over(|store| Arc::new(Awkward::new(store))).await
+    }
+
+    async fn over(wrap: impl FnOnce(MemoryStore) -> Arc<dyn Store>) -> Self {
         let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
         let env = SystemEnv::env();
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
+        let store = wrap(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
         let writer = Writer::new(graph.clone(), store.clone(), env);
         let cluster = Self { writer, registry: builtin::registry(&graph), graph, store };
         cluster.create("namespaces", json!({"metadata": {"name": "n"}}), WRITE).await.unwrap();
@@ -226,7 +236,7 @@ async fn an_update_without_a_change_writes_nothing() {
 
 #[tokio::test]
 async fn a_change_is_made_again_when_it_is_overtaken() {
-    let cluster = Cluster::new().await;
+    let cluster = Cluster::awkward().await;
     cluster.create("configmaps", json!({"metadata": {"name": "a"}, "data": {}}), WRITE).await.unwrap();
     let add = |key: &'static str| {
         let cluster = &cluster;
@@ -243,6 +253,7 @@ async fn a_change_is_made_again_when_it_is_overtaken() {
     };
     let (a, b, c) = tokio::join!(add("a"), add("b"), add("c"));
     assert!([a, b, c].iter().all(Result::is_ok));
+    cluster.store.read_index().await.unwrap();
     assert_eq!(cluster.get("configmaps", "a")["data"], json!({"a": "x", "b": "x", "c": "x"}));
 }
 
@@ -313,4 +324,33 @@ async fn a_namespace_belongs_to_its_writers_only_in_part() {
     let cluster = Cluster::new().await;
     let fields = cluster.get("namespaces", "n")["metadata"]["managedFields"][0]["fieldsV1"].clone();
     assert_eq!(fields, json!({"f:metadata": {"f:labels": {".": {}, "f:svc.io/metadata.name": {}}}}));
+}
+
+#[tokio::test]
+async fn nothing_is_refused_because_this_node_is_behind() {
+    let cluster = Cluster::awkward().await;
+    let first = cluster.create("configmaps", json!({"metadata": {"name": "a"}}), WRITE).await.unwrap();
+    let object = json!({"metadata": {"name": "a", "resourceVersion": first.revision.to_string()}, "data": {"k": "1"}});
+    assert_eq!(cluster.get("configmaps", "a"), json!(null), "the node has not seen it");
+    let second = cluster.put("configmaps", "a", object.clone(), REPLACE).await.unwrap();
+    assert_eq!(second.outcome, Outcome::Updated);
+    assert_eq!(refused(cluster.put("configmaps", "a", object, REPLACE).await), refusal(409, "Conflict"));
+    // What looks like no change from here is one.
+    let back = json!({"metadata": {"name": "a"}});
+    assert_eq!(cluster.put("configmaps", "a", back, REPLACE).await.unwrap().outcome, Outcome::Updated);
+    assert_eq!(cluster.delete("configmaps", "a").await.unwrap().outcome, Outcome::Removed);
+    cluster.create("configmaps", json!({"metadata": {"name": "b"}}), WRITE).await.unwrap();
+    assert_eq!(cluster.delete("configmaps", "b").await.unwrap().outcome, Outcome::Removed);
+}
+
+#[tokio::test]
+async fn of_two_creations_one_wins() {
+    let cluster = Cluster::awkward().await;
+    let create = || cluster.create("configmaps", json!({"metadata": {"name": "a"}}), WRITE);
+    let (one, two) = tokio::join!(create(), create());
+    assert_eq!([&one, &two].iter().filter(|answer| answer.is_ok()).count(), 1);
+    assert_eq!(cluster.delete("namespaces", "n").await.unwrap().outcome, Outcome::Terminating);
+    assert!(cluster.is_live("n"), "the node has not seen it");
+    let late = cluster.create("configmaps", json!({"metadata": {"name": "b"}}), WRITE).await;
+    assert_eq!(refused(late), refusal(403, "Forbidden"));
 }

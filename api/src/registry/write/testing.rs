@@ -1,0 +1,54 @@
+//! Stores that behave like a cluster at its most awkward: writers that meet, and a node that is behind.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use quorate_store::{Error, HistoryError, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+
+/// A store of which this node sees an old state until it asks for the current one, and which lets every other task run
+/// before it decides.
+pub(super) struct Awkward {
+    store: MemoryStore,
+    seen: Mutex<Snapshot>,
+}
+
+impl Awkward {
+    pub(super) fn new(store: MemoryStore) -> Self {
+        Self { seen: Mutex::new(store.snapshot()), store }
+    }
+}
+
+#[async_trait]
+impl Store for Awkward {
+    async fn read_index(&self) -> Result<Revision, Error> {
+        let revision = self.store.read_index().await?;
+        *self.seen.lock() = self.store.snapshot();
+        Ok(revision)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.seen.lock().clone()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.store.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.store.applied(at).await;
+        *self.seen.lock() = self.store.snapshot();
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        tokio::task::yield_now().await;
+        self.store.txn(txn).await
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.store.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.store.status()
+    }
+}
