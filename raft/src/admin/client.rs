@@ -36,8 +36,7 @@ impl AdminClient {
 
     /// Asks. The caller bounds the wait.
     pub async fn ask(&mut self, request: AdminRequest) -> Result<AdminAnswer, AdminError> {
-        let unknown = |status: tonic::Status| AdminError::Unknown(status.message().to_owned());
-        let answer = self.client.admin(encode(&Envelope { hops: 0, request })).await.map_err(unknown)?;
-        decode(answer.get_ref()).map_err(unknown)?
+        let answer = self.client.admin(encode(&Envelope { hops: 0, request })).await?;
+        decode(answer.get_ref())?
     }
 }

@@ -80,9 +80,6 @@ pub async fn join(
     let dialer = Dialer { network, tls: ClientTls::Joining(tls), cluster: None };
     let dialed = dialer.dial(address).await;
     let mut client = dialed.map_err(|error| AdminError::unavailable(format!("cannot reach {address}: {error}")))?;
-    let answer = client.join(encode(request)).await;
-    let answer = answer.map_err(|status| AdminError::Unknown(status.message().to_owned()))?;
-    let answer: Result<JoinAnswer, AdminError> =
-        decode(answer.get_ref()).map_err(|status| AdminError::Unknown(status.message().to_owned()))?;
-    answer
+    let answer = client.join(encode(request)).await?;
+    decode(answer.get_ref())?
 }

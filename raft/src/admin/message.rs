@@ -73,6 +73,10 @@ pub struct NodeStatus {
     pub store: Status,
     /// The members as the leader sees them, or as this node does when the leader does not answer.
     pub members: Vec<Member>,
+    /// Log entries up to this index are gone; who needs them gets a snapshot. 0 for none.
+    pub log_purged: u64,
+    /// The index of the newest log entry. 0 for none.
+    pub log_last: u64,
 }
 
 /// A join token without its secret.

@@ -91,17 +91,15 @@ impl Service {
         let link = self.core.links.link(leader, Purpose::Control);
         let mut connected = link.connected().await.map_err(|error| AdminError::unavailable(error.to_string()))?;
         match tokio::time::timeout(HOP_TIMEOUT, connected.client.admin(encode(&envelope))).await {
-            Ok(Ok(answer)) => {
-                decode(answer.get_ref()).unwrap_or_else(|status| Err(AdminError::Unknown(status.message().to_owned())))
-            }
-            Ok(Err(status)) => Err(AdminError::Unknown(status.message().to_owned())),
+            Ok(answer) => decode(answer?.get_ref())?,
             Err(_) => Err(AdminError::Unknown("the leader did not answer in time".to_owned())),
         }
     }
 
     async fn status(&self) -> NodeStatus {
         let members = self.members().await;
-        NodeStatus { cluster: self.core.cluster, store: self.core.status(), members }
+        let (log_purged, log_last) = self.core.log_span();
+        NodeStatus { cluster: self.core.cluster, store: self.core.status(), members, log_purged, log_last }
     }
 
     /// As the leader sees them if it answers soon.

@@ -5,6 +5,7 @@
 use quorate_store::{Error, NotApplied};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use tonic::{Code, Status};
 
 /// The failure of an administrative request. Crosses the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -35,6 +36,17 @@ impl From<Error> for AdminError {
         match error {
             Error::NotApplied(reason) => reason.into(),
             Error::Unknown(reason) => Self::Unknown(reason),
+        }
+    }
+}
+
+/// How a call failed on the way or at the door.
+impl From<Status> for AdminError {
+    fn from(status: Status) -> Self {
+        let reason = status.message().to_owned();
+        match status.code() {
+            Code::Unauthenticated | Code::FailedPrecondition | Code::InvalidArgument => Self::Refused(reason),
+            _ => Self::Unknown(reason),
         }
     }
 }

@@ -103,6 +103,13 @@ impl Core {
         }
     }
 
+    /// Up to where the log is gone, and where it ends; 0 for none.
+    pub(crate) fn log_span(&self) -> (u64, u64) {
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow_watched();
+        (metrics.purged.as_ref().map_or(0, |id| id.index), metrics.last_log_index.unwrap_or(0))
+    }
+
     /// Waits until Raft has stopped by itself and says why.
     pub(crate) async fn stopped(&self) -> String {
         let mut metrics = self.raft.metrics();

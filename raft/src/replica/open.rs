@@ -67,7 +67,7 @@ impl Replica {
         let log = Log::open(options.log.clone()).await?;
         let state_machine = StateMachine::open(&options.state)?;
         let receiver = state_machine.receiver();
-        let core = Arc::new(core(&options, log.clone(), state_machine).await?);
+        let core = Arc::new(Box::pin(core(&options, log.clone(), state_machine)).await?);
         let tasks = start(&options, &core, listener, receiver);
         Ok(Self::new(core, log, options.fatal, tasks))
     }

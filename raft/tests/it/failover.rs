@@ -69,8 +69,7 @@ async fn the_leader_vanishes_again_and_again() {
         let after = cluster.replica(leader).read_index().await.unwrap();
         let survivors: Vec<_> = cluster.nodes().into_iter().filter(|node| *node != leader).collect();
         let name = ["first", "second", "third"][round];
-        let writers: Vec<_> =
-            survivors.iter().map(|node| write(cluster.store(*node), name, stop.clone())).collect();
+        let writers: Vec<_> = survivors.iter().map(|node| write(cluster.store(*node), name, stop.clone())).collect();
         within("the writers have begun", cluster.replica(survivors[0]).applied(Revision::new(after.get() + 20))).await;
         cluster.halt(leader).await;
         let next = cluster.leader().await;
@@ -93,7 +92,10 @@ async fn the_leader_vanishes_again_and_again() {
         for node in cluster.nodes() {
             let seen = watched(cluster.store(node), after, last).await;
             assert!(seen.keys().zip(after.get() + 1..).all(|(revision, expect)| revision.get() == expect), "a gap");
-            assert!(acknowledged.iter().all(|(revision, key)| seen[revision].contains(key)), "an acknowledged write is gone");
+            assert!(
+                acknowledged.iter().all(|(revision, key)| seen[revision].contains(key)),
+                "an acknowledged write is gone"
+            );
         }
     }
 }

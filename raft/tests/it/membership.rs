@@ -24,6 +24,11 @@ async fn a_learner_comes_by_snapshot_rises_and_the_first_member_goes() {
     for number in 0..300 {
         put(&cluster.replica(1), number).await;
     }
+    eventually("the log is cut", async || {
+        let AdminAnswer::Status(status) = cluster.ask(1, AdminRequest::Status).await else { panic!("a status") };
+        (status.log_purged > 250).then_some(())
+    })
+    .await;
     for _ in 0..2 {
         let node = cluster.join(1).await;
         assert_eq!(cluster.role(node).await, Some(Role::Learner));
