@@ -58,7 +58,7 @@ impl Node {
         tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");
         let replica = wiring::replica(&parts, tuning).await?;
         let store: Arc<dyn Store> = Arc::new(replica.clone());
-        let api = wiring::api(&parts, store.clone());
+        let api = wiring::api(&parts, store);
         let options = Options {
             address: parts.config.api.bind.clone(),
             tls: parts.server_tls.clone(),
@@ -72,7 +72,7 @@ impl Node {
             bound.map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
         let server = tokio::spawn(server.run());
         tracing::info!(api = handle.address(), peers = replica.address(), "listening");
-        let background = wiring::background(&parts, &replica, &api, store);
+        let background = wiring::background(&parts, &api)?;
         Ok(Self { replica, api: handle, server, background, _lock: lock })
     }
 

@@ -1,7 +1,9 @@
 //! Which part gets what: the replica, the API over it, and what runs beside them.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use quorate_api::controllers::{Controllers, ControllersOptions};
 use quorate_api::{Api, ApiOptions, Version, registry};
 use quorate_raft::Replica;
 use quorate_raft::admin::CertificateSigner;
@@ -16,6 +18,10 @@ use super::signer::Signer;
 use super::{Parts, authorities, certificates};
 use crate::cli::Tuning;
 use crate::error::Error;
+use crate::pki::{self, names};
+
+/// How long an Event object lives after it was last written.
+const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// Opens the replica; founds the cluster when this node is to and has not.
 pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Replica, Error> {
@@ -67,15 +73,13 @@ pub(super) fn api(parts: &Parts, store: Arc<dyn Store>) -> Arc<Api> {
 }
 
 /// Starts what runs beside the servers, for as long as the node does.
-pub(super) fn background(
-    parts: &Arc<Parts>,
-    replica: &Replica,
-    api: &Arc<Api>,
-    store: Arc<dyn Store>,
-) -> Vec<JoinHandle<()>> {
-    let _ = (replica, api);
-    vec![
-        tokio::spawn(authorities::publish(parts.clone(), store.clone())),
-        tokio::spawn(certificates::run(parts.clone(), store)),
-    ]
+pub(super) fn background(parts: &Arc<Parts>, api: &Arc<Api>) -> Result<Vec<JoinHandle<()>>, Error> {
+    let root_ca = pki::read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
+    let options = ControllersOptions { api: api.clone(), root_ca, event_lifetime: EVENT_LIFETIME };
+    let (controllers, _) = Controllers::new(options);
+    Ok(vec![
+        tokio::spawn(controllers.run()),
+        tokio::spawn(authorities::publish(parts.clone(), api.store.clone())),
+        tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
+    ])
 }
