@@ -1,6 +1,6 @@
 //! Measures whole replicas: writes and linearizable reads per second, their latency, and the CPU that they cost.
 //!
-//! `cargo run --release -p quorate-raft --example replicas -- [VOTERS] [CLIENTS] [VALUE BYTES] [SECONDS]`. Everything runs in one
+//! `cargo run --release -p quorate-raft --example replicas -- [VOTERS] [CLIENTS] [VALUE BYTES] [SECONDS] [ENTRIES BETWEEN SNAPSHOTS]`. Everything runs in one
 //! process, over mutual TLS on loopback, with every log synced. Prints one line per measurement.
 
 #[path = "../tests/it/cluster/mod.rs"]
@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cluster::Cluster;
+use cluster::{Cluster, Tuning};
+use quorate_raft::replica::Compaction;
 use quorate_store::{Operation, Store, Txn};
 
 /// Keys of one client.
@@ -35,7 +36,8 @@ async fn main() {
     let mut arguments = std::env::args().skip(1).map(|a| a.parse::<u64>().expect("a number"));
     let mut next = |default| arguments.next().unwrap_or(default);
     let (voters, clients, bytes, seconds) = (next(3), next(256), next(1024), next(4));
-    let cluster = Cluster::start(voters).await;
+    let compaction = Compaction { every: next(Compaction::default().every), ..Compaction::default() };
+    let cluster = Cluster::tuned(voters, Tuning { compaction, ..Tuning::default() }).await;
     let leader = cluster.leader().await;
     let mut nodes = vec![("leader", leader)];
     if voters > 1 {

@@ -51,10 +51,10 @@ fn write(store: Arc<dyn Store>, name: &'static str, stop: Arc<AtomicBool>) -> Jo
 
 /// Collects what a watch says until it has passed this revision.
 async fn watched(store: Arc<dyn Store>, after: Revision, until: Revision) -> BTreeMap<Revision, Vec<Bytes>> {
-    let mut watch = store.watch(Bytes::new(), after).unwrap();
+    let mut watch = store.watch(Bytes::new(), after).expect("the history is kept");
     let mut seen = BTreeMap::new();
     while seen.last_key_value().is_none_or(|(last, _)| *last < until) {
-        let batch = within("the watch goes on", watch.next()).await.unwrap();
+        let batch = within("the watch goes on", watch.next()).await.expect("the history is kept");
         let keys = batch.events().map(|event| event.key.clone()).collect();
         assert_eq!(seen.insert(batch.revision(), keys), None, "an event came twice");
     }

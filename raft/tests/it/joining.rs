@@ -19,7 +19,7 @@ fn request(token: JoinToken, csr: &'static str) -> JoinRequest {
 /// Tries to join and gives the error.
 async fn refused(cluster: &Cluster, node: u64, authority: [u8; 32], request: JoinRequest) -> String {
     let joining = join(SystemEnv::env().network, cluster.address(node), authority, &request);
-    within("a join", joining).await.unwrap_err().to_string()
+    within("a join", joining).await.expect_err("the join is refused").to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -11,7 +11,7 @@ use crate::cluster::{Cluster, Tuning, eventually, within};
 async fn put(store: &dyn Store, number: usize) -> Revision {
     let key = Bytes::from(format!("key/{number:05}"));
     let txn = Txn { conditions: vec![], operations: vec![Operation::Put { key, value: Bytes::from(vec![7; 2000]) }] };
-    match within("a write", store.txn(txn)).await.unwrap() {
+    match within("a write", store.txn(txn)).await.expect("it is decided") {
         Outcome::Committed { revision } => revision,
         conflict @ Outcome::Conflict { .. } => panic!("{conflict:?}"),
     }

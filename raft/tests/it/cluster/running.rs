@@ -11,7 +11,7 @@ use quorate_raft::replica::{Compaction, MemberOptions, OpenError, Options};
 use quorate_raft::state_machine;
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, Credentials, PeerTls, Replica, Role};
-use quorate_store::env::SystemEnv;
+use quorate_store::env::{Network, SystemEnv};
 use quorate_store::{Limits, NodeId, Retention, Revision, Store};
 use tempfile::TempDir;
 
@@ -171,9 +171,7 @@ impl Cluster {
     /// Lets a new node join through a member, and runs it. Gives its number.
     pub(crate) async fn join(&mut self, through: NodeId) -> NodeId {
         let token = self.token(through).await;
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        drop(listener);
+        let address = SystemEnv.listen("127.0.0.1:0").await.unwrap().address();
         let request = JoinRequest { token, peer: peer(&address), csr: Bytes::from_static(CSR) };
         let joining = join(SystemEnv::env().network, self.address(through), self.authority.hash(), &request);
         let answer = within("a join", joining).await.unwrap();

@@ -8,18 +8,15 @@ const LIMIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(10);
 
 /// The future's output, or a panic.
-#[track_caller]
-pub(crate) fn within<F: Future>(what: &'static str, future: F) -> impl Future<Output = F::Output> {
-    async move {
-        match tokio::time::timeout(LIMIT, future).await {
-            Ok(output) => output,
-            Err(_) => panic!("{what}: not within {LIMIT:?}"),
-        }
+pub(crate) async fn within<F: Future>(what: &str, future: F) -> F::Output {
+    match tokio::time::timeout(LIMIT, future).await {
+        Ok(output) => output,
+        Err(_) => panic!("{what}: not within {LIMIT:?}"),
     }
 }
 
 /// Looks until there is an answer.
-pub(crate) async fn eventually<T>(what: &'static str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     within(what, async {
         loop {
             if let Some(found) = look().await {
