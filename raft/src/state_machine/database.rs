@@ -39,6 +39,7 @@ pub(super) struct Generation {
     pub(super) number: u64,
     pub(super) objects: Keyspace,
     pub(super) history: Keyspace,
+    pub(super) index: Keyspace,
 }
 
 impl Database {
@@ -100,7 +101,8 @@ impl Database {
         let removed = self
             .inner
             .delete_keyspace(generation.objects)
-            .and_then(|()| self.inner.delete_keyspace(generation.history));
+            .and_then(|()| self.inner.delete_keyspace(generation.history))
+            .and_then(|()| self.inner.delete_keyspace(generation.index));
         if let Err(error) = removed {
             tracing::warn!(generation = number, %error, "cannot remove an unused generation of the state");
         }
@@ -156,7 +158,7 @@ impl Database {
             return Err(OpenError::Naming { directory: directory(), found, expected: identity.naming.clone() });
         }
         let number = self.number(Key::Generation)?;
-        for space in [Space::Objects(number), Space::History(number)] {
+        for space in [Space::Objects(number), Space::History(number), Space::Index(number)] {
             if !self.inner.keyspace_exists(&space.name()) {
                 return Err(self.corrupt(&format!("keyspace {} is missing", space.name())));
             }
@@ -186,7 +188,12 @@ impl Database {
 
     fn generation(&self, number: u64) -> fjall::Result<Generation> {
         let open = |space: Space| self.inner.keyspace(&space.name(), || space.create_options());
-        Ok(Generation { number, objects: open(Space::Objects(number))?, history: open(Space::History(number))? })
+        Ok(Generation {
+            number,
+            objects: open(Space::Objects(number))?,
+            history: open(Space::History(number))?,
+            index: open(Space::Index(number))?,
+        })
     }
 
     fn read<T: DeserializeOwned>(&self, key: Key) -> Result<Option<T>, OpenError> {

@@ -12,15 +12,15 @@ use quorate_store::{Batch, Entry, State};
 
 use super::database::{Database, Generation, encode};
 use super::error::storage;
-use super::keyspace::{Key, history_key};
+use super::keyspace::{INDEXED_BATCHES, Key, history_key};
 use super::progress::Position;
 use super::record;
 use super::window::Window;
 use crate::types::{LogEntry, Payload, Response, StoredMembership};
 use quorate_store::Retention;
 
-/// Entries that are written as one batch at most.
-pub(super) const MAX_ENTRIES: usize = 1024;
+/// Entries that are written as one batch at most; one index record describes them.
+pub(super) const MAX_ENTRIES: usize = INDEXED_BATCHES;
 /// Footprint of a group's batches, in bytes, beyond which no further entry is added to it.
 pub(super) const MAX_BYTES: usize = 8 << 20;
 
@@ -97,6 +97,10 @@ impl Group {
         for batch in &self.batches {
             record::encode_history(batch, &mut buffer);
             write.insert(&generation.history, history_key(batch.revision), &*buffer);
+        }
+        if let Some(first) = self.batches.first() {
+            record::encode_index(self.batches.iter().map(|b| (b.time_ms, b.footprint() as u64)), &mut buffer);
+            write.insert(&generation.index, history_key(first.revision), &*buffer);
         }
         write.insert(&database.meta, Key::Applied.bytes(), encode(&live.position.progress));
         if self.membership {

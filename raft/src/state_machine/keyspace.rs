@@ -14,8 +14,10 @@ use super::options::MEMTABLE_BYTES;
 /// Version of everything described here. A database of another version is refused.
 pub(super) const FORMAT_VERSION: u32 = 1;
 
-/// Memtable of `meta`: one small record, rewritten with every group.
-const META_MEMTABLE_BYTES: u64 = 1 << 20;
+/// Batches that one record of the index describes at most.
+pub(super) const INDEXED_BATCHES: usize = 1024;
+/// Memtable of `meta` and of the index: one small record per group.
+const SMALL_MEMTABLE_BYTES: u64 = 1 << 20;
 /// Data blocks are read in order only, so they may be large.
 const BLOCK_BYTES: u32 = 16 << 10;
 
@@ -29,6 +31,9 @@ pub(super) enum Space {
     /// `history-G`: revision (u64 BE) -> time (u64 LE, ms), footprint (u64 LE, bytes), postcard of the batch's events.
     /// Only appended to; whole tables are dropped at the old end, so nothing is ever rewritten or marked as deleted.
     History(u64),
+    /// `index-G`: first revision (u64 BE) of up to [`INDEXED_BATCHES`] consecutive batches -> for each: time (u64 LE, ms),
+    /// footprint (u64 LE, bytes). What a start needs of the history, without reading the history.
+    Index(u64),
 }
 
 impl Space {
@@ -38,6 +43,7 @@ impl Space {
             Self::Meta => "meta".to_owned(),
             Self::Objects(generation) => format!("objects-{generation}"),
             Self::History(generation) => format!("history-{generation}"),
+            Self::Index(generation) => format!("index-{generation}"),
         }
     }
 
@@ -47,6 +53,7 @@ impl Space {
             None => (name == "meta").then_some(Self::Meta),
             Some(("objects", generation)) => generation.parse().ok().map(Self::Objects),
             Some(("history", generation)) => generation.parse().ok().map(Self::History),
+            Some(("index", generation)) => generation.parse().ok().map(Self::Index),
             Some(_) => None,
         }
     }
@@ -55,7 +62,7 @@ impl Space {
     pub(super) fn generation(self) -> Option<u64> {
         match self {
             Self::Meta => None,
-            Self::Objects(generation) | Self::History(generation) => Some(generation),
+            Self::Objects(generation) | Self::History(generation) | Self::Index(generation) => Some(generation),
         }
     }
 
@@ -65,7 +72,7 @@ impl Space {
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
             .filter_policy(FilterPolicy::disabled());
         match self {
-            Self::Meta => options.max_memtable_size(META_MEMTABLE_BYTES),
+            Self::Meta | Self::Index(_) => options.max_memtable_size(SMALL_MEMTABLE_BYTES),
             Self::Objects(_) => {
                 options.max_memtable_size(MEMTABLE_BYTES).data_block_compression_policy(CompressionPolicy::new([
                     CompressionType::None,
@@ -111,12 +118,12 @@ impl Key {
     }
 }
 
-/// The key of a batch in `history-G`.
+/// The key of a batch in `history-G`, and of a first batch in `index-G`.
 pub(super) fn history_key(revision: Revision) -> [u8; 8] {
     revision.get().to_be_bytes()
 }
 
-/// The revision of a key in `history-G`; `None` when it is not one.
+/// The revision of a key in `history-G` or `index-G`; `None` when it is not one.
 pub(super) fn history_revision(key: &[u8]) -> Option<Revision> {
     Some(Revision::new(u64::from_be_bytes(key.try_into().ok()?)))
 }
@@ -127,7 +134,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for space in [Space::Meta, Space::Objects(1), Space::History(u64::MAX)] {
+        for space in [Space::Meta, Space::Objects(1), Space::History(u64::MAX), Space::Index(2)] {
             assert_eq!(Space::parse(&space.name()), Some(space));
         }
         for name in ["", "objects", "objects-", "objects-x", "history-1-2", "metadata", "other-1"] {

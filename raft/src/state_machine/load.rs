@@ -1,7 +1,7 @@
 //! A start: the current generation read back into memory, and checked.
 //!
 //! Invariant: what is loaded agrees with the progress that was stored with it (revision, count, size and checksum of the
-//! objects; unbroken history from `oldest` to the newest revision), or the start fails and says what disagrees.
+//! objects; an unbroken index from `oldest` to the newest revision, and history at both ends), or the start fails and says what disagrees.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::database::{Database, Generation};
 use super::error::OpenError;
 use super::group::Live;
 use super::keyspace::{history_key, history_revision};
-use super::progress::{Position, Progress};
+use super::progress::Progress;
 use super::record;
 use super::window::Window;
 
@@ -30,7 +30,7 @@ pub(super) fn load(database: &Database, generation: &Generation, warm_bytes: usi
     let state = source.state()?;
     let window = source.window()?;
     let recent = source.recent(warm_bytes)?;
-    Ok(Loaded { live: Live { state, position: Position { ..position }, window }, recent })
+    Ok(Loaded { live: Live { state, position, window }, recent })
 }
 
 struct Source<'a> {
@@ -61,17 +61,21 @@ impl Source<'_> {
         Ok(State::restore(self.progress.revision, self.progress.time_ms, objects))
     }
 
+    /// From the index alone, which is a hundredth of the history.
     fn window(&self) -> Result<Window, OpenError> {
         let Progress { oldest, revision, .. } = *self.progress;
         let mut window = Window::starting_after(oldest);
-        for item in self.generation.history.range(history_key(oldest.next())..) {
+        let start = match self.generation.index.range(..=history_key(oldest.next())).next_back() {
+            Some(item) => item.key().map_err(|error| self.failed(error))?.to_vec(),
+            None => history_key(oldest.next()).to_vec(),
+        };
+        for item in self.generation.index.range(start..) {
             let (key, record) = item.into_inner().map_err(|error| self.failed(error))?;
-            let expected = window.newest().next();
-            if history_revision(&key) != Some(expected) {
-                return Err(self.corrupt(format!("history: revision {expected} is missing")));
-            }
-            let (time_ms, footprint) = record::history_header(&record).ok_or_else(|| self.damaged_batch(expected))?;
-            window.push(time_ms, footprint);
+            let first = history_revision(&key).filter(|first| *first <= window.newest().next());
+            let first = first.ok_or_else(|| self.missing(window.newest().next()))?;
+            let batches = record::decode_index(&record).ok_or_else(|| self.damaged_batch(first))?;
+            let known = window.newest().get() + 1 - first.get();
+            batches.skip(usize::try_from(known).unwrap_or(usize::MAX)).for_each(|(time, size)| window.push(time, size));
         }
         if window.newest() != revision {
             let newest = window.newest();
@@ -80,20 +84,37 @@ impl Source<'_> {
         Ok(window)
     }
 
+    /// The newest batches, and with them the proof that the history is really there: at both ends and as far as is read.
     fn recent(&self, warm_bytes: usize) -> Result<Vec<Arc<Batch>>, OpenError> {
+        let Progress { oldest, revision, .. } = *self.progress;
         let mut recent = VecDeque::new();
+        if oldest == revision {
+            return Ok(Vec::new());
+        }
+        let history = &self.generation.history;
+        if !history.contains_key(history_key(oldest.next())).map_err(|error| self.failed(error))? {
+            return Err(self.missing(oldest.next()));
+        }
         let mut bytes = 0;
-        for item in self.generation.history.range(history_key(self.progress.oldest.next())..).rev() {
+        let mut expected = revision;
+        for item in history.range(history_key(oldest.next())..).rev() {
             let (key, record) = item.into_inner().map_err(|error| self.failed(error))?;
-            let revision = history_revision(&key).unwrap_or_default();
-            let batch = record::decode_history(revision, &record).ok_or_else(|| self.damaged_batch(revision))?;
+            if history_revision(&key) != Some(expected) {
+                return Err(self.missing(expected));
+            }
+            let batch = record::decode_history(expected, &record).ok_or_else(|| self.damaged_batch(expected))?;
             bytes += batch.footprint();
             if bytes > warm_bytes {
                 break;
             }
+            expected = Revision::new(expected.get() - 1);
             recent.push_front(Arc::new(batch));
         }
         Ok(recent.into())
+    }
+
+    fn missing(&self, revision: Revision) -> OpenError {
+        self.corrupt(format!("history: revision {revision} is missing"))
     }
 
     fn failed(&self, error: fjall::Error) -> OpenError {

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{OptionalSend, RaftSnapshotBuilder};
-use quorate_store::{Retention, Serving, ServingOptions};
+use quorate_store::{Retention, Revision, Serving, ServingOptions};
 
 use super::database::{Database, Generation};
 use super::error::{OpenError, invalid};
 use super::group::{Group, Live};
 use super::history::DiskHistory;
-use super::keyspace::history_key;
+use super::keyspace::{INDEXED_BATCHES, history_key};
 use super::load::{Loaded, load};
 use super::options::{Identity, Options};
 use super::progress::Position;
@@ -101,7 +101,11 @@ impl StateMachine {
     /// dropped after a machine crash as well, so the new bounds are synced first.
     fn reclaim(&mut self) -> io::Result<()> {
         self.database.persist()?;
-        Database::drop_through(&self.generation.history, &history_key(self.live.window.oldest()))?;
+        let oldest = self.live.window.oldest();
+        Database::drop_through(&self.generation.history, &history_key(oldest))?;
+        // The batches of an index record that begins this far back are all dropped.
+        let indexed = Revision::new(oldest.get().saturating_sub(INDEXED_BATCHES as u64));
+        Database::drop_through(&self.generation.index, &history_key(indexed))?;
         self.reclaimed_bytes = self.live.window.dropped_bytes();
         Ok(())
     }

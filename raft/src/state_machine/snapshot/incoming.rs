@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use quorate_store::{Entry, State};
+use quorate_store::{Entry, Revision, State};
 
 use super::SnapshotError;
 use super::data::{Contents, Received, Snapshot, SnapshotData, Staged};
@@ -15,7 +15,7 @@ use super::format::{self, Header, STREAM_VERSION, Trailer};
 use super::frame::{self, Kind};
 use crate::state_machine::database::Database;
 use crate::state_machine::error::storage;
-use crate::state_machine::keyspace::history_key;
+use crate::state_machine::keyspace::{INDEXED_BATCHES, history_key};
 use crate::state_machine::options::Identity;
 use crate::state_machine::progress::Progress;
 use crate::state_machine::record;
@@ -162,6 +162,7 @@ impl Partial {
 
     fn take_history(&mut self, database: &Database, pending: &mut BytesMut) -> Result<(), SnapshotError> {
         let mut write = database.batch();
+        let mut indexed = Vec::new();
         while let Some((revision, record)) = format::take_batch(pending) {
             if revision != self.window.newest().next() {
                 return Err(self.inconsistent("the history has a gap"));
@@ -171,6 +172,14 @@ impl Partial {
             write.insert(&self.staged.generation().history, history_key(revision), &*record);
             self.totals.count_batch(&record);
             self.window.push(time_ms, footprint);
+            indexed.push((time_ms, footprint));
+        }
+        let mut buffer = Vec::new();
+        let mut first = self.window.newest().get() - indexed.len() as u64 + 1;
+        for batches in indexed.chunks(INDEXED_BATCHES) {
+            record::encode_index(batches.iter().copied(), &mut buffer);
+            write.insert(&self.staged.generation().index, history_key(Revision::new(first)), &*buffer);
+            first += batches.len() as u64;
         }
         Ok(write.commit().map_err(storage)?)
     }

@@ -202,6 +202,11 @@ fn damage_is_named() {
         |database| keyspace(database, "history-1").remove(7u64.to_be_bytes()).unwrap(),
         "history: revision 7 is missing",
     );
+    check_damage(
+        |database| keyspace(database, "history-1").remove(1u64.to_be_bytes()).unwrap(),
+        "history: revision 1 is missing",
+    );
+    check_damage(|database| keyspace(database, "index-1").remove(1u64.to_be_bytes()).unwrap(), "history:");
     check_damage(|database| keyspace(database, "meta").remove("naming").unwrap(), "Naming is missing");
     check_damage(|database| drop(keyspace(database, "stranger")), "\"stranger\" is not one of ours");
 }

@@ -72,7 +72,7 @@ fn a_stream_that_is_not_whole_is_refused() {
     assert_equal(&receiver, &expect);
     drop(receiver);
     assert_equal(&open(dir.path()), &expect);
-    assert_eq!(generations(dir.path()), ["history-1", "meta", "objects-1"]);
+    assert_eq!(generations(dir.path()), ["history-1", "index-1", "meta", "objects-1"]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_kill_during_a_transfer_leaves_the_old_state_and_the_start_removes_the_rest(
     let killed = open(copy.path());
     assert_equal(&killed, &receiver);
     drop(killed);
-    assert_eq!(generations(copy.path()), ["history-1", "meta", "objects-1"]);
+    assert_eq!(generations(copy.path()), ["history-1", "index-1", "meta", "objects-1"]);
 }
 
 #[test]
