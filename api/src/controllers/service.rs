@@ -65,12 +65,14 @@ impl Controllers {
                 self.leadership(true).await;
                 tracing::info!("controllers start: this node leads");
                 tokio::select! {
-                    () = self.run_all() => {}
+                    biased;
                     () = self.leadership(false) => tracing::info!("controllers stop: this node no longer leads"),
+                    () = self.run_all() => {}
                 }
             }
         };
         tokio::select! {
+            biased;
             () = self.stop.cancelled() => {}
             () = lead => {}
         }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
 
+mod controllers;
 mod discovery;
 mod get;
 mod harness;
@@ -10,3 +11,4 @@ mod list;
 mod negotiation;
 mod tls;
 mod watch;
+mod write;
