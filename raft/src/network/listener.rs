@@ -36,6 +36,7 @@ pub(crate) fn accept(listener: Box<dyn Listener>, tls: Arc<PeerTls>, closing: Ca
         let door =
             Door { tls, accepted, closing: closing.clone(), handshakes: Arc::new(Semaphore::new(MAX_HANDSHAKES)) };
         tokio::select! {
+            biased;
             () = door.accept_all(&*listener) => {}
             () = closing.cancelled() => {}
         }

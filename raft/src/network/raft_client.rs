@@ -153,6 +153,7 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         _: RPCOption,
     ) -> Result<SnapshotResponse<TypeConfig>, StreamingError<TypeConfig>> {
         tokio::select! {
+            biased;
             closed = cancel => Err(StreamingError::Closed(closed)),
             sent = snapshot::send(&self.stream, vote, snapshot) => {
                 sent.map_err(|error| StreamingError::Unreachable(Unreachable::new(&AnyError::error(error))))

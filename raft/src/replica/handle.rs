@@ -132,6 +132,7 @@ impl Replica {
     /// Waits until this member cannot go on (its disk has failed, or Raft has stopped) and says why. The process must end then.
     pub async fn failed(&self) -> String {
         tokio::select! {
+            biased;
             reason = self.shared.fatal.wait() => reason,
             reason = self.core().stopped() => reason,
         }

@@ -54,16 +54,17 @@ where
     let mut asking = true;
     while asking || !running.is_empty() {
         tokio::select! {
-            frame = questions.next(), if asking && running.len() < MAX_RUNNING_QUESTIONS => match frame {
-                None => asking = false,
-                Some(frame) => start(decode(&frame?)?, &*answer, &running),
-            },
+            biased;
             Some(first) = running.next(), if !running.is_empty() => {
                 let answers = ready(first, &mut running);
                 if frames.send(Ok(encode(&answers))).await.is_err() {
                     return Ok(());
                 }
             }
+            frame = questions.next(), if asking && running.len() < MAX_RUNNING_QUESTIONS => match frame {
+                None => asking = false,
+                Some(frame) => start(decode(&frame?)?, &*answer, &running),
+            },
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! Invariants: a question is *sent* once its frame is handed to the connection; when the stream ends, sent questions are
 //! [`Lost::Sent`] and all others [`Lost::Unsent`]; no question is sent twice.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -98,7 +98,7 @@ async fn refuse(questions: &mut mpsc::Receiver<Question>, error: &str) {
 struct Stream {
     frames: mpsc::Sender<Bytes>,
     answers: Streaming<Bytes>,
-    pending: HashMap<u64, oneshot::Sender<Result<Answer, Lost>>>,
+    pending: BTreeMap<u64, oneshot::Sender<Result<Answer, Lost>>>,
     next: u64,
 }
 
@@ -107,7 +107,7 @@ async fn open(link: &Link) -> Result<(Connected, Stream), String> {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     match connected.client.forward(ReceiverStream::new(receiver)).await {
         Ok(response) => {
-            let stream = Stream { frames, answers: response.into_inner(), pending: HashMap::new(), next: 0 };
+            let stream = Stream { frames, answers: response.into_inner(), pending: BTreeMap::new(), next: 0 };
             Ok((connected, stream))
         }
         Err(status) => {
@@ -124,13 +124,14 @@ impl Stream {
         let mut asking = true;
         while asking || !self.pending.is_empty() {
             tokio::select! {
+                biased;
+                frame = self.answers.next() => self.receive(frame)?,
                 count = questions.recv_many(&mut taken, MAX_FRAME_QUESTIONS), if asking => {
                     asking = count > 0;
                     if asking {
                         self.send(&mut taken).await?;
                     }
                 }
-                frame = self.answers.next() => self.receive(frame)?,
             }
         }
         Ok(())
@@ -153,6 +154,7 @@ impl Stream {
         loop {
             // Answers are taken while the connection takes its time, or both ends could wait for each other.
             let answers = tokio::select! {
+                biased;
                 permit = self.frames.reserve() => {
                     permit.map_err(|_| "the connection to the leader broke".to_owned())?.send(frame);
                     return Ok(());
