@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use http::header::{ACCEPT, CACHE_CONTROL, HeaderValue};
+use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, HeaderValue};
 use http::{HeaderMap, Request as HttpRequest, Response, request};
 use quorate_meta::Status;
 use tokio::time::timeout;
 
 use super::{payload, request_id};
 use crate::Api;
-use crate::authentication::{Identity, User};
+use crate::authentication::{Identity, User, effective};
 use crate::authorization::authorize;
 use crate::body::Body;
 use crate::error::Error;
@@ -82,7 +82,7 @@ where
     B::Error: std::fmt::Display,
 {
     Box::pin(async move {
-        let user: User = authenticate(identity)?;
+        let user: User = authenticate(identity, &headers)?;
         authorize(&user, &info)?;
         let route = handlers::find(api, &info)?;
         let format = match route.offer(info.verb) {
@@ -99,10 +99,14 @@ where
     })
 }
 
-fn authenticate(identity: &Identity) -> Result<User, Error> {
+/// The user that the connection proved, or the one it acts as. A bearer token that nobody can check is no credential, and
+/// a wrong credential beside a right one is refused.
+fn authenticate(identity: &Identity, headers: &HeaderMap) -> Result<User, Error> {
+    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
+    let token = bearer.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty());
     match &identity.certificate {
-        Some(user) => Ok(User::clone(user)),
-        None => Err(Status::unauthorized().into()),
+        Some(user) if !token => effective(user, headers),
+        _ => Err(Status::unauthorized().into()),
     }
 }
 

@@ -130,3 +130,16 @@ async fn others_may_look_at_the_server_only() {
     let text = "namespaces \"b\" is forbidden: User \"joe\" cannot get resource \"namespaces\" in API group \"\" in the namespace \"b\"";
     check("/api/v1/namespaces/b", text).await;
 }
+
+#[tokio::test]
+async fn acting_as_somebody_else_and_wrong_tokens() {
+    let server = Server::with_namespace().await;
+    let check = async |headers: &[(&str, &str)], status: u16| {
+        assert_eq!(server.send(Method::GET, MAPS, headers, "").await.status, status, "{headers:?}");
+    };
+    check(&[("impersonate-user", "joe")], 403).await;
+    check(&[("impersonate-user", "joe"), ("impersonate-group", "system:masters")], 200).await;
+    check(&[("impersonate-group", "dev")], 400).await;
+    check(&[("authorization", "bearer not-a-token")], 401).await;
+    check(&[("authorization", "Basic abc")], 200).await;
+}
