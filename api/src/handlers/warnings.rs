@@ -22,10 +22,15 @@ pub(super) fn attach(
         return answer;
     }
     let mut response = answer.unwrap_or_else(|error| respond::error(&request.format, error));
+    add(&mut response, warnings);
+    Ok(response)
+}
+
+/// Adds a header for each warning.
+pub(super) fn add(response: &mut Response<Body>, warnings: &[String]) {
     for warning in warnings.iter().take(MAX_WARNINGS) {
         if let Ok(value) = HeaderValue::from_bytes(format!("299 - {}", quoted(warning)).as_bytes()) {
             response.headers_mut().append(WARNING, value);
         }
     }
-    Ok(response)
 }

@@ -3,8 +3,8 @@
 use http::{Response, StatusCode};
 use quorate_store::Revision;
 
-use super::answer;
 use super::render::Renderer;
+use super::{answer, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -30,17 +30,24 @@ pub(super) fn check_form(api: &Api, request: &Request) -> Result<(), Error> {
     Ok(())
 }
 
-/// The object of a write as the answer, spliced from its stored form.
+/// The object of a write as the answer, spliced from its stored form, with what its writer should know.
 pub(super) fn object(
     api: &Api,
     request: &Request,
     status: StatusCode,
     written: &Answer,
 ) -> Result<Response<Body>, Error> {
-    if written.revision != Revision::ZERO || request.format.shape != Shape::Object {
-        return answer::object(api, request, status, &written.value, written.revision);
-    }
-    // What a dry run has not created has no version.
+    let mut response = if written.revision != Revision::ZERO || request.format.shape != Shape::Object {
+        answer::object(api, request, status, &written.value, written.revision)?
+    } else {
+        without_version(request, status, written)?
+    };
+    warnings::add(&mut response, &written.warnings);
+    Ok(response)
+}
+
+/// What a dry run has not created has no version.
+fn without_version(request: &Request, status: StatusCode, written: &Answer) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let stored = form::header(resource, &written.value)?;
     let mut object = stored

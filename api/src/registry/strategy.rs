@@ -122,6 +122,12 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Vec::new()
     }
 
+    /// What the writer of `new` should know although nothing is wrong; `old` is what it replaces.
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        let _ = (names, old, new);
+        Vec::new()
+    }
+
     /// Marks an object whose deletion begins, besides its `deletionTimestamp`.
     fn begin_deletion(&self, object: &mut Value) {
         let _ = object;

@@ -16,6 +16,17 @@ impl Strategy for ServiceAccount {
     fn prepare_update(&self, _: &Names, _: Part, _: &Value, new: &mut Value) {
         keep_names_of_secrets(new);
     }
+
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        let key = names.annotation_enforce_mountable_secrets;
+        let has = |object: &Value| object.at(&["metadata", "annotations", key]).is_some();
+        if !has(new) || old.is_some_and(has) {
+            return Vec::new();
+        }
+        vec![format!(
+            "metadata.annotations[{key}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+        )]
+    }
 }
 
 /// Secrets are named, nothing more: the rest of a reference is dropped.
@@ -29,6 +40,7 @@ fn keep_names_of_secrets(object: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quorate_meta::Naming;
     use serde_json::json;
 
     #[test]
@@ -36,5 +48,18 @@ mod tests {
         let mut object = Value::from(json!({"secrets": [{"name": "a", "namespace": "n"}, {"kind": "Secret"}]}));
         keep_names_of_secrets(&mut object);
         assert_eq!(object, json!({"secrets": [{"name": "a"}, {}]}).into());
+    }
+
+    #[test]
+    fn a_deprecated_annotation_is_told_of_when_it_is_new() {
+        let check = |old: Option<serde_json::Value>, new: serde_json::Value, expect: usize| {
+            let warnings = ServiceAccount.warnings(Naming::Svc.names(), old.map(Value::from).as_ref(), &new.into());
+            assert_eq!(warnings.len(), expect);
+        };
+        let annotated = || json!({"metadata": {"annotations": {"svc.io/enforce-mountable-secrets": "true"}}});
+        check(None, annotated(), 1);
+        check(None, json!({"metadata": {}}), 0);
+        check(Some(annotated()), annotated(), 0);
+        check(Some(json!({"metadata": {}})), annotated(), 1);
     }
 }

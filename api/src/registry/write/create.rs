@@ -58,7 +58,10 @@ impl Writer {
             }
             let value = form::encode(resource, &object)?;
             let refused = match self.propose_creation(target, value.clone(), options.dry_run).await? {
-                Ok(revision) => return Ok(Answer { outcome: Outcome::Created, value, revision }),
+                Ok(revision) => {
+                    let warnings = resource.strategy.warnings(self.names, None, &object);
+                    return Ok(Answer { outcome: Outcome::Created, value, revision, warnings });
+                }
                 Err(refused) => refused,
             };
             match refused {

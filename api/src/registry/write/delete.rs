@@ -126,7 +126,7 @@ impl Writer {
 }
 
 fn done(outcome: Outcome, value: Bytes, revision: Revision) -> Attempt {
-    Attempt::Done(Answer { outcome, value, revision })
+    Attempt::Done(Answer { outcome, value, revision, warnings: Vec::new() })
 }
 
 fn check_preconditions(

@@ -124,9 +124,10 @@ impl Writer {
         if !causes.is_empty() {
             return Err(invalid(target.resource, target.name, causes));
         }
+        let warnings = target.resource.strategy.warnings(self.names, Some(&old), &new);
         if new == old {
             let (value, revision) = (entry.value.clone(), entry.modified);
-            return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision }));
+            return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings }));
         }
         let value = form::encode(target.resource, &new)?;
         let strategy = &target.resource.strategy;
@@ -134,7 +135,7 @@ impl Writer {
             metadata::is_terminating(&new) && metadata::finalizers(&new).next().is_none() && !strategy.is_held(&new);
         let outcome = if removed { Outcome::Removed } else { Outcome::Updated };
         if options.write.dry_run {
-            return Ok(Attempt::Done(Answer { outcome, value, revision: entry.modified }));
+            return Ok(Attempt::Done(Answer { outcome, value, revision: entry.modified, warnings }));
         }
         let operations = if removed {
             let mut operations = vec![Operation::Delete { key: key.clone() }];
@@ -145,7 +146,7 @@ impl Writer {
         };
         let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
         Ok(match self.decide(Txn { conditions, operations }).await? {
-            Decision::Committed { revision } => Attempt::Done(Answer { outcome, value, revision }),
+            Decision::Committed { revision } => Attempt::Done(Answer { outcome, value, revision, warnings }),
             Decision::Conflict { current, .. } => Attempt::Overtaken(current),
         })
     }

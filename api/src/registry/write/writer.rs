@@ -42,6 +42,8 @@ pub struct Answer {
     pub value: Bytes,
     /// The revision of that state; zero for an object that a dry run did not create.
     pub revision: Revision,
+    /// What the writer should know although nothing was wrong.
+    pub warnings: Vec<String>,
 }
 
 /// Writes objects of every kind. Cheap to clone.
