@@ -61,7 +61,11 @@ async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity) -> hyp
     let api = shared.api.clone();
     let service = service_fn(move |request| answer(api.clone(), identity.clone(), request));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(shared.limits.header).max_headers(shared.limits.header_fields);
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(shared.limits.header)
+        .max_headers(shared.limits.header_fields)
+        .max_buf_size(shared.limits.header_bytes as usize);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         result = connection.as_mut() => return result,

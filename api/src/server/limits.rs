@@ -13,7 +13,7 @@ pub struct Limits {
     pub handshake: Duration,
     /// From the first chance to send a request head to its end; it also ends idle HTTP/1.1 connections.
     pub header: Duration,
-    /// Bytes of all header fields of a request.
+    /// Bytes of all header fields of a request; over HTTP/1.1 also of its buffers, at least 8 KiB.
     pub header_bytes: u32,
     /// Header fields of an HTTP/1.1 request.
     pub header_fields: usize,

@@ -13,6 +13,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -49,27 +50,33 @@ impl Authority {
 
 struct Running {
     authority: Authority,
+    tls: Arc<ServerTls>,
     handle: Handle,
     task: JoinHandle<()>,
 }
 
-async fn start() -> Running {
-    let authority = Authority::new("test CA");
+/// PEM texts of a server certificate of this authority.
+fn files(authority: &Authority) -> TlsFiles {
     let (certificate, key) = authority.issue("server", None);
-    let tls = ServerTls::new(&TlsFiles {
-        certificate: certificate.into(),
-        key: key.into(),
-        client_authority: authority.pem.clone().into(),
-    });
+    TlsFiles { certificate: certificate.into(), key: key.into(), client_authority: authority.pem.clone().into() }
+}
+
+async fn start() -> Running {
+    start_with(Limits::default()).await
+}
+
+async fn start_with(limits: Limits) -> Running {
+    let authority = Authority::new("test CA");
+    let tls = Arc::new(ServerTls::new(&files(&authority)).unwrap());
     let options = Options {
         address: "127.0.0.1:0".into(),
-        tls: Arc::new(tls.unwrap()),
-        limits: Limits::default(),
+        tls: tls.clone(),
+        limits,
         shutdown_delay: Duration::ZERO,
         shutdown_grace: Duration::from_secs(10),
     };
     let (server, handle) = ApiServer::bind(Server::with_namespace().await.api, options).await.unwrap();
-    Running { authority, handle, task: tokio::spawn(server.run()) }
+    Running { authority, tls, handle, task: tokio::spawn(server.run()) }
 }
 
 impl Running {
@@ -156,4 +163,36 @@ async fn a_drain_ends_watches_and_connections() {
     let limit = Duration::from_secs(5);
     timeout(limit, running.task).await.expect("the server stops").unwrap();
     timeout(limit, connection).await.expect("the connection ends").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn who_says_nothing_is_hung_up_on() {
+    let short = Duration::from_millis(200);
+    let running = start_with(Limits { handshake: short, header: short, ..Limits::default() }).await;
+    let limit = Duration::from_secs(10);
+    let mut silent = SystemEnv::env().network.connect(running.handle.address()).await.unwrap();
+    let ended = timeout(limit, silent.read(&mut [0; 1])).await.expect("the handshake has a limit");
+    assert!(matches!(ended, Ok(0) | Err(_)));
+    let mut slow = running.connect(None, b"http/1.1").await.unwrap();
+    slow.write_all(b"GET /version HTTP/1.1\r\nhost: x\r\nslow: ").await.unwrap();
+    let mut answer = Vec::new();
+    let _ = timeout(limit, slow.read_to_end(&mut answer)).await.expect("the header has a limit");
+    assert!(!String::from_utf8_lossy(&answer).starts_with("HTTP/1.1 2"));
+}
+
+#[tokio::test]
+async fn certificates_are_replaced_while_running() {
+    let running = start().await;
+    let before = running.connect(None, b"h2").await.unwrap();
+    let other = Authority::new("another CA");
+    running.tls.replace(&files(&other)).unwrap();
+    assert!(
+        running.connect(None, b"h2").await.is_err(),
+        "the new certificate is of a CA that this client does not know"
+    );
+    running.tls.replace(&TlsFiles { key: b"nonsense".to_vec(), ..files(&running.authority) }).unwrap_err();
+    running.tls.replace(&files(&running.authority)).unwrap();
+    let after = running.connect(None, b"h2").await.unwrap();
+    let leaf = |stream: &TlsStream<_>| stream.get_ref().1.peer_certificates().unwrap()[0].to_vec();
+    assert!(leaf(&before) != leaf(&after));
 }
