@@ -4,6 +4,7 @@
 //! node applied*; what to do about it is decided elsewhere.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use openraft::ReadPolicy;
@@ -42,6 +43,8 @@ pub(crate) struct Core {
     pub(crate) proposals: Proposals,
     pub(crate) rounds: Rounds,
     pub(crate) size: Size,
+    /// Set before Raft is told to stop.
+    pub(crate) stopping: AtomicBool,
     pub(crate) seeds: Arc<Seeds>,
 }
 
@@ -108,6 +111,11 @@ impl Core {
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow_watched();
         (metrics.purged.as_ref().map_or(0, |id| id.index), metrics.last_log_index.unwrap_or(0))
+    }
+
+    /// Whether Raft takes nothing any more: whatever is asked of it from now on surely has no effect.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopping.load(Ordering::Acquire) || self.raft.metrics().borrow_watched().running_state.is_err()
     }
 
     /// Waits until Raft has stopped by itself and says why.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use openraft::errors::{InitializeError, RaftError};
@@ -20,6 +21,13 @@ use crate::types::Peer;
 
 /// How long stopping waits for Raft to end its tasks.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long stopping waits for the decision of what was proposed here.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often it looks.
+const DRAIN_POLL: Duration = Duration::from_millis(5);
+/// How long a former leader goes on telling the others that it is none: what they sent before they knew must not get lost.
+const FAREWELL: Duration = Duration::from_millis(100);
 
 /// One member of a cluster. Clones share it.
 #[derive(Clone)]
@@ -156,17 +164,29 @@ impl Replica {
     /// already. The member can be opened again once every clone of this handle is gone.
     pub async fn stop(&self) -> StopReport {
         let successor = self.step_down().await;
+        if successor.is_some() {
+            tokio::time::timeout(DRAIN_TIMEOUT, self.drained()).await.ok();
+        }
         self.halt().await;
         StopReport { successor }
     }
 
+    /// Waits until what was proposed here is decided (the successor commits it) and who asked has heard of it.
+    async fn drained(&self) {
+        while !self.core().proposals.is_idle() {
+            tokio::time::sleep(DRAIN_POLL).await;
+        }
+        tokio::time::sleep(FAREWELL).await;
+    }
+
     /// Stops at once, the leadership notwithstanding: the others elect a new leader when they miss this one.
     pub async fn halt(&self) {
+        self.core().stopping.store(true, Ordering::Release);
+        self.shared.tasks.end();
         let stopping = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.core().raft.shutdown()).await;
         if stopping.is_err() {
             tracing::warn!("Raft has not ended its tasks in time");
         }
-        self.shared.tasks.end();
         if let Err(error) = self.shared.log.close().await {
             tracing::warn!(%error, "the log could not be closed");
         }

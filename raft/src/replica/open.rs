@@ -5,6 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use futures::FutureExt;
 use quorate_store::env::Listener;
@@ -94,6 +95,7 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
         links,
         proposals: Proposals::new(options.limits),
         rounds: Rounds::default(),
+        stopping: AtomicBool::new(false),
         size: Size::new(serving.clone()),
         serving,
         seeds,

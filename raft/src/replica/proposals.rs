@@ -39,6 +39,11 @@ impl Proposals {
         &self.limits
     }
 
+    /// Whether nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.count.available_permits() == MAX_PROPOSALS
+    }
+
     fn admit(&self, txn: &Txn) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), NotApplied> {
         let kib = txn.footprint().div_ceil(1024).clamp(1, MAX_PROPOSED_KIB);
         let kib = u32::try_from(kib).expect("clamped to a small number");
@@ -51,6 +56,9 @@ impl Proposals {
 impl Core {
     /// Proposes a transaction, if this node leads, and waits for its decision.
     pub(crate) async fn propose(&self, txn: Txn) -> Result<Outcome, Error> {
+        if self.is_stopped() {
+            return Err(NotApplied::NoLeader.into());
+        }
         self.proposals.limits.check(&txn, self.size())?;
         let _under_way = self.proposals.admit(&txn)?;
         let command = Command { time_ms: self.env.clock.now_ms(), txn };
