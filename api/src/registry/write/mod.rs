@@ -7,6 +7,8 @@
 mod check;
 mod create;
 mod delete;
+#[cfg(test)]
+mod failures;
 mod metadata;
 mod options;
 #[cfg(test)]

@@ -1,0 +1,99 @@
+//! What a writer makes of a store that fails.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use quorate_meta::{Naming, Value};
+use quorate_schema::Graph;
+use quorate_store::env::SystemEnv;
+use quorate_store::{
+    Error, HistoryError, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Revision, Snapshot, Status, Store,
+    Txn, Watch,
+};
+use serde_json::json;
+
+use super::*;
+use crate::registry::builtin;
+
+/// A store that has one object, answers every transaction with the same error, and counts them.
+struct Failing {
+    store: MemoryStore,
+    error: Error,
+    proposed: AtomicUsize,
+}
+
+#[async_trait]
+impl Store for Failing {
+    async fn read_index(&self) -> Result<Revision, Error> {
+        self.store.read_index().await
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.store.snapshot()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.store.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.store.applied(at).await;
+    }
+
+    async fn txn(&self, _: Txn) -> Result<Outcome, Error> {
+        self.proposed.fetch_add(1, Ordering::Relaxed);
+        Err(self.error.clone())
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.store.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.store.status()
+    }
+}
+
+/// Creates, updates and deletes; each must fail with this code after exactly one transaction.
+async fn check(error: Error, code: u16) {
+    let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
+    let registry = builtin::registry(&graph);
+    let resource = registry.find("", "v1", "configmaps").unwrap();
+    let target = Target { resource, namespace: Some("n"), name: "a" };
+    let env = SystemEnv::env();
+    let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
+    let object = Value::from(json!({"metadata": {"name": "a", "namespace": "n", "uid": "u"}}));
+    let value = crate::registry::form::encode(resource, &object).unwrap();
+    let operations = vec![Operation::Put { key: target.key(), value }];
+    store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+    let store = Arc::new(Failing { store, error, proposed: AtomicUsize::new(0) });
+    let writer = Writer::new(graph, store.clone(), env);
+    let options = WriteOptions { dry_run: false, manager: "test" };
+    let update = UpdateOptions { write: options, part: crate::registry::Part::Main, if_match: None, replaces: true };
+    let changed = || Ok(Value::from(json!({"metadata": {"name": "a"}, "data": {"k": "v"}})));
+    let failures = [
+        writer.create(target, Value::from(json!({"metadata": {"name": "b"}})), options).await,
+        writer.create(target, Value::from(json!({"metadata": {"generateName": "b-"}})), options).await,
+        writer.update(target, update, |_| changed()).await,
+        writer.delete(target, &DeleteOptions::default()).await,
+    ];
+    for (index, failure) in failures.into_iter().enumerate() {
+        assert_eq!(failure.expect_err("a failure").into_status().code, code, "{index}");
+    }
+    assert_eq!(store.proposed.load(Ordering::Relaxed), 4, "nothing is tried again");
+}
+
+#[tokio::test]
+async fn an_unknown_outcome_is_told_and_never_tried_again() {
+    check(Error::Unknown("the connection was lost".into()), 504).await;
+}
+
+#[tokio::test]
+async fn what_is_not_applied_says_why() {
+    check(NotApplied::NoLeader.into(), 503).await;
+    check(NotApplied::Overloaded.into(), 429).await;
+    check(NotApplied::OutOfSpace { used: 2, limit: 1 }.into(), 507).await;
+    check(NotApplied::TooLarge { size: 2, limit: 1 }.into(), 413).await;
+}
