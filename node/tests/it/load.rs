@@ -50,9 +50,14 @@ pub(crate) async fn make_namespace(client: &mut Client, name: &str) -> u64 {
 impl Load {
     /// Starts the writers, spread over these nodes; each goes to the next node when one does not answer.
     pub(crate) fn start(cluster: &Cluster, nodes: &[u64], namespace: &str) -> Self {
+        Self::with(|node| cluster.client(node), nodes, namespace)
+    }
+
+    /// The same with clients from elsewhere.
+    pub(crate) fn with(client: impl Fn(u64) -> Client, nodes: &[u64], namespace: &str) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let writers = (0..WRITERS).map(|number| {
-            let mut clients: Vec<Client> = nodes.iter().map(|node| cluster.client(*node)).collect();
+            let mut clients: Vec<Client> = nodes.iter().map(|node| client(*node)).collect();
             clients.rotate_left(number % nodes.len());
             tokio::spawn(write(clients, collection(namespace), number, stop.clone()))
         });
@@ -92,9 +97,10 @@ impl Written {
             .as_array()
             .unwrap()
             .iter()
-            .map(|item| {
-                let generation = item["data"]["generation"].as_str().unwrap().parse().unwrap();
-                (item["metadata"]["name"].as_str().unwrap(), generation)
+            // Beside what was written here, a namespace holds what a controller puts into each.
+            .filter_map(|item| {
+                let generation = item["data"]["generation"].as_str()?.parse().unwrap();
+                Some((item["metadata"]["name"].as_str().unwrap(), generation))
             })
             .collect();
         assert!(!self.revisions.is_empty(), "nothing was acknowledged");

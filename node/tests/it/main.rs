@@ -10,6 +10,7 @@
 mod certificates;
 mod configuration;
 mod crash;
+mod deploy;
 mod failover;
 mod kubectl;
 mod load;

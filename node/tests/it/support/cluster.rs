@@ -163,7 +163,8 @@ fn supervise(root: &Path, nodes: usize, port: u16, arguments: &[&str]) -> Child 
     child
 }
 
-fn free_port() -> u16 {
+/// The first of ten ports that are free, as are the ten that lie 1000 above.
+pub(super) fn free_port() -> u16 {
     for _ in 0..PORT_BLOCKS {
         let block = NEXT_PORT.fetch_add(1, Ordering::Relaxed) + (std::process::id() % u32::from(PORT_BLOCKS)) as u16;
         let port = FIRST_PORT + block % PORT_BLOCKS * 10;

@@ -1,12 +1,14 @@
-//! What the tests with real processes need: clusters that end with the test, an HTTP client, kubectl.
+//! What the tests with real processes need: clusters that end with the test, on loopback or in containers, an HTTP client, kubectl.
 
 mod client;
 mod cluster;
+mod compose;
 mod kubectl;
 mod watcher;
 
 pub(crate) use client::Client;
 pub(crate) use cluster::{Cluster, quorate};
+pub(crate) use compose::Compose;
 pub(crate) use kubectl::Kubectl;
 pub(crate) use watcher::{Event, Watcher};
 
