@@ -4,7 +4,7 @@
 //! process, over mutual TLS on loopback, with every log synced. Prints one line per measurement.
 
 #[path = "../tests/it/cluster/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "the tests use more of it")]
+#[expect(dead_code, reason = "the tests use more of it")]
 mod cluster;
 
 use std::sync::Arc;

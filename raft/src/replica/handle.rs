@@ -134,7 +134,7 @@ impl Replica {
 
     /// What a command line would ask over the network.
     pub async fn ask(&self, request: AdminRequest) -> Result<AdminAnswer, AdminError> {
-        self.shared.tasks.admin.answer(Envelope { hops: 0, request }).await
+        Box::pin(self.shared.tasks.admin.answer(Envelope { hops: 0, request })).await
     }
 
     /// Waits until this member cannot go on (its disk has failed, or Raft has stopped) and says why. The process must end then.
