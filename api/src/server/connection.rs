@@ -18,13 +18,14 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use super::stall::StallGuard;
 use super::{Limits, ServerTls};
 use crate::Api;
 use crate::authentication::Identity;
 use crate::body::Body;
 use crate::filters;
 
-type Stream = TlsStream<Box<dyn Io>>;
+type Stream = TlsStream<StallGuard<Box<dyn Io>>>;
 
 /// What every connection of a server shares.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub(super) struct Shared {
 /// Serves one accepted connection to its end. Errors of the peer end it silently.
 pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     let acceptor = TlsAcceptor::from(shared.tls.current());
+    let io = StallGuard::new(io, shared.limits.stall);
     let stream = match timeout(shared.limits.handshake, acceptor.accept(io)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),

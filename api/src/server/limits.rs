@@ -13,6 +13,8 @@ pub struct Limits {
     pub handshake: Duration,
     /// From the first chance to send a request head to its end; it also ends idle HTTP/1.1 connections.
     pub header: Duration,
+    /// How long the peer may take nothing of what is sent to it.
+    pub stall: Duration,
     /// Bytes of all header fields of a request; over HTTP/1.1 also of its buffers, at least 8 KiB.
     pub header_bytes: u32,
     /// Header fields of an HTTP/1.1 request.
@@ -33,6 +35,7 @@ impl Default for Limits {
             connections: 20_000,
             handshake: Duration::from_secs(10),
             header: Duration::from_secs(60),
+            stall: Duration::from_secs(60),
             header_bytes: 128 * 1024,
             header_fields: 128,
             streams: 256,

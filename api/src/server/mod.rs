@@ -6,6 +6,7 @@
 mod connection;
 mod limits;
 mod service;
+mod stall;
 mod tls;
 
 pub use limits::Limits;

@@ -1,0 +1,112 @@
+//! Ends connections whose peer takes nothing for too long.
+//!
+//! Invariant: only a write that waits counts; a connection with nothing to say may stay for ever. Without this, a client that
+//! stops reading in the middle of a list would keep the list's snapshot in memory as long as it likes.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// A byte stream whose writes may not wait longer than a limit.
+pub(super) struct StallGuard<S> {
+    inner: S,
+    limit: Duration,
+    timer: Pin<Box<Sleep>>,
+    waiting: bool,
+}
+
+impl<S> StallGuard<S> {
+    pub(super) fn new(inner: S, limit: Duration) -> Self {
+        Self { inner, limit, timer: Box::pin(sleep(limit)), waiting: false }
+    }
+
+    /// Turns a wait that has become too long into an error.
+    fn watch<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if result.is_ready() {
+            self.waiting = false;
+            return result;
+        }
+        if !std::mem::replace(&mut self.waiting, true) {
+            self.timer.as_mut().reset(Instant::now() + self.limit);
+        }
+        match self.timer.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer takes nothing"))),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for StallGuard<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        self.watch(cx, result)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.inner).poll_write_vectored(cx, slices);
+        self.watch(cx, result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let result = Pin::new(&mut self.inner).poll_flush(cx);
+        self.watch(cx, result)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let result = Pin::new(&mut self.inner).poll_shutdown(cx);
+        self.watch(cx, result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_takes_nothing_is_given_up() {
+        let (near, _far) = duplex(8);
+        let mut guarded = StallGuard::new(near, LIMIT);
+        let begun = Instant::now();
+        let error = guarded.write_all(&[0; 100]).await.unwrap_err();
+        assert_eq!((error.kind(), begun.elapsed().as_secs()), (io::ErrorKind::TimedOut, LIMIT.as_secs()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_peer_and_a_silent_connection_stay() {
+        let (near, mut far) = duplex(8);
+        let mut guarded = StallGuard::new(near, LIMIT);
+        let reader = tokio::spawn(async move {
+            let mut buffer = [0; 8];
+            while far.read(&mut buffer).await.is_ok_and(|read| read > 0) {
+                sleep(LIMIT / 2).await;
+            }
+        });
+        guarded.write_all(&[0; 100]).await.unwrap();
+        sleep(LIMIT * 10).await;
+        guarded.write_all(&[0; 100]).await.unwrap();
+        drop(guarded);
+        reader.await.unwrap();
+    }
+}
