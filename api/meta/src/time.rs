@@ -8,8 +8,10 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 const LAST_SECOND: i64 = 253_402_300_799;
+/// The first second of the year 0.
+const FIRST_SECOND: i64 = -62_167_219_200;
 
-/// An instant between the years 1970 and 9999, in microseconds.
+/// An instant between the years 0 and 9999, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time {
     micros: i64,
@@ -30,6 +32,18 @@ impl Time {
     /// Milliseconds since 1970, rounded down; zero for earlier instants.
     pub fn ms(self) -> u64 {
         u64::try_from(self.micros.div_euclid(1000)).unwrap_or(0)
+    }
+
+    /// The instant `seconds` and `micros` (below a million) after 1970 began; `None` outside the years 0 to 9999.
+    pub fn from_unix(seconds: i64, micros: u32) -> Option<Self> {
+        let known = (FIRST_SECOND..=LAST_SECOND).contains(&seconds) && micros < 1_000_000;
+        known.then(|| Self { micros: seconds * 1_000_000 + i64::from(micros) })
+    }
+
+    /// Whole seconds since 1970, rounded down, and the microseconds that follow.
+    pub fn unix(self) -> (i64, u32) {
+        let micros = u32::try_from(self.micros.rem_euclid(1_000_000)).expect("a remainder of a million fits");
+        (self.micros.div_euclid(1_000_000), micros)
     }
 
     /// Reads an RFC 3339 text with any offset and fraction; digits beyond microseconds are cut.
@@ -81,6 +95,25 @@ mod tests {
         check(0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z");
         check(1_767_323_045_678, "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678000Z");
         check(u64::MAX, "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z");
+    }
+
+    #[test]
+    fn unix_seconds() {
+        let check = |seconds, micros, text: Option<&str>| {
+            let time = Time::from_unix(seconds, micros);
+            assert_eq!(time.map(Time::microseconds).as_deref(), text, "{seconds} {micros}");
+            if let Some(time) = time {
+                assert_eq!(time.unix(), (seconds, micros));
+            }
+        };
+        check(0, 1, Some("1970-01-01T00:00:00.000001Z"));
+        check(-1, 999_999, Some("1969-12-31T23:59:59.999999Z"));
+        check(LAST_SECOND, 999_999, Some("9999-12-31T23:59:59.999999Z"));
+        check(FIRST_SECOND, 0, Some("0000-01-01T00:00:00.000000Z"));
+        check(LAST_SECOND + 1, 0, None);
+        check(FIRST_SECOND - 1, 0, None);
+        check(i64::MIN, 0, None);
+        check(0, 1_000_000, None);
     }
 
     #[test]

@@ -1,0 +1,25 @@
+//! Protobuf messages to and from `Value`, driven by the schema graph, and the envelope around them (001).
+//!
+//! There is no generated code: field numbers, presence and nesting come from the graph's types. Reading gives the canonical
+//! form of the type; field numbers the graph does not have are passed over, as protobuf wants it. Writing is
+//! deterministic: ascending field numbers, sorted map keys, values without presence written also when they are zero.
+//! Hostile input is an error: sizes and depth have named limits, and nothing is allocated for bytes that are not there.
+//!
+//! Not here: which media type means protobuf (`Names::is_protobuf`) and whether a kind suits a request.
+
+mod decode;
+mod encode;
+mod envelope;
+mod error;
+mod partial;
+mod reader;
+mod scalar;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use decode::{decode, decode_message};
+pub use encode::{encode, encode_message};
+pub use envelope::Envelope;
+pub use error::{Error, Problem};
+pub use reader::{MAX_BYTES, MAX_DEPTH};
