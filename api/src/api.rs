@@ -14,7 +14,7 @@ use crate::cache::Fanout;
 use crate::handlers::continuation::Tokens;
 use crate::handlers::health::Health;
 use crate::handlers::openapi::OpenApi;
-use crate::lifecycle::Lifecycle;
+use crate::lifecycle::{Lifecycle, Phase};
 use crate::registry::Registry;
 
 /// What an [`Api`] is made of.
@@ -31,6 +31,8 @@ pub struct ApiOptions {
     pub env: Env,
     /// What `/version` says.
     pub version: Version,
+    /// Where the process stands: [`Phase::Starting`] when the store has to catch up first.
+    pub phase: Phase,
     /// Authenticates continue tokens: 32 random bytes, the same on every node of a cluster.
     pub token_secret: [u8; 32],
 }
@@ -79,7 +81,7 @@ impl Api {
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
             health: Health::default(),
-            lifecycle: Lifecycle::default(),
+            lifecycle: Lifecycle::new(options.phase),
             graph: options.graph,
             registry: options.registry,
             store: options.store,

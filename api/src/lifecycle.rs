@@ -7,6 +7,8 @@ use tokio::sync::watch;
 /// Where the process stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
+    /// The store may still be behind what this node served before it was restarted: nothing but health checks.
+    Starting,
     /// Normal service.
     Serving,
     /// Still serving, but not to be sent new clients.
@@ -21,17 +23,22 @@ pub struct Lifecycle {
     phase: watch::Sender<Phase>,
 }
 
-impl Default for Lifecycle {
-    fn default() -> Self {
-        Self { phase: watch::Sender::new(Phase::Serving) }
-    }
-}
-
 impl Lifecycle {
+    /// A process that stands here.
+    #[must_use]
+    pub fn new(phase: Phase) -> Self {
+        Self { phase: watch::Sender::new(phase) }
+    }
+
     /// The phase now.
     #[must_use]
     pub fn phase(&self) -> Phase {
         *self.phase.borrow()
+    }
+
+    /// Normal service from here on.
+    pub fn serve(&self) {
+        self.advance(Phase::Serving);
     }
 
     /// Readiness is false from here on.

@@ -22,13 +22,17 @@ use crate::authentication::{Identity, User, effective};
 use crate::authorization::authorize;
 use crate::body::Body;
 use crate::error::Error;
-use crate::handlers;
+use crate::handlers::{self, health::Endpoint};
+use crate::lifecycle::Phase;
 use crate::negotiation::{self, Format};
 use crate::request::{Request, RequestInfo, Verb};
 use crate::respond;
 
 /// How long a request may take that is not a watch. The body of a list is sent after that, at the client's pace.
 const DEADLINE: Duration = Duration::from_secs(60);
+
+/// When a client may come back that came before the node was ready.
+const STARTING_RETRY_SECONDS: u32 = 1;
 
 /// Answers a request. Never fails: every failure is an answer.
 pub async fn handle<B>(api: &Arc<Api>, identity: &Identity, request: HttpRequest<B>) -> Response<Body>
@@ -68,7 +72,7 @@ where
     }
 }
 
-/// The order: who, may they, is there such a thing, in which form, with what body, do it. The audit trail's seam is
+/// The order: who, may they, can anybody be served yet, is there such a thing, in which form, with what body, do it. The audit trail's seam is
 /// between the first two; limits on load (429) belong right after authorization.
 fn decide<'a, B>(
     api: &'a Arc<Api>,
@@ -84,6 +88,10 @@ where
     Box::pin(async move {
         let user: User = authenticate(identity, &headers)?;
         authorize(&user, &info)?;
+        if api.lifecycle.phase() == Phase::Starting && Endpoint::find(&info.path).is_none() {
+            let status = Status::service_unavailable("the server is starting and waits for a quorum");
+            return Err(status.with_retry_after(STARTING_RETRY_SECONDS).into());
+        }
         let route = handlers::find(api, &info)?;
         let format = match route.offer(info.verb) {
             Some(offer) => {

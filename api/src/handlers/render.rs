@@ -109,7 +109,7 @@ impl Renderer {
     }
 
     /// A bookmark's object: nothing but a version, and the annotations given.
-    pub(crate) fn bookmark(&self, revision: Revision, annotation: Option<&str>, out: &mut Vec<u8>) {
+    pub(crate) fn bookmark(&self, revision: Revision, annotations: &[&str], out: &mut Vec<u8>) {
         let (api_version, kind) = match &self.form {
             Form::Object => (self.api_version.as_str(), self.kind.as_str()),
             Form::Metadata(api_version) => (api_version.as_ref(), "PartialObjectMetadata"),
@@ -117,10 +117,13 @@ impl Renderer {
         };
         put_type(api_version, kind, out);
         out.put_slice(b",\"metadata\":{");
-        if let Some(annotation) = annotation {
-            out.put_slice(b"\"annotations\":{");
+        for (turn, annotation) in annotations.iter().enumerate() {
+            out.put_slice(if turn == 0 { b"\"annotations\":{" } else { b"," });
             json::write_string(annotation, out);
-            out.put_slice(b":\"true\"},");
+            out.put_slice(b":\"true\"");
+        }
+        if !annotations.is_empty() {
+            out.put_slice(b"},");
         }
         out.put_slice(format!("\"resourceVersion\":\"{revision}\"}}").as_bytes());
         if matches!(self.form, Form::Table { .. }) {

@@ -11,6 +11,7 @@ use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use quorate_api::authentication::{Identity, User};
 use quorate_api::body::Body;
+use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version, filters, registry};
 use quorate_meta::Naming;
 use quorate_schema::Graph;
@@ -110,6 +111,7 @@ impl Server {
             store: Arc::new(store),
             env: Env { clock: clock.clone(), entropy, network: SystemEnv::env().network },
             version: Version { git_version: "v1.35.0+test".into(), ..Version::default() },
+            phase: Phase::Serving,
             token_secret: [7; 32],
         });
         let identity = Identity::of_user(User::new("admin", ["system:masters".to_owned()]));
@@ -143,7 +145,13 @@ impl Server {
         self.send(Method::GET, path, &[("accept", accept)], "").await
     }
 
-    pub(crate) async fn send(&self, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl AsRef<[u8]>,
+    ) -> Answer {
         let (status, headers, body) = self.open(method, path, headers, body).await;
         let body = timeout(PATIENCE, body.collect()).await.expect("a body that ends").unwrap().to_bytes();
         Answer { status, headers, body }
@@ -154,13 +162,13 @@ impl Server {
         method: Method,
         path: &str,
         headers: &[(&str, &str)],
-        body: &str,
+        body: impl AsRef<[u8]>,
     ) -> (StatusCode, HeaderMap, Body) {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(Full::new(Bytes::copy_from_slice(body.as_bytes()))).unwrap();
+        let request = request.body(Full::new(Bytes::copy_from_slice(body.as_ref()))).unwrap();
         let answer = timeout(PATIENCE, filters::handle(&self.api, &self.identity, request));
         let (head, body) = answer.await.expect("an answer").into_parts();
         (head.status, head.headers, body)

@@ -72,7 +72,7 @@ impl Node {
             bound.map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
         let server = tokio::spawn(server.run());
         tracing::info!(api = handle.address(), peers = replica.address(), "listening");
-        let background = wiring::background(&parts, &api)?;
+        let background = wiring::background(&parts, &replica, &api)?;
         Ok(Self { replica, api: handle, server, background, _lock: lock })
     }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use quorate_api::controllers::{Controllers, ControllersOptions};
+use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version, registry};
 use quorate_raft::Replica;
 use quorate_raft::admin::CertificateSigner;
@@ -68,16 +69,24 @@ pub(super) fn api(parts: &Parts, store: Arc<dyn Store>) -> Arc<Api> {
             git_version: concat!("v1.35.0+quorate-", env!("CARGO_PKG_VERSION")).to_owned(),
             ..Version::default()
         },
+        phase: Phase::Starting,
         token_secret: parts.secret.derive("continue tokens"),
     })
 }
 
 /// Starts what runs beside the servers, for as long as the node does.
-pub(super) fn background(parts: &Arc<Parts>, api: &Arc<Api>) -> Result<Vec<JoinHandle<()>>, Error> {
+pub(super) fn background(parts: &Arc<Parts>, replica: &Replica, api: &Arc<Api>) -> Result<Vec<JoinHandle<()>>, Error> {
     let root_ca = pki::read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
     let options = ControllersOptions { api: api.clone(), root_ca, event_lifetime: EVENT_LIFETIME };
     let (controllers, _) = Controllers::new(options);
+    let (waiting, recovering) = (api.clone(), replica.clone());
+    let recovery = async move {
+        recovering.recovered().await;
+        waiting.lifecycle.serve();
+        tracing::info!("serving");
+    };
     Ok(vec![
+        tokio::spawn(recovery),
         tokio::spawn(controllers.run()),
         tokio::spawn(authorities::publish(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),

@@ -109,6 +109,18 @@ impl Names {
         (other.len() != asked.len()).then(|| self.group(other))
     }
 
+    /// The annotations that mark the end of a watch's initial events. A client built for Kubernetes knows only the other
+    /// profile's; for it the mark is set in both names.
+    pub fn initial_events_end(&self, for_kubernetes: bool) -> &'static [&'static str] {
+        const BOTH: &[&str] =
+            &[table::KUBERNETES.annotation_initial_events_end, table::SVC.annotation_initial_events_end];
+        match (self.naming, for_kubernetes) {
+            (Naming::Kubernetes, _) => &BOTH[..1],
+            (Naming::Svc, false) => &BOTH[1..],
+            (Naming::Svc, true) => BOTH,
+        }
+    }
+
     /// `apiVersion` of Status, Table and metadata-only bodies: `meta.svc.io/v1`.
     pub fn meta_api_version(&self) -> String {
         format!("{}/v1", self.group_meta)

@@ -46,3 +46,14 @@ fn profile_names_parse() {
     let error = "k8s".parse::<Naming>().unwrap_err();
     assert_eq!(error.to_string(), "unknown naming profile \"k8s\": use svc or kubernetes");
 }
+
+#[test]
+fn the_end_of_initial_events_is_marked_in_the_names_that_a_client_knows() {
+    let check = |naming: Naming, for_kubernetes, expect: &[&str]| {
+        assert_eq!(naming.names().initial_events_end(for_kubernetes), expect);
+    };
+    check(Naming::Svc, false, &["svc.io/initial-events-end"]);
+    check(Naming::Svc, true, &["k8s.io/initial-events-end", "svc.io/initial-events-end"]);
+    check(Naming::Kubernetes, false, &["k8s.io/initial-events-end"]);
+    check(Naming::Kubernetes, true, &["k8s.io/initial-events-end"]);
+}

@@ -80,10 +80,10 @@ pub(super) fn shared_line(
     }
 }
 
-/// Writes a bookmark's line; the annotation marks the end of the initial events.
-pub(super) fn bookmark(renderer: &Renderer, revision: Revision, annotation: Option<&str>, out: &mut Vec<u8>) {
+/// Writes a bookmark's line; annotations mark the end of the initial events.
+pub(super) fn bookmark(renderer: &Renderer, revision: Revision, annotations: &[&str], out: &mut Vec<u8>) {
     open("BOOKMARK", out);
-    renderer.bookmark(revision, annotation, out);
+    renderer.bookmark(revision, annotations, out);
     close(out);
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use http::Response;
-use http::header::{CONTENT_TYPE, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderValue, USER_AGENT};
 use quorate_meta::Status;
 use quorate_store::{HistoryError, Revision};
 
@@ -27,7 +27,8 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
     let (after, initial) = match options.start {
         Start::Initial { at, mark } => {
             let snapshot = snapshot::snapshot(api, at).await?;
-            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), mark)))
+            let end = if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
+            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end)))
         }
         Start::After(At::Exact(revision) | At::NotOlderThan(revision)) => (revision, None),
         Start::After(at) => (snapshot::snapshot(api, at).await?.revision(), None),
@@ -56,4 +57,10 @@ pub(super) fn refusal(after: Revision, error: HistoryError) -> Status {
         HistoryError::Compacted { oldest } => Status::watch_expired(after.get(), oldest.get()),
         other => Error::from(other).into_status(),
     }
+}
+
+/// Whether the client is built for Kubernetes whatever the cluster's names are: the official libraries say so of themselves.
+fn is_for_kubernetes(request: &Request) -> bool {
+    let agent = request.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
+    agent.is_some_and(|agent| agent.contains(" kubernetes/"))
 }

@@ -48,15 +48,14 @@ pub(super) struct Initial {
     snapshot: Snapshot,
     prefix: Bytes,
     cursor: Option<Bytes>,
-    /// Whether a bookmark marks its end.
-    mark: bool,
+    /// The annotations of the bookmark that marks its end; none, and there is no such bookmark.
+    end: &'static [&'static str],
 }
 
 /// One watch.
 pub(super) struct WatchStream {
     parts: Parts,
     seat: Seat,
-    annotation: &'static str,
     /// The first object of a stream of tables brings the columns.
     first: bool,
     deadline: Instant,
@@ -76,8 +75,8 @@ enum Wake {
 }
 
 impl Initial {
-    pub(super) fn new(snapshot: Snapshot, prefix: Bytes, mark: bool) -> Self {
-        Self { snapshot, prefix, cursor: None, mark }
+    pub(super) fn new(snapshot: Snapshot, prefix: Bytes, end: &'static [&'static str]) -> Self {
+        Self { snapshot, prefix, cursor: None, end }
     }
 }
 
@@ -93,7 +92,6 @@ impl WatchStream {
         let owner = api.clone();
         Self {
             seat: api.fanout.join(),
-            annotation: api.names.annotation_initial_events_end,
             first: true,
             deadline,
             next_bookmark,
@@ -155,9 +153,9 @@ impl WatchStream {
             initial.cursor = cursor;
             self.parts.initial = Some(initial);
             tokio::task::yield_now().await;
-        } else if initial.mark {
+        } else if !initial.end.is_empty() {
             let revision = initial.snapshot.revision();
-            event::bookmark(&self.parts.renderer, revision, Some(self.annotation), &mut out);
+            event::bookmark(&self.parts.renderer, revision, initial.end, &mut out);
             self.bookmarked = revision;
         }
         Ok(out.into())
@@ -227,7 +225,7 @@ impl WatchStream {
         }
         self.bookmarked = position;
         let mut out = Vec::new();
-        event::bookmark(&self.parts.renderer, position, None, &mut out);
+        event::bookmark(&self.parts.renderer, position, &[], &mut out);
         out.into()
     }
 }
