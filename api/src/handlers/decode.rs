@@ -2,8 +2,8 @@
 //! defaults (document 001, "Field validation").
 
 use quorate_meta::{GroupVersion, Names, Status, Value, well_known};
-use quorate_schema::{Graph, apply_defaults};
-use quorate_wire::{json, yaml};
+use quorate_schema::{Graph, TypeId, apply_defaults};
+use quorate_wire::{json, protobuf, yaml};
 
 use super::write_options::FieldValidation;
 use crate::Api;
@@ -16,6 +16,15 @@ use crate::request::Request;
 pub(super) enum Syntax {
     Json,
     Yaml,
+    Protobuf,
+}
+
+/// What a body is to be read as: its kind, and the type that a protobuf message has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expected<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) ty: TypeId,
+    pub(super) kind: &'a str,
 }
 
 /// An object as it came in.
@@ -33,11 +42,15 @@ pub(super) fn media_type(request: &Request) -> &str {
 }
 
 /// The syntax of a body that holds an object.
-pub(super) fn syntax(request: &Request) -> Result<Syntax, Error> {
+pub(super) fn syntax(names: &Names, request: &Request) -> Result<Syntax, Error> {
     match media_type(request) {
         "" | well_known::MEDIA_JSON => Ok(Syntax::Json),
         well_known::MEDIA_YAML => Ok(Syntax::Yaml),
-        _ => Err(Status::unsupported_body(&[well_known::MEDIA_JSON, well_known::MEDIA_YAML]).into()),
+        media if names.is_protobuf(media) => Ok(Syntax::Protobuf),
+        _ => {
+            let accepted = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
+            Err(Status::unsupported_body(&accepted).into())
+        }
     }
 }
 
@@ -48,8 +61,9 @@ pub(super) fn object(
     resource: &Resource,
     validation: FieldValidation,
 ) -> Result<Decoded, Error> {
-    let (mut object, duplicates) =
-        parse(syntax(request)?, &request.body).map_err(|why| unrecognized(resource, &why, &request.body))?;
+    let expected = Expected { graph: &api.graph, ty: resource.ty, kind: &resource.kind };
+    let (mut object, duplicates) = parse(syntax(api.names, request)?, expected, &request.body)
+        .map_err(|why| unrecognized(resource, &why, &request.body))?;
     check_kind(api.names, resource, &mut object).map_err(|why| match why {
         WrongKind::Unreadable(why) => unrecognized(resource, &why, &request.body),
         WrongKind::Other(message) => Error::bad_request(message),
@@ -105,8 +119,8 @@ pub(super) fn duplicate_fields(paths: &[String]) -> impl Iterator<Item = String>
     paths.iter().map(|path| format!("duplicate field \"{path}\""))
 }
 
-/// Reads a text. Of duplicate fields the last one wins; the second part of the answer tells of them.
-pub(super) fn parse(syntax: Syntax, body: &[u8]) -> Result<(Value, Vec<String>), String> {
+/// Reads a body. Of duplicate fields the last one wins; the second part of the answer tells of them.
+pub(super) fn parse(syntax: Syntax, expected: Expected<'_>, body: &[u8]) -> Result<(Value, Vec<String>), String> {
     match syntax {
         Syntax::Json => json::parse(body)
             .map(|(value, duplicates)| (value, duplicate_fields(&duplicates).collect()))
@@ -114,7 +128,19 @@ pub(super) fn parse(syntax: Syntax, body: &[u8]) -> Result<(Value, Vec<String>),
         Syntax::Yaml => yaml::parse(body)
             .map(|(value, duplicates)| (value, duplicates.iter().map(ToString::to_string).collect()))
             .map_err(|error| error.to_string()),
+        Syntax::Protobuf => {
+            parse_protobuf(expected, body).map(|value| (value, Vec::new())).map_err(|error| error.to_string())
+        }
     }
+}
+
+/// Reads a protobuf body. Of another kind's message nothing is read: what it says it is suffices to refuse it.
+fn parse_protobuf(expected: Expected<'_>, body: &[u8]) -> Result<Value, protobuf::Error> {
+    let envelope = protobuf::Envelope::read(body)?;
+    if envelope.kind.is_empty() || envelope.kind == expected.kind {
+        return protobuf::decode(expected.graph, expected.ty, body);
+    }
+    Ok(Value::Map([("apiVersion", envelope.api_version), ("kind", envelope.kind)].into()))
 }
 
 enum WrongKind {
@@ -178,7 +204,8 @@ mod tests {
     #[test]
     fn findings_come_in_the_order_of_the_text_and_once() {
         let body = br#"{"zeta":1,"metadata":{"mid":2,"name":"a"},"alpha":3,"data":{"k":"1","k":"2"},"zeta":4}"#;
-        let (_, duplicates) = parse(Syntax::Json, body).unwrap();
+        let (_, duplicates) = json::parse(body).unwrap();
+        let duplicates = duplicate_fields(&duplicates).collect();
         let unknown = ["alpha", "metadata.mid", "zeta"].map(str::to_owned).to_vec();
         let expect = [
             "unknown field \"zeta\"",

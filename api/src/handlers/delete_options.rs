@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::decode;
+use super::decode::{self, Expected};
 use super::write_options::{check_dry_run, refuse};
 use crate::Api;
 use crate::error::Error;
@@ -29,14 +29,16 @@ fn from_query(names: &Names, request: &Request) -> Result<DeleteOptions, Error> 
 }
 
 fn from_body(api: &Api, request: &Request) -> Result<DeleteOptions, Error> {
-    let (mut body, _) = decode::parse(decode::syntax(request)?, &request.body).map_err(Error::bad_request)?;
+    let ty = api.graph.type_named("meta/v1.DeleteOptions").ok_or_else(|| Error::internal("no type for options"))?;
+    let expected = Expected { graph: &api.graph, ty: ty.id, kind: KIND };
+    let syntax = decode::syntax(api.names, request)?;
+    let (mut body, _) = decode::parse(syntax, expected, &request.body).map_err(Error::bad_request)?;
     if let Some(kind) = body.str_at(&["kind"])
         && !kind.is_empty()
         && kind != KIND
     {
         return Err(Error::bad_request(format!("no kind \"{kind}\" can be read as {KIND}")));
     }
-    let ty = api.graph.type_named("meta/v1.DeleteOptions").ok_or_else(|| Error::internal("no type for options"))?;
     quorate_schema::decode(&api.graph, ty.id, &mut body).map_err(|error| Error::bad_request(error.to_string()))?;
     let mut causes = Vec::new();
     let orphan_dependents = body.get("orphanDependents").and_then(Value::as_bool);

@@ -9,6 +9,7 @@ mod harness;
 mod health;
 mod list;
 mod negotiation;
+mod protobuf;
 mod tls;
 mod watch;
 mod write;
