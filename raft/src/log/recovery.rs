@@ -59,6 +59,7 @@ pub(super) async fn recover(options: &Options) -> Result<Recovered, OpenError> {
     for (segment, end) in segments.iter().zip(&ends).skip(active) {
         cut(segment, end).await?;
     }
+    settle(&segments[active], &ends[active]).await?;
     for segment in &segments[..=active] {
         recovered.durable.segments.insert(segment.header.sequence, Arc::clone(segment));
     }
@@ -165,6 +166,19 @@ async fn cut(segment: &Segment, end: &End) -> Result<(), OpenError> {
         segment.file.write_at(offset, &zeros).map_err(OpenError::io(&segment.path))?;
         offset += bytes;
     }
+    segment.file.sync_data().await.map_err(OpenError::io(&segment.path))
+}
+
+/// Writes the last batch once more and syncs it. If the process died before the sync, or the sync failed, the batch may be nowhere but
+/// in the system's cache, where nothing tells it from a durable one; a failed sync even leaves it marked as clean.
+async fn settle(segment: &Segment, end: &End) -> Result<(), OpenError> {
+    let length = usize::try_from(end.offset - end.last).expect("segments fit into memory");
+    if length == 0 {
+        return Ok(());
+    }
+    let mut batch = vec![0; length];
+    segment.file.read_at(end.last, &mut batch).map_err(OpenError::io(&segment.path))?;
+    segment.file.write_at(end.last, &batch).map_err(OpenError::io(&segment.path))?;
     segment.file.sync_data().await.map_err(OpenError::io(&segment.path))
 }
 

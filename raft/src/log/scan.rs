@@ -20,6 +20,8 @@ const WINDOW_BYTES: usize = 1 << 20;
 pub(super) struct End {
     /// Byte offset after the last valid batch.
     pub(super) offset: u64,
+    /// Byte offset of the last valid batch; where it would be if there is none.
+    pub(super) last: u64,
     /// The number that the next batch gets; `None` if none is known.
     pub(super) next_batch: Option<u64>,
     /// Valid batches.
@@ -36,7 +38,7 @@ pub(super) fn scan(
     mut visit: impl FnMut(&record::Header, &[u8], Place) -> Result<(), OpenError>,
 ) -> Result<End, OpenError> {
     let mut window = Window { segment, start: 0, bytes: Vec::new() };
-    let mut end = End { offset: HEADER_BYTES, next_batch, batches: 0, torn: None };
+    let mut end = End { offset: HEADER_BYTES, last: HEADER_BYTES, next_batch, batches: 0, torn: None };
     while let Some(header) = batch_header(&mut window, end.offset)? {
         if end.next_batch.is_some_and(|expected| expected != header.number) {
             let detail = format!("found batch {} where batch {} belongs", header.number, end.next_batch.unwrap_or(0));
@@ -48,6 +50,7 @@ pub(super) fn scan(
             break;
         }
         visit_batch(&mut window, end.offset, &header, &mut visit)?;
+        end.last = end.offset;
         end.offset += header.batch_bytes();
         end.next_batch = Some(header.number + 1);
         end.batches += 1;

@@ -33,6 +33,23 @@ async fn a_failed_sync_ends_all_writing_and_tells_why() {
 }
 
 #[tokio::test]
+async fn what_a_restarted_process_finds_is_made_durable() {
+    let disk = MemoryDisk::new();
+    let mut log = open(&disk).await;
+    append_range(&mut log, 1, 0..3, 100).await;
+    disk.fail_sync_after(0);
+    append(&mut log, vec![entry(1, 3, 100)]).await.unwrap_err();
+    drop(log.close().await);
+
+    // The process starts again, the machine does not: the cache shows an entry that is not on the disk.
+    let mut log = open(&disk).await;
+    assert_eq!(summary(&mut log).await, "purged - last 1.3 holds 4 from 1.0 to 1.3");
+    append_range(&mut log, 1, 4..5, 100).await;
+    let mut found = open(&disk.crash(1)).await;
+    assert_eq!(summary(&mut found).await, "purged - last 1.4 holds 5 from 1.0 to 1.4");
+}
+
+#[tokio::test]
 async fn everything_that_waited_fails_with_the_sync() {
     let disk = MemoryDisk::new();
     let mut log = open(&disk).await;
