@@ -4,6 +4,7 @@
 //! proposed; a change is done when Raft has committed it (the joint and the final configuration).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future;
 use std::time::Duration;
 
 use openraft::ChangeMembers;
@@ -129,7 +130,15 @@ impl Core {
 
     async fn metrics_change(&self, longest: Duration) {
         let mut metrics = self.raft.metrics();
-        timeout(longest, metrics.changed()).await.ok();
+        // openraft's own receiver, of which this is a copy, has never seen anything: it would call every value new.
+        drop(metrics.borrow_and_update());
+        let changed = async {
+            // Once Raft has stopped nothing changes any more; callers who look again and again must not spin.
+            if metrics.changed().await.is_err() {
+                future::pending::<()>().await;
+            }
+        };
+        timeout(longest, changed).await.ok();
     }
 }
 

@@ -3,6 +3,7 @@
 //! Invariant: nothing here changes after the start but what the parts guard themselves. It answers *who leads* and *how far has this
 //! node applied*; what to do about it is decided elsewhere.
 
+use std::future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -74,10 +75,18 @@ impl Core {
         }
     }
 
-    /// Waits until who leads may have changed, but no longer than this.
+    /// Waits until who leads may have changed since this call, but no longer than this.
     pub(crate) async fn leader_change(&self, longest: Duration) {
         let mut metrics = self.raft.server_metrics();
-        tokio::time::timeout(longest, metrics.changed()).await.ok();
+        // openraft's own receiver, of which this is a copy, has never seen anything: it would call every value new.
+        drop(metrics.borrow_and_update());
+        let changed = async {
+            // Once Raft has stopped nothing changes any more; callers who look again and again must not spin.
+            if metrics.changed().await.is_err() {
+                future::pending::<()>().await;
+            }
+        };
+        tokio::time::timeout(longest, changed).await.ok();
     }
 
     /// One read-index round: a quorum confirms the leader, here or there, and it names the index to have applied.

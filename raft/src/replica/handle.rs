@@ -21,6 +21,8 @@ use crate::types::Peer;
 
 /// How long stopping waits for Raft to end its tasks.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a change of the leadership may stay unnoticed by who looked just before it.
+const LEADERSHIP_POLL: Duration = Duration::from_secs(1);
 
 /// How long stopping waits for the decision of what was proposed here.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -121,9 +123,9 @@ impl Replica {
         }
     }
 
-    /// Waits until who leads may have changed.
+    /// Waits until who leads may have changed; a second at most, so callers look again.
     pub async fn leadership_changed(&self) {
-        self.core().leader_change(Duration::MAX).await;
+        self.core().leader_change(LEADERSHIP_POLL).await;
     }
 
     /// The members as this one sees them.
