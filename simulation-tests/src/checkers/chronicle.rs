@@ -1,0 +1,106 @@
+//! The committed history as an index: what every key held at every revision, and which revision wrote which value.
+//!
+//! Invariants: revisions are 1, 2, 3 and so on; every event follows from the one before of its key; no value is written by
+//! two revisions (clients never write one twice, so that would be a transaction applied twice).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use quorate_store::{Batch, Entry, Event, Operation, Revision, State, Txn};
+
+/// The indexed history.
+pub(super) struct Chronicle<'a> {
+    batches: &'a [Arc<Batch>],
+    keys: BTreeMap<Bytes, Vec<(Revision, Option<Entry>)>>,
+    values: BTreeMap<Bytes, Revision>,
+}
+
+impl<'a> Chronicle<'a> {
+    /// Reads a whole history, from revision 1.
+    pub(super) fn new(batches: &'a [Arc<Batch>]) -> Result<Self, String> {
+        let mut chronicle = Self { batches, keys: BTreeMap::new(), values: BTreeMap::new() };
+        for (batch, expected) in batches.iter().zip(1..) {
+            if batch.revision.get() != expected {
+                return Err(format!("history: revision {} comes where {expected} should", batch.revision));
+            }
+            for event in batch.events.iter() {
+                chronicle.take(batch.revision, event)?;
+            }
+        }
+        Ok(chronicle)
+    }
+
+    /// The newest revision.
+    pub(super) fn newest(&self) -> Revision {
+        self.batches.last().map_or(Revision::ZERO, |batch| batch.revision)
+    }
+
+    /// The transaction at a revision.
+    pub(super) fn batch(&self, at: Revision) -> Option<&Batch> {
+        let index = usize::try_from(at.get().checked_sub(1)?).ok()?;
+        self.batches.get(index).map(|batch| &**batch)
+    }
+
+    /// What a key held at a revision.
+    pub(super) fn get(&self, key: &[u8], at: Revision) -> Option<&Entry> {
+        let versions = self.keys.get(key)?;
+        let after = versions.partition_point(|(revision, _)| *revision <= at);
+        versions[..after].last()?.1.as_ref()
+    }
+
+    /// Which revision wrote a value.
+    pub(super) fn written(&self, value: &[u8]) -> Option<Revision> {
+        self.values.get(value).copied()
+    }
+
+    fn take(&mut self, at: Revision, event: &Event) -> Result<(), String> {
+        let key = String::from_utf8_lossy(&event.key).into_owned();
+        let before = self.get(&event.key, at);
+        if before != event.previous.as_ref() {
+            return Err(format!("history: the event of {key} at {at} does not follow from the one before"));
+        }
+        if let Some(entry) = &event.current {
+            let created = before.map_or(at, |entry| entry.created);
+            if (entry.modified, entry.created) != (at, created) {
+                return Err(format!("history: the entry of {key} at {at} has wrong revisions"));
+            }
+            let other = self.values.insert(entry.value.clone(), at);
+            if other.is_some_and(|other| other != at) {
+                return Err(format!("history: the transaction at {at} was applied before, at {}", other.unwrap_or(at)));
+            }
+        }
+        self.keys.entry(event.key.clone()).or_default().push((at, event.current.clone()));
+        Ok(())
+    }
+
+    /// Carries the history out again on a state of our own, and shows it at every revision from 0.
+    pub(super) fn replay(&self, mut look: impl FnMut(&State)) {
+        let mut state = State::new();
+        look(&state);
+        for batch in self.batches {
+            let mut operations: Vec<Operation> = batch.events.iter().map(operation).collect();
+            if operations.is_empty() {
+                operations.push(Operation::Delete { key: Bytes::from_static(b"no such key") });
+            }
+            state.apply(batch.time_ms, &Txn { conditions: vec![], operations });
+            look(&state);
+        }
+    }
+}
+
+fn operation(event: &Event) -> Operation {
+    let key = event.key.clone();
+    match &event.current {
+        Some(entry) => Operation::Put { key, value: entry.value.clone() },
+        None => Operation::Delete { key },
+    }
+}
+
+/// Where two histories differ first.
+pub(super) fn difference(one: &[Arc<Batch>], other: &[Arc<Batch>]) -> Option<String> {
+    if let Some((first, _)) = one.iter().zip(other).find(|(first, second)| first != second) {
+        return Some(format!("at revision {}", first.revision));
+    }
+    (one.len() != other.len()).then(|| format!("{} and {} revisions", one.len(), other.len()))
+}

@@ -1,0 +1,219 @@
+//! Transactions and reads against the history.
+//!
+//! - An acknowledged transaction is in the history at its revision, whole, and its conditions held just before.
+//! - A refused one is not in the history.
+//! - A conflict and a read show exactly the state of the revision that they name.
+//! - Real time: what begins after something else has ended comes later in the history (writes) or sees it (reads). Together with the
+//!   points above: everything is linearizable.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use quorate_store::{Condition, Operation, Outcome, Revision, Txn};
+
+use super::chronicle::Chronicle;
+use crate::workload::{Decision, Record, What};
+
+/// Everything that is wrong with what the clients were told.
+pub(super) fn check(chronicle: &Chronicle<'_>, records: &[Record]) -> Vec<String> {
+    let mut violations: Vec<String> = records.iter().filter_map(|record| check_one(chronicle, record)).collect();
+    violations.extend(check_uniqueness(records));
+    violations.extend(check_real_time(records));
+    violations
+}
+
+fn check_one(chronicle: &Chronicle<'_>, record: &Record) -> Option<String> {
+    let problem = match &record.what {
+        What::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => committed(chronicle, txn, *revision),
+        What::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, revision })) => {
+            let condition = &txn.conditions[*condition];
+            let seen = (current.as_ref(), chronicle.get(condition.key(), *revision));
+            if seen.0 != seen.1 {
+                Err(format!("a conflict shows what {} did not hold at {revision}", name(condition.key())))
+            } else if holds(chronicle, condition, *revision) {
+                Err(format!("a conflict though the condition on {} holds at {revision}", name(condition.key())))
+            } else {
+                Ok(())
+            }
+        }
+        What::Txn(txn, Decision::Refused) => refused(chronicle, txn),
+        What::Txn(_, Decision::Unknown) => Ok(()),
+        What::Read { keys, at, found } if *at <= chronicle.newest() => {
+            let wrong = keys.iter().zip(found).find(|(key, entry)| chronicle.get(key, *at) != entry.as_ref());
+            wrong.map_or(Ok(()), |(key, _)| Err(format!("a read at {at} shows what {} did not hold", name(key))))
+        }
+        What::Read { at, .. } => Err(format!("a read at {at}, which was lost afterwards")),
+    };
+    problem.err().map(|problem| format!("{}: {problem}", who(record)))
+}
+
+fn committed(chronicle: &Chronicle<'_>, txn: &Txn, revision: Revision) -> Result<(), String> {
+    let Some(batch) = chronicle.batch(revision) else {
+        return Err(format!("the acknowledged transaction at {revision} is lost"));
+    };
+    let before = Revision::new(revision.get() - 1);
+    for operation in &txn.operations {
+        let event = batch.events.iter().find(|event| event.key == operation.key());
+        let carried_out = match operation {
+            Operation::Put { value, .. } => event.and_then(|e| e.current.as_ref()).is_some_and(|e| e.value == *value),
+            Operation::Delete { key } => {
+                event.map_or(chronicle.get(key, before).is_none(), |event| event.current.is_none())
+            }
+        };
+        if !carried_out {
+            let key = name(operation.key());
+            return Err(format!("the acknowledged transaction at {revision} is lost: {key} was not changed as asked"));
+        }
+    }
+    match txn.conditions.iter().find(|condition| !holds(chronicle, condition, before)) {
+        Some(condition) => {
+            Err(format!("committed at {revision} though the condition on {} does not hold", name(condition.key())))
+        }
+        None => Ok(()),
+    }
+}
+
+fn refused(chronicle: &Chronicle<'_>, txn: &Txn) -> Result<(), String> {
+    let written = txn.operations.iter().find_map(|operation| match operation {
+        Operation::Put { value, .. } => chronicle.written(value),
+        Operation::Delete { .. } => None,
+    });
+    written.map_or(Ok(()), |at| Err(format!("a transaction that was called not applied is applied at {at}")))
+}
+
+fn holds(chronicle: &Chronicle<'_>, condition: &Condition, at: Revision) -> bool {
+    let entry = chronicle.get(condition.key(), at);
+    match condition {
+        Condition::Modified { revision, .. } => entry.map_or(Revision::ZERO, |entry| entry.modified) == *revision,
+        Condition::Exists { .. } => entry.is_some(),
+    }
+}
+
+fn check_uniqueness(records: &[Record]) -> Vec<String> {
+    let mut revisions: Vec<Revision> = records.iter().filter_map(committed_at).collect();
+    revisions.sort_unstable();
+    let twice = revisions.windows(2).filter(|pair| pair[0] == pair[1]);
+    twice.map(|pair| format!("revision {} was given to two transactions", pair[0])).collect()
+}
+
+/// One pass over beginnings and ends in order of time.
+fn check_real_time(records: &[Record]) -> Vec<String> {
+    let known: Vec<(&Record, Revision)> = records.iter().filter_map(|record| Some((record, shown(record)?))).collect();
+    let ends = known.iter().map(|(record, at)| (record.answered, true, *record, *at));
+    let begins = known.iter().map(|(record, at)| (record.asked, false, *record, *at));
+    let mut moments: Vec<(Duration, bool, &Record, Revision)> = ends.chain(begins).collect();
+    // At the same moment beginnings come first: such operations overlap.
+    moments.sort_by_key(|(time, ended, _, _)| (*time, *ended));
+    let mut newest_at_begin = Vec::new();
+    let mut newest = Revision::ZERO;
+    for (_, ended, record, at) in moments {
+        if ended {
+            newest = newest.max(at);
+        } else {
+            newest_at_begin.push((record, at, newest));
+        }
+    }
+    let stale = newest_at_begin.into_iter().filter_map(|(record, at, newest)| {
+        let fine = if committed_at(record).is_some() { at > newest } else { at >= newest };
+        (!fine).then(|| format!("{}: it is at {at}, but {newest} was shown before it began", who(record)))
+    });
+    stale.collect()
+}
+
+/// The point of the history that the answer stands for.
+fn shown(record: &Record) -> Option<Revision> {
+    match &record.what {
+        What::Txn(_, Decision::Decided(Outcome::Committed { revision } | Outcome::Conflict { revision, .. })) => {
+            Some(*revision)
+        }
+        What::Read { at, .. } => Some(*at),
+        What::Txn(..) => None,
+    }
+}
+
+fn committed_at(record: &Record) -> Option<Revision> {
+    match &record.what {
+        What::Txn(_, Decision::Decided(Outcome::Committed { revision })) => Some(*revision),
+        _ => None,
+    }
+}
+
+fn who(record: &Record) -> String {
+    let kind = match &record.what {
+        What::Read { .. } => "read",
+        What::Txn(..) => "transaction",
+    };
+    let Record { client, node, asked, answered, .. } = record;
+    format!("{kind} of client {client} on node {node} from {asked:?} to {answered:?}")
+}
+
+fn name(key: &Bytes) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_store::{Batch, State};
+    use std::sync::Arc;
+
+    fn put(key: &'static str, value: &'static str) -> Txn {
+        let operations = vec![Operation::Put { key: key.into(), value: value.into() }];
+        Txn { conditions: vec![], operations }
+    }
+
+    /// The history of these transactions.
+    fn history(txns: &[Txn]) -> Vec<Arc<Batch>> {
+        let mut state = State::new();
+        txns.iter().filter_map(|txn| state.apply(0, txn).batch).collect()
+    }
+
+    fn record(asked: u64, answered: u64, what: What) -> Record {
+        let (asked, answered) = (Duration::from_millis(asked), Duration::from_millis(answered));
+        Record { client: 1, node: 2, asked, answered, what }
+    }
+
+    fn committed_record(asked: u64, answered: u64, txn: Txn, revision: u64) -> Record {
+        let outcome = Outcome::Committed { revision: Revision::new(revision) };
+        record(asked, answered, What::Txn(txn, Decision::Decided(outcome)))
+    }
+
+    fn read(asked: u64, history: &[Arc<Batch>], at: u64) -> Record {
+        let chronicle = Chronicle::new(history).unwrap();
+        let found = vec![chronicle.get(b"a", Revision::new(at)).cloned()];
+        record(asked, asked + 1, What::Read { keys: vec!["a".into()], at: Revision::new(at), found })
+    }
+
+    fn check_history(history: &[Arc<Batch>], records: &[Record], expect: &[&str]) {
+        let found = check(&Chronicle::new(history).unwrap(), records);
+        assert_eq!(found.len(), expect.len(), "{found:?}");
+        assert!(found.iter().zip(expect).all(|(found, expect)| found.contains(expect)), "{found:?}");
+    }
+
+    #[test]
+    fn finds_what_is_wrong_and_nothing_else() {
+        let txns = [put("a", "1"), put("a", "2"), put("b", "3")];
+        let whole = history(&txns);
+        let first = committed_record(0, 10, txns[0].clone(), 1);
+        let second = committed_record(20, 30, txns[1].clone(), 2);
+        let good = [first.clone(), second.clone(), read(31, &whole, 2), read(40, &whole, 3), read(5, &whole, 0)];
+        check_history(&whole, &good, &[]);
+        check_history(&whole[..1], &[second.clone()], &["is lost"]);
+        check_history(&whole, &[second.clone(), read(31, &whole, 1)], &["2 was shown before"]);
+        check_history(&whole, &[read(1, &whole, 2), read(10, &whole, 1)], &["2 was shown before"]);
+        check_history(&whole, &[first.clone(), first.clone()], &["two transactions"]);
+        check_history(&whole, &[record(0, 1, What::Txn(txns[2].clone(), Decision::Refused))], &["applied at 3"]);
+        check_history(&whole, &[record(0, 1, What::Txn(txns[2].clone(), Decision::Unknown))], &[]);
+        let mut wrong = read(31, &whole, 2);
+        if let What::Read { found, .. } = &mut wrong.what {
+            *found = vec![None];
+        }
+        check_history(&whole, &[wrong], &["did not hold"]);
+    }
+
+    #[test]
+    fn a_transaction_that_was_applied_twice_is_found() {
+        let twice = history(&[put("a", "1"), put("a", "1")]);
+        assert!(Chronicle::new(&twice).err().unwrap().contains("applied before, at 1"));
+    }
+}

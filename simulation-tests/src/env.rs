@@ -1,0 +1,128 @@
+//! The seams of `quorate_store::env` on turmoil: simulated network, simulated clock with an offset, randomness from a seed.
+//!
+//! Invariant: every byte read or written here is noted in the [`Trace`].
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use quorate_store::env::{Clock, Entropy, Env, Io, Listener, Network};
+use rand::rngs::StdRng;
+use rand::{RngCore, SeedableRng};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use turmoil::net::{TcpListener, TcpStream};
+
+use crate::determinism::EPOCH_SECONDS;
+use crate::trace::Trace;
+
+/// An environment for one simulated host whose clock is wrong by `clock_offset_ms`.
+pub(crate) fn env(seed: u64, clock_offset_ms: u64, trace: Trace) -> Env {
+    let entropy = SeededEntropy { rng: Mutex::new(StdRng::seed_from_u64(seed)) };
+    Env {
+        clock: Arc::new(SimulatedClock { offset_ms: clock_offset_ms }),
+        entropy: Arc::new(entropy),
+        network: Arc::new(SimulatedNetwork { trace }),
+    }
+}
+
+#[derive(Debug)]
+struct SimulatedClock {
+    offset_ms: u64,
+}
+
+impl Clock for SimulatedClock {
+    fn now_ms(&self) -> u64 {
+        let elapsed = turmoil::sim_elapsed().unwrap_or_default().as_millis();
+        EPOCH_SECONDS * 1000 + self.offset_ms + u64::try_from(elapsed).unwrap_or(u64::MAX)
+    }
+}
+
+#[derive(Debug)]
+struct SeededEntropy {
+    rng: Mutex<StdRng>,
+}
+
+impl Entropy for SeededEntropy {
+    fn fill(&self, buffer: &mut [u8]) {
+        self.rng.lock().fill_bytes(buffer);
+    }
+}
+
+struct SimulatedNetwork {
+    trace: Trace,
+}
+
+impl fmt::Debug for SimulatedNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SimulatedNetwork")
+    }
+}
+
+#[async_trait]
+impl Network for SimulatedNetwork {
+    async fn listen(&self, address: &str) -> io::Result<Box<dyn Listener>> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?.to_string();
+        Ok(Box::new(SimulatedListener { listener, address, trace: self.trace.clone() }))
+    }
+
+    async fn connect(&self, address: &str) -> io::Result<Box<dyn Io>> {
+        let stream = TcpStream::connect(address).await?;
+        let number = self.trace.stream(&format!("connected to {address}"));
+        Ok(Box::new(TracedStream { stream, number, trace: self.trace.clone() }))
+    }
+}
+
+struct SimulatedListener {
+    listener: TcpListener,
+    address: String,
+    trace: Trace,
+}
+
+#[async_trait]
+impl Listener for SimulatedListener {
+    async fn accept(&self) -> io::Result<(Box<dyn Io>, String)> {
+        let (stream, peer) = self.listener.accept().await?;
+        let number = self.trace.stream(&format!("accepted from {peer}"));
+        Ok((Box::new(TracedStream { stream, number, trace: self.trace.clone() }), peer.to_string()))
+    }
+
+    fn address(&self) -> String {
+        self.address.clone()
+    }
+}
+
+struct TracedStream {
+    stream: TcpStream,
+    number: u64,
+    trace: Trace,
+}
+
+impl AsyncRead for TracedStream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.trace.item(self.number, "read", &buf.filled()[before..]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for TracedStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let count = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
+        self.trace.item(self.number, "write", &bytes[..count]);
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,197 @@
+//! A client that creates, updates, deletes and reads, through any node, until the faults end; then it wants every node to serve.
+//!
+//! Invariant: no value is ever written twice, so a value says which transaction wrote it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use quorate_store::env::Env;
+use quorate_store::{Condition, Operation, Outcome, Revision, Txn};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::record::{Decision, Progress, Record, What};
+use crate::gateway::{Answer, Ask, Session};
+
+/// Keys that all writers share.
+const SHARED_KEYS: u64 = 6;
+/// How long a client waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long after the faults every node must serve.
+const HEALING: Duration = Duration::from_secs(20);
+/// Longest pause between two questions, milliseconds.
+const THINK_MS: u64 = 60;
+
+/// Who the client is and what it works with.
+pub(crate) struct Writer {
+    pub(crate) client: u64,
+    pub(crate) seed: u64,
+    pub(crate) nodes: u64,
+    pub(crate) env: Env,
+    pub(crate) progress: Progress,
+    /// When the faults end.
+    pub(crate) until: Duration,
+}
+
+/// The client's whole life.
+pub(crate) async fn work(writer: Writer) {
+    let rng = StdRng::seed_from_u64(writer.seed);
+    let mut state = Working { writer, rng, session: None, known: BTreeMap::new(), count: 0 };
+    while turmoil::elapsed() < state.writer.until {
+        let pause = state.rng.random_range(0..THINK_MS);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        let ask = state.choose();
+        state.ask(ask).await;
+    }
+    for node in 1..=state.writer.nodes {
+        state.insist(node).await;
+    }
+    state.writer.progress.writer_done();
+}
+
+struct Working {
+    writer: Writer,
+    rng: StdRng,
+    session: Option<(u64, Session)>,
+    /// The newest revision of each shared key that this client has heard of.
+    known: BTreeMap<Bytes, Revision>,
+    count: u64,
+}
+
+impl Working {
+    fn choose(&mut self) -> Ask {
+        let key = self.shared_key();
+        match self.rng.random_range(0..100) {
+            0..20 => Ask::Txn(self.create()),
+            20..50 => Ask::Txn(self.update(key)),
+            50..60 => Ask::Txn(self.put_two()),
+            60..65 => Ask::Txn(self.delete(key)),
+            _ => {
+                let count = self.rng.random_range(1..=3);
+                Ask::Read((0..count).map(|_| self.shared_key()).collect())
+            }
+        }
+    }
+
+    fn shared_key(&mut self) -> Bytes {
+        format!("shared/{}", self.rng.random_range(0..SHARED_KEYS)).into()
+    }
+
+    /// A value that nobody has written before.
+    fn value(&mut self) -> Bytes {
+        self.count += 1;
+        let length = if self.rng.random_ratio(1, 20) { 3000 } else { self.rng.random_range(0..200) };
+        format!("{}/{}/{}", self.writer.client, self.count, "x".repeat(length)).into()
+    }
+
+    fn modified(&self, key: &Bytes) -> Condition {
+        Condition::Modified { key: key.clone(), revision: self.known.get(key).copied().unwrap_or_default() }
+    }
+
+    fn create(&mut self) -> Txn {
+        let value = self.value();
+        let key: Bytes = format!("own/{}/{}", self.writer.client, self.count).into();
+        Txn { conditions: vec![self.modified(&key)], operations: vec![Operation::Put { key, value }] }
+    }
+
+    fn update(&mut self, key: Bytes) -> Txn {
+        let value = self.value();
+        Txn { conditions: vec![self.modified(&key)], operations: vec![Operation::Put { key, value }] }
+    }
+
+    fn put_two(&mut self) -> Txn {
+        let value = self.value();
+        let first = self.rng.random_range(0..SHARED_KEYS);
+        let second = (first + self.rng.random_range(1..SHARED_KEYS)) % SHARED_KEYS;
+        let put = |key| Operation::Put { key: format!("shared/{key}").into(), value: value.clone() };
+        Txn { conditions: vec![], operations: vec![put(first), put(second)] }
+    }
+
+    /// Only of a key that is known to be there: a transaction that changes nothing has a revision and no event, and the checkers
+    /// want to see every revision.
+    fn delete(&mut self, key: Bytes) -> Txn {
+        if self.known.get(&key).is_none_or(|revision| *revision == Revision::ZERO) {
+            return self.update(key);
+        }
+        Txn { conditions: vec![self.modified(&key)], operations: vec![Operation::Delete { key }] }
+    }
+
+    async fn ask(&mut self, ask: Ask) {
+        if self.session.is_none() || self.rng.random_ratio(1, 10) {
+            let node = self.rng.random_range(1..=self.writer.nodes);
+            self.session = self.connect(node).await;
+        }
+        self.ask_here(ask).await;
+    }
+
+    async fn connect(&self, node: u64) -> Option<(u64, Session)> {
+        Session::connect(&*self.writer.env.network, node).await.ok().map(|session| (node, session))
+    }
+
+    /// Asks over the current connection, and remembers. True when a transaction was committed or a read answered.
+    async fn ask_here(&mut self, ask: Ask) -> bool {
+        let Some((node, session)) = &mut self.session else { return false };
+        let (node, asked) = (*node, turmoil::elapsed());
+        let answer = session.ask(&ask, PATIENCE).await;
+        if answer.is_err() {
+            self.session = None;
+        }
+        let what = match (ask, answer) {
+            (Ask::Txn(txn), Ok(Answer::Decided(outcome))) => What::Txn(txn, Decision::Decided(outcome)),
+            (Ask::Txn(txn), Ok(Answer::Refused(_))) => What::Txn(txn, Decision::Refused),
+            (Ask::Txn(txn), _) => What::Txn(txn, Decision::Unknown),
+            (Ask::Read(keys), Ok(Answer::Read { at, found })) => What::Read { keys, at, found },
+            _ => return false,
+        };
+        self.learn(&what);
+        let answered = turmoil::elapsed();
+        let done = matches!(what, What::Read { .. } | What::Txn(_, Decision::Decided(Outcome::Committed { .. })));
+        self.writer.progress.record(Record { client: self.writer.client, node, asked, answered, what });
+        done
+    }
+
+    fn learn(&mut self, what: &What) {
+        match what {
+            What::Read { keys, found, .. } => {
+                for (key, entry) in keys.iter().zip(found) {
+                    self.known.insert(key.clone(), entry.as_ref().map(|entry| entry.modified).unwrap_or_default());
+                }
+            }
+            What::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => {
+                for operation in &txn.operations {
+                    let deleted = matches!(operation, Operation::Delete { .. });
+                    let modified = if deleted { Revision::ZERO } else { *revision };
+                    self.known.insert(operation.key().clone(), modified);
+                }
+            }
+            What::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, .. })) => {
+                let modified = current.as_ref().map(|entry| entry.modified).unwrap_or_default();
+                self.known.insert(txn.conditions[*condition].key().clone(), modified);
+            }
+            What::Txn(..) => {}
+        }
+    }
+
+    /// Repeats a write and a read through this node until both succeed; a violation when they do not in time.
+    async fn insist(&mut self, node: u64) {
+        let deadline = self.writer.until + HEALING;
+        let (mut written, mut read) = (false, false);
+        while !(written && read) {
+            if turmoil::elapsed() > deadline {
+                let client = self.writer.client;
+                let what = if written { "read" } else { "write" };
+                let text =
+                    format!("liveness: node {node} gives client {client} no {what} {HEALING:?} after the faults");
+                return self.writer.progress.violation(text);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            if !matches!(&self.session, Some((current, _)) if *current == node) {
+                self.session = self.connect(node).await;
+            }
+            let ask = if written { Ask::Read(vec![self.shared_key()]) } else { Ask::Txn(self.create()) };
+            let done = self.ask_here(ask).await;
+            (written, read) = (written || done, written && done);
+        }
+    }
+}
