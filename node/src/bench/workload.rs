@@ -1,6 +1,7 @@
 //! What the clients ask for: the requests of each measurement, and the objects that they need.
 //!
-//! Everything happens in one namespace with a random name, removed at the end. Objects are ConfigMaps with one value of
+//! Everything happens in two namespaces with a random name, removed at the end: one holds the objects that are read, one
+//! those that are created, so that no measurement disturbs the next. Objects are ConfigMaps with one value of
 //! the chosen size; every sixteenth carries the label that the selector measurement asks for.
 
 use std::fmt;
@@ -23,6 +24,9 @@ use crate::error::Error;
 const PREPARATION_CLIENTS: u32 = 64;
 /// One object in this many is selected by label.
 const SHARDS: u32 = 16;
+
+/// What payloads are made of: random, so that nothing on the way can compress it well.
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,6 +72,8 @@ impl fmt::Display for Kind {
 #[derive(Debug)]
 pub(super) struct Workspace {
     namespace: String,
+    /// Where objects are created while that is measured.
+    nursery: String,
     payload: String,
     objects: u32,
     page_size: u32,
@@ -79,13 +85,21 @@ impl Workspace {
         let mut suffix = [0; 4];
         env.entropy.fill(&mut suffix);
         let namespace = format!("bench-{:08x}", u32::from_be_bytes(suffix));
-        let payload = "x".repeat(usize::try_from(options.payload).map_err(Error::config)?);
-        let workspace = Self { namespace, payload, objects: options.objects.max(1), page_size: options.page_size };
+        let mut random = vec![0; usize::try_from(options.payload).map_err(Error::config)?];
+        env.entropy.fill(&mut random);
+        let workspace = Self {
+            nursery: format!("{namespace}-new"),
+            namespace,
+            payload: random.iter().map(|byte| char::from(LETTERS[usize::from(byte % 64)])).collect(),
+            objects: options.objects.max(1),
+            page_size: options.page_size,
+        };
         let mut connection = target.connect(env, 0).await?;
-        let body =
-            format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}}"#, workspace.namespace);
-        let create = request(Method::POST, target.server(0), "/api/v1/namespaces", body);
-        must_succeed(&mut connection, create).await?;
+        for name in [&workspace.namespace, &workspace.nursery] {
+            let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#);
+            let create = request(Method::POST, target.server(0), "/api/v1/namespaces", body);
+            must_succeed(&mut connection, create).await?;
+        }
         if options.workloads.iter().any(|kind| *kind != Kind::Create) {
             workspace.make_objects(target, env).await?;
         }
@@ -104,8 +118,8 @@ impl Workspace {
                 let mut connection = target.connect(env, client as usize).await?;
                 let mut number = client;
                 while number < self.objects {
-                    let create =
-                        self.write(Method::POST, target.server(client as usize), number, 0, &object_name(number));
+                    let server = target.server(client as usize);
+                    let create = self.create(&self.namespace, server, number, &object_name(number));
                     must_succeed(&mut connection, create).await?;
                     bar.inc(1);
                     number += clients;
@@ -132,8 +146,10 @@ impl Workspace {
         let collection = self.collection();
         let get = |path: String| request(Method::GET, server, &path, String::new());
         match kind {
-            Kind::Create => self.write(Method::POST, server, number, turn, &format!("new-{client}-{turn}")),
-            Kind::Update | Kind::Watch => self.write(Method::PUT, server, number, turn, &name),
+            Kind::Create => self.create(&self.nursery, server, number, &format!("new-{client}-{turn}")),
+            Kind::Update | Kind::Watch => {
+                request(Method::PUT, server, &format!("{collection}/{name}"), self.object(number, turn, &name))
+            }
             Kind::Get => get(format!("{collection}/{name}")),
             Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),
             Kind::List => get(collection),
@@ -154,20 +170,26 @@ impl Workspace {
         request(Method::GET, server, &format!("{}?limit=1", self.collection()), String::new())
     }
 
-    /// Removes the namespace; what it holds follows in the background.
+    /// Removes the namespaces; what they hold follows in the background.
     pub(super) async fn clean_up(&self, target: &Target, env: &Env) -> Result<(), Error> {
         let mut connection = target.connect(env, 0).await?;
-        let path = format!("/api/v1/namespaces/{}", self.namespace);
-        must_succeed(&mut connection, request(Method::DELETE, target.server(0), &path, String::new())).await
+        for name in [&self.namespace, &self.nursery] {
+            let path = format!("/api/v1/namespaces/{name}");
+            must_succeed(&mut connection, request(Method::DELETE, target.server(0), &path, String::new())).await?;
+        }
+        Ok(())
     }
 
     fn collection(&self) -> String {
-        format!("/api/v1/namespaces/{}/configmaps", self.namespace)
+        collection(&self.namespace)
     }
 
-    fn write(&self, method: Method, server: &str, number: u32, turn: u32, name: &str) -> Request<Full<Bytes>> {
-        let path = if method == Method::POST { self.collection() } else { format!("{}/{name}", self.collection()) };
-        let body = format!(
+    fn create(&self, namespace: &str, server: &str, number: u32, name: &str) -> Request<Full<Bytes>> {
+        request(Method::POST, server, &collection(namespace), self.object(number, 0, name))
+    }
+
+    fn object(&self, number: u32, turn: u32, name: &str) -> String {
+        format!(
             concat!(
                 r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
                 r#""annotations":{{"bench/turn":"{}"}}}},"data":{{"payload":"{}"}}}}"#
@@ -176,9 +198,12 @@ impl Workspace {
             number % SHARDS,
             turn,
             self.payload
-        );
-        request(method, server, &path, body)
+        )
     }
+}
+
+fn collection(namespace: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
 fn object_name(number: u32) -> String {
