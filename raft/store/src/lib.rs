@@ -33,4 +33,4 @@ pub use snapshot::Snapshot;
 pub use state::{Applied, State};
 pub use status::{NodeId, Status};
 pub use store::Store;
-pub use txn::{Condition, Operation, Outcome, Txn};
+pub use txn::{Condition, MAX_KEY_BYTES, Operation, Outcome, Txn};

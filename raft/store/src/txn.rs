@@ -1,7 +1,8 @@
 //! What a writer proposes: conditions on keys, then puts and deletes, committed whole or not at all.
 //!
 //! Invariants: a committed transaction with at least one operation takes exactly one revision; a key occurs at most once
-//! among the operations. This file only describes transactions; [`crate::State`] decides and applies them.
+//! among the operations and has from 1 to [`MAX_KEY_BYTES`] bytes. This file only describes transactions; [`crate::State`]
+//! decides and applies them.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Entry, NotApplied, Revision};
 
+/// Bytes of the longest key. What a replica keeps its state in has no room for longer ones, so one that got into the log could be
+/// applied by no node.
+pub const MAX_KEY_BYTES: usize = 65_535;
 /// Bytes that encoding a condition or an operation takes besides its key and value, at most.
 const ITEM_OVERHEAD: usize = 24;
 
@@ -23,15 +27,21 @@ pub struct Txn {
 }
 
 impl Txn {
-    /// Whether it keeps the rules: no empty key, no key twice among the operations.
+    /// Whether it keeps the rules: no empty key, none longer than [`MAX_KEY_BYTES`], no key twice among the operations.
     ///
     /// # Errors
     /// [`NotApplied::Invalid`] with the first rule that is broken.
     pub fn validate(&self) -> Result<(), NotApplied> {
         let conditions = self.conditions.iter().map(Condition::key);
         let operations = self.operations.iter().map(Operation::key);
-        if conditions.chain(operations.clone()).any(Bytes::is_empty) {
-            return Err(NotApplied::Invalid("empty key".to_owned()));
+        for key in conditions.chain(operations.clone()) {
+            if key.is_empty() {
+                return Err(NotApplied::Invalid("empty key".to_owned()));
+            }
+            if key.len() > MAX_KEY_BYTES {
+                let size = key.len();
+                return Err(NotApplied::Invalid(format!("a key of {size} bytes; at most {MAX_KEY_BYTES} are allowed")));
+            }
         }
         let mut seen = BTreeSet::new();
         match operations.into_iter().find(|key| !seen.insert(*key)) {
@@ -149,6 +159,11 @@ mod tests {
         check(vec![], vec![put("a"), delete("a")], Err("b\"a\" occurs twice among the operations"));
         check(vec![], vec![put("")], Err("empty key"));
         check(vec![exists("")], vec![], Err("empty key"));
+        let [longest, longer]: [&str; 2] = [MAX_KEY_BYTES, MAX_KEY_BYTES + 1].map(|size| &*"k".repeat(size).leak());
+        check(vec![exists(longest)], vec![put(longest)], Ok(()));
+        let refusal = Err("a key of 65536 bytes; at most 65535 are allowed");
+        check(vec![], vec![put(longer)], refusal);
+        check(vec![exists(longer)], vec![], refusal);
     }
 
     #[test]
