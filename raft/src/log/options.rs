@@ -23,7 +23,7 @@ pub(super) const QUEUE_BYTES: usize = 32 << 20;
 pub(super) const BATCH_BYTES: usize = 8 << 20;
 /// Largest encoded entry, bytes. The replica refuses far smaller transactions before they get here.
 pub(super) const RECORD_BYTES: usize = 64 << 20;
-/// Most bytes of entries that one replication read answers; always at least one entry.
+/// Most bytes of entries that one read answers, for replication or for the state machine; always at least one entry.
 pub(super) const READ_BYTES: usize = 4 << 20;
 /// Purged segments that are kept for use again, count; more are removed.
 pub(super) const SPARE_SEGMENTS: usize = 2;

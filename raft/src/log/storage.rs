@@ -4,9 +4,11 @@
 //! position are queued. Raft calls the writing half from one task.
 
 use std::fmt::Debug;
+use std::future;
 use std::io;
 use std::ops::{Bound, Range, RangeBounds};
 
+use futures::stream::{self, Stream, TryStreamExt};
 use openraft::OptionalSend;
 use openraft::storage::{IOFlushed, LogState, RaftLogReader, RaftLogStorage};
 use tokio::sync::oneshot;
@@ -25,6 +27,22 @@ impl RaftLogReader<TypeConfig> for Log {
         range: RB,
     ) -> Result<Vec<LogEntry>, io::Error> {
         self.read(indexes(&range), usize::MAX)
+    }
+
+    /// What the state machine is fed from: read piece by piece, for after a long standstill the range may be larger than memory.
+    async fn entries_stream<RB: RangeBounds<u64> + Clone + Debug + OptionalSend>(
+        &mut self,
+        range: RB,
+    ) -> impl Stream<Item = Result<LogEntry, io::Error>> + OptionalSend {
+        let log = self.clone();
+        let pieces = stream::try_unfold(indexes(&range), move |rest| {
+            let piece = log.read(rest.clone(), READ_BYTES).map(|piece| {
+                let next = piece.last()?.log_id.index + 1;
+                Some((stream::iter(piece.into_iter().map(Ok)), next..rest.end))
+            });
+            future::ready(piece)
+        });
+        pieces.try_flatten()
     }
 
     async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<LogEntry>, io::Error> {

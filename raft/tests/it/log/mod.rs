@@ -6,5 +6,6 @@ mod crash;
 mod damage;
 mod failing;
 mod real;
+mod streaming;
 mod suite;
 mod support;
