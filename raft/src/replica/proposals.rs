@@ -1,7 +1,7 @@
 //! Transactions on the leader: checked, bounded, proposed, and their fate told apart.
 //!
-//! Invariants: at most [`MAX_PROPOSALS`] and [`MAX_PROPOSED_KIB`] of transactions wait for their decision; limits are
-//! checked here, by the leader, and never when entries are applied. A proposal that Raft has taken in is never *not applied* unless
+//! Invariants: at most [`MAX_PROPOSALS`] and [`MAX_PROPOSED_KIB`] of transactions wait for their decision, on the leader and on whoever
+//! forwards to it; limits are checked here, by the leader, and never when entries are applied. A proposal that Raft has taken in is never *not applied* unless
 //! Raft says that it never reached the log.
 
 use std::time::Duration;
@@ -44,7 +44,8 @@ impl Proposals {
         self.count.available_permits() == MAX_PROPOSALS
     }
 
-    fn admit(&self, txn: &Txn) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), NotApplied> {
+    /// A place for the transaction, held until it is decided.
+    pub(crate) fn admit(&self, txn: &Txn) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), NotApplied> {
         let kib = txn.footprint().div_ceil(1024).clamp(1, MAX_PROPOSED_KIB);
         let kib = u32::try_from(kib).expect("clamped to a small number");
         let count = self.count.try_acquire().map_err(|_| NotApplied::Overloaded)?;

@@ -88,6 +88,7 @@ impl Core {
         match self.leader() {
             Leader::Here => self.propose(txn.clone()).await,
             Leader::Elsewhere(_, peer) => {
+                let _under_way = self.proposals.admit(txn)?;
                 let asking = self.forwarder.ask(&peer.address, Ask::Txn(txn.clone()));
                 match tokio::time::timeout(ANSWER_TIMEOUT, asking).await {
                     Ok(Ok(answer)) => answer.into_outcome(),

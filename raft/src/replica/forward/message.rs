@@ -1,9 +1,13 @@
 //! What follower and leader say to each other on the forward stream: frames of questions, frames of answers.
 //!
-//! Invariants: a question's number is unique on its stream and comes back with its answer; answers come in any order.
+//! Invariants: a question's number is unique on its stream and comes back with its answer; answers come in any order; a frame is
+//! closed once it holds [`MAX_FRAME_BYTES`], so that it stays far below what a peer accepts as one message.
 
 use quorate_store::{Error, NotApplied, Outcome, Txn};
 use serde::{Deserialize, Serialize};
+
+/// Bytes of questions or answers after which a frame takes no more: the largest frame is this and one item.
+pub(crate) const MAX_FRAME_BYTES: usize = 1 << 20;
 
 /// A frame of the follower.
 pub(crate) type Questions = Vec<(u64, Ask)>;
@@ -17,6 +21,16 @@ pub(crate) enum Ask {
     Txn(Txn),
     /// Find a read point.
     ReadIndex,
+}
+
+impl Ask {
+    /// Roughly its bytes on the wire.
+    pub(crate) fn footprint(&self) -> usize {
+        match self {
+            Self::Txn(txn) => txn.footprint(),
+            Self::ReadIndex => 0,
+        }
+    }
 }
 
 /// What became of it.
@@ -43,6 +57,14 @@ impl From<Result<Outcome, Error>> for Answer {
 }
 
 impl Answer {
+    /// Roughly its bytes on the wire.
+    pub(crate) fn footprint(&self) -> usize {
+        match self {
+            Self::Decided(Outcome::Conflict { current: Some(entry), .. }) => entry.value.len(),
+            _ => 0,
+        }
+    }
+
     /// As the answer to [`Ask::Txn`].
     pub(crate) fn into_outcome(self) -> Result<Outcome, Error> {
         match self {

@@ -13,7 +13,7 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 
-use super::message::{Answer, Answers, Ask, Questions};
+use super::message::{Answer, Answers, Ask, MAX_FRAME_BYTES, Questions};
 use crate::network::wire::{decode, encode};
 
 /// Questions of one stream that run at once.
@@ -77,13 +77,42 @@ fn start<F: Fn(Ask) -> BoxFuture<'static, Answer>>(questions: Questions, answer:
     }
 }
 
-/// The first answer and all others that are ready now.
+/// The first answer and all others that are ready now, as far as they fit into a frame.
 fn ready(first: (u64, Answer), running: &mut Running) -> Answers {
+    let mut bytes = first.1.footprint();
     let mut answers = vec![first];
     while answers.len() < MAX_FRAME_ANSWERS
+        && bytes < MAX_FRAME_BYTES
         && let Some(Some(answer)) = futures::FutureExt::now_or_never(running.next())
     {
+        bytes += answer.1.footprint();
         answers.push(answer);
     }
     answers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+    use quorate_store::{Entry, Outcome, Revision};
+
+    fn conflict(bytes: usize) -> Answer {
+        let (created, modified) = (Revision::new(1), Revision::new(1));
+        let current = Some(Entry { value: Bytes::from(vec![0; bytes]), created, modified });
+        Answer::Decided(Outcome::Conflict { condition: 0, current, revision: Revision::new(1) })
+    }
+
+    #[test]
+    fn large_answers_travel_in_frames_of_their_own() {
+        let check = |sizes: &[usize], expect: usize| {
+            let mut running: Running =
+                sizes.iter().map(|size| futures::future::ready((1, conflict(*size))).boxed()).collect();
+            let first = running.next().now_or_never().flatten().expect("an answer is ready");
+            assert_eq!(ready(first, &mut running).len(), expect, "{sizes:?}");
+        };
+        check(&[1; 1000], MAX_FRAME_ANSWERS);
+        check(&[4 << 20; 20], 1);
+        check(&[MAX_FRAME_BYTES / 2; 20], 2);
+    }
 }

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 
-use super::message::{Answer, Answers, Ask, Questions};
+use super::message::{Answer, Answers, Ask, MAX_FRAME_BYTES, Questions};
 use crate::network::link::{Connected, Link};
 use crate::network::wire::{decode, encode};
 
@@ -84,6 +84,9 @@ async fn run(link: Arc<Link>, mut questions: mpsc::Receiver<Question>) {
     for (_, reply) in stream.pending {
         reply.send(Err(Lost::Sent(error.clone()))).ok();
     }
+    for question in stream.taken {
+        question.reply.send(Err(Lost::Unsent(error.clone()))).ok();
+    }
     refuse(&mut questions, &error).await;
 }
 
@@ -98,6 +101,8 @@ async fn refuse(questions: &mut mpsc::Receiver<Question>, error: &str) {
 struct Stream {
     frames: mpsc::Sender<Bytes>,
     answers: Streaming<Bytes>,
+    /// Next in line, in no frame yet.
+    taken: Vec<Question>,
     pending: BTreeMap<u64, oneshot::Sender<Result<Answer, Lost>>>,
     next: u64,
 }
@@ -107,8 +112,8 @@ async fn open(link: &Link) -> Result<(Connected, Stream), String> {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     match connected.client.forward(ReceiverStream::new(receiver)).await {
         Ok(response) => {
-            let stream = Stream { frames, answers: response.into_inner(), pending: BTreeMap::new(), next: 0 };
-            Ok((connected, stream))
+            let (answers, taken) = (response.into_inner(), Vec::with_capacity(MAX_FRAME_QUESTIONS));
+            Ok((connected, Stream { frames, answers, taken, pending: BTreeMap::new(), next: 0 }))
         }
         Err(status) => {
             link.broken(&connected).await;
@@ -120,16 +125,15 @@ async fn open(link: &Link) -> Result<(Connected, Stream), String> {
 impl Stream {
     /// Moves questions and answers until nobody asks any more and all is answered, or until the stream breaks.
     async fn run(&mut self, questions: &mut mpsc::Receiver<Question>) -> Result<(), String> {
-        let mut taken = Vec::with_capacity(MAX_FRAME_QUESTIONS);
         let mut asking = true;
         while asking || !self.pending.is_empty() {
             tokio::select! {
                 biased;
                 frame = self.answers.next() => self.receive(frame)?,
-                count = questions.recv_many(&mut taken, MAX_FRAME_QUESTIONS), if asking => {
+                count = questions.recv_many(&mut self.taken, MAX_FRAME_QUESTIONS), if asking => {
                     asking = count > 0;
-                    if asking {
-                        self.send(&mut taken).await?;
+                    while !self.taken.is_empty() {
+                        self.send().await?;
                     }
                 }
             }
@@ -137,9 +141,11 @@ impl Stream {
         Ok(())
     }
 
-    async fn send(&mut self, taken: &mut Vec<Question>) -> Result<(), String> {
-        let mut frame = Questions::with_capacity(taken.len());
-        for Question { ask, reply } in taken.drain(..) {
+    /// Sends one frame of what was taken.
+    async fn send(&mut self) -> Result<(), String> {
+        let count = frame_length(self.taken.iter().map(|question| question.ask.footprint()));
+        let mut frame = Questions::with_capacity(count);
+        for Question { ask, reply } in self.taken.drain(..count) {
             if reply.is_closed() {
                 continue;
             }
@@ -173,5 +179,28 @@ impl Stream {
             }
         }
         Ok(())
+    }
+}
+
+/// How many of these questions go into one frame: at least one.
+fn frame_length(footprints: impl Iterator<Item = usize>) -> usize {
+    let before = footprints.scan(0, |sum, bytes| Some(std::mem::replace(sum, *sum + bytes)));
+    before.take_while(|bytes| *bytes < MAX_FRAME_BYTES).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_closed_by_the_question_that_fills_it() {
+        let check = |footprints: &[usize], expect: usize| {
+            assert_eq!(frame_length(footprints.iter().copied()), expect, "{footprints:?}");
+        };
+        check(&[0, 0, 0], 3);
+        check(&[100; 128], 128);
+        check(&[4 << 20; 20], 1);
+        check(&[10, 4 << 20, 10], 2);
+        check(&[MAX_FRAME_BYTES / 2; 5], 2);
     }
 }
