@@ -1,7 +1,7 @@
 //! Linearizable reads share their rounds: one round runs at a time, and every read that arrives meanwhile waits for the next.
 //!
 //! Invariant: a read is answered by a round that *started* after the read arrived, never by one that was already on its way. At
-//! most [`MAX_WAITING_READS`] wait. What a round does (asking a quorum, or asking the leader) is the caller's business.
+//! most [`MAX_WAITING_READS`] wait, and none once rounds have ended. What a round does (asking a quorum, or asking the leader) is the caller's business.
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -15,10 +15,26 @@ const MAX_WAITING_READS: usize = 65_536;
 pub(crate) type ReadPoint = Result<u64, NotApplied>;
 
 /// The reads that wait.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Rounds {
-    waiting: Mutex<Vec<oneshot::Sender<ReadPoint>>>,
+    /// `None` once nobody runs rounds any more.
+    waiting: Mutex<Option<Vec<oneshot::Sender<ReadPoint>>>>,
     wake: Notify,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Self { waiting: Mutex::new(Some(Vec::new())), wake: Notify::new() }
+    }
+}
+
+/// Ends rounds when it is dropped, with whoever runs them: what waits is told, and nobody waits in vain afterwards.
+struct Running<'a>(&'a Rounds);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        *self.0.waiting.lock() = None;
+    }
 }
 
 impl Rounds {
@@ -27,20 +43,22 @@ impl Rounds {
         let (sender, receiver) = oneshot::channel();
         {
             let mut waiting = self.waiting.lock();
+            let Some(waiting) = &mut *waiting else { return Err(stopping()) };
             if waiting.len() >= MAX_WAITING_READS {
                 return Err(NotApplied::Overloaded);
             }
             waiting.push(sender);
         }
         self.wake.notify_one();
-        receiver.await.unwrap_or_else(|_| Err(NotApplied::Unavailable("the node is stopping".to_owned())))
+        receiver.await.unwrap_or_else(|_| Err(stopping()))
     }
 
     /// Runs rounds whenever somebody waits, for ever.
     pub(crate) async fn run(&self, round: impl Fn() -> BoxFuture<'static, ReadPoint> + Send + Sync) {
+        let _running = Running(self);
         loop {
             self.wake.notified().await;
-            let waiting = std::mem::take(&mut *self.waiting.lock());
+            let waiting = self.waiting.lock().as_mut().map(std::mem::take).unwrap_or_default();
             if waiting.is_empty() {
                 continue;
             }
@@ -50,6 +68,10 @@ impl Rounds {
             }
         }
     }
+}
+
+fn stopping() -> NotApplied {
+    NotApplied::Unavailable("the node is stopping".to_owned())
 }
 
 #[cfg(test)]
@@ -88,7 +110,7 @@ mod tests {
                 tokio::spawn(async move { rounds.next().await })
             })
             .collect();
-        while rounds.waiting.lock().len() < 10 {
+        while rounds.waiting.lock().as_ref().expect("rounds run").len() < 10 {
             tokio::task::yield_now().await;
         }
         gate.add_permits(2);
@@ -98,5 +120,22 @@ mod tests {
         }
         assert_eq!(count.load(Ordering::SeqCst), 2);
         runner.abort();
+    }
+    #[tokio::test]
+    async fn when_rounds_end_nobody_waits_any_more() {
+        let rounds = Arc::new(Rounds::default());
+        let runner = tokio::spawn({
+            let rounds = rounds.clone();
+            async move { rounds.run(|| Box::pin(std::future::pending())).await }
+        });
+        let wait = || {
+            let rounds = rounds.clone();
+            tokio::spawn(async move { rounds.next().await })
+        };
+        let in_a_round = wait();
+        tokio::task::yield_now().await;
+        runner.abort();
+        assert_eq!(in_a_round.await.expect("joins"), Err(stopping()));
+        assert_eq!(wait().await.expect("joins"), Err(stopping()));
     }
 }
