@@ -20,7 +20,6 @@ use super::forward::session::Lost;
 use super::proposals::Proposals;
 use super::rounds::{ReadPoint, Rounds};
 use super::seeds::Seeds;
-use super::size::Size;
 use crate::ClusterId;
 use crate::network::links::Links;
 use crate::state_machine::StateMachine;
@@ -43,7 +42,6 @@ pub(crate) struct Core {
     pub(crate) forwarder: Forwarder,
     pub(crate) proposals: Proposals,
     pub(crate) rounds: Rounds,
-    pub(crate) size: Size,
     /// Set before Raft is told to stop.
     pub(crate) stopping: AtomicBool,
     pub(crate) seeds: Arc<Seeds>,
@@ -113,6 +111,11 @@ impl Core {
             )) => Err(NotApplied::NoLeader),
             Err(RaftError::Fatal(error)) => Err(NotApplied::Unavailable(error.to_string())),
         }
+    }
+
+    /// Bytes of keys and values.
+    pub(crate) fn size(&self) -> u64 {
+        self.serving.snapshot().size()
     }
 
     /// Up to where the log is gone, and where it ends; 0 for none.

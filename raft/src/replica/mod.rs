@@ -12,7 +12,6 @@ mod proposals;
 mod rounds;
 mod seeds;
 mod service;
-mod size;
 mod store;
 
 pub(crate) mod core;

@@ -23,7 +23,6 @@ use super::proposals::Proposals;
 use super::rounds::Rounds;
 use super::seeds::Seeds;
 use super::service::PeerService;
-use super::size::Size;
 use crate::admin;
 use crate::log::{self, Log};
 use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, STREAM_WINDOW_BYTES};
@@ -96,7 +95,6 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
         proposals: Proposals::new(options.limits),
         rounds: Rounds::default(),
         stopping: AtomicBool::new(false),
-        size: Size::new(serving.clone()),
         serving,
         seeds,
     })
@@ -110,9 +108,7 @@ fn start(options: &Options, core: &Arc<Core>, listener: Box<dyn Listener>, recei
     let service = PeerService { core: core.clone(), receiver, admin: admin.clone() };
     let server = tokio::spawn(serve(router(service), accepted));
     let reads = tokio::spawn(read_rounds(core.clone()));
-    let followed = core.clone();
-    let size = tokio::spawn(async move { followed.follow_size().await });
-    Tasks { address, admin, closing, tasks: vec![server, reads, size] }
+    Tasks { address, admin, closing, tasks: vec![server, reads] }
 }
 
 async fn read_rounds(core: Arc<Core>) {

@@ -18,12 +18,14 @@ pub(crate) type Objects = OrdMap<Bytes, Entry>;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
     revision: Revision,
+    size: u64,
     objects: Objects,
 }
 
 impl Snapshot {
-    pub(crate) fn new(revision: Revision, objects: Objects) -> Self {
-        Self { revision, objects }
+    /// `size` is that of all keys and values.
+    pub(crate) fn new(revision: Revision, size: u64, objects: Objects) -> Self {
+        Self { revision, size, objects }
     }
 
     pub(crate) fn objects(&self) -> &Objects {
@@ -34,6 +36,12 @@ impl Snapshot {
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// Bytes of all keys and values.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// How many keys it holds.
@@ -156,6 +164,7 @@ mod tests {
             modified: Revision::new(2),
         };
         let objects = keys.iter().map(|key| (Bytes::copy_from_slice(key.as_bytes()), entry(key))).collect();
-        Snapshot::new(Revision::new(2), objects)
+        let size = keys.iter().map(|key| 2 * key.len() as u64).sum();
+        Snapshot::new(Revision::new(2), size, objects)
     }
 }

@@ -69,7 +69,7 @@ impl State {
     /// The state as readers see it; stays as it is while this one moves on.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.revision, self.objects.clone())
+        Snapshot::new(self.revision, self.size, self.objects.clone())
     }
 
     /// The newest transaction's revision.
@@ -146,7 +146,8 @@ impl State {
     }
 }
 
-fn footprint(key: &Bytes, entry: &Entry) -> u64 {
+/// What an object counts for in the size.
+pub(crate) fn footprint(key: &Bytes, entry: &Entry) -> u64 {
     (key.len() + entry.value.len()) as u64
 }
 

@@ -103,7 +103,7 @@ impl Store for MemoryStore {
             applied: self.serving.revision(),
             lag: 0,
             oldest: self.serving.oldest(),
-            size: self.state.lock().size(),
+            size: self.serving.snapshot().size(),
             size_limit: self.limits.store_bytes,
         }
     }

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::view::Shared;
 use crate::snapshot::Objects;
+use crate::state::footprint;
 use crate::{Batch, HistoryError, Revision, Snapshot};
 
 /// Older states that are remembered, the most recently used.
@@ -47,7 +48,7 @@ impl Past {
             return Ok(snapshot);
         }
         let base = self.nearest(at).unwrap_or(newest);
-        let snapshot = Snapshot::new(at, undo(&base, at, shared)?);
+        let snapshot = undo(&base, at, shared)?;
         self.remember(snapshot.clone(), oldest);
         Ok(snapshot)
     }
@@ -83,34 +84,47 @@ impl Past {
     }
 }
 
-/// The map as it was at `at`: the first change of each key since then tells what the key held.
-fn undo(base: &Snapshot, at: Revision, shared: &Shared) -> Result<Objects, HistoryError> {
-    let mut objects = base.objects().clone();
-    let mut restored = HashSet::new();
+/// The state as it was at `at`: the first change of each key since then tells what the key held.
+fn undo(base: &Snapshot, at: Revision, shared: &Shared) -> Result<Snapshot, HistoryError> {
+    let mut past = Undone { objects: base.objects().clone(), size: base.size(), restored: HashSet::new() };
     let mut reached = at;
     while reached < base.revision() {
         let ring = shared.view().ring.clone();
         if ring.holds(reached.next()) {
             let batches = ring.from(reached.next()).take_while(|batch| batch.revision <= base.revision());
-            batches.for_each(|batch| restore(batch, &mut objects, &mut restored));
+            batches.for_each(|batch| past.restore(batch));
             reached = base.revision();
         } else {
             let batches = shared.read_history(reached, UNDO_READ_BYTES)?;
             let batches = batches.iter().take_while(|batch| batch.revision <= base.revision());
             batches.for_each(|batch| {
-                restore(batch, &mut objects, &mut restored);
+                past.restore(batch);
                 reached = batch.revision;
             });
         }
     }
-    Ok(objects)
+    Ok(Snapshot::new(at, past.size, past.objects))
 }
 
-fn restore(batch: &Batch, objects: &mut Objects, restored: &mut HashSet<Bytes>) {
-    for event in batch.events.iter().filter(|event| restored.insert(event.key.clone())) {
-        match &event.previous {
-            Some(previous) => objects.insert(event.key.clone(), previous.clone()),
-            None => objects.remove(event.key.as_ref()),
-        };
+/// A state on its way back.
+struct Undone {
+    objects: Objects,
+    size: u64,
+    /// The keys that hold again what they held.
+    restored: HashSet<Bytes>,
+}
+
+impl Undone {
+    fn restore(&mut self, batch: &Batch) {
+        for event in batch.events.iter().filter(|event| self.restored.insert(event.key.clone())) {
+            let undone = match &event.previous {
+                Some(previous) => {
+                    self.size += footprint(&event.key, previous);
+                    self.objects.insert(event.key.clone(), previous.clone())
+                }
+                None => self.objects.remove(event.key.as_ref()),
+            };
+            self.size -= undone.map_or(0, |entry| footprint(&event.key, &entry));
+        }
     }
 }

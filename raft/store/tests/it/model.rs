@@ -116,7 +116,6 @@ fn check(txns: Vec<Sketch>, ring_bytes: usize, history_bytes: u64, reads: &[Inde
     }
     let (oldest, applied) = (store.status().oldest, store.status().applied);
     prop_assert_eq!(applied.get() as usize, model.states.len() - 1);
-    let size = |state: &Objects| state.iter().map(|(key, entry)| key.len() + entry.value.len()).sum::<usize>();
     prop_assert_eq!(store.status().size as usize, model.states.last().map_or(0, size));
     for index in reads {
         let revision = index.index(model.states.len());
@@ -127,6 +126,10 @@ fn check(txns: Vec<Sketch>, ring_bytes: usize, history_bytes: u64, reads: &[Inde
         }
     }
     Ok(())
+}
+
+fn size(state: &Objects) -> usize {
+    state.iter().map(|(key, entry)| key.len() + entry.value.len()).sum()
 }
 
 fn check_reads(
@@ -147,6 +150,7 @@ fn check_reads(
     let state = &model.states[at.get() as usize];
     prop_assert!(at >= oldest);
     prop_assert!(snapshot.range(b"", None).eq(state.iter()), "at {}", at);
+    prop_assert_eq!(snapshot.size() as usize, size(state), "at {}", at);
     for after in KEYS {
         let inside = |(key, _): &(&Bytes, &Entry)| key.starts_with(prefix.as_bytes()) && key[..] > *after.as_bytes();
         let expect: Vec<_> = state.iter().filter(inside).collect();
