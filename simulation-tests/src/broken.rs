@@ -133,10 +133,8 @@ struct LyingFile {
 /// Syncs of a new file that are carried out, so that it is there after a crash with nothing in it.
 const HONEST_SYNCS: u64 = 2;
 
-impl LyingFile {
-    fn new(file: Arc<dyn File>, honest_syncs: u64) -> Arc<dyn File> {
-        Arc::new(Self { file, honest_syncs: AtomicU64::new(honest_syncs) })
-    }
+fn lying(file: Arc<dyn File>, honest_syncs: u64) -> Arc<dyn File> {
+    Arc::new(LyingFile { file, honest_syncs: AtomicU64::new(honest_syncs) })
 }
 
 #[async_trait]
@@ -172,11 +170,11 @@ impl Disk for LyingDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
-        Ok(LyingFile::new(self.0.create(path)?, HONEST_SYNCS))
+        Ok(lying(self.0.create(path)?, HONEST_SYNCS))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn File>> {
-        Ok(LyingFile::new(self.0.open(path)?, 0))
+        Ok(lying(self.0.open(path)?, 0))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

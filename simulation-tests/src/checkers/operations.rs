@@ -198,7 +198,7 @@ mod tests {
         let second = committed_record(20, 30, txns[1].clone(), 2);
         let good = [first.clone(), second.clone(), read(31, &whole, 2), read(40, &whole, 3), read(5, &whole, 0)];
         check_history(&whole, &good, &[]);
-        check_history(&whole[..1], &[second.clone()], &["is lost"]);
+        check_history(&whole[..1], std::slice::from_ref(&second), &["is lost"]);
         check_history(&whole, &[second.clone(), read(31, &whole, 1)], &["2 was shown before"]);
         check_history(&whole, &[read(1, &whole, 2), read(10, &whole, 1)], &["2 was shown before"]);
         check_history(&whole, &[first.clone(), first.clone()], &["two transactions"]);

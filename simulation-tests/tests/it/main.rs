@@ -1,0 +1,84 @@
+//! The simulation as its users run it: it repeats itself exactly, it finds nothing on the real code, and it finds every broken variant.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Simulated seconds of faults; shorter than the program's default, to be quick.
+const SECONDS: &str = "8";
+
+/// Runs one seed in a process of its own and gives its report.
+fn report(seed: u64, options: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quorate-simulation"));
+    command.args(["--json", "--seconds", SECONDS, "--seed", &seed.to_string()]).args(options);
+    let output = command.output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("seed {seed}: {error}: {output:?}"))
+}
+
+fn violations(report: &Value) -> Vec<&str> {
+    report["violations"].as_array().unwrap().iter().map(|violation| violation.as_str().unwrap()).collect()
+}
+
+/// A broken variant is found within so many seeds, by the checker that is meant to find it.
+fn check_found(broken: &str, within: u64, expect: &str) {
+    let found = (1..=within).any(|seed| {
+        let report = report(seed, &["--broken", broken]);
+        violations(&report).iter().any(|violation| violation.contains(expect))
+    });
+    assert!(found, "{broken} was not found within {within} seeds");
+}
+
+#[test]
+fn a_seed_gives_the_same_trace_in_another_process_and_another_seed_does_not() {
+    let (first, second, other) = (report(7, &[]), report(7, &[]), report(8, &[]));
+    assert!(first["traced_bytes"].as_u64().unwrap() > 100_000, "{first}");
+    assert_eq!(first, second);
+    assert_ne!(first["trace"], other["trace"]);
+}
+
+#[test]
+fn nothing_is_wrong_with_the_real_code() {
+    for seed in [1, 2, 3] {
+        let report = report(seed, &[]);
+        assert_eq!(
+            violations(&report),
+            [""; 0],
+            "cargo run -p quorate-simulation -- --seed {seed} --seconds {SECONDS}"
+        );
+        for count in ["committed", "reads", "watch batches", "states compared"] {
+            assert!(report["counts"][count].as_u64().unwrap_or(0) > 20, "seed {seed}: too few {count}: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_lies_about_syncs_is_found() {
+    check_found("lying-fsync", 3, "");
+}
+
+#[test]
+fn reads_without_a_read_index_are_found() {
+    check_found("no-read-index", 8, "was shown before it began");
+}
+
+#[test]
+fn a_watch_that_drops_an_event_is_found() {
+    check_found("dropped-event", 2, "is missing before");
+}
+
+#[test]
+fn a_watch_that_repeats_an_event_is_found() {
+    check_found("repeated-event", 2, "is due");
+}
+
+#[test]
+fn a_lost_answer_that_is_called_not_applied_is_found() {
+    check_found("denied-unknown", 12, "called not applied");
+}
+
+#[test]
+fn conditions_that_are_not_checked_are_found() {
+    check_found("ignored-conditions", 4, "");
+}
