@@ -1,7 +1,8 @@
 //! The image and `deploy/compose.yaml`, where a Docker engine is at hand: three nodes in containers, the leader cut off the
 //! network, another node stopped, and nothing acknowledged lost.
 //!
-//! About two minutes on two cores, most of it for the image: a static binary, compiled without optimization.
+//! Half a minute when the image's binary is compiled: `deploy/image --profile dev` does that ahead of the tests. It is static
+//! as in a release but not optimized, and needs about 20 s more for itself and minutes when its dependencies are not there.
 
 use std::time::Instant;
 
