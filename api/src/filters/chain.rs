@@ -5,13 +5,13 @@
 //! reads.
 
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, HeaderValue};
+use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, EXPECT, HeaderValue};
 use http::{HeaderMap, Request as HttpRequest, Response, request};
 use quorate_meta::Status;
 use tokio::time::timeout;
@@ -41,11 +41,20 @@ where
     B::Error: std::fmt::Display,
 {
     let (head, body) = request.into_parts();
+    let mut body = pin!(body);
     let id = request_id::of(&head.headers, api.env.entropy.as_ref());
-    let format = negotiation::for_errors(accept(&head.headers));
-    let mut response = match guarded(api, identity, head, body).await {
+    let wanted = head.headers.get(ACCEPT).cloned();
+    // Whoever asks first whether to send a body has not sent it yet.
+    let sent = !head.headers.contains_key(EXPECT);
+    let mut response = match guarded(api, identity, head, body.as_mut()).await {
         Ok(response) => response,
-        Err(error) => respond::error(&format, error),
+        Err(error) => {
+            if sent {
+                payload::drain(body).await;
+            }
+            let wanted = wanted.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
+            respond::error(&negotiation::for_errors(wanted), error)
+        }
     };
     let headers = response.headers_mut();
     headers.insert(request_id::HEADER, id);
@@ -54,7 +63,12 @@ where
 }
 
 /// Deadline and panics around everything else.
-async fn guarded<B>(api: &Arc<Api>, identity: &Identity, head: request::Parts, body: B) -> Result<Response<Body>, Error>
+async fn guarded<B>(
+    api: &Arc<Api>,
+    identity: &Identity,
+    head: request::Parts,
+    body: Pin<&mut B>,
+) -> Result<Response<Body>, Error>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display,
@@ -79,7 +93,7 @@ fn decide<'a, B>(
     identity: &'a Identity,
     info: RequestInfo,
     headers: HeaderMap,
-    body: B,
+    body: Pin<&'a mut B>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Error>> + Send + 'a>>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -100,7 +114,7 @@ where
             }
             None => Format::JSON,
         };
-        let body = if info.verb.is_write() { payload::read(&headers, body).await? } else { Bytes::new() };
+        let body = if info.verb.is_write() { payload::read(body).await? } else { Bytes::new() };
         let resource = route.resource().cloned();
         let request = Request { info, resource, user, format, headers, body };
         handlers::run(api, route, &request).await

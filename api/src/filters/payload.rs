@@ -1,32 +1,37 @@
 //! Reads a request's body whole, within a limit.
 //!
-//! Invariant: never holds more than [`BODY_LIMIT`] and one frame; a body that announces more is refused before a byte of it
-//! is read.
+//! Invariant: never holds more than [`BODY_LIMIT`] and one frame. A body that announces more is refused at once, and what
+//! nobody wants of a refused request's body is read away ([`drain`]), or a client that is still sending would get a broken
+//! connection instead of the refusal.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::HeaderMap;
-use http::header::CONTENT_LENGTH;
+use http_body::Body;
 use quorate_meta::Status;
+use tokio::time::timeout;
 
 use crate::error::Error;
 
 /// Bytes of a request's body at most.
 pub const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
+/// Bytes of a refused request's body that are read away at most.
+const DRAIN_LIMIT: u64 = 8 * 1024 * 1024;
+/// How long that may take.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+
 /// The body of a request, or 413.
-pub(super) async fn read<B>(headers: &HeaderMap, body: B) -> Result<Bytes, Error>
+pub(super) async fn read<B>(mut body: Pin<&mut B>) -> Result<Bytes, Error>
 where
-    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B: Body<Data = Bytes>,
     B::Error: std::fmt::Display,
 {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > BODY_LIMIT as u64) {
+    if body.size_hint().lower() > BODY_LIMIT as u64 {
         return Err(too_large());
     }
-    let mut body = pin!(body);
     let (mut one, mut many) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
         let frame = frame.map_err(|error| unreadable(&error.to_string()))?;
@@ -37,11 +42,36 @@ where
         if one.is_empty() && many.is_empty() {
             one = data;
         } else {
+            if many.is_empty() {
+                many.reserve(usize::try_from(body.size_hint().lower()).unwrap_or_default() + one.len() + data.len());
+            }
             many.extend_from_slice(&std::mem::take(&mut one));
             many.extend_from_slice(&data);
         }
     }
     Ok(if many.is_empty() { one } else { many.freeze() })
+}
+
+/// Reads away what is left of a refused request's body, within limits. Of a body that announces more than the limit nothing
+/// is read: that client has to find out by itself.
+pub(super) async fn drain<B>(mut body: Pin<&mut B>)
+where
+    B: Body<Data = Bytes>,
+{
+    let mut left = DRAIN_LIMIT;
+    if body.is_end_stream() || body.size_hint().lower() > left {
+        return;
+    }
+    let rest = async {
+        while let Some(Ok(frame)) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, |data| data.len() as u64));
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    // Over either limit the connection ends with the answer.
+    let _ = timeout(DRAIN_TIME, rest).await;
 }
 
 fn too_large() -> Error {

@@ -18,6 +18,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use super::opening::Opening;
 use super::stall::StallGuard;
 use super::{Limits, ServerTls};
 use crate::Api;
@@ -81,6 +82,7 @@ async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> hyp
     let api = shared.api.clone();
     let service = service_fn(move |request| answer(api.clone(), identity.clone(), request));
     let limits = &shared.limits;
+    let opening = Opening::new(stream, limits.header);
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
@@ -89,7 +91,7 @@ async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> hyp
         .max_send_buf_size(limits.send_buffer)
         .keep_alive_interval(limits.ping)
         .keep_alive_timeout(limits.pong);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(opening), service));
     tokio::select! {
         result = connection.as_mut() => return result,
         () = shared.drain.cancelled() => {}

@@ -5,6 +5,7 @@
 
 mod connection;
 mod limits;
+mod opening;
 mod service;
 mod stall;
 mod tls;

@@ -178,6 +178,29 @@ async fn who_says_nothing_is_hung_up_on() {
     let mut answer = Vec::new();
     let _ = timeout(limit, slow.read_to_end(&mut answer)).await.expect("the header has a limit");
     assert!(!String::from_utf8_lossy(&answer).starts_with("HTTP/1.1 2"));
+    let mut mute = running.connect(None, b"h2").await.unwrap();
+    mute.write_all(b"PRI * HTTP").await.unwrap();
+    let _ = timeout(limit, mute.read_to_end(&mut answer)).await.expect("the preface of HTTP/2 has a limit");
+}
+
+#[tokio::test]
+async fn a_refusal_reaches_a_client_that_is_still_sending() {
+    let running = start().await;
+    let admin = || Some(running.authority.issue("admin", Some("system:masters")));
+    let length = 4 << 20;
+    for (subject, path, expect) in [
+        (admin(), "/api/v1/namespaces/a/configmaps", "HTTP/1.1 413 "),
+        (admin(), "/api/v1/namespaces/a/nothing", "HTTP/1.1 404 "),
+        (None, "/api/v1/namespaces/a/configmaps", "HTTP/1.1 401 "),
+    ] {
+        let mut stream = running.connect(subject, b"http/1.1").await.unwrap();
+        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![b' '; length]).await.expect("the server takes the body");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.expect("an answer and a clean end");
+        assert!(answer.starts_with(expect.as_bytes()), "{}", String::from_utf8_lossy(&answer));
+    }
 }
 
 #[tokio::test]
