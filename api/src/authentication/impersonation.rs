@@ -18,6 +18,15 @@ const EXTRA: &str = "impersonate-extra-";
 
 /// The user that a request acts as: the one who sent it, unless its headers name another.
 pub(crate) fn effective(user: &User, headers: &HeaderMap) -> Result<User, Error> {
+    let is_ours = |name: &str| matches!(name, USER | GROUP | UID) || name.starts_with(EXTRA);
+    if !headers.keys().any(|name| is_ours(name.as_str())) {
+        return Ok(user.clone());
+    }
+    if let Some((header, _)) = headers.iter().find(|(name, value)| is_ours(name.as_str()) && value.to_str().is_err()) {
+        return Err(Error::bad_request(format!(
+            "the header {header} holds something else than visible ASCII characters"
+        )));
+    }
     let name = texts(headers, USER).next().unwrap_or_default();
     let groups: Vec<String> = texts(headers, GROUP).map(str::to_owned).collect();
     let uid = texts(headers, UID).next().unwrap_or_default();
@@ -67,13 +76,15 @@ fn texts<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[track_caller]
     fn check(user: &User, headers: &[(&'static str, &'static str)], expect: &str) {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            map.append(*name, value.parse().unwrap());
+            map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         let got = match effective(user, &map) {
             Ok(user) => format!("{} {} {:?} {:?}", user.name, user.uid, user.groups, user.extra),
@@ -96,5 +107,8 @@ mod tests {
         let why = "users \"ann\" is forbidden: User \"joe\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope";
         check(&joe, &[(USER, "ann")], why);
         check(&admin, &[(GROUP, "a")], "requested groups, uid or extra fields without impersonating a user");
+        let unreadable = "the header impersonate-user holds something else than visible ASCII characters";
+        check(&admin, &[(USER, "jürgen")], unreadable);
+        check(&admin, &[(USER, "ann"), (GROUP, "gäste")], &unreadable.replace("user", "group"));
     }
 }
