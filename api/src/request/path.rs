@@ -1,7 +1,8 @@
 //! Splits a request path into group, version, namespace, resource, name and subresource (document 001, "URI shapes").
 //!
 //! Segments are split before they are decoded, so that `%2F` inside a segment never becomes a separator: a segment that
-//! decodes to text with a slash makes the path unknown. A trailing slash is ignored. Nothing is looked up.
+//! decodes to text with a slash makes the path unknown, and so does an empty one: `/namespaces//configmaps` must not mean all
+//! namespaces. A trailing slash is ignored. Nothing is looked up.
 
 use percent_encoding::percent_decode_str;
 
@@ -16,7 +17,7 @@ pub(super) struct ResourcePath {
     pub(super) subresource: Option<String>,
     /// The old `/watch/` form: a watch by path instead of by parameter.
     pub(super) watch: bool,
-    /// Segments are left over, or one hides a slash: no such path exists.
+    /// Segments are left over, or one is empty or hides a slash: no such path exists.
     pub(super) excess: bool,
 }
 
@@ -51,7 +52,7 @@ pub(super) fn parse(path: &str) -> Option<ResourcePath> {
             found.subresource = rest.next().map(Into::into);
         }
     }
-    found.excess = rest.next().is_some() || segments.iter().any(|segment| segment.contains('/'));
+    found.excess = rest.next().is_some() || segments.iter().any(|segment| segment.is_empty() || segment.contains('/'));
     Some(found)
 }
 
@@ -108,6 +109,15 @@ mod tests {
         check("/api/v1/namespaces/a/configmaps/a+b", "/v1 configmaps a a+b -");
         check("/api/v1/namespaces/a/configmaps/a%2Fb", "/v1 configmaps a a/b - excess");
         check("/api/v1/namespaces/a/configmaps/%FF", "none");
+    }
+
+    #[test]
+    fn empty_segments() {
+        check("/api/v1/namespaces//configmaps", "/v1 configmaps  - - excess");
+        check("/api/v1/namespaces/a/configmaps//", "/v1 configmaps a  - excess");
+        check("/api/v1//configmaps", "/v1  - configmaps - excess");
+        check("/apis//v1/things", "/v1 things - - - excess");
+        check("/api/v1/namespaces//", "/v1 namespaces -  - excess");
     }
 
     #[test]
