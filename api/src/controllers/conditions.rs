@@ -3,7 +3,7 @@
 use quorate_meta::{Map, Time, Value};
 
 use super::context::{Context, is_settled};
-use super::namespaces::Remaining;
+use super::namespaces::{Found, Remaining};
 use crate::error::Error;
 use crate::registry::Part;
 use crate::registry::write::{Target, UpdateOptions};
@@ -12,11 +12,16 @@ use crate::registry::write::{Target, UpdateOptions};
 type Condition = (&'static str, bool, &'static str, String);
 
 /// Writes the conditions; nothing is written while they stay the same.
-pub(super) async fn report(context: &Context, target: Target<'_>, remaining: &Remaining) -> Result<(), Error> {
+pub(super) async fn report(
+    context: &Context,
+    target: Target<'_>,
+    found: &Found,
+    remaining: &Remaining,
+) -> Result<(), Error> {
     let now = Time::from_ms(context.api.env.clock.now_ms()).seconds();
     let conditions = conditions(remaining);
     let change = |current: Option<&Value>| {
-        let mut object = current.cloned().unwrap_or_default();
+        let mut object = found.again(target, current)?;
         let before = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default().to_vec();
         object.set_at(&["status", "conditions"], Value::List(merged(before, &conditions, &now)));
         Ok(object)

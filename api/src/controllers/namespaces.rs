@@ -2,7 +2,8 @@
 //!
 //! Nothing new can come into such a namespace: the transaction that began its deletion removed its live marker. So once it
 //! is empty it stays empty, and the cluster's own entry is taken out of `spec.finalizers`; what stands there besides is
-//! others' to take out.
+//! others' to take out. What was found is told to that very namespace only, by its uid: another one of the same name may
+//! have come meanwhile, and without its finalizer it would go with objects in it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use quorate_meta::Value;
+use quorate_meta::{Status, Value};
 use quorate_store::Snapshot;
 
 use super::conditions;
@@ -31,6 +32,24 @@ pub(super) struct Remaining {
     pub(super) objects: BTreeMap<String, usize>,
     /// Objects by the finalizer that holds them.
     pub(super) finalizers: BTreeMap<String, usize>,
+}
+
+/// The uid of a namespace that is being deleted.
+#[derive(Debug)]
+pub(super) struct Found(String);
+
+impl Found {
+    /// Whether an object is that namespace, and still being deleted.
+    fn is(&self, object: &Value) -> bool {
+        let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default();
+        text("uid") == self.0 && !text("deletionTimestamp").is_empty()
+    }
+
+    /// The namespace to change; 404 when it is gone, whatever has its name now.
+    pub(super) fn again(&self, target: Target<'_>, current: Option<&Value>) -> Result<Value, Error> {
+        let same = current.filter(|object| self.is(object)).cloned();
+        same.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name).into())
+    }
 }
 
 /// Runs for ever; returns only with an error, after which it is started again.
@@ -63,7 +82,9 @@ async fn empty(context: &Context, namespace: &str) -> Result<bool, Error> {
     let snapshot = context.current().await?;
     let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(true) };
     let own = context.api.names.finalizer_namespace;
-    if !spec_finalizers(&form::decode(resource, entry)?).any(|finalizer| finalizer == own) {
+    let object = form::decode(resource, entry)?;
+    let found = Found(object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned());
+    if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
         return Ok(true);
     }
     for resource in context.api.registry.iter().filter(|resource| resource.namespaced && resource.serves("delete")) {
@@ -72,10 +93,10 @@ async fn empty(context: &Context, namespace: &str) -> Result<bool, Error> {
     let remaining = remaining(context, &context.current().await?, namespace)?;
     let target = Target { resource, namespace: None, name: namespace };
     if remaining.objects.is_empty() {
-        finalize(context, target).await?;
+        finalize(context, target, &found).await?;
         return Ok(true);
     }
-    conditions::report(context, target, &remaining).await?;
+    conditions::report(context, target, &found, &remaining).await?;
     Ok(false)
 }
 
@@ -131,10 +152,10 @@ fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<
 }
 
 /// Takes the cluster's entry out of `spec.finalizers`.
-async fn finalize(context: &Context, target: Target<'_>) -> Result<(), Error> {
+async fn finalize(context: &Context, target: Target<'_>, found: &Found) -> Result<(), Error> {
     let own = context.api.names.finalizer_namespace;
     let change = |current: Option<&Value>| {
-        let mut object = current.cloned().unwrap_or_default();
+        let mut object = found.again(target, current)?;
         let kept: Vec<&str> = current.into_iter().flat_map(spec_finalizers).filter(|name| *name != own).collect();
         if kept.is_empty() {
             object.remove_at(&["spec", "finalizers"]);
@@ -153,4 +174,24 @@ async fn finalize(context: &Context, target: Target<'_>) -> Result<(), Error> {
 fn spec_finalizers(namespace: &Value) -> impl Iterator<Item = &str> {
     let list = namespace.at(&["spec", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     list.iter().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_told_from_a_later_one_of_its_name() {
+        let found = Found("u".into());
+        let check = |metadata: serde_json::Value, expect: bool| {
+            assert_eq!(found.is(&json!({"metadata": metadata}).into()), expect, "{metadata}");
+        };
+        let gone = "2030-01-01T00:00:00Z";
+        check(json!({"name": "a", "uid": "u", "deletionTimestamp": gone}), true);
+        check(json!({"name": "a", "uid": "u"}), false);
+        check(json!({"name": "a", "uid": "v"}), false);
+        check(json!({"name": "a", "uid": "v", "deletionTimestamp": gone}), false);
+    }
 }
