@@ -99,7 +99,7 @@ fn apply(
     let mut object = current.clone();
     match patch {
         Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
-        Patch::Merge(patch) => merge(&mut object, patch),
+        Patch::Merge(patch) => merge(&mut object, patch.clone()),
         Patch::Strategic(patch) => quorate_schema::strategic(&api.graph, resource.ty, &mut object, patch)
             .map_err(|error| bad_patch(request, &error.to_string()))?,
     }

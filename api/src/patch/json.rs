@@ -4,12 +4,16 @@
 //! ([`Rejected`]); an application that fails may leave the working copy half changed, so callers throw it away.
 
 use quorate_meta::Value;
+use quorate_wire::json::MAX_DEPTH;
 use thiserror::Error;
 
 use super::pointer::Pointer;
 
 /// Operations that one patch may hold.
 pub(crate) const MAX_OPERATIONS: usize = 10_000;
+/// Values (and bytes of text) that the operations of one patch may copy or move deeper, all together: without this a few
+/// operations, each of which copies the whole, would make any amount of memory.
+const MAX_COPIED: usize = 3 * 1024 * 1024;
 
 /// A parsed patch.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,8 +93,9 @@ impl JsonPatch {
 
     /// Carries out every operation in order.
     pub(crate) fn apply(&self, target: &mut Value) -> Result<(), Rejected> {
+        let mut budget = MAX_COPIED;
         for (index, operation) in self.operations.iter().enumerate() {
-            operation.apply(target).ok_or(Rejected { index })?;
+            operation.apply(target, &mut budget).ok_or(Rejected { index })?;
         }
         Ok(())
     }
@@ -112,11 +117,15 @@ impl Operation {
         })
     }
 
-    fn apply(&self, target: &mut Value) -> Option<()> {
+    fn apply(&self, target: &mut Value, budget: &mut usize) -> Option<()> {
         match self {
-            Self::Add(path, value) => path.add(target, value.clone()),
+            Self::Add(path, value) => {
+                fits(path, measure(value).depth)?;
+                path.add(target, value.clone())
+            }
             Self::Remove(path) => path.remove(target).map(drop),
             Self::Replace(path, value) => {
+                fits(path, measure(value).depth)?;
                 *path.get_mut(target)? = value.clone();
                 Some(())
             }
@@ -125,17 +134,58 @@ impl Operation {
                 if from.contains(to) {
                     return None;
                 }
+                if to.len() > from.len() {
+                    pay(from.get(target)?, to, budget)?;
+                }
                 let value = from.remove(target)?;
                 to.add(target, value)
             }
             Self::Copy { from, to } => {
-                let value = from.get(target)?.clone();
-                to.add(target, value)
+                let value = from.get(target)?;
+                pay(value, to, budget)?;
+                to.add(target, value.clone())
             }
             Self::Test(path, value) => path.get(target).is_some_and(|found| equal(found, value)).then_some(()),
             Self::Nonsense => None,
         }
     }
+}
+
+/// How large a value is.
+struct Measure {
+    /// Values in it, itself included, and bytes of its texts.
+    size: usize,
+    /// Levels of lists and maps.
+    depth: usize,
+}
+
+fn measure(value: &Value) -> Measure {
+    let around =
+        |sum: Measure, part: Measure| Measure { size: sum.size + part.size, depth: sum.depth.max(part.depth + 1) };
+    match value {
+        Value::List(items) => items.iter().map(measure).fold(Measure { size: 1, depth: 1 }, around),
+        Value::Map(map) => {
+            let parts = map.iter().map(|(key, value)| {
+                let Measure { size, depth } = measure(value);
+                Measure { size: size + key.len(), depth }
+            });
+            parts.fold(Measure { size: 1, depth: 1 }, around)
+        }
+        Value::String(text) => Measure { size: 1 + text.len(), depth: 0 },
+        _ => Measure { size: 1, depth: 0 },
+    }
+}
+
+/// Whether a value of this depth may stand there: what is stored has to be read again.
+fn fits(path: &Pointer, depth: usize) -> Option<()> {
+    (path.len() + depth <= MAX_DEPTH).then_some(())
+}
+
+/// Takes the costs of a copy from the budget.
+fn pay(value: &Value, to: &Pointer, budget: &mut usize) -> Option<()> {
+    let Measure { size, depth } = measure(value);
+    *budget = budget.checked_sub(size)?;
+    fits(to, depth)
 }
 
 /// Equality of JSON values: numbers by value, whatever their notation.
@@ -189,6 +239,26 @@ mod tests {
         check(json!({"a": 1}), json!([{"op": "move", "from": "/a", "path": "/a"}]), Some(json!({"a": 1})));
         check(json!({"a": 1}), json!([{"op": "copy", "from": "/a", "path": "/b"}]), Some(json!({"a": 1, "b": 1})));
         check(json!({"a": 1}), json!([{"op": "copy", "from": "/c", "path": "/b"}]), None);
+    }
+
+    #[test]
+    fn copies_are_bounded_in_size_and_depth() {
+        let copies = |count: usize, deeper: bool| {
+            let path = |at: usize| if deeper { "/a".repeat(at + 1) } else { format!("/{at}") };
+            let copies = (0..count).map(|at| json!({"op": "copy", "from": "", "path": path(at)}));
+            let mut value = Value::from(json!({"text": "x".repeat(64)}));
+            JsonPatch::parse(copies.collect::<serde_json::Value>().into())
+                .unwrap()
+                .apply(&mut value)
+                .map(|()| measure(&value).depth)
+        };
+        assert_eq!(copies(8, false), Ok(9));
+        assert_eq!(copies(5, true), Ok(16));
+        assert!(copies(64, false).is_err() && copies(64, true).is_err());
+        let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
+        let nest = |levels: usize| json!([{"op": "add", "path": "/a", "value": deep(levels)}]);
+        let patched = |patch: serde_json::Value| JsonPatch::parse(patch.into()).unwrap().apply(&mut json!({}).into());
+        assert!(patched(nest(MAX_DEPTH - 1)).is_ok() && patched(nest(MAX_DEPTH)).is_err());
     }
 
     #[test]

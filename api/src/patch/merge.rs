@@ -1,24 +1,28 @@
 //! JSON Merge Patch (RFC 7386).
 
+use std::convert::Infallible;
+
 use quorate_meta::{Map, Value};
 
 /// Applies `patch` to `target`: objects are merged, `null` removes, everything else replaces.
-pub(crate) fn merge(target: &mut Value, patch: &Value) {
+pub(crate) fn merge(target: &mut Value, patch: Value) {
     let Value::Map(patch) = patch else {
-        *target = patch.clone();
+        *target = patch;
         return;
     };
     if target.as_map().is_none() {
         *target = Value::Map(Map::new());
     }
     let Some(map) = target.as_map_mut() else { return };
-    for (key, value) in patch.iter() {
-        if value.is_null() {
-            map.remove(key);
-        } else {
-            merge(map.get_or_insert_with(key, || Value::Null), value);
+    let merged = map.merge_with(patch, |_, before, change| {
+        if change.is_null() {
+            return Ok(None);
         }
-    }
+        let mut value = before.unwrap_or_default();
+        merge(&mut value, change);
+        Ok::<_, Infallible>(Some(value))
+    });
+    merged.unwrap_or_else(|never| match never {});
 }
 
 #[cfg(test)]
@@ -28,7 +32,7 @@ mod tests {
 
     fn check(target: serde_json::Value, patch: serde_json::Value, expect: serde_json::Value) {
         let mut value = Value::from(target);
-        merge(&mut value, &patch.into());
+        merge(&mut value, patch.into());
         assert_eq!(value, expect.into());
     }
 

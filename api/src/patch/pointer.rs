@@ -18,6 +18,11 @@ impl Pointer {
         Some(Self(steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect()))
     }
 
+    /// Steps from the whole document to what it points at.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether `other` lies below this pointer.
     pub(super) fn contains(&self, other: &Self) -> bool {
         other.0.len() > self.0.len() && other.0.starts_with(&self.0)

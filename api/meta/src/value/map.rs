@@ -116,6 +116,32 @@ impl Map {
         self.entries.retain_mut(|(key, value)| keep(key, value));
     }
 
+    /// Merges `changes` in, in one pass over both. `change` gets a key, the value it had and the change of it, and gives the
+    /// value it has from then on; `None` removes it.
+    ///
+    /// # Errors
+    /// The first error of `change`.
+    pub fn merge_with<E>(
+        &mut self,
+        changes: Self,
+        mut change: impl FnMut(&str, Option<Value>, Value) -> Result<Option<Value>, E>,
+    ) -> Result<(), E> {
+        let mut before = std::mem::take(&mut self.entries).into_iter().peekable();
+        let mut merged = Vec::with_capacity(before.len() + changes.len());
+        for (key, asked) in changes {
+            while let Some(kept) = before.next_if(|(other, _)| *other < key) {
+                merged.push(kept);
+            }
+            let old = before.next_if(|(other, _)| *other == key).map(|(_, value)| value);
+            if let Some(new) = change(&key, old, asked)? {
+                merged.push((key, new));
+            }
+        }
+        merged.extend(before);
+        self.entries = merged;
+        Ok(())
+    }
+
     /// Entries in key order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> + DoubleEndedIterator + Clone {
         self.entries.iter().map(|(key, value)| (key.as_str(), value))

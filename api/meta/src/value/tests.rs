@@ -62,3 +62,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn merging_walks_both_maps_in_order() {
+    let map = |keys: &[(&str, i64)]| keys.iter().copied().collect::<Map>();
+    let check = |changes: &[(&str, i64)], expect: &[(&str, i64)]| {
+        let mut merged = map(&[("b", 1), ("d", 2), ("f", 3)]);
+        let sum =
+            |old: Option<Value>, new: &Value| old.and_then(|old| old.as_i64()).unwrap_or(0) + new.as_i64().unwrap_or(0);
+        let merge = |_: &str, old, new: Value| {
+            Ok::<_, ()>(Some(Value::Int(sum(old, &new))).filter(|sum| *sum != Value::Int(0)))
+        };
+        merged.merge_with(map(changes), merge).unwrap();
+        assert_eq!(merged, map(expect), "{changes:?}");
+    };
+    check(&[], &[("b", 1), ("d", 2), ("f", 3)]);
+    check(&[("a", 7), ("d", 5), ("g", 8)], &[("a", 7), ("b", 1), ("d", 7), ("f", 3), ("g", 8)]);
+    check(&[("b", -1), ("c", 0), ("f", -3)], &[("d", 2)]);
+}

@@ -31,16 +31,10 @@ pub(super) fn merge(graph: &Graph, ty: Option<&TypeDef>, mut original: Map, mut 
             original.insert(name.as_str(), Value::List(merged));
         }
     }
-    for (name, change) in patch {
-        let field = ty.and_then(|ty| ty.property(&name));
-        match change {
-            Value::Null => drop(original.remove(&name)),
-            change => {
-                let before = original.remove(&name);
-                original.insert(name, value(graph, field, before, change)?);
-            }
-        }
-    }
+    original.merge_with(patch, |name, before, change| {
+        let field = ty.and_then(|ty| ty.property(name));
+        if change.is_null() { Ok(None) } else { value(graph, field, before, change).map(Some) }
+    })?;
     Ok(original)
 }
 
@@ -79,15 +73,13 @@ fn merge_entries(graph: &Graph, shape: &Shape, mut original: Map, mut patch: Map
         Action::Replace => return Ok(patch),
         Action::Merge => {}
     }
-    for (key, change) in patch {
-        match (original.remove(&key), change) {
-            (_, Value::Null) => {}
-            (Some(Value::Map(before)), Value::Map(change)) => {
-                original.insert(key, merge(graph, message_of(graph, shape), before, change)?);
-            }
-            (_, change) => drop(original.insert(key, change)),
+    original.merge_with(patch, |_, before, change| match (before, change) {
+        (_, Value::Null) => Ok(None),
+        (Some(Value::Map(before)), Value::Map(change)) => {
+            merge(graph, message_of(graph, shape), before, change).map(Value::Map).map(Some)
         }
-    }
+        (_, change) => Ok(Some(change)),
+    })?;
     Ok(original)
 }
 

@@ -1,5 +1,7 @@
 //! Secret: bytes by name, with a type that may ask for certain names.
 
+use std::convert::Infallible;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quorate_meta::{Cause, Map, Names, Path, Value};
@@ -19,9 +21,10 @@ impl Strategy for Secret {
         let Some(map) = object.as_map_mut() else { return };
         let Some(Value::Map(texts)) = map.remove("stringData") else { return };
         let Some(data) = map.map_mut("data") else { return };
-        for (key, value) in texts.iter() {
-            data.insert(key, STANDARD.encode(value.as_str().unwrap_or_default()));
-        }
+        let merged = data.merge_with(texts, |_, _, text| {
+            Ok::<_, Infallible>(Some(STANDARD.encode(text.as_str().unwrap_or_default()).into()))
+        });
+        merged.unwrap_or_else(|never| match never {});
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

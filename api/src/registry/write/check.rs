@@ -133,7 +133,7 @@ mod tests {
     #[track_caller]
     fn check(fields: serde_json::Value, expect: &[&str]) {
         let mut object = Value::from(json!({"metadata": {"name": "a"}}));
-        crate::patch::merge(&mut object, &json!({"metadata": fields}).into());
+        crate::patch::merge(&mut object, json!({"metadata": fields}).into());
         let causes = metadata(Naming::Svc.names(), NameRule::Subdomain, &object);
         assert_eq!(shown(&causes), expect);
     }
@@ -168,7 +168,7 @@ mod tests {
     fn owners_are_complete() {
         let owner = |change: serde_json::Value| {
             let mut owner = Value::from(json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}));
-            crate::patch::merge(&mut owner, &change.into());
+            crate::patch::merge(&mut owner, change.into());
             serde_json::to_value(owner).unwrap()
         };
         check(json!({"ownerReferences": [owner(json!({}))]}), &[]);
