@@ -25,7 +25,7 @@ use crate::handlers::render::Renderer;
 
 /// Bytes after which a buffer is handed on; the last event may exceed it.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Objects looked at in one go before other requests get a turn.
+/// Objects or changes looked at in one go before other requests get a turn.
 const SCAN_OBJECTS: usize = 4096;
 /// Seconds that a watch lasts at least, when the client names no end; up to twice that, so that clients which came together
 /// do not come back together.
@@ -182,18 +182,20 @@ impl WatchStream {
                 self.next_bookmark = Instant::now() + self.bookmark_period;
                 Ok(self.bookmark())
             }
-            Wake::Batch(batch) => self.tell_batches(batch),
+            Wake::Batch(batch) => self.tell_batches(batch).await,
         }
     }
 
     /// This batch and those that are there already.
-    fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Result<Bytes, CorruptValue> {
+    async fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Result<Bytes, CorruptValue> {
         let mut out = Lines::default();
         let mut next = batch.map(Some);
+        let mut looked_at = 0;
         loop {
             match next {
                 Ok(Some(batch)) => {
                     for change in batch.events() {
+                        looked_at += 1;
                         let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else { continue };
                         let first = std::mem::take(&mut self.first);
                         let revision = batch.revision();
@@ -209,10 +211,13 @@ impl WatchStream {
                     break;
                 }
             }
-            if out.len() >= BUFFER_BYTES {
+            if out.len() >= BUFFER_BYTES || looked_at >= SCAN_OBJECTS {
                 break;
             }
             next = self.parts.watch.try_next();
+        }
+        if looked_at >= SCAN_OBJECTS {
+            tokio::task::yield_now().await;
         }
         Ok(out.finish())
     }
