@@ -33,6 +33,7 @@ pub struct Log {
     jobs: mpsc::UnboundedSender<Job>,
     budget: Arc<Semaphore>,
     queue_bytes: u32,
+    max_bytes: u64,
 }
 
 impl Log {
@@ -62,6 +63,13 @@ impl Log {
             return Ok(());
         }
         closed.await.map_err(|_| closed_error())?
+    }
+
+    /// The last entry that should be purged because the log takes more than [`Options::max_bytes`]; `None` as long as it does not.
+    /// Cutting to half of it, so that one cut lasts.
+    #[must_use]
+    pub fn excess(&self) -> Option<u64> {
+        self.state.lock().durable.excess(self.max_bytes)
     }
 
     /// Takes a share of the queue's budget, waiting for the writer if need be.
@@ -130,6 +138,7 @@ async fn start(options: Options) -> Result<(Log, Writer), OpenError> {
     let state = Arc::new(Mutex::new(State::recovered(durable, recovered.vote, committed)));
     let (jobs, queue) = mpsc::unbounded_channel();
     let queue_bytes = u32::try_from(options.queue_bytes).unwrap_or(u32::MAX);
+    let max_bytes = options.max_bytes;
     let budget = Arc::new(Semaphore::new(queue_bytes as usize));
     let writer = Writer {
         options,
@@ -143,7 +152,7 @@ async fn start(options: Options) -> Result<(Log, Writer), OpenError> {
         unsynced: Vec::new(),
         lock: recovered.lock,
     };
-    Ok((Log { state, jobs, budget, queue_bytes }, writer))
+    Ok((Log { state, jobs, budget, queue_bytes, max_bytes }, writer))
 }
 
 fn order_next(options: &Options, orders: &supply::Handle, position: &Position) -> supply::Pending {

@@ -89,6 +89,24 @@ impl Durable {
         self.places.get(at).copied()
     }
 
+    /// The last entry that has to go for the segments that are needed, if they have more than `limit` bytes, to have at most
+    /// half of it. The active one always stays.
+    pub(super) fn excess(&self, limit: u64) -> Option<u64> {
+        let mut bytes: u64 = self.segments.values().map(|segment| segment.header.length).sum();
+        if bytes <= limit {
+            return None;
+        }
+        let gone = self.segments.values().take_while(|segment| {
+            let goes = bytes > limit / 2;
+            bytes -= segment.header.length;
+            goes
+        });
+        let last = gone.last()?.header.sequence;
+        let active = *self.segments.last_key_value()?.0;
+        let count = self.places.partition_point(|place| place.sequence <= last && place.sequence < active);
+        (count > 0).then(|| self.first + count as u64 - 1)
+    }
+
     /// Gives up the segments that hold nothing that still counts, oldest first.
     pub(super) fn take_purged_segments(&mut self) -> Vec<Arc<Segment>> {
         let Some((&active, _)) = self.segments.last_key_value() else { return Vec::new() };

@@ -25,6 +25,8 @@ pub(super) const BATCH_BYTES: usize = 8 << 20;
 pub(super) const RECORD_BYTES: usize = 64 << 20;
 /// Most bytes of entries that one read answers, for replication or for the state machine; always at least one entry.
 pub(super) const READ_BYTES: usize = 4 << 20;
+/// Bytes of segments beyond which the log is cut, whatever number of entries that leaves.
+pub(super) const MAX_BYTES: u64 = 1 << 30;
 /// Purged segments that are kept for use again, count; more are removed.
 pub(super) const SPARE_SEGMENTS: usize = 2;
 
@@ -56,6 +58,8 @@ pub struct Options {
     pub tail_bytes: usize,
     /// Encoded entries that may wait for the writer, bytes.
     pub queue_bytes: usize,
+    /// Bytes of segments that whoever compacts the log should leave, see [`super::Log::excess`].
+    pub max_bytes: u64,
 }
 
 impl Options {
@@ -71,6 +75,7 @@ impl Options {
             first_segment_bytes: FIRST_SEGMENT_BYTES,
             tail_bytes: TAIL_BYTES,
             queue_bytes: QUEUE_BYTES,
+            max_bytes: MAX_BYTES,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! `forward` (writes elsewhere), `rounds` (reads), `service` (what peers ask).
 
 mod config;
+mod cutting;
 mod handle;
 mod open;
 mod options;

@@ -68,7 +68,9 @@ impl Replica {
         let state_machine = StateMachine::open(&options.state)?;
         let receiver = state_machine.receiver();
         let core = Arc::new(Box::pin(core(&options, log.clone(), state_machine)).await?);
-        let tasks = start(&options, &core, listener, receiver);
+        let mut tasks = start(&options, &core, listener, receiver);
+        let (cut, entries) = (core.clone(), log.clone());
+        tasks.tasks.push(tokio::spawn(async move { cut.keep_log_short(entries).await }));
         Ok(Self::new(core, log, options.fatal, tasks))
     }
 }

@@ -1,6 +1,7 @@
 //! Integration tests of the replicated store, in one binary.
 
 mod cluster;
+mod compaction;
 mod conformance;
 mod failover;
 mod joining;

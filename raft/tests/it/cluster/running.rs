@@ -27,6 +27,8 @@ pub(crate) struct Tuning {
     pub(crate) limits: Limits,
     pub(crate) retention: Retention,
     pub(crate) compaction: Compaction,
+    /// What the log may take on disk; with small segments.
+    pub(crate) log_bytes: Option<u64>,
 }
 
 /// Members of one cluster, by number.
@@ -146,11 +148,16 @@ impl Cluster {
         let mut options = Options::new(member, Arc::new(SystemDisk), &self.folder(node));
         options.limits = self.tuning.limits;
         options.compaction = self.tuning.compaction;
+        if let Some(bytes) = self.tuning.log_bytes {
+            options.log.max_bytes = bytes;
+            (options.log.first_segment_bytes, options.log.segment_bytes) = (bytes / 8, bytes / 8);
+        }
         options.state.retention = self.tuning.retention;
         options
     }
 
-    fn folder(&self, node: NodeId) -> PathBuf {
+    /// Where a member keeps its data.
+    pub(crate) fn folder(&self, node: NodeId) -> PathBuf {
         self.directory.path().join(format!("node-{node}"))
     }
 
