@@ -37,10 +37,12 @@ impl DiskHistory {
         self.newest.store(newest.get(), Ordering::Release);
     }
 
-    /// Another generation, before it is published.
+    /// Another generation, before it is published. Its bound comes first: a reader that finds the new keyspace and misses what
+    /// only the old one had then knows why.
     pub(super) fn replace(&self, keyspace: Keyspace, oldest: Revision, newest: Revision) {
+        self.oldest.store(oldest.get(), Ordering::Release);
         self.keyspace.store(Arc::new(keyspace));
-        self.advance(oldest, newest);
+        self.newest.store(newest.get(), Ordering::Release);
     }
 
     fn collect(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, ReadError> {

@@ -84,6 +84,16 @@ impl StateMachine {
         DiskUsage { database: Arc::clone(&self.database) }
     }
 
+    /// A gap would be a silent loss, whoever made it.
+    fn check_next(&self, next: LogId) -> io::Result<()> {
+        match self.live.position.progress.log_id {
+            Some(last) if next.index != last.index + 1 => {
+                Err(invalid(format_args!("entry {} cannot be applied after entry {}", next.index, last.index)))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn commit(&mut self, group: Group) -> io::Result<()> {
         let batches = group.commit(&self.database, &self.generation, &self.live)?;
         if batches.is_empty() {
@@ -139,6 +149,7 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
             let next = entries.try_next().await?;
             let over = next.is_none();
             if let Some((entry, responder)) = next {
+                self.check_next(entry.log_id)?;
                 let response = group.decide(&mut self.live, self.retention, entry);
                 answers.extend(responder.map(|responder| (responder, response)));
             }

@@ -1,5 +1,8 @@
 //! Applying: grouping does not matter, history is bounded, old states are exact.
 
+use futures::executor::block_on;
+use futures::stream;
+use openraft::storage::RaftStateMachine;
 use quorate_raft::state_machine::StateMachine;
 use quorate_store::{HistoryError, Revision, State};
 
@@ -63,4 +66,18 @@ fn history_ends_where_the_retention_says() {
     let gone = Revision::new(oldest.get() - 1);
     assert_eq!(machine.serving().snapshot_at(gone).unwrap_err(), HistoryError::Compacted { oldest });
     assert!(machine.serving().watch("".into(), gone).is_err());
+}
+
+#[test]
+fn an_entry_after_a_gap_or_a_second_time_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut machine = open(dir.path());
+    apply(&mut machine, script(1..=10));
+    for (index, reason) in [(12, "entry 12 cannot be applied after entry 10"), (10, "entry 10 cannot be applied after")]
+    {
+        let entries = script([index]).into_iter().map(|entry| Ok((entry, None)));
+        let error = block_on(machine.apply(stream::iter(entries))).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+    apply(&mut machine, script(11..=12));
 }
