@@ -62,7 +62,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         .enable_random_order()
         .rng_seed(rng.random())
         .build();
-    let compaction = Compaction { every: rng.random_range(30..400), keep: rng.random_range(1..200) };
+    let compaction = Compaction { every: rng.random_range(10..150), keep: rng.random_range(1..50) };
     let sync = Duration::from_micros(rng.random_range(0..5000));
     let (broken, trace_of_nodes) = (scenario.broken, trace.clone());
     let plan = Plan { seed: rng.random(), nodes: NODES, compaction, sync, broken, trace: trace_of_nodes };
@@ -186,10 +186,10 @@ impl Driver<'_> {
         for (name, count) in self.faults.counts() {
             report.faults.insert((*name).to_owned(), *count);
         }
-        let (terms, states) = self.samples.counts();
+        let (leaders, states) = self.samples.counts();
         let starts = self.cluster.ids().map(|id| self.cluster.starts(id)).sum();
         let revisions = histories.first().map_or(0, |(_, history)| history.len());
-        let figures = [("terms with a leader", terms as u64), ("states compared", states as u64)];
+        let figures = [("leaderships", leaders as u64), ("states compared", states as u64)];
         let more = [("node starts", starts), ("revisions", revisions as u64)];
         report.counts = counts(records);
         report.counts.extend(figures.into_iter().chain(more).map(|(name, count)| (name.to_owned(), count)));
