@@ -1,7 +1,7 @@
 //! Accepting peers: network seam, TLS, then a stream of connections for tonic.
 //!
 //! Invariants: at most [`MAX_HANDSHAKES`] handshakes run at once, each for at most [`HANDSHAKE_TIMEOUT`]; what waits beyond that waits
-//! in the kernel. A failed handshake costs one log line and nothing else.
+//! in the kernel; at most [`MAX_GUESTS`] connections have no peer certificate. A failed handshake costs one log line and nothing else.
 
 use std::io;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use super::tls::PeerTls;
 
 /// Connections in the middle of their handshake.
 const MAX_HANDSHAKES: usize = 64;
+/// Connections without a peer certificate: nodes that join.
+const MAX_GUESTS: usize = 32;
 /// From accepting to a finished handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after the network seam failed to accept (out of file descriptors, for one).
@@ -33,8 +35,8 @@ pub(crate) type Accepted = mpsc::Receiver<io::Result<PeerStream>>;
 pub(crate) fn accept(listener: Box<dyn Listener>, tls: Arc<PeerTls>, closing: CancellationToken) -> Accepted {
     let (accepted, receiver) = mpsc::channel(MAX_ACCEPTED);
     tokio::spawn(async move {
-        let door =
-            Door { tls, accepted, closing: closing.clone(), handshakes: Arc::new(Semaphore::new(MAX_HANDSHAKES)) };
+        let [handshakes, guests] = [MAX_HANDSHAKES, MAX_GUESTS].map(|most| Arc::new(Semaphore::new(most)));
+        let door = Door { tls, accepted, closing: closing.clone(), handshakes, guests };
         tokio::select! {
             biased;
             () = door.accept_all(&*listener) => {}
@@ -49,6 +51,7 @@ struct Door {
     accepted: mpsc::Sender<io::Result<PeerStream>>,
     closing: CancellationToken,
     handshakes: Arc<Semaphore>,
+    guests: Arc<Semaphore>,
 }
 
 impl Door {
@@ -64,15 +67,28 @@ impl Door {
                 }
             };
             let (acceptor, accepted) = (TlsAcceptor::from(self.tls.server()), self.accepted.clone());
-            let closing = self.closing.clone();
+            let (closing, guests) = (self.closing.clone(), self.guests.clone());
             tokio::spawn(async move {
-                if let Some(stream) = handshake(acceptor, stream, address, closing).await {
+                let stream = handshake(acceptor, stream, address, closing).await;
+                if let Some(stream) = stream.and_then(|stream| seat(stream, guests)) {
                     drop(permit);
                     accepted.send(Ok(stream)).await.ok();
                 }
             });
         }
     }
+}
+
+/// Members always find a place, guests as long as there are any.
+fn seat(stream: PeerStream, guests: Arc<Semaphore>) -> Option<PeerStream> {
+    if !stream.is_guest() {
+        return Some(stream);
+    }
+    let Ok(place) = guests.try_acquire_owned() else {
+        debug!("refused a connection without a peer certificate: too many are open");
+        return None;
+    };
+    Some(stream.of_guest(place))
 }
 
 async fn handshake(

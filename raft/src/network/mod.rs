@@ -6,6 +6,7 @@
 
 pub(crate) mod codec;
 pub(crate) mod connector;
+pub(crate) mod guests;
 pub(crate) mod handshake;
 pub(crate) mod link;
 pub(crate) mod links;

@@ -1,23 +1,34 @@
 //! A TLS connection between peers, in the one type that tonic's server and client take.
 //!
 //! Invariants: [`PeerInfo::authenticated`] is true only if the other end proved itself with a certificate of the peer authority; a
-//! connection ends with the node that accepted it, whatever is still under way on it.
+//! connection ends with the node that accepted it, whatever is still under way on it, and that of a guest after
+//! [`GUEST_LIFETIME`] at the latest.
 
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use quorate_store::env::Io;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsStream;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::CancellationToken;
 use tonic::transport::server::Connected;
+
+/// How long a connection without a peer certificate may last: longer than any join takes.
+const GUEST_LIFETIME: Duration = Duration::from_secs(60);
 
 /// An accepted connection.
 pub(crate) struct PeerStream {
     inner: TlsStream<Box<dyn Io>>,
     info: PeerInfo,
-    closed: Pin<Box<WaitForCancellationFutureOwned>>,
+    closed: BoxFuture<'static, ()>,
+    /// The place that it takes, if it is a guest's.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 /// What the accepting end knows of the other one; an extension of every request.
@@ -33,8 +44,21 @@ impl PeerStream {
     /// Wraps a connection whose handshake is done, to be cut when `closing` says so.
     pub(crate) fn new(inner: TlsStream<Box<dyn Io>>, address: String, closing: CancellationToken) -> Self {
         let authenticated = inner.get_ref().1.peer_certificates().is_some_and(|chain| !chain.is_empty());
-        let closed = Box::pin(closing.cancelled_owned());
-        Self { inner, info: PeerInfo { authenticated, address }, closed }
+        let closed = closing.cancelled_owned().boxed();
+        Self { inner, info: PeerInfo { authenticated, address }, closed, place: None }
+    }
+
+    /// Whether the other end has no peer certificate.
+    pub(crate) fn is_guest(&self) -> bool {
+        !self.info.authenticated
+    }
+
+    /// The connection of a guest, for a while, in this place.
+    pub(crate) fn of_guest(mut self, place: OwnedSemaphorePermit) -> Self {
+        let closing = self.closed;
+        self.closed = async { drop(tokio::time::timeout(GUEST_LIFETIME, closing).await) }.boxed();
+        self.place = Some(place);
+        self
     }
 }
 

@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use futures::FutureExt;
 use quorate_store::env::Listener;
@@ -13,6 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::transport::server::Router;
+use tower::layer::util::{Identity, Stack};
 
 use super::config::config;
 use super::core::{Core, Raft};
@@ -26,6 +28,7 @@ use super::service::PeerService;
 use crate::admin;
 use crate::log::{self, Log};
 use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, STREAM_WINDOW_BYTES};
+use crate::network::guests::Guard;
 use crate::network::link::Dialer;
 use crate::network::links::Links;
 use crate::network::listener::{self, Accepted};
@@ -33,6 +36,11 @@ use crate::network::raft_client::RaftNetwork;
 use crate::network::rpc::peer_server::PeerServer;
 use crate::network::wire::MAX_MESSAGE_BYTES;
 use crate::state_machine::{self, SnapshotReceiver, StateMachine};
+
+/// How often a peer's connection is probed from this end. The other end notices a silent one sooner; here it only must not stay for ever.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// How long a probe may stay unanswered.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a member cannot be opened; one line each.
 #[derive(Debug, thiserror::Error)]
@@ -122,18 +130,21 @@ async fn read_rounds(core: Arc<Core>) {
     core.rounds.run(round).await;
 }
 
-fn router(service: PeerService) -> Router {
+fn router(service: PeerService) -> Router<Stack<Guard, Identity>> {
     let service = PeerServer::new(service)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     Server::builder()
+        .layer(Guard)
+        .http2_keepalive_interval(Some(KEEP_ALIVE_INTERVAL))
+        .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .add_service(service)
 }
 
 /// Ends when nobody accepts any more.
-async fn serve(router: Router, accepted: Accepted) {
+async fn serve(router: Router<Stack<Guard, Identity>>, accepted: Accepted) {
     if let Err(error) = router.serve_with_incoming(ReceiverStream::new(accepted)).await {
         tracing::error!(%error, "the peer RPC server ended");
     }
