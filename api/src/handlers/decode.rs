@@ -11,6 +11,9 @@ use crate::error::Error;
 use crate::registry::Resource;
 use crate::request::Request;
 
+/// Unknown fields up to which their order in the text is looked for; each costs a walk through the body.
+const MAX_ORDERED: usize = 100;
+
 /// A body's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Syntax {
@@ -90,9 +93,9 @@ pub(super) fn complete(graph: &Graph, names: &Names, resource: &Resource, object
 }
 
 /// Everything odd about a body in the words of warnings and refusals: unknown fields in the order in which their names
-/// first stand in the text, then duplicate ones but for those that are unknown anyway.
+/// first stand in the text (very many: of their paths), then duplicate ones but for those that are unknown anyway.
 pub(super) fn findings(mut unknown: Vec<String>, duplicates: Vec<String>, body: &[u8]) -> Vec<String> {
-    if unknown.len() > 1 {
+    if (2..=MAX_ORDERED).contains(&unknown.len()) {
         unknown.sort_by_cached_key(|path| {
             let name = path.rsplit('.').next().unwrap_or_default();
             let name = name.split('[').next().unwrap_or_default().as_bytes();
@@ -214,5 +217,14 @@ mod tests {
             "duplicate field \"data.k\"",
         ];
         assert_eq!(findings(unknown, duplicates, body), expect);
+    }
+
+    #[test]
+    fn very_many_unknown_fields_are_not_looked_for() {
+        let names: Vec<String> = (0..=MAX_ORDERED).map(|at| format!("f{at:03}")).collect();
+        let body = names.iter().rev().cloned().collect::<Vec<_>>().join(" ");
+        let told = |count: usize| findings(names[..count].to_vec(), Vec::new(), body.as_bytes());
+        assert_eq!(told(MAX_ORDERED)[0], "unknown field \"f099\"");
+        assert_eq!(told(MAX_ORDERED + 1)[0], "unknown field \"f000\"");
     }
 }

@@ -11,6 +11,8 @@ use crate::respond;
 
 /// Headers that one answer carries; what is beyond is left out.
 const MAX_WARNINGS: usize = 100;
+/// Characters of one warning; what is beyond is cut off.
+const MAX_CHARACTERS: usize = 1024;
 
 /// The answer with a header for each warning, whether it is an error or not.
 pub(super) fn attach(
@@ -29,8 +31,23 @@ pub(super) fn attach(
 /// Adds a header for each warning.
 pub(super) fn add(response: &mut Response<Body>, warnings: &[String]) {
     for warning in warnings.iter().take(MAX_WARNINGS) {
-        if let Ok(value) = HeaderValue::from_bytes(format!("299 - {}", quoted(warning)).as_bytes()) {
+        let end = warning.char_indices().nth(MAX_CHARACTERS).map_or(warning.len(), |(end, _)| end);
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - {}", quoted(&warning[..end])).as_bytes()) {
             response.headers_mut().append(WARNING, value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_and_many_warnings_are_cut() {
+        let mut response = Response::new(Body::empty());
+        add(&mut response, &vec!["é".repeat(MAX_CHARACTERS + 1); MAX_WARNINGS + 1]);
+        let headers: Vec<_> = response.headers().get_all(WARNING).iter().collect();
+        assert_eq!(headers.len(), MAX_WARNINGS);
+        assert_eq!(headers[0].as_bytes(), format!("299 - \"{}\"", "é".repeat(MAX_CHARACTERS)).as_bytes());
     }
 }
