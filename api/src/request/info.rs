@@ -58,11 +58,10 @@ impl RequestInfo {
             query,
         };
         let Some(parts) = path::parse(&info.path) else { return info };
-        let watch = parts.watch || info.query.flag("watch") == Some(true);
-        info.verb = if parts.watch && method == Method::GET {
-            Verb::Watch
-        } else {
-            Verb::of_resource(method, parts.name.is_some(), watch)
+        info.verb = match parts.watch {
+            true if method == Method::GET => Verb::Watch,
+            true => Verb::Other,
+            false => Verb::of_resource(method, parts.name.is_some(), info.query.flag("watch") == Some(true)),
         };
         info.api_version =
             if parts.group.is_empty() { parts.version.clone() } else { format!("{}/{}", parts.group, parts.version) };
@@ -104,6 +103,7 @@ mod tests {
         check(Method::GET, "/api/v1/configmaps?watch=0", Verb::List);
         check(Method::GET, "/api/v1/namespaces/a?watch=1", Verb::Get);
         check(Method::GET, "/api/v1/watch/namespaces/a", Verb::Watch);
+        check(Method::POST, "/api/v1/watch/namespaces/a/configmaps", Verb::Other);
         check(Method::DELETE, "/api/v1/namespaces/a/configmaps", Verb::DeleteCollection);
         check(Method::DELETE, "/api/v1/namespaces/a/configmaps/b", Verb::Delete);
         check(Method::GET, "/apis", Verb::Get);
