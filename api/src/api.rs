@@ -11,6 +11,7 @@ use quorate_store::Store;
 use quorate_store::env::Env;
 
 use crate::cache::Fanout;
+use crate::filters::RequestIds;
 use crate::handlers::continuation::Tokens;
 use crate::handlers::health::Health;
 use crate::handlers::openapi::OpenApi;
@@ -68,6 +69,7 @@ pub struct Api {
     pub(crate) tokens: Tokens,
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) openapi: OpenApi,
+    pub(crate) request_ids: RequestIds,
 }
 
 impl Api {
@@ -81,6 +83,7 @@ impl Api {
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
             health: Health::default(),
+            request_ids: RequestIds::new(options.env.entropy.as_ref()),
             lifecycle: Lifecycle::new(options.phase),
             graph: options.graph,
             registry: options.registry,

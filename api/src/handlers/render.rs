@@ -23,11 +23,8 @@ use crate::table::{Include, Layout};
 pub(crate) struct Renderer {
     /// In the name that the client asked for.
     api_version: String,
-    kind: String,
-    list_kind: String,
+    resource: Arc<Resource>,
     form: Form,
-    /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
-    variant: Option<Arc<str>>,
     now_ms: u64,
 }
 
@@ -48,7 +45,7 @@ pub(crate) struct ListMeta {
 
 impl Renderer {
     /// The renderer of a request for single objects (`list` false, also of a watch) or for a list.
-    pub(crate) fn new(api: &Api, request: &Request, resource: &Resource, list: bool) -> Result<Self, Error> {
+    pub(crate) fn new(api: &Api, request: &Request, resource: &Arc<Resource>, list: bool) -> Result<Self, Error> {
         let form = match (&request.format.shape, list) {
             (Shape::Object, _) => Form::Object,
             (Shape::Metadata(api_version), false) | (Shape::MetadataList(api_version), true) => {
@@ -65,26 +62,23 @@ impl Renderer {
                 )?,
             },
         };
-        let api_version = request.info.api_version.clone();
-        let variant = match &form {
-            Form::Object => Some(format!("{api_version} {}", resource.kind).into()),
-            Form::Metadata(meta) => Some(format!("{meta} metadata of {}", resource.kind).into()),
-            // Ages differ from moment to moment.
-            Form::Table { .. } => None,
-        };
         Ok(Self {
-            api_version,
-            kind: resource.kind.clone(),
-            list_kind: resource.list_kind.clone(),
+            api_version: request.info.api_version.clone(),
+            resource: resource.clone(),
             form,
-            variant,
             now_ms: api.env.clock.now_ms(),
         })
     }
 
     /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
-    pub(crate) fn variant(&self) -> Option<&Arc<str>> {
-        self.variant.as_ref()
+    pub(crate) fn variant(&self) -> Option<Arc<str>> {
+        let kind = &self.resource.kind;
+        match &self.form {
+            Form::Object => Some(format!("{} {kind}", self.api_version).into()),
+            Form::Metadata(meta) => Some(format!("{meta} metadata of {kind}").into()),
+            // Ages differ from moment to moment.
+            Form::Table { .. } => None,
+        }
     }
 
     /// One object as a document of its own. `first` asks a table for its columns, which a stream sends once.
@@ -97,7 +91,7 @@ impl Renderer {
     ) -> Result<(), CorruptValue> {
         let stored = StoredRef::parse(value)?;
         match &self.form {
-            Form::Object => splice_object(out, &stored, &self.api_version, &self.kind, revision.get()),
+            Form::Object => splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get()),
             Form::Metadata(api_version) => splice_partial(out, &stored, api_version, revision.get()),
             Form::Table { .. } => {
                 self.table_head(&ListMeta { revision, ..ListMeta::default() }, first, out);
@@ -111,7 +105,7 @@ impl Renderer {
     /// A bookmark's object: nothing but a version, and the annotations given.
     pub(crate) fn bookmark(&self, revision: Revision, annotations: &[&str], out: &mut Vec<u8>) {
         let (api_version, kind) = match &self.form {
-            Form::Object => (self.api_version.as_str(), self.kind.as_str()),
+            Form::Object => (self.api_version.as_str(), self.resource.kind.as_str()),
             Form::Metadata(api_version) => (api_version.as_ref(), "PartialObjectMetadata"),
             Form::Table { api_version, .. } => (api_version.as_ref(), "Table"),
         };
@@ -135,7 +129,7 @@ impl Renderer {
     /// Everything of a list before its first item.
     pub(crate) fn list_head(&self, meta: &ListMeta, out: &mut Vec<u8>) {
         let (api_version, kind) = match &self.form {
-            Form::Object => (self.api_version.as_str(), self.list_kind.as_str()),
+            Form::Object => (self.api_version.as_str(), self.resource.list_kind.as_str()),
             Form::Metadata(api_version) => (api_version.as_ref(), "PartialObjectMetadataList"),
             Form::Table { .. } => return self.table_head(meta, true, out),
         };
@@ -175,7 +169,7 @@ impl Renderer {
 
     fn row(&self, stored: &StoredRef<'_>, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         let Form::Table { api_version, layout, include } = &self.form else { return Ok(()) };
-        let object: Value = stored.to_value(&self.api_version, &self.kind, revision.get())?;
+        let object: Value = stored.to_value(&self.api_version, &self.resource.kind, revision.get())?;
         out.put_slice(b"{\"cells\":");
         layout.cells(&object, self.now_ms, out);
         match include {
@@ -186,7 +180,7 @@ impl Renderer {
             }
             Include::Object => {
                 out.put_slice(b",\"object\":");
-                splice_object(out, stored, &self.api_version, &self.kind, revision.get());
+                splice_object(out, stored, &self.api_version, &self.resource.kind, revision.get());
             }
         }
         out.put_slice(b"}");

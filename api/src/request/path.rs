@@ -4,6 +4,8 @@
 //! decodes to text with a slash makes the path unknown, and so does an empty one: `/namespaces//configmaps` must not mean all
 //! namespaces. A trailing slash is ignored. Nothing is looked up.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode_str;
 
 /// The parts of a resource path, decoded.
@@ -24,7 +26,7 @@ pub(super) struct ResourcePath {
 /// The parts of a path below a version; `None` for every other path.
 pub(super) fn parse(path: &str) -> Option<ResourcePath> {
     let segments = segments(path)?;
-    let mut rest = segments.iter().map(String::as_str).peekable();
+    let mut rest = segments.iter().map(AsRef::as_ref).peekable();
     let group = match rest.next()? {
         "api" => String::new(),
         "apis" => rest.next()?.to_owned(),
@@ -57,10 +59,10 @@ pub(super) fn parse(path: &str) -> Option<ResourcePath> {
 }
 
 /// The decoded segments; `None` when one is not text.
-fn segments(path: &str) -> Option<Vec<String>> {
+fn segments(path: &str) -> Option<Vec<Cow<'_, str>>> {
     let path = path.strip_prefix('/')?;
     let path = path.strip_suffix('/').unwrap_or(path);
-    path.split('/').map(|s| percent_decode_str(s).decode_utf8().ok().map(Into::into)).collect::<Option<Vec<String>>>()
+    path.split('/').map(|segment| percent_decode_str(segment).decode_utf8().ok()).collect()
 }
 
 #[cfg(test)]

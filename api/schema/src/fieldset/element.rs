@@ -11,7 +11,7 @@ pub struct Element(String);
 impl Element {
     /// A field of a message or a key of a map.
     pub fn field(name: &str) -> Self {
-        Self(format!("f:{name}"))
+        Self(["f:", name].concat())
     }
 
     /// The list element with these key properties.

@@ -57,6 +57,20 @@ impl FieldSet {
         }
     }
 
+    /// Takes out one field of messages, a dotted path; what is below it stays.
+    pub fn remove_field(&mut self, path: &str) {
+        let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+        let first = Element::field(first);
+        let Some(node) = self.nodes.get_mut(&first) else { return };
+        match rest {
+            None => node.member = false,
+            Some(rest) => node.below.remove_field(rest),
+        }
+        if node.is_empty() {
+            self.nodes.remove(&first);
+        }
+    }
+
     /// Whether a path is a member.
     pub fn contains(&self, path: &[Element]) -> bool {
         let Some((first, rest)) = path.split_first() else { return false };

@@ -103,3 +103,18 @@ proptest! {
         prop_assert!(left.difference_recursive(&right).len() <= left.difference(&right).len());
     }
 }
+
+#[test]
+fn a_field_is_taken_out_alone() {
+    let check = |path: &str, expect: &[&str]| {
+        let mut set = FieldSet::of_fields(&["a", "a.b", "c.d"]);
+        set.remove_field(path);
+        assert_eq!(set, FieldSet::of_fields(expect), "{path}");
+        assert_eq!(set, FieldSet::of_fields(&["a", "a.b", "c.d"]).difference(&FieldSet::of_fields(&[path])));
+    };
+    check("a", &["a.b", "c.d"]);
+    check("a.b", &["a", "c.d"]);
+    check("c.d", &["a", "a.b"]);
+    check("c", &["a", "a.b", "c.d"]);
+    check("x.y", &["a", "a.b", "c.d"]);
+}

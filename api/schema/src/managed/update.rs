@@ -6,7 +6,7 @@ use super::{Entry, Managed, Operation, cap};
 use crate::fieldset::{Comparison, FieldSet, compare};
 use crate::graph::{Graph, TypeId};
 
-/// Fields that only the server sets; nobody owns them.
+/// Fields that only the server sets; nobody owns them (dotted paths).
 const UNTRACKED: [&str; 12] = [
     "apiVersion",
     "kind",
@@ -62,7 +62,7 @@ pub fn update_managed_fields(graph: &Graph, ty: TypeId, live: Option<&Value>, ne
         Some(live) => compare(graph, ty, live, new),
         None => compare(graph, ty, &crate::decode::zero(graph, ty), new),
     };
-    let managed = take_over(managed, &difference, writer);
+    let managed = take_over(managed, difference, writer);
     if let (Some(list), Some(meta)) = (managed.encode(), new.get_mut("metadata").and_then(Value::as_map_mut)) {
         meta.insert("managedFields", list);
     }
@@ -82,14 +82,21 @@ fn basis(live: &Value, requested: Option<&Value>, subresource: &str) -> Basis {
 }
 
 /// Moves what changed to the writer and takes what is gone from everybody.
-fn take_over(mut managed: Managed, difference: &Comparison, writer: &Writer<'_>) -> Managed {
-    let changed = difference.added.clone().union(&difference.modified).difference_recursive(writer.ignored);
-    let gone = difference.removed.difference_recursive(writer.ignored);
+fn take_over(mut managed: Managed, difference: Comparison, writer: &Writer<'_>) -> Managed {
+    let reached = |fields: FieldSet| match writer.ignored.is_empty() {
+        true => fields,
+        false => fields.difference_recursive(writer.ignored),
+    };
+    let changed = reached(difference.added.union(&difference.modified));
+    let gone = reached(difference.removed);
     for entry in managed.entries.iter_mut().filter(|entry| entry.api_version == writer.api_version) {
         entry.fields = entry.fields.difference(&changed).difference(&gone);
     }
     managed.drop_empty();
-    let taken = changed.difference(&FieldSet::of_fields(&UNTRACKED));
+    let mut taken = changed;
+    for path in UNTRACKED {
+        taken.remove_field(path);
+    }
     if !taken.is_empty() {
         add(&mut managed, taken, writer);
     }

@@ -3,6 +3,8 @@
 //! Invariant: with a selector, an object that begins to match is an addition and one that stops to match is a deletion,
 //! with the state that did match and the revision of the change.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use quorate_meta::Status;
 use quorate_store::{Event, Revision};
@@ -58,9 +60,9 @@ pub(super) fn line(
     Ok(())
 }
 
-/// An event's line, shared with every watcher that wants it in the same form.
+/// An event's line, shared with every watcher that wants it in the same form, which is what the variant names.
 pub(super) fn shared_line(
-    seat: &Seat,
+    (seat, variant): (&Seat, Option<&Arc<str>>),
     renderer: &Renderer,
     seen: &Seen<'_>,
     event: &Event,
@@ -72,7 +74,7 @@ pub(super) fn shared_line(
         line(renderer, seen, revision, first, &mut out)?;
         Ok(out.into())
     };
-    match renderer.variant() {
+    match variant {
         Some(variant) => {
             seat.share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant: variant.clone() }, make)
         }

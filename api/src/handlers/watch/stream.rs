@@ -56,6 +56,8 @@ pub(super) struct Initial {
 pub(super) struct WatchStream {
     parts: Parts,
     seat: Seat,
+    /// The form of the events, for those who share their encodings.
+    variant: Option<Arc<str>>,
     /// The first object of a stream of tables brings the columns.
     first: bool,
     deadline: Instant,
@@ -92,6 +94,7 @@ impl WatchStream {
         let owner = api.clone();
         Self {
             seat: api.fanout.join(),
+            variant: parts.renderer.variant(),
             first: true,
             deadline,
             next_bookmark,
@@ -199,7 +202,8 @@ impl WatchStream {
                         let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else { continue };
                         let first = std::mem::take(&mut self.first);
                         let revision = batch.revision();
-                        out.push(event::shared_line(&self.seat, &self.parts.renderer, &seen, change, revision, first)?);
+                        let shared = (&self.seat, self.variant.as_ref());
+                        out.push(event::shared_line(shared, &self.parts.renderer, &seen, change, revision, first)?);
                     }
                 }
                 Ok(None) => break,
