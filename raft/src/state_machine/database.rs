@@ -102,7 +102,8 @@ impl Database {
             .inner
             .delete_keyspace(generation.objects)
             .and_then(|()| self.inner.delete_keyspace(generation.history))
-            .and_then(|()| self.inner.delete_keyspace(generation.index));
+            .and_then(|()| self.inner.delete_keyspace(generation.index))
+            .and_then(|()| self.outnumber_removals());
         if let Err(error) = removed {
             tracing::warn!(generation = number, %error, "cannot remove an unused generation of the state");
         }
@@ -182,8 +183,21 @@ impl Database {
                 .keyspace(&name, || space.create_options())
                 .and_then(|keyspace| self.inner.delete_keyspace(keyspace));
             removed.map_err(|error| OpenError::from_database(self.directory.clone(), error))?;
+            // A new database has no format version yet, and its first write follows at once.
+            if current.is_some() {
+                self.outnumber_removals().map_err(|error| OpenError::from_database(self.directory.clone(), error))?;
+            }
         }
         Ok(())
+    }
+
+    /// To be called after keyspaces were deleted. A start takes fjall's sequence number from our keyspaces and not from fjall's own list
+    /// of them, but gives the internal numbers of deleted keyspaces again: without a newer write of ours the tombstones in that list
+    /// would hide the next keyspaces, and the start after that would delete them.
+    fn outnumber_removals(&self) -> fjall::Result<()> {
+        let mut batch = self.inner.batch().durability(Some(PersistMode::SyncAll));
+        batch.insert(&self.meta, Key::Format.bytes(), FORMAT_VERSION.to_le_bytes());
+        batch.commit()
     }
 
     fn generation(&self, number: u64) -> fjall::Result<Generation> {
