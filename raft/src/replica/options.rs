@@ -69,6 +69,8 @@ impl Options {
         let Member { node, cluster, naming, listen, env, tls, signer } = member;
         let fatal = Fatal::new();
         let log_identity = log::Identity { cluster, node };
+        let state_identity = state_machine::Identity { cluster, naming };
+        let state = state_machine::Options::new(directory.join("state"), state_identity);
         Self {
             node,
             cluster,
@@ -77,7 +79,7 @@ impl Options {
             tls,
             signer,
             log: log::Options::new(disk, directory.join("log"), log_identity, fatal.clone()),
-            state: state_machine::Options::new(directory.join("state"), state_machine::Identity { cluster, naming }),
+            state: state_machine::Options { fatal: fatal.clone(), ..state },
             limits: Limits::default(),
             timing: Timing::default(),
             compaction: Compaction::default(),

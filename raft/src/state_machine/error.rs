@@ -81,7 +81,9 @@ impl OpenError {
 pub(super) fn storage(error: fjall::Error) -> io::Error {
     match error {
         fjall::Error::Io(error) => io::Error::new(error.kind(), format!("state machine: {error}")),
-        fjall::Error::Poisoned => io::Error::other("state machine: an earlier write failed, nothing more is accepted"),
+        fjall::Error::Poisoned => {
+            io::Error::other("state machine: an earlier write in the background failed; the disk may be full")
+        }
         other => io::Error::other(format!("state machine: {other}")),
     }
 }

@@ -5,6 +5,7 @@
 //! that openraft only purges log entries whose effect survives a machine crash.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::{Stream, TryStreamExt};
@@ -21,6 +22,7 @@ use super::load::{Loaded, load};
 use super::options::{Identity, Options};
 use super::progress::Position;
 use super::snapshot::{Contents, Outgoing, Snapshot, SnapshotData, SnapshotReceiver};
+use crate::disk::Fatal;
 use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 
 /// One member's replicated state: on disk, and in memory as it is served.
@@ -34,6 +36,7 @@ pub struct StateMachine {
     serving: Serving,
     reclaim_bytes: u64,
     reclaimed_bytes: u64,
+    alarm: Alarm,
 }
 
 impl StateMachine {
@@ -47,7 +50,9 @@ impl StateMachine {
         let progress = &live.position.progress;
         let history = Arc::new(DiskHistory::new(generation.history.clone(), progress.oldest, progress.revision));
         let serving = Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
+        let alarm = Alarm { fatal: options.fatal.clone(), directory: options.directory.clone() };
         Ok(Self {
+            alarm,
             database: Arc::new(database),
             identity: Arc::new(options.identity.clone()),
             retention: options.retention,
@@ -127,19 +132,11 @@ impl StateMachine {
             generation: self.generation.clone(),
             view: self.database.view(),
             position: self.live.position.clone(),
+            alarm: self.alarm.clone(),
         }
     }
-}
 
-impl RaftStateMachine<TypeConfig> for StateMachine {
-    type SnapshotData = SnapshotData;
-    type SnapshotBuilder = SnapshotBuilder;
-
-    async fn applied_state(&mut self) -> io::Result<(Option<LogId>, StoredMembership)> {
-        Ok((self.live.position.progress.log_id, self.live.position.membership.clone()))
-    }
-
-    async fn apply<S>(&mut self, mut entries: S) -> io::Result<()>
+    async fn apply_all<S>(&mut self, mut entries: S) -> io::Result<()>
     where
         S: Stream<Item = io::Result<EntryResponder<TypeConfig>>> + Unpin + OptionalSend,
     {
@@ -163,11 +160,7 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
         }
     }
 
-    async fn get_snapshot_builder(&mut self) -> Self::SnapshotBuilder {
-        self.builder()
-    }
-
-    async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: SnapshotData) -> io::Result<()> {
+    fn install(&mut self, meta: &SnapshotMeta, snapshot: SnapshotData) -> io::Result<()> {
         let Contents::Received(received) = snapshot.contents else {
             return Err(invalid("only a received snapshot can be installed"));
         };
@@ -184,6 +177,47 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
         self.database.remove(replaced);
         tracing::info!(%revision, objects = self.live.state.len(), "installed a snapshot");
         Ok(())
+    }
+}
+
+/// Tells the operator why the state cannot go on.
+#[derive(Clone)]
+struct Alarm {
+    fatal: Fatal,
+    directory: PathBuf,
+}
+
+impl Alarm {
+    /// Passes the result on.
+    fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        let directory = self.directory.display();
+        result.inspect_err(|error| self.fatal.report(format!("cannot go on with the state in {directory}: {error}")))
+    }
+}
+
+impl RaftStateMachine<TypeConfig> for StateMachine {
+    type SnapshotData = SnapshotData;
+    type SnapshotBuilder = SnapshotBuilder;
+
+    async fn applied_state(&mut self) -> io::Result<(Option<LogId>, StoredMembership)> {
+        Ok((self.live.position.progress.log_id, self.live.position.membership.clone()))
+    }
+
+    async fn apply<S>(&mut self, entries: S) -> io::Result<()>
+    where
+        S: Stream<Item = io::Result<EntryResponder<TypeConfig>>> + Unpin + OptionalSend,
+    {
+        let applied = self.apply_all(entries).await;
+        self.alarm.watch(applied)
+    }
+
+    async fn get_snapshot_builder(&mut self) -> Self::SnapshotBuilder {
+        self.builder()
+    }
+
+    async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: SnapshotData) -> io::Result<()> {
+        let installed = self.install(meta, snapshot);
+        self.alarm.watch(installed)
     }
 
     /// Always of now: keeping an older view open would keep every version since on disk.
@@ -216,13 +250,14 @@ pub struct SnapshotBuilder {
     generation: Generation,
     view: fjall::Snapshot,
     position: Position,
+    alarm: Alarm,
 }
 
 impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
     type SnapshotData = SnapshotData;
 
     async fn build_snapshot(&mut self) -> io::Result<Snapshot> {
-        self.database.persist()?;
+        self.alarm.watch(self.database.persist())?;
         let meta = SnapshotMeta {
             last_log_id: self.position.progress.log_id,
             last_membership: self.position.membership.clone(),

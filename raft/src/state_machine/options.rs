@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use quorate_store::Retention;
 
 use crate::ClusterId;
+use crate::disk::Fatal;
 
 /// Bytes that a memtable of objects or history may reach before it is written out. Two of each may be alive at once.
 pub const MEMTABLE_BYTES: u64 = 8 << 20;
@@ -37,6 +38,8 @@ pub struct Options {
     pub worker_threads: usize,
     /// See [`BLOCK_CACHE_BYTES`].
     pub block_cache_bytes: u64,
+    /// Told in one line why the state cannot go on, before Raft hears of it: Raft's own words say only that something closed.
+    pub fatal: Fatal,
 }
 
 impl Options {
@@ -51,6 +54,7 @@ impl Options {
             reclaim_bytes: RECLAIM_BYTES,
             worker_threads: WORKER_THREADS,
             block_cache_bytes: BLOCK_CACHE_BYTES,
+            fatal: Fatal::new(),
         }
     }
 }

@@ -71,8 +71,10 @@ fn history_ends_where_the_retention_says() {
 #[test]
 fn an_entry_after_a_gap_or_a_second_time_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let mut machine = open(dir.path());
+    let options = options(dir.path());
+    let mut machine = StateMachine::open(&options).unwrap();
     apply(&mut machine, script(1..=10));
+    assert_eq!(options.fatal.reason(), None);
     for (index, reason) in [(12, "entry 12 cannot be applied after entry 10"), (10, "entry 10 cannot be applied after")]
     {
         let entries = script([index]).into_iter().map(|entry| Ok((entry, None)));
@@ -80,4 +82,7 @@ fn an_entry_after_a_gap_or_a_second_time_is_refused() {
         assert!(error.contains(reason), "{error}");
     }
     apply(&mut machine, script(11..=12));
+    let told = options.fatal.reason().expect("the operator is told");
+    let why = "state machine: entry 12 cannot be applied after entry 10";
+    assert_eq!(told, format!("cannot go on with the state in {}: {why}", dir.path().display()));
 }
