@@ -10,6 +10,8 @@ use crate::error::Error;
 use crate::registry::Resource;
 use crate::request::{Query, Request};
 
+/// Seconds that a watch lasts at most, whatever its client asks for: a year.
+const MAX_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;
 /// The object's name as a field.
 const NAME: &str = "metadata.name";
 /// The fields that every kind can be selected by.
@@ -114,7 +116,8 @@ impl WatchOptions {
             (None, At::MostRecent | At::Any) => Start::Initial { at, mark: false },
             _ => Start::After(at),
         };
-        let timeout = raw.timeout.filter(|seconds| *seconds > 0).map(i64::unsigned_abs);
+        let timeout = raw.timeout.filter(|seconds| *seconds > 0);
+        let timeout = timeout.map(|seconds| seconds.unsigned_abs().min(MAX_TIMEOUT_SECONDS));
         Ok(Self { start, selection, bookmarks: raw.bookmarks, timeout })
     }
 }

@@ -33,6 +33,15 @@ async fn from_nothing_existing_objects_come_first() {
 }
 
 #[tokio::test]
+async fn a_timeout_may_be_any_number() {
+    let server = maps(&["a"]).await;
+    for seconds in ["0", "-1", "9223372036854775807"] {
+        let mut watch = server.watch(&format!("{MAPS}?watch=1&timeoutSeconds={seconds}")).await;
+        assert_eq!(watch.brief(1).await, ["ADDED a"], "{seconds}");
+    }
+}
+
+#[tokio::test]
 async fn from_a_version_only_what_follows() {
     let server = maps(&["a"]).await;
     let version = server.get(MAPS).await.version();
