@@ -7,6 +7,9 @@ use super::map::{self, message_of};
 use super::{PatchError, order};
 use crate::graph::{Field, Graph, Shape, TypeDef};
 
+/// Pairs of elements that one merge may compare, which is enough for lists of 4,000.
+const MAX_COMPARISONS: usize = 16_000_000;
+
 /// The list that results from `patch` on `original`, in the order that `order` names or the patch has.
 pub(super) fn merge(
     graph: &Graph,
@@ -19,6 +22,8 @@ pub(super) fn merge(
     if !merges {
         return Ok(if patch.is_empty() && order.is_some() { original } else { patch });
     }
+    let elements = original.len() + patch.len();
+    affordable(elements, elements + order.map_or(0, <[Value]>::len))?;
     match field.and_then(|field| field.patch.key.as_deref()) {
         None => scalars(original, patch, order),
         Some(key) => {
@@ -26,6 +31,14 @@ pub(super) fn merge(
             keyed(graph, element, key, original, patch, order)
         }
     }
+}
+
+/// Refuses lists whose elements it would take too long to compare with each other.
+pub(super) fn affordable(elements: usize, others: usize) -> Result<(), PatchError> {
+    if elements.saturating_mul(others) <= MAX_COMPARISONS {
+        return Ok(());
+    }
+    Err(PatchError::new("the lists are too long to be merged element by element; use another kind of patch"))
 }
 
 fn element_type<'g>(graph: &'g Graph, field: &Field) -> Option<&'g TypeDef> {

@@ -17,6 +17,7 @@ pub(super) fn merge(graph: &Graph, ty: Option<&TypeDef>, mut original: Map, mut 
     let lists = directive::lists(&mut patch)?;
     for (name, gone) in &lists.deletions {
         if let Some(Value::List(items)) = original.get_mut(name) {
+            list::affordable(items.len(), gone.len())?;
             items.retain(|item| !gone.contains(item));
         }
     }

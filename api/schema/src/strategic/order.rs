@@ -13,8 +13,8 @@ pub(super) fn arrange(
     let place = |list: &[Value], item: &Value| list.iter().position(|other| same(item, other));
     let (mut named, mut others): (Vec<Value>, Vec<Value>) =
         merged.into_iter().partition(|item| place(wanted, item).is_some());
-    named.sort_by_key(|item| place(wanted, item));
-    others.sort_by_key(|item| place(original, item));
+    named.sort_by_cached_key(|item| place(wanted, item));
+    others.sort_by_cached_key(|item| place(original, item));
     let mut result = Vec::with_capacity(named.len() + others.len());
     let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
     loop {

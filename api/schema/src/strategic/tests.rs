@@ -201,3 +201,18 @@ proptest! {
         prop_assert_eq!(&twice, &once);
     }
 }
+
+#[test]
+fn very_long_lists_are_not_compared_element_by_element() {
+    let finalizers = |from: usize, count: usize| {
+        let names: Vec<String> = (from..from + count).map(|at| format!("\"e.x/f{at}\"")).collect();
+        format!(r#"{{"metadata":{{"finalizers":[{}]}}}}"#, names.join(","))
+    };
+    let graph = graph();
+    let merge = |have: usize, add: usize| {
+        let mut object = json(&finalizers(0, have));
+        strategic(&graph, ty(&graph, "core/v1.ConfigMap"), &mut object, &json(&finalizers(have, add)))
+    };
+    assert!(merge(1000, 100).is_ok());
+    assert!(merge(100_000, 1).is_err() && merge(1, 100_000).is_err());
+}

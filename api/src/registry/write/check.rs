@@ -1,5 +1,7 @@
 //! Validation of metadata: what must hold for every object, and for every change of one.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, GroupVersion, Names, Path, Value, name, well_known};
 
 use super::metadata::{finalizers, is_terminating, text};
@@ -40,7 +42,8 @@ pub(super) fn metadata(names: &Names, rule: NameRule, object: &Value) -> Vec<Cau
 pub(super) fn metadata_update(old: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     if is_terminating(old) {
-        let added: Vec<&str> = finalizers(new).filter(|added| !finalizers(old).any(|kept| kept == *added)).collect();
+        let kept: HashSet<&str> = finalizers(old).collect();
+        let added: Vec<&str> = finalizers(new).filter(|added| !kept.contains(added)).collect();
         if !added.is_empty() {
             let why = format!(
                 "no new finalizers can be added if the object is being deleted, found new finalizers: {}",
