@@ -163,3 +163,11 @@ proptest! {
         let _ = parse(text.as_bytes());
     }
 }
+
+#[test]
+fn aliases_of_a_large_text_are_bounded() {
+    let large = "x".repeat(1 << 20);
+    let aliases = vec!["*a"; 64].join(", ");
+    let text = format!("a: &a {large}\nb: [{aliases}]\n");
+    assert!(parse(text.as_bytes()).is_err());
+}
