@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the recorded scenarios against a fresh one-node cluster; every scenario of parity.txt must agree in every step.
 
-Usage: parity.py PARITY_DIR QUORATE_BINARY [--all]
+Usage: parity.py PARITY_DIR QUORATE_BINARY [AREA ...]
 parity.txt lists what has been reached, one scenario a line; it only grows. Scenarios that agree and are not listed are
-named at the end, to be added. With --all the areas outside the list run too.
+named at the end, to be added. Further areas can be tried by naming them.
 """
 import json, pathlib, re, socket, subprocess, sys, tempfile
 
@@ -24,8 +24,7 @@ def free_port():
 def main():
     parity, binary = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     listed = {line.strip() for line in (HERE / 'parity.txt').read_text().splitlines() if line.strip() and not line.startswith('#')}
-    areas = sorted({name.split('/')[0] for name in listed})
-    if '--all' in sys.argv: areas = sorted({f.name.split('__')[0] for f in (parity / 'golden').glob('*.json')})
+    runs = [('--only', name) for name in sorted(listed)] + [('--area', area) for area in sys.argv[3:]]
     with tempfile.TemporaryDirectory() as work:
         data, port = pathlib.Path(work) / 'data', free_port()
         server = subprocess.Popen([binary, 'dev', '--data-dir', data, '--bind', f'127.0.0.1:{port}'], stdout=subprocess.PIPE, text=True)
@@ -34,13 +33,13 @@ def main():
                 if line.startswith('ready'): break
             else: raise SystemExit('the server did not start')
             good, bad, output = set(), {}, ''
-            for area in areas:
+            for run in runs:
                 report = pathlib.Path(work) / 'report.json'
-                run = subprocess.run([sys.executable, parity / 'parity.py', 'run', '--server', f'https://127.0.0.1:{port}', '--area', area,
+                done = subprocess.run([sys.executable, parity / 'parity.py', 'run', '--server', f'https://127.0.0.1:{port}', *run,
                     '--cert', data / 'pki/admin.crt', '--key', data / 'pki/admin.key', '--ca', data / 'pki/ca.crt', '--json', report, '-v'],
                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                output += run.stdout
-                if not report.exists(): raise SystemExit(f'parity.py failed:\n{run.stdout}')
+                output += done.stdout
+                if not report.exists(): raise SystemExit(f'parity.py failed:\n{done.stdout}')
                 for r in json.loads(report.read_text()):
                     if r['bad'] == 0 and not r['error']: good.add(r['scenario'])
                     else: bad[r['scenario']] = r
