@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{OptionalSend, RaftSnapshotBuilder};
+use quorate_store::env::blocking;
 use quorate_store::{Retention, Revision, Serving, ServingOptions};
 
 use super::database::{Database, Generation};
@@ -107,7 +108,7 @@ impl StateMachine {
         self.history.advance(self.live.window.oldest(), self.live.state.revision());
         self.serving.publish(self.live.state.snapshot(), &batches);
         if self.live.window.dropped_bytes() - self.reclaimed_bytes >= self.reclaim_bytes {
-            self.reclaim()?;
+            blocking(|| self.reclaim())?;
         }
         Ok(())
     }
@@ -257,7 +258,7 @@ impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
     type SnapshotData = SnapshotData;
 
     async fn build_snapshot(&mut self) -> io::Result<Snapshot> {
-        self.alarm.watch(self.database.persist())?;
+        self.alarm.watch(blocking(|| self.database.persist()))?;
         let meta = SnapshotMeta {
             last_log_id: self.position.progress.log_id,
             last_membership: self.position.membership.clone(),

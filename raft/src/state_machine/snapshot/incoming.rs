@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use quorate_store::env::blocking;
 use quorate_store::{Entry, Revision, State};
 
 use super::SnapshotError;
@@ -84,9 +85,9 @@ impl Incoming {
         let Stage::Complete(partial) = self.stage else {
             return Err(SnapshotError::Truncated { frames: self.sequence });
         };
-        self.receiver.database.persist()?;
+        blocking(|| self.receiver.database.persist())?;
         let Partial { staged, header: Header { position, .. }, objects, window, .. } = *partial;
-        let state = State::restore(position.progress.revision, position.progress.time_ms, objects);
+        let state = blocking(|| State::restore(position.progress.revision, position.progress.time_ms, objects));
         let meta = SnapshotMeta { last_log_id: position.progress.log_id, last_membership: position.membership.clone() };
         let received = Box::new(Received { staged, state, window, position });
         Ok(Snapshot { meta, snapshot: SnapshotData { contents: Contents::Received(received) } })

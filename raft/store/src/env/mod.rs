@@ -11,8 +11,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+mod blocking;
 mod system;
 
+pub use blocking::blocking;
 pub use system::SystemEnv;
 
 /// The wall clock.

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::view::Shared;
+use crate::env::blocking;
 use crate::snapshot::Objects;
 use crate::state::footprint;
 use crate::{Batch, HistoryError, Revision, Snapshot};
@@ -43,6 +44,12 @@ impl Past {
         if let Some(snapshot) = self.recall(at) {
             return Ok(snapshot);
         }
+        blocking(|| self.undo_once(at, newest, shared))
+    }
+
+    /// May read gigabytes of history, and wait for somebody who does.
+    fn undo_once(&self, at: Revision, newest: Snapshot, shared: &Shared) -> Result<Snapshot, HistoryError> {
+        let oldest = shared.history.oldest();
         let _one_at_a_time = self.undoing.lock();
         if let Some(snapshot) = self.recall(at) {
             return Ok(snapshot);
