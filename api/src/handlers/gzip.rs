@@ -39,8 +39,18 @@ pub(crate) fn maybe(request: &Request, response: Response<Body>) -> Response<Bod
 }
 
 fn accepts(request: &Request) -> bool {
-    let header = request.header(ACCEPT_ENCODING.as_str()).unwrap_or_default();
-    header.split(',').any(|encoding| encoding.split(';').next().is_some_and(|name| name.trim() == "gzip"))
+    takes_gzip(request.header(ACCEPT_ENCODING.as_str()).unwrap_or_default())
+}
+
+/// Whether an Accept-Encoding header has gzip with a quality that is not zero.
+fn takes_gzip(header: &str) -> bool {
+    header.split(',').any(|encoding| {
+        let mut parts = encoding.split(';').map(str::trim);
+        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        let quality =
+            parts.find_map(|part| part.strip_prefix("q=")).and_then(|quality| quality.trim().parse::<f32>().ok());
+        is_gzip && quality != Some(0.0)
+    })
 }
 
 struct Gzip {
@@ -71,6 +81,21 @@ impl Stream for Gzip {
             if !out.is_empty() {
                 return Poll::Ready(Some(Ok(out.into())));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_gzip() {
+        for header in ["gzip", "deflate, gzip;q=0.5", "GZIP ; q=1", "br,gzip"] {
+            assert!(takes_gzip(header), "{header}");
+        }
+        for header in ["", "identity", "gzip;q=0", "gzip; q=0.0, br", "xgzip"] {
+            assert!(!takes_gzip(header), "{header}");
         }
     }
 }
