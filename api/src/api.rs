@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use quorate_meta::{Names, Naming};
 use quorate_schema::Graph;
@@ -11,7 +12,6 @@ use quorate_store::Store;
 use quorate_store::env::Env;
 
 use crate::cache::Fanout;
-use crate::filters::RequestIds;
 use crate::handlers::continuation::Tokens;
 use crate::handlers::health::Health;
 use crate::handlers::openapi::OpenApi;
@@ -69,7 +69,10 @@ pub struct Api {
     pub(crate) tokens: Tokens,
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) openapi: OpenApi,
-    pub(crate) request_ids: RequestIds,
+    /// Random bytes that tell this process from others.
+    pub(crate) process: [u8; 16],
+    /// Numbers requests.
+    pub(crate) requests: AtomicU64,
 }
 
 impl Api {
@@ -77,13 +80,16 @@ impl Api {
     #[must_use]
     pub fn new(options: ApiOptions) -> Arc<Self> {
         let names = options.naming.names();
+        let mut process = [0; 16];
+        options.env.entropy.fill(&mut process);
         Arc::new(Self {
             names,
             openapi: OpenApi::default(),
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
             health: Health::default(),
-            request_ids: RequestIds::new(options.env.entropy.as_ref()),
+            process,
+            requests: AtomicU64::new(0),
             lifecycle: Lifecycle::new(options.phase),
             graph: options.graph,
             registry: options.registry,

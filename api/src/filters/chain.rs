@@ -42,7 +42,7 @@ where
 {
     let (head, body) = request.into_parts();
     let mut body = pin!(body);
-    let id = api.request_ids.of(&head.headers);
+    let id = request_id::of(&head.headers, api.process, &api.requests);
     let wanted = head.headers.get(ACCEPT).cloned();
     // Whoever asks first whether to send a body has not sent it yet.
     let sent = !head.headers.contains_key(EXPECT);

@@ -8,4 +8,3 @@ mod request_id;
 
 pub use chain::handle;
 pub use payload::BODY_LIMIT;
-pub(crate) use request_id::RequestIds;
