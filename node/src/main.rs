@@ -29,11 +29,15 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let outcome = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(error::Error::failed)
-        .and_then(|runtime| runtime.block_on(command::run(cli.command)));
+    let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(command::run(cli.command));
+            // Not waited for: a read of standard input ends when the other side wants it to.
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(error::Error::failed(error)),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
