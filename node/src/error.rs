@@ -1,6 +1,6 @@
 //! How a command ends badly: one clear line and an exit code.
 //!
-//! Invariant: the text of an [`Error`] is one line that names what to change. It never holds a secret.
+//! Invariant: the text of an error is one line that names what to change. It never holds a secret.
 
 use std::fmt::Display;
 

@@ -1,6 +1,6 @@
 //! The resources that every cluster has, made from the schema's kinds.
 //!
-//! Invariant: [`SERVED`] is the one list of built-in kinds that exist for clients. A further kind joins with its IDL entry,
+//! Invariant: `SERVED` is the one list of built-in kinds that exist for clients. A further kind joins with its IDL entry,
 //! a line here, and a strategy where the schema does not say everything.
 
 use std::borrow::Cow;
