@@ -43,12 +43,11 @@ pub(super) async fn run(target: &Target, workspace: &Workspace, options: &Option
     let started = Instant::now();
     let until = started + options.duration;
     let writers = join_all((0..WRITERS).map(|writer| write(target, workspace, env, writer, until, &sent)));
-    let watchers = join_all(streams.into_iter().enumerate().map(|(watcher, (_connection, body))| {
+    // The connections are kept: a watch ends with its own.
+    let (_connections, bodies): (Vec<Connection>, Vec<Incoming>) = streams.into_iter().unzip();
+    let watchers = join_all(bodies.into_iter().enumerate().map(|(watcher, body)| {
         let stamps = (watcher == 0).then_some(&sent);
-        async move {
-            let _open = _connection;
-            count(body, until + GRACE, stamps).await
-        }
+        count(body, until + GRACE, stamps)
     }));
     let (written, results, ()) = tokio::join!(writers, watchers, progress(Kind::Watch, started, until));
     written.into_iter().collect::<Result<Vec<()>, Error>>()?;
@@ -100,7 +99,11 @@ async fn write(
         let request = workspace.request(Kind::Watch, server, (writer, WRITERS), stamp, "");
         sent.lock().expect("no writer panics").insert(stamp, Instant::now());
         let answer = connection.send(request).await.map_err(Error::failed)?;
+        let status = answer.status();
         answer.into_body().collect().await.map_err(Error::failed)?;
+        if !status.is_success() {
+            return Err(Error::failed(format_args!("{server}: a change is answered with {status}")));
+        }
         turn += 1;
     }
     Ok(())
