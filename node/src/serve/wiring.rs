@@ -26,7 +26,7 @@ const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// Opens the replica; founds the cluster when this node is to and has not.
 pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Replica, Error> {
-    let store = Arc::new(OnceLock::new());
+    let store: Arc<OnceLock<Arc<dyn Store>>> = Arc::default();
     let config = &parts.config;
     let signer: Arc<dyn CertificateSigner> = Arc::new(Signer { parts: parts.clone(), store: store.clone() });
     let member = MemberOptions {
@@ -43,9 +43,8 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
     let time_ms = u64::try_from(tuning.history_duration.as_millis()).map_err(Error::config)?;
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };
     let replica = Replica::open(options).await.map_err(Error::config)?;
-    let weak: Arc<dyn Store> = Arc::new(replica.clone());
     // Nobody else sets it: the signer was made just above.
-    let _ = store.set(weak);
+    store.get_or_init(|| Arc::new(replica.clone()));
     if !config.founders.is_empty() {
         let founders = config
             .founders
