@@ -78,7 +78,7 @@ fn entry(index: u64, objects: u64, value: &Bytes) -> LogEntry {
     let txn = Txn { conditions: vec![], operations: vec![Operation::Put { key: key.into(), value: value.clone() }] };
     LogEntry {
         log_id: LogId { leader_id: RaftLeaderId::new(1, 1), index },
-        payload: Payload::Normal(Command { time_ms: index / 10, txn }),
+        payload: Payload::Normal(Command { time_ms: index / 10, txns: [txn].into() }),
     }
 }
 

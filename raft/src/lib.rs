@@ -10,6 +10,7 @@ pub mod state_machine;
 pub mod types;
 
 pub mod admin;
+pub mod recovery;
 pub mod replica;
 
 mod cluster;
@@ -19,5 +20,5 @@ mod network;
 
 pub use cluster::{ClusterId, ParseClusterIdError};
 pub use membership::{AdminError, Member, Role};
-pub use network::{Credentials, PEER_NAME, PeerTls, TlsError, authority_hash};
+pub use network::{Credentials, PEER_NAME, PeerTls, TlsError, authority_hash, peer_names};
 pub use replica::Replica;

@@ -4,30 +4,32 @@
 //! replica computes the same state; [`Response`] is never stored or sent between replicas of the log. This file holds no behaviour.
 
 use std::fmt;
+use std::sync::Arc;
 
 use quorate_store::{NodeId, Outcome, Txn};
 use serde::{Deserialize, Serialize};
 
-/// What a log entry asks the state machine to do.
+/// What a log entry asks the state machine to do: decide these transactions one after the other, as if each were an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// The proposing leader's clock, milliseconds since the Unix epoch. The state machine clamps it upward.
     pub time_ms: u64,
-    /// The transaction to decide.
-    pub txn: Txn,
+    /// The transactions to decide, in this order. Those that waited together when the leader proposed them.
+    pub txns: Arc<[Txn]>,
 }
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "txn of {} conditions and {} operations", self.txn.conditions.len(), self.txn.operations.len())
+        let operations: usize = self.txns.iter().map(|txn| txn.operations.len()).sum();
+        write!(f, "{} transactions of {operations} operations", self.txns.len())
     }
 }
 
 /// What applying one log entry answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Response {
-    /// How the transaction was decided; `None` for entries that carry none.
-    pub outcome: Option<Outcome>,
+    /// How the transactions were decided, in their order; none for entries that carry none.
+    pub outcomes: Vec<Outcome>,
 }
 
 /// A member of the cluster as the membership entries of the log describe it.

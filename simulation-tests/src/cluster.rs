@@ -11,6 +11,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use quorate_raft::disk::MemoryDisk;
 use quorate_raft::replica::{Compaction, MemberOptions, Options};
+use quorate_raft::state_machine::Saving;
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, PeerTls, Replica};
 use quorate_store::{NodeId, Retention};
@@ -24,6 +25,8 @@ use crate::trace::Trace;
 
 /// Where nodes listen for peers.
 const PEER_PORT: u16 = 7000;
+/// Groups that a crash takes back from the state at most; the log gives them again.
+const UNSAVED_GROUPS: usize = 8;
 /// Short segments, so that the log goes through many of them; bytes.
 const SEGMENT_BYTES: u64 = 64 << 10;
 const FIRST_SEGMENT_BYTES: u64 = 16 << 10;
@@ -72,7 +75,7 @@ impl Cluster {
         let cluster = ClusterId::new(u128::from(plan.seed).to_be_bytes());
         let mut nodes = BTreeMap::new();
         for id in 1..=plan.nodes {
-            let tls = Arc::new(PeerTls::new(&authority.member()?)?);
+            let tls = Arc::new(PeerTls::new(&authority.member(cluster, id)?)?);
             let node = Arc::new(Node { id, plan: plan.clone(), cluster, tls, life: Mutex::default() });
             node.usual_sync();
             nodes.insert(id, node.clone());
@@ -214,6 +217,7 @@ impl Node {
         options.log.segment_bytes = SEGMENT_BYTES;
         options.log.first_segment_bytes = FIRST_SEGMENT_BYTES;
         options.state.worker_threads = 0;
+        options.state.saving = Saving::Every(UNSAVED_GROUPS);
         options.state.retention = Retention { time_ms: RETENTION_MS, ..Retention::default() };
         options.compaction = self.plan.compaction;
         options

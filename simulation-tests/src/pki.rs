@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_raft::admin::{CertificateSigner, SigningRequest};
-use quorate_raft::{Credentials, PEER_NAME};
+use quorate_raft::{ClusterId, Credentials, peer_names};
+use quorate_store::NodeId;
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -24,9 +25,9 @@ impl Authority {
     }
 
     /// Credentials for a member.
-    pub(crate) fn member(&self) -> Result<Credentials, rcgen::Error> {
+    pub(crate) fn member(&self, cluster: ClusterId, node: NodeId) -> Result<Credentials, rcgen::Error> {
         let key = KeyPair::generate()?;
-        let mut params = CertificateParams::new(vec![PEER_NAME.to_owned()])?;
+        let mut params = CertificateParams::new(peer_names(cluster, node))?;
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         let certificate = params.signed_by(&key, &self.issuer)?;
         Ok(Credentials {
@@ -48,5 +49,9 @@ impl CertificateSigner for NoSigner {
 
     async fn certify(&self, _: Bytes) -> Result<Bytes, String> {
         Err("a simulated cluster knows no users".to_owned())
+    }
+
+    async fn keys(&self, _: Bytes) -> Result<Bytes, String> {
+        Err("a simulated cluster keeps no keys".to_owned())
     }
 }

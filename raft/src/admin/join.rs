@@ -38,6 +38,9 @@ pub trait CertificateSigner: Send + Sync {
 
     /// Signs the certificate of a user, for an operator; both ends are the node's program, in a form of its own.
     async fn certify(&self, request: Bytes) -> Result<Bytes, String>;
+
+    /// Looks at or changes the keys that nodes keep for the API, for an operator; likewise in a form of its own.
+    async fn keys(&self, request: Bytes) -> Result<Bytes, String>;
 }
 
 impl Core {
@@ -77,7 +80,7 @@ pub async fn join(
     request: &JoinRequest,
 ) -> Result<JoinAnswer, AdminError> {
     let tls = joining_client(authority).map_err(|error| AdminError::refused(error.to_string()))?;
-    let dialer = Dialer { network, tls: ClientTls::Joining(tls), cluster: None };
+    let dialer = Dialer { network, tls: ClientTls::Joining(tls), cluster: None, fatal: None };
     let dialed = dialer.dial(address).await;
     let mut client = dialed.map_err(|error| AdminError::unavailable(format!("cannot reach {address}: {error}")))?;
     let answer = client.join(encode(request)).await?;

@@ -41,6 +41,11 @@ pub enum AdminRequest {
     Join(JoinRequest),
     /// Sign a user's certificate; the request is in the signer's own form. Answered by [`AdminAnswer::Certified`].
     Certify(Bytes),
+    /// Look at or change the keys that nodes keep for the API; the request is in the signer's own form. Answered by
+    /// [`AdminAnswer::Keys`].
+    Keys(Bytes),
+    /// Carry out a consistent read on the asked node. Answered by [`AdminAnswer::Done`].
+    Ready,
 }
 
 /// The answer to an [`AdminRequest`] that was carried out.
@@ -62,6 +67,8 @@ pub enum AdminAnswer {
     Joined(JoinAnswer),
     /// What the signer made of a request.
     Certified(Bytes),
+    /// What the signer says of the keys.
+    Keys(Bytes),
 }
 
 /// A node and the cluster as it sees it.

@@ -44,6 +44,7 @@ impl Service {
     pub(crate) async fn answer(&self, envelope: Envelope) -> Result<AdminAnswer, AdminError> {
         match envelope.request {
             AdminRequest::Status => Ok(AdminAnswer::Status(self.status().await)),
+            AdminRequest::Ready => Ok(self.core.read_index().await.map(|_| AdminAnswer::Done)?),
             AdminRequest::Members if envelope.hops > 0 => Ok(AdminAnswer::Members(self.core.members())),
             AdminRequest::Members => Ok(AdminAnswer::Members(self.members().await)),
             request => match self.core.leader() {
@@ -67,7 +68,9 @@ impl Service {
     async fn carry_out(&self, request: AdminRequest) -> Result<AdminAnswer, AdminError> {
         let core = &self.core;
         match request {
-            AdminRequest::Status | AdminRequest::Members => unreachable!("looking needs no leader"),
+            AdminRequest::Status | AdminRequest::Members | AdminRequest::Ready => {
+                unreachable!("looking needs no leader")
+            }
             AdminRequest::Add(peer) => {
                 let node = core.next_node().await?;
                 core.add_learner(node, peer).await.map(|()| AdminAnswer::Node(node))
@@ -82,6 +85,9 @@ impl Service {
             AdminRequest::RevokeToken(id) => core.revoke_token(&id).await.map(|()| AdminAnswer::Done),
             AdminRequest::Certify(request) => {
                 self.signer.certify(request).await.map(AdminAnswer::Certified).map_err(AdminError::Refused)
+            }
+            AdminRequest::Keys(request) => {
+                self.signer.keys(request).await.map(AdminAnswer::Keys).map_err(AdminError::Refused)
             }
             AdminRequest::Join(request) => core.admit_node(request, &*self.signer).await.map(AdminAnswer::Joined),
         }

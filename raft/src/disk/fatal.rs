@@ -1,4 +1,4 @@
-//! The one-way signal that this process must stop because its disk can no longer be trusted.
+//! The one-way signal that this process must stop: its disk can no longer be trusted, or it is no member of anything any more.
 //!
 //! Invariants: the first report wins and stays; there is no way back. Who hears it stops the process with that one line;
 //! nothing here retries or exits.
@@ -21,7 +21,7 @@ impl Fatal {
     /// Gives the signal. Later reports are only logged.
     pub fn report(&self, reason: impl Into<String>) {
         let reason = reason.into();
-        tracing::error!(%reason, "fatal storage error");
+        tracing::error!(%reason, "this node cannot go on");
         self.reason.send_if_modified(|current| {
             let first = current.is_none();
             if first {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use futures::future::BoxFuture;
 
 /// A background component's run loop.
@@ -29,6 +30,11 @@ pub trait File: Send + Sync + fmt::Debug {
     fn length(&self) -> io::Result<u64>;
     /// Makes everything written so far durable. Async only for the sake of disks that take simulated time.
     async fn sync_data(&self) -> io::Result<()>;
+}
+
+/// Syncs a file of a disk that takes no simulated time, for callers that cannot wait: the call blocks and is done.
+pub(crate) fn sync_at_once(file: &dyn File) -> io::Result<()> {
+    file.sync_data().now_or_never().unwrap_or_else(|| Err(io::Error::other("the sync takes simulated time")))
 }
 
 /// A file system, and the place where the log's background components run.

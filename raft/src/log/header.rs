@@ -13,7 +13,7 @@ use crate::ClusterId;
 /// Bytes before the first batch.
 pub(super) const HEADER_BYTES: u64 = 4096;
 /// The format that this version writes and reads.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// Bytes of the header that carry something.
 pub(super) const USED_BYTES: usize = 56;
 const MAGIC: &[u8; 8] = b"QuoraLog";
@@ -110,8 +110,8 @@ mod tests {
         let other = Identity { cluster: ClusterId::new([8; 16]), ..header.identity };
         assert!(decode(&bytes, other).contains("belongs to cluster"));
         let mut newer = bytes;
-        newer[8] = 2;
-        assert_eq!(decode(&newer, header.identity), "log file segment has format 2; this version reads format 1");
+        newer[8] = 3;
+        assert_eq!(decode(&newer, header.identity), "log file segment has format 3; this version reads format 2");
         for byte in (0..8).chain(12..USED_BYTES) {
             let mut damaged = bytes;
             damaged[byte] ^= 4;

@@ -1,7 +1,7 @@
 //! What waits for the writer.
 //!
 //! Order is the order of the log. Records count against a budget of bytes that is given back when they are durable; the other jobs
-//! are awaited by their senders or sent once until they are seen, so they cannot pile up.
+//! are awaited by their senders, so they cannot pile up.
 
 use std::io;
 
@@ -19,8 +19,6 @@ pub(super) enum Job {
     Records(Records),
     /// Make a vote durable.
     Vote(Vote, Reply),
-    /// The committed position has changed.
-    Committed,
     /// Stop when everything before this is durable.
     Close(Reply),
 }

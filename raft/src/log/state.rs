@@ -22,8 +22,6 @@ pub(super) struct State {
     pub(super) vote: Option<Vote>,
     /// The last committed position that Raft told.
     pub(super) committed: Option<LogId>,
-    /// Whether the writer has been told that `committed` changed.
-    pub(super) nudged: bool,
     /// Why nothing can be written any more.
     pub(super) failed: Option<String>,
 }

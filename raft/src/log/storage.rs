@@ -1,7 +1,7 @@
 //! What Raft asks of its log, on the handle.
 //!
-//! Appends return once they are queued and readable; votes and truncations return once they are durable; purges and the committed
-//! position are queued. Raft calls the writing half from one task.
+//! Appends return once they are queued and readable; votes and truncations return once they are durable; purges are queued. The
+//! committed position is noted, and written with what the writer does next: it is a hint, not worth a wake-up of its own. Raft calls the writing half from one task.
 
 use std::fmt::Debug;
 use std::future;
@@ -72,11 +72,7 @@ impl RaftLogStorage<TypeConfig> for Log {
     }
 
     async fn save_committed(&mut self, committed: Option<LogId>) -> Result<(), io::Error> {
-        let mut state = self.state.lock();
-        state.committed = committed;
-        if !std::mem::replace(&mut state.nudged, true) {
-            self.send_job(Job::Committed)?;
-        }
+        self.state.lock().committed = committed;
         Ok(())
     }
 

@@ -50,7 +50,6 @@ impl Writer {
             for job in jobs.drain(..) {
                 match job {
                     Job::Records(job) => records.push(job),
-                    Job::Committed => {}
                     Job::Vote(vote, reply) => {
                         self.make_durable(&mut records).await;
                         let result = self.save_vote(&vote).await;
@@ -196,8 +195,7 @@ impl Writer {
     /// Notes the committed position once the entry that it names is durable.
     fn save_committed(&mut self) {
         let committed = {
-            let mut state = self.state.lock();
-            state.nudged = false;
+            let state = self.state.lock();
             let next = state.durable.next();
             state.committed.filter(|committed| committed.index < next)
         };

@@ -71,11 +71,13 @@ impl Core {
         self.require_leader()?;
         let member = self.member(node)?;
         if member.role == Role::Learner {
+            self.retire(node).await?;
             return self.change(Changes::RemoveNodes(BTreeSet::from([node]))).await;
         }
         if self.members().iter().filter(|member| member.role != Role::Learner).count() == 1 {
             return Err(AdminError::refused(format!("member {node} is the last voter")));
         }
+        self.retire(node).await?;
         self.change(Changes::RemoveVoters(BTreeSet::from([node]))).await
     }
 

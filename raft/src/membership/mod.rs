@@ -7,6 +7,7 @@ mod change;
 mod error;
 mod members;
 mod numbers;
+mod register;
 
 pub use error::AdminError;
 pub use members::{Member, Role};

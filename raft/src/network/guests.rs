@@ -83,7 +83,7 @@ mod tests {
         });
         let mut request = Request::new(Body::new(Full::new(Bytes::from(vec![0; bytes]))));
         *request.uri_mut() = path.parse().expect("a path");
-        request.extensions_mut().insert(PeerInfo { authenticated, address: String::new() });
+        request.extensions_mut().insert(PeerInfo { authenticated, ..PeerInfo::default() });
         let response = block_on(Guard.layer(service).call(request)).expect("infallible");
         let refused = response.headers().get("grpc-status").is_some_and(|code| code == "16");
         let seen = seen.into_inner().expect("not poisoned");

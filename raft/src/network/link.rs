@@ -13,12 +13,14 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
+use tonic::{Code, Status};
 
 use super::connector::{self, ClientTls};
-use super::handshake::Stamp;
+use super::handshake::{self, Stamp};
 use super::rpc::peer_client::PeerClient;
 use super::wire::MAX_MESSAGE_BYTES;
 use crate::ClusterId;
+use crate::disk::Fatal;
 
 /// The pause after the first failed attempt.
 const BACKOFF_FIRST: Duration = Duration::from_millis(20);
@@ -37,6 +39,8 @@ pub(crate) struct Dialer {
     pub(crate) tls: ClientTls,
     /// The cluster to claim.
     pub(crate) cluster: Option<ClusterId>,
+    /// Told when this node turns out to be no member of anything any more; a member has it.
+    pub(crate) fatal: Option<Fatal>,
 }
 
 impl Dialer {
@@ -64,6 +68,8 @@ struct State {
     generation: u64,
     failures: u32,
     retry_at: Option<Instant>,
+    /// Why the peer refused the last call, so that it is logged once.
+    refusal: Option<String>,
 }
 
 /// A connection that was up a moment ago.
@@ -91,7 +97,8 @@ impl Link {
         }
         match self.dialer.dial(&self.address).await {
             Ok(client) => {
-                *state = State { client: Some(client.clone()), generation: state.generation + 1, ..State::default() };
+                let (generation, refusal) = (state.generation + 1, state.refusal.take());
+                *state = State { client: Some(client.clone()), generation, refusal, ..State::default() };
                 Ok(Connected { client, generation: state.generation })
             }
             Err(error) => {
@@ -99,6 +106,26 @@ impl Link {
                 state.failures = state.failures.saturating_add(1);
                 Err(io::Error::new(error.kind(), format!("cannot reach the peer at {}: {error}", self.address)))
             }
+        }
+    }
+
+    /// Forgets a connection on which the peer refused a call, and says why: once, unless the reason changes.
+    pub(crate) async fn refused(&self, connected: &Connected, status: &Status) {
+        self.broken(connected).await;
+        if status.code() != Code::FailedPrecondition {
+            return;
+        }
+        let reason = status.message().to_owned();
+        if handshake::is_gone(status)
+            && let Some(fatal) = &self.dialer.fatal
+        {
+            let advice = "this node's data counts no longer: empty its data folder and let it join again";
+            fatal.report(format!("{reason} (says the node at {}); {advice}", self.address));
+        }
+        let mut state = self.state.lock().await;
+        if state.refusal.as_ref() != Some(&reason) {
+            tracing::warn!(peer = self.address, reason, "a peer refuses this node");
+            state.refusal = Some(reason);
         }
     }
 

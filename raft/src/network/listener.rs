@@ -1,7 +1,7 @@
 //! Accepting peers: network seam, TLS, then a stream of connections for tonic.
 //!
 //! Invariants: at most [`MAX_HANDSHAKES`] handshakes run at once, each for at most [`HANDSHAKE_TIMEOUT`]; what waits beyond that waits
-//! in the kernel; at most [`MAX_GUESTS`] connections have no peer certificate. A failed handshake costs one log line and nothing else.
+//! in the kernel; connections beyond the places that there are (see `seats`) are closed. A failed handshake costs one log line and nothing else.
 
 use std::io;
 use std::sync::Arc;
@@ -13,13 +13,12 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
+use super::seats::Seats;
 use super::stream::PeerStream;
 use super::tls::PeerTls;
 
 /// Connections in the middle of their handshake.
 const MAX_HANDSHAKES: usize = 64;
-/// Connections without a peer certificate: nodes that join.
-const MAX_GUESTS: usize = 32;
 /// From accepting to a finished handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The pause after the network seam failed to accept (out of file descriptors, for one).
@@ -35,8 +34,8 @@ pub(crate) type Accepted = mpsc::Receiver<io::Result<PeerStream>>;
 pub(crate) fn accept(listener: Box<dyn Listener>, tls: Arc<PeerTls>, closing: CancellationToken) -> Accepted {
     let (accepted, receiver) = mpsc::channel(MAX_ACCEPTED);
     tokio::spawn(async move {
-        let [handshakes, guests] = [MAX_HANDSHAKES, MAX_GUESTS].map(|most| Arc::new(Semaphore::new(most)));
-        let door = Door { tls, accepted, closing: closing.clone(), handshakes, guests };
+        let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
+        let door = Door { tls, accepted, closing: closing.clone(), handshakes, seats: Arc::new(Seats::new()) };
         tokio::select! {
             biased;
             () = door.accept_all(&*listener) => {}
@@ -51,7 +50,7 @@ struct Door {
     accepted: mpsc::Sender<io::Result<PeerStream>>,
     closing: CancellationToken,
     handshakes: Arc<Semaphore>,
-    guests: Arc<Semaphore>,
+    seats: Arc<Seats>,
 }
 
 impl Door {
@@ -67,10 +66,10 @@ impl Door {
                 }
             };
             let (acceptor, accepted) = (TlsAcceptor::from(self.tls.server()), self.accepted.clone());
-            let (closing, guests) = (self.closing.clone(), self.guests.clone());
+            let (closing, seats) = (self.closing.clone(), self.seats.clone());
             tokio::spawn(async move {
                 let stream = handshake(acceptor, stream, address, closing).await;
-                if let Some(stream) = stream.and_then(|stream| seat(stream, guests)) {
+                if let Some(stream) = stream.and_then(|stream| seat(stream, &seats)) {
                     drop(permit);
                     accepted.send(Ok(stream)).await.ok();
                 }
@@ -79,16 +78,22 @@ impl Door {
     }
 }
 
-/// Members always find a place, guests as long as there are any.
-fn seat(stream: PeerStream, guests: Arc<Semaphore>) -> Option<PeerStream> {
-    if !stream.is_guest() {
-        return Some(stream);
+/// Lets the connection in if there is a place for it.
+fn seat(stream: PeerStream, seats: &Seats) -> Option<PeerStream> {
+    let info = stream.info();
+    if !info.authenticated {
+        let Some(place) = seats.guest() else {
+            debug!("refused a connection without a peer certificate: too many are open");
+            return None;
+        };
+        return Some(stream.of_guest(place));
     }
-    let Ok(place) = guests.try_acquire_owned() else {
-        debug!("refused a connection without a peer certificate: too many are open");
+    let Some(place) = seats.node(info.identity) else {
+        let node = info.identity.map(|identity| identity.node);
+        warn!(peer = %info.address, node, "refused a connection of a node: it has too many open");
         return None;
     };
-    Some(stream.of_guest(place))
+    Some(stream.of_node(place))
 }
 
 async fn handshake(

@@ -4,20 +4,25 @@
 //! connection goes through the network seam of `quorate_store::env`; every attempt and every queue is bounded. This
 //! module decides nothing: votes, entries and snapshots are handed to openraft as they come.
 
+mod commits;
+
 pub(crate) mod codec;
 pub(crate) mod connector;
 pub(crate) mod guests;
 pub(crate) mod handshake;
+pub(crate) mod identity;
 pub(crate) mod link;
 pub(crate) mod links;
 pub(crate) mod listener;
 pub(crate) mod raft_client;
+pub(crate) mod seats;
 pub(crate) mod snapshot;
 pub(crate) mod stream;
 pub(crate) mod wire;
 
 pub(crate) mod tls;
 
+pub use identity::peer_names;
 pub use tls::{Credentials, PEER_NAME, PeerTls, TlsError, authority_hash};
 
 /// The stubs that `build.rs` generates.

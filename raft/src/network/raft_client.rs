@@ -23,6 +23,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tonic::{Request, Response, Status};
 
+use super::commits;
 use super::link::{Client, Link};
 use super::links::{Links, Purpose};
 use super::snapshot;
@@ -94,7 +95,7 @@ impl RaftClient {
             match call(connected.client.clone(), Request::new(encode(request))).await {
                 Ok(response) => decode(response.get_ref()).map_err(unreachable),
                 Err(status) => {
-                    self.control.broken(&connected).await;
+                    self.control.refused(&connected, &status).await;
                     Err(unreachable(status.message()))
                 }
             }
@@ -179,11 +180,11 @@ where
     S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
 {
     let mut connected = link.connected().await.map_err(unreachable)?;
-    let requests = requests.map(|request| encode(&request));
+    let requests = commits::with_entries(requests).map(|request| encode(&request));
     match connected.client.append(requests).await {
         Ok(response) => Ok(response.into_inner().map(|answer| decode(&answer.map_err(lost)?).map_err(lost)).boxed()),
         Err(status) => {
-            link.broken(&connected).await;
+            link.refused(&connected, &status).await;
             Err(unreachable(status.message()))
         }
     }

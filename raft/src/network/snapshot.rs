@@ -9,16 +9,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt;
 use openraft::raft::SnapshotResponse;
+use quorate_store::NodeId;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
+use super::handshake::speaks_for;
 use super::link::Link;
 use super::wire::{decode, encode};
 use crate::replica::core::Raft;
 use crate::state_machine::{Snapshot, SnapshotData, SnapshotReceiver};
-use crate::types::{TypeConfig, Vote};
+use crate::types::{LogId, TypeConfig, Vote};
 
 /// How long a transfer may stand still.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -45,7 +47,7 @@ pub(super) async fn send(link: &Link, vote: Vote, snapshot: Snapshot) -> Result<
             decode(response.get_ref()).map_err(|status| status.message().to_owned())
         }
         Err(status) => {
-            link.broken(&connected).await;
+            link.refused(&connected, &status).await;
             Err(fed.err().unwrap_or_else(|| status.message().to_owned()))
         }
     }
@@ -72,17 +74,33 @@ async fn feed(snapshot: SnapshotData, announcement: Bytes, frames: mpsc::Sender<
 pub(crate) async fn receive(
     raft: &Raft,
     receiver: &SnapshotReceiver,
+    caller: NodeId,
     mut frames: Streaming<Bytes>,
 ) -> Result<Bytes, Status> {
     let first = next(&mut frames).await?.ok_or_else(|| Status::invalid_argument("an empty snapshot stream"))?;
-    let Announcement { vote } = decode(&first)?;
+    let Announcement { vote } = decode::<Announcement>(&first)?;
+    speaks_for(caller, vote.leader_id.node_id)?;
     let mut incoming = receiver.begin();
     while let Some(frame) = next(&mut frames).await? {
         incoming.push(&frame).map_err(failed)?;
     }
     let snapshot = incoming.finish().map_err(failed)?;
+    if holds(raft, vote, snapshot.meta.last_log_id).await? {
+        tracing::info!("a snapshot came of what the log holds already; it is not installed");
+        return Ok(encode(&SnapshotResponse::<TypeConfig>::new(vote)));
+    }
     let installed = raft.install_full_snapshot(vote, snapshot).await;
     Ok(encode(&installed.map_err(failed)?))
+}
+
+/// Whether the log holds the last entry that a snapshot stands for, and with it all before, from this very leader. Installing it would gain
+/// nothing, and would set back how far Raft takes the log to be written (an assertion of openraft, where those are on).
+async fn holds(raft: &Raft, leader: Vote, last: Option<LogId>) -> Result<bool, Status> {
+    let asked = raft.with_raft_state(move |state| {
+        let held = last.and_then(|last| state.log_ids.get(last.index));
+        *state.vote_ref() == leader && last.is_some() && held == last
+    });
+    asked.await.map_err(failed)
 }
 
 async fn next(frames: &mut Streaming<Bytes>) -> Result<Option<Bytes>, Status> {

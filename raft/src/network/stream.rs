@@ -19,6 +19,8 @@ use tokio_rustls::TlsStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::server::Connected;
 
+use super::identity::PeerIdentity;
+
 /// How long a connection without a peer certificate may last: longer than any join takes.
 const GUEST_LIFETIME: Duration = Duration::from_secs(60);
 
@@ -27,15 +29,17 @@ pub(crate) struct PeerStream {
     inner: TlsStream<Box<dyn Io>>,
     info: PeerInfo,
     closed: BoxFuture<'static, ()>,
-    /// The place that it takes, if it is a guest's.
+    /// The place that it takes.
     place: Option<OwnedSemaphorePermit>,
 }
 
 /// What the accepting end knows of the other one; an extension of every request.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct PeerInfo {
     /// It holds a peer certificate.
     pub(crate) authenticated: bool,
+    /// Which node that certificate is of.
+    pub(crate) identity: Option<PeerIdentity>,
     /// Its address, for messages only.
     pub(crate) address: String,
 }
@@ -43,14 +47,21 @@ pub(crate) struct PeerInfo {
 impl PeerStream {
     /// Wraps a connection whose handshake is done, to be cut when `closing` says so.
     pub(crate) fn new(inner: TlsStream<Box<dyn Io>>, address: String, closing: CancellationToken) -> Self {
-        let authenticated = inner.get_ref().1.peer_certificates().is_some_and(|chain| !chain.is_empty());
+        let certificate = inner.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        let (authenticated, identity) = (certificate.is_some(), certificate.and_then(PeerIdentity::of));
         let closed = closing.cancelled_owned().boxed();
-        Self { inner, info: PeerInfo { authenticated, address }, closed, place: None }
+        Self { inner, info: PeerInfo { authenticated, identity, address }, closed, place: None }
     }
 
-    /// Whether the other end has no peer certificate.
-    pub(crate) fn is_guest(&self) -> bool {
-        !self.info.authenticated
+    /// What is known of the other end.
+    pub(crate) fn info(&self) -> &PeerInfo {
+        &self.info
+    }
+
+    /// The connection of a node, in this place.
+    pub(crate) fn of_node(mut self, place: OwnedSemaphorePermit) -> Self {
+        self.place = Some(place);
+        self
     }
 
     /// The connection of a guest, for a while, in this place.

@@ -15,6 +15,11 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme};
 use sha2::{Digest, Sha256};
 
+use quorate_store::NodeId;
+
+use super::identity::PeerIdentity;
+use crate::ClusterId;
+
 /// The DNS name that the subject alternative names of every peer certificate hold.
 pub const PEER_NAME: &str = "peer.quorate";
 
@@ -53,6 +58,7 @@ pub struct PeerTls {
 struct Configs {
     server: Arc<ServerConfig>,
     client: Arc<ClientConfig>,
+    identity: Option<PeerIdentity>,
 }
 
 impl PeerTls {
@@ -63,8 +69,18 @@ impl PeerTls {
 
     /// Replaces the credentials for all connections made from now on. On an error nothing changes.
     pub fn reload(&self, credentials: &Credentials) -> Result<(), TlsError> {
-        self.current.store(Arc::new(configs(credentials)?));
+        let configs = configs(credentials)?;
+        let (found, expected) = (configs.identity, self.current.load().identity);
+        if found != expected {
+            return Err(TlsError::new("the new certificate is of another node or cluster"));
+        }
+        self.current.store(Arc::new(configs));
         Ok(())
+    }
+
+    /// Whether the certificate is of this node of this cluster.
+    pub(crate) fn is_of(&self, cluster: ClusterId, node: NodeId) -> bool {
+        self.current.load().identity == Some(PeerIdentity { cluster, node })
     }
 
     /// For accepting connections of members and of joining nodes.
@@ -126,7 +142,8 @@ fn configs(credentials: &Credentials) -> Result<Configs, TlsError> {
         .map_err(TlsError::new)?;
     server.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
     client.alpn_protocols = vec![ALPN_HTTP2.to_vec()];
-    Ok(Configs { server: Arc::new(server), client: Arc::new(client) })
+    let identity = credentials.chain.first().and_then(PeerIdentity::of);
+    Ok(Configs { server: Arc::new(server), client: Arc::new(client), identity })
 }
 
 /// Believes a server whose certificate was issued by the one authority with a known hash.

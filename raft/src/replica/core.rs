@@ -17,6 +17,7 @@ use quorate_store::{NodeId, NotApplied, Serving};
 use super::forward::Forwarder;
 use super::forward::message::Ask;
 use super::forward::session::Lost;
+use super::groups::Groups;
 use super::proposals::Proposals;
 use super::rounds::{ReadPoint, Rounds};
 use super::seeds::Seeds;
@@ -41,6 +42,7 @@ pub(crate) struct Core {
     pub(crate) links: Arc<Links>,
     pub(crate) forwarder: Forwarder,
     pub(crate) proposals: Proposals,
+    pub(crate) groups: Groups,
     pub(crate) rounds: Rounds,
     /// Set before Raft is told to stop.
     pub(crate) stopping: AtomicBool,
@@ -132,12 +134,14 @@ impl Core {
 
     /// Waits until Raft has stopped by itself and says why.
     pub(crate) async fn stopped(&self) -> String {
-        let mut metrics = self.raft.metrics();
+        // What Raft reports of its members changes rarely, and ends with Raft; all that it reports changes with every message.
+        let mut ending = self.raft.server_metrics();
         loop {
-            if let Err(error) = &metrics.borrow_watched().running_state {
+            let ended = ending.changed().await.is_err();
+            if let Err(error) = &self.raft.metrics().borrow_watched().running_state {
                 return error.to_string();
             }
-            if metrics.changed().await.is_err() {
+            if ended {
                 return "Raft has stopped".to_owned();
             }
         }

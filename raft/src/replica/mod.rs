@@ -1,11 +1,12 @@
 //! One member: opening it, what it does as a `Store`, how it stops.
 //!
 //! Invariants: nothing is global, so several members run in one process; everything outside is reached through the seams in
-//! [`Options`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` (writes on the leader),
+//! [`Options`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` and `groups` (writes on the leader),
 //! `forward` (writes elsewhere), `rounds` (reads), `service` (what peers ask).
 
 mod config;
 mod cutting;
+mod groups;
 mod handle;
 mod open;
 mod options;
@@ -14,6 +15,7 @@ mod rounds;
 mod seeds;
 mod service;
 mod store;
+mod watchdog;
 
 pub(crate) mod core;
 pub(crate) mod forward;

@@ -4,11 +4,13 @@
 //! touched, so that a second process with the same configuration stops with one clear line.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures::FutureExt;
+use quorate_store::NodeId;
 use quorate_store::env::Listener;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -19,12 +21,14 @@ use tower::layer::util::{Identity, Stack};
 use super::config::config;
 use super::core::{Core, Raft};
 use super::forward::Forwarder;
+use super::groups::Groups;
 use super::handle::{Replica, Tasks};
 use super::options::Options;
 use super::proposals::Proposals;
 use super::rounds::Rounds;
 use super::seeds::Seeds;
 use super::service::PeerService;
+use crate::ClusterId;
 use crate::admin;
 use crate::log::{self, Log};
 use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, STREAM_WINDOW_BYTES};
@@ -35,6 +39,7 @@ use crate::network::listener::{self, Accepted};
 use crate::network::raft_client::RaftNetwork;
 use crate::network::rpc::peer_server::PeerServer;
 use crate::network::wire::MAX_MESSAGE_BYTES;
+use crate::recovery;
 use crate::state_machine::{self, SnapshotReceiver, StateMachine};
 
 /// How often a peer's connection is probed from this end. The other end notices a silent one sooner; here it only must not stay for ever.
@@ -50,6 +55,28 @@ pub enum OpenError {
     Listen {
         /// The address asked for.
         address: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The peer certificate is somebody else's.
+    #[error("the peer certificate is not that of node {node} of cluster {cluster}")]
+    Certificate {
+        /// This node.
+        node: NodeId,
+        /// Its cluster.
+        cluster: ClusterId,
+    },
+    /// A recovery has begun and not ended.
+    #[error("a recovery of the node in {} has begun and is not finished: run 'quorate recover' on it again", directory.display())]
+    Recovering {
+        /// Its folder.
+        directory: PathBuf,
+    },
+    /// The folder cannot be read.
+    #[error("{}: {error}", directory.display())]
+    Folder {
+        /// The folder.
+        directory: PathBuf,
         /// What the system says.
         error: io::Error,
     },
@@ -72,6 +99,11 @@ impl Replica {
     pub async fn open(options: Options) -> Result<Self, OpenError> {
         let listening = options.env.network.listen(&options.listen).await;
         let listener = listening.map_err(|error| OpenError::Listen { address: options.listen.clone(), error })?;
+        refuse_half_recovered(&options)?;
+        let (node, cluster) = (options.node, options.cluster);
+        if !options.tls.is_of(cluster, node) {
+            return Err(OpenError::Certificate { node, cluster });
+        }
         let log = Log::open(options.log.clone()).await?;
         let state_machine = StateMachine::open(&options.state)?;
         let receiver = state_machine.receiver();
@@ -79,7 +111,18 @@ impl Replica {
         let mut tasks = start(&options, &core, listener, receiver);
         let (cut, entries) = (core.clone(), log.clone());
         tasks.tasks.push(tokio::spawn(async move { cut.keep_log_short(entries).await }));
+        let (watched, fatal) = (core.clone(), options.fatal.clone());
+        tasks.tasks.push(tokio::spawn(async move { watched.watch_applying(fatal).await }));
         Ok(Self::new(core, log, options.fatal, tasks))
+    }
+}
+
+fn refuse_half_recovered(options: &Options) -> Result<(), OpenError> {
+    let directory = options.directory.clone();
+    match recovery::is_begun(&*options.log.disk, &directory) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(OpenError::Recovering { directory }),
+        Err(error) => Err(OpenError::Folder { directory, error }),
     }
 }
 
@@ -90,6 +133,7 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
         network: options.env.network.clone(),
         tls: ClientTls::Member(options.tls.clone()),
         cluster: Some(options.cluster),
+        fatal: Some(options.fatal.clone()),
     };
     let links = Arc::new(Links::new(dialer));
     let serving = state_machine.serving();
@@ -103,6 +147,7 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
         forwarder: Forwarder::new(links.clone()),
         links,
         proposals: Proposals::new(options.limits),
+        groups: Groups::default(),
         rounds: Rounds::default(),
         stopping: AtomicBool::new(false),
         serving,
@@ -118,7 +163,8 @@ fn start(options: &Options, core: &Arc<Core>, listener: Box<dyn Listener>, recei
     let service = PeerService { core: core.clone(), receiver, admin: admin.clone() };
     let server = tokio::spawn(serve(router(service), accepted));
     let reads = tokio::spawn(read_rounds(core.clone()));
-    Tasks { address, admin, closing, tasks: vec![server, reads] }
+    let writes = tokio::spawn(propose_groups(core.clone()));
+    Tasks { address, admin, closing, tasks: vec![server, reads, writes] }
 }
 
 async fn read_rounds(core: Arc<Core>) {
@@ -128,6 +174,15 @@ async fn read_rounds(core: Arc<Core>) {
         async move { reader.read_round().await }.boxed()
     };
     core.rounds.run(round).await;
+}
+
+async fn propose_groups(core: Arc<Core>) {
+    let proposer = core.clone();
+    let propose = move |txns| {
+        let proposer = proposer.clone();
+        async move { proposer.propose_group(txns).await }.boxed()
+    };
+    core.groups.run(propose).await;
 }
 
 fn router(service: PeerService) -> Router<Stack<Guard, Identity>> {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a member keeps its node number and its cluster for ever; everything else may change from start to start.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub struct Options {
     pub tls: Arc<PeerTls>,
     /// Makes certificates for nodes that join.
     pub signer: Arc<dyn CertificateSigner>,
+    /// The folder that [`Options::new`] was given. A recovery leaves its marker there.
+    pub directory: PathBuf,
     /// The log on disk.
     pub log: log::Options,
     /// The state on disk.
@@ -78,6 +80,7 @@ impl Options {
             env,
             tls,
             signer,
+            directory: directory.to_owned(),
             log: log::Options::new(disk, directory.join("log"), log_identity, fatal.clone()),
             state: state_machine::Options { fatal: fatal.clone(), ..state },
             limits: Limits::default(),
@@ -124,6 +127,6 @@ pub struct Compaction {
 
 impl Default for Compaction {
     fn default() -> Self {
-        Self { every: 20_000, keep: 50_000 }
+        Self { every: 10_000, keep: 20_000 }
     }
 }

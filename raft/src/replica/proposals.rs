@@ -4,6 +4,7 @@
 //! forwards to it; limits are checked here, by the leader, and never when entries are applied. A proposal that Raft has taken in is never *not applied* unless
 //! Raft says that it never reached the log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use openraft::errors::{ClientWriteError, RaftError};
@@ -11,6 +12,7 @@ use quorate_store::{Error, Limits, NotApplied, Outcome, Txn};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::core::Core;
+use super::groups::Decided;
 use crate::types::Command;
 
 /// Transactions that wait for their decision.
@@ -55,20 +57,23 @@ impl Proposals {
 }
 
 impl Core {
-    /// Proposes a transaction, if this node leads, and waits for its decision.
+    /// Puts a transaction into the next group, if this node leads, and waits for its decision.
     pub(crate) async fn propose(&self, txn: Txn) -> Result<Outcome, Error> {
         if self.is_stopped() {
             return Err(NotApplied::NoLeader.into());
         }
         self.proposals.limits.check(&txn, self.size())?;
         let _under_way = self.proposals.admit(&txn)?;
-        let command = Command { time_ms: self.env.clock.now_ms(), txn };
+        self.groups.decide(txn).await
+    }
+
+    /// Proposes transactions as one log entry.
+    pub(super) async fn propose_group(&self, txns: Arc<[Txn]>) -> Decided {
+        let command = Command { time_ms: self.env.clock.now_ms(), txns };
         let decided = tokio::time::timeout(DECISION_TIMEOUT, self.raft.client_write(command)).await;
         match decided {
             Err(_) => Err(Error::Unknown("no quorum confirmed the transaction in time".to_owned())),
-            Ok(Ok(response)) => {
-                response.data.outcome.ok_or_else(|| Error::Unknown("the state machine gave no outcome".to_owned()))
-            }
+            Ok(Ok(response)) => Ok(response.data.outcomes),
             Ok(Err(error)) => Err(refused(&error)),
         }
     }

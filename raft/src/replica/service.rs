@@ -1,6 +1,6 @@
 //! The peer RPC's server: lets members of this cluster in and hands what they say to Raft, to the proposals, to administration.
 //!
-//! Invariant: every method but *join* begins with [`admit`]. Nothing is decided here.
+//! Invariant: every method but *join* begins with [`PeerService::admit`]. Nothing is decided here.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, Stream, StreamExt, future};
-use openraft::raft::AppendEntriesRequest;
-use quorate_store::NotApplied;
+use openraft::raft::{AppendEntriesRequest, TransferLeaderRequest, VoteRequest};
+use quorate_store::{NodeId, NotApplied};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -19,7 +19,7 @@ use super::core::{Core, Leader};
 use super::forward::message::{Answer, Ask};
 use super::forward::serve;
 use crate::admin;
-use crate::network::handshake::admit;
+use crate::network::handshake::{Register, admit, speaks_for};
 use crate::network::rpc::peer_server::Peer;
 use crate::network::snapshot;
 use crate::network::wire::{decode, encode};
@@ -36,6 +36,13 @@ pub(crate) struct PeerService {
 /// Answers of a stream of entries that the connection has not taken yet.
 const MAX_ANSWERS: usize = 64;
 
+impl PeerService {
+    /// Who calls.
+    fn admit<T>(&self, request: &Request<T>) -> Result<NodeId, Status> {
+        admit(&*self.core, request)
+    }
+}
+
 type Reply = Result<Response<Bytes>, Status>;
 type Frames = BoxStream<'static, Result<Bytes, Status>>;
 
@@ -45,28 +52,34 @@ impl Peer for PeerService {
     type ForwardStream = Frames;
 
     async fn vote(&self, request: Request<Bytes>) -> Reply {
-        admit(self.core.cluster, &request)?;
-        let vote = self.core.raft.vote(decode(request.get_ref())?).await;
+        let caller = self.admit(&request)?;
+        let asked: VoteRequest<TypeConfig> = decode(request.get_ref())?;
+        speaks_for(caller, asked.vote.leader_id.node_id)?;
+        let vote = self.core.raft.vote(asked).await;
         Ok(Response::new(encode(&vote.map_err(stopped)?)))
     }
 
     async fn pre_vote(&self, request: Request<Bytes>) -> Reply {
-        admit(self.core.cluster, &request)?;
-        let vote = self.core.raft.pre_vote(decode(request.get_ref())?).await;
+        let caller = self.admit(&request)?;
+        let asked: VoteRequest<TypeConfig> = decode(request.get_ref())?;
+        speaks_for(caller, asked.vote.leader_id.node_id)?;
+        let vote = self.core.raft.pre_vote(asked).await;
         Ok(Response::new(encode(&vote.map_err(stopped)?)))
     }
 
     async fn transfer_leader(&self, request: Request<Bytes>) -> Reply {
-        admit(self.core.cluster, &request)?;
-        let taken = self.core.raft.handle_transfer_leader(decode(request.get_ref())?).await;
+        let caller = self.admit(&request)?;
+        let asked: TransferLeaderRequest<TypeConfig> = decode(request.get_ref())?;
+        speaks_for(caller, asked.from_leader().leader_id.node_id)?;
+        let taken = self.core.raft.handle_transfer_leader(asked).await;
         Ok(Response::new(encode(&taken.map_err(stopped)?)))
     }
 
     async fn append(&self, request: Request<Streaming<Bytes>>) -> Result<Response<Frames>, Status> {
-        admit(self.core.cluster, &request)?;
+        let caller = self.admit(&request)?;
         let requests = request
             .into_inner()
-            .map(|frame| frame.and_then(|frame| decode::<AppendEntriesRequest<TypeConfig>>(&frame)))
+            .map(move |frame| entries_of(caller, &frame?))
             .take_while(|request| future::ready(request.is_ok()))
             .filter_map(|request| future::ready(request.ok()));
         let (sender, receiver) = mpsc::channel(MAX_ANSWERS);
@@ -75,19 +88,19 @@ impl Peer for PeerService {
     }
 
     async fn snapshot(&self, request: Request<Streaming<Bytes>>) -> Reply {
-        admit(self.core.cluster, &request)?;
-        snapshot::receive(&self.core.raft, &self.receiver, request.into_inner()).await.map(Response::new)
+        let caller = self.admit(&request)?;
+        snapshot::receive(&self.core.raft, &self.receiver, caller, request.into_inner()).await.map(Response::new)
     }
 
     async fn forward(&self, request: Request<Streaming<Bytes>>) -> Result<Response<Frames>, Status> {
-        admit(self.core.cluster, &request)?;
+        let caller = self.admit(&request)?;
         let core = self.core.clone();
-        let frames = serve::serve(request.into_inner(), move |ask| answer(core.clone(), ask));
+        let frames = serve::serve(request.into_inner(), move |ask| answer(core.clone(), caller, ask));
         Ok(Response::new(ReceiverStream::new(frames).boxed()))
     }
 
     async fn admin(&self, request: Request<Bytes>) -> Reply {
-        admit(self.core.cluster, &request)?;
+        self.admit(&request)?;
         let answer = self.admin.answer(decode(request.get_ref())?).await;
         Ok(Response::new(encode(&answer)))
     }
@@ -96,6 +109,13 @@ impl Peer for PeerService {
         let answer = self.admin.join(decode(request.get_ref())?).await;
         Ok(Response::new(encode(&answer)))
     }
+}
+
+/// A leader's entries, if it is the caller.
+fn entries_of(caller: NodeId, frame: &[u8]) -> Result<AppendEntriesRequest<TypeConfig>, Status> {
+    let entries: AppendEntriesRequest<TypeConfig> = decode(frame)?;
+    speaks_for(caller, entries.vote.leader_id.node_id)?;
+    Ok(entries)
 }
 
 /// Hands a leader's entries to Raft, and Raft's answers back, until either ends.
@@ -117,9 +137,11 @@ async fn append(
 }
 
 /// What the leader does for a follower. Never forwarded again: a follower that is wrong about the leader looks again.
-fn answer(core: Arc<Core>, ask: Ask) -> BoxFuture<'static, Answer> {
+fn answer(core: Arc<Core>, caller: NodeId, ask: Ask) -> BoxFuture<'static, Answer> {
     async move {
         match ask {
+            // Removed while its stream was open.
+            _ if core.has_left(caller) => Answer::Refused(NotApplied::Unavailable("this node was removed".to_owned())),
             _ if core.leader() != Leader::Here => Answer::Refused(NotApplied::NoLeader),
             Ask::Txn(txn) => core.propose(txn).await.into(),
             Ask::ReadIndex => match core.rounds.next().await {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fjall::{AbstractTree, Keyspace, PersistMode};
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,8 +18,10 @@ use crate::ClusterId;
 use super::error::{OpenError, storage};
 use super::keyspace::{FORMAT_VERSION, Key, Space};
 use super::options::{Identity, Options};
-use super::progress::Position;
-use super::repair;
+use super::progress::{Position, Progress};
+use super::{repair, synced};
+use crate::disk::SystemDisk;
+use crate::types::LogId;
 
 /// Bytes that all journals together may reach before the keyspaces that hold them back are written out.
 const JOURNAL_BYTES: u64 = 192 << 20;
@@ -31,6 +34,8 @@ pub(super) struct Database {
     pub(super) meta: Keyspace,
     directory: PathBuf,
     next_generation: AtomicU64,
+    /// The last entry that is noted as synced.
+    synced: Mutex<Option<LogId>>,
 }
 
 /// One copy of objects and history.
@@ -49,10 +54,37 @@ impl Database {
         let failed = |error| OpenError::from_database(directory.clone(), error);
         let inner = open_repaired(options)?;
         let meta = inner.keyspace(&Space::Meta.name(), || Space::Meta.create_options()).map_err(failed)?;
-        let database =
-            Self { inner, meta, directory: directory.clone(), next_generation: AtomicU64::new(FIRST_GENERATION) };
+        let next_generation = AtomicU64::new(FIRST_GENERATION);
+        let database = Self { inner, meta, directory, next_generation, synced: Mutex::default() };
         let generation = database.claim(&options.identity)?;
+        database.settle()?;
         Ok((database, generation))
+    }
+
+    /// Refuses a database that has lost what was synced, and syncs what may not be.
+    fn settle(&self) -> Result<(), OpenError> {
+        let failed = |error| OpenError::Io { directory: self.directory.clone(), error };
+        let noted = synced::read(&SystemDisk, &self.directory).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => self.corrupt(&error.to_string()),
+            _ => failed(error),
+        })?;
+        let applied = self.applied()?;
+        let next = |entry: Option<LogId>| entry.map_or(0, |entry| entry.index + 1);
+        if next(noted) > next(applied) {
+            let (next, noted) = (next(applied), next(noted) - 1);
+            return Err(
+                self.corrupt(&format!("it ends before entry {next}, but entries up to {noted} had been synced"))
+            );
+        }
+        *self.synced.lock() = noted;
+        if noted == applied {
+            return Ok(());
+        }
+        repair::settle_journal(&SystemDisk, &self.directory).and_then(|()| self.persist()).map_err(failed)
+    }
+
+    fn applied(&self) -> Result<Option<LogId>, OpenError> {
+        Ok(self.read::<Progress>(Key::Applied)?.and_then(|progress| progress.log_id))
     }
 
     /// Its folder.
@@ -65,9 +97,23 @@ impl Database {
         self.inner.batch().durability(Some(PersistMode::Buffer))
     }
 
-    /// Makes everything committed so far survive a crash of the machine.
+    /// An empty batch that survives a crash of the machine once committed.
+    pub(super) fn durable_batch(&self) -> fjall::OwnedWriteBatch {
+        self.inner.batch().durability(Some(PersistMode::SyncAll))
+    }
+
+    /// Makes everything committed so far survive a crash of the machine, and notes that it does.
     pub(super) fn persist(&self) -> io::Result<()> {
-        self.inner.persist(PersistMode::SyncAll).map_err(storage)
+        let mut synced = self.synced.lock();
+        let applied = self.applied().map_err(io::Error::other)?;
+        self.inner.persist(PersistMode::SyncAll).map_err(storage)?;
+        if let Some(entry) = applied
+            && *synced != applied
+        {
+            synced::write(&SystemDisk, &self.directory, entry)?;
+            *synced = applied;
+        }
+        Ok(())
     }
 
     /// A consistent view of everything committed so far.
@@ -88,7 +134,7 @@ impl Database {
 
     /// Makes a received generation current, durably. Its own data must be committed before.
     pub(super) fn switch(&self, generation: &Generation, position: &Position) -> io::Result<()> {
-        let mut batch = self.inner.batch().durability(Some(PersistMode::SyncAll));
+        let mut batch = self.durable_batch();
         batch.insert(&self.meta, Key::Generation.bytes(), generation.number.to_le_bytes());
         batch.insert(&self.meta, Key::Applied.bytes(), encode(&position.progress));
         batch.insert(&self.meta, Key::Membership.bytes(), encode(&position.membership));
@@ -133,7 +179,7 @@ impl Database {
         let failed = |error| OpenError::from_database(self.directory.clone(), error);
         self.remove_garbage(None)?;
         let generation = self.generation(FIRST_GENERATION).map_err(failed)?;
-        let mut batch = self.inner.batch().durability(Some(PersistMode::SyncAll));
+        let mut batch = self.durable_batch();
         batch.insert(&self.meta, Key::Format.bytes(), FORMAT_VERSION.to_le_bytes());
         batch.insert(&self.meta, Key::Cluster.bytes(), identity.cluster.bytes());
         batch.insert(&self.meta, Key::Naming.bytes(), identity.naming.as_str());
@@ -195,7 +241,7 @@ impl Database {
     /// of them, but gives the internal numbers of deleted keyspaces again: without a newer write of ours the tombstones in that list
     /// would hide the next keyspaces, and the start after that would delete them.
     fn outnumber_removals(&self) -> fjall::Result<()> {
-        let mut batch = self.inner.batch().durability(Some(PersistMode::SyncAll));
+        let mut batch = self.durable_batch();
         batch.insert(&self.meta, Key::Format.bytes(), FORMAT_VERSION.to_le_bytes());
         batch.commit()
     }
@@ -239,15 +285,17 @@ impl Database {
 fn open_repaired(options: &Options) -> Result<fjall::Database, OpenError> {
     let directory = &options.directory;
     let failed = |error| OpenError::from_database(directory.clone(), error);
-    repair::finish_creation(directory).map_err(|error| failed(error.into()))?;
-    let error = match open_once(options) {
-        Err(error @ fjall::Error::JournalRecovery(_)) => error,
-        other => return other.map_err(failed),
-    };
-    let Some((journal, offset)) = repair::cut_journal(directory).map_err(|error| failed(error.into()))? else {
-        return Err(failed(error));
-    };
-    tracing::warn!(journal = %journal.display(), offset, "the state's journal ends in a broken batch; the log supplies the rest");
+    let failed_io = |error: io::Error| failed(error.into());
+    repair::finish_creation(directory).map_err(failed_io)?;
+    let lock = repair::lock(directory).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => OpenError::Locked { directory: directory.clone() },
+        _ => failed_io(error),
+    })?;
+    // Before the database sees it: it takes some damage for lengths, and believes them.
+    if let Some((journal, offset)) = repair::cut_journal(directory).map_err(failed_io)? {
+        tracing::warn!(journal = %journal.display(), offset, "the state's journal ends in a broken batch; the log supplies the rest");
+    }
+    drop(lock);
     open_once(options).map_err(failed)
 }
 

@@ -1,14 +1,14 @@
 //! A group of log entries on its way into the database: decided one by one, written as one batch.
 //!
-//! Invariants: a key is written at most once per group, with its last value; the group's progress is in the same batch as
-//! its changes. Deciding changes the caller's in-memory state at once, so a group whose commit fails is fatal.
+//! Invariants: a key is written at most once per group, with its last value; the progress that a group leads to is in the same batch
+//! as its changes. Deciding changes the caller's in-memory state at once, so a group that cannot be written is fatal.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use quorate_store::{Batch, Entry, State};
+use quorate_store::{Batch, Entry, Outcome, Retention, State, Txn};
 
 use super::database::{Database, Generation, encode};
 use super::error::storage;
@@ -17,10 +17,9 @@ use super::progress::Position;
 use super::record;
 use super::window::Window;
 use crate::types::{LogEntry, Payload, Response, StoredMembership};
-use quorate_store::Retention;
 
-/// Entries that are written as one batch at most; one index record describes them.
-pub(super) const MAX_ENTRIES: usize = INDEXED_BATCHES;
+/// Transactions beyond which no further entry is added to a group.
+pub(super) const MAX_TRANSACTIONS: usize = INDEXED_BATCHES;
 /// Footprint of a group's batches, in bytes, beyond which no further entry is added to it.
 pub(super) const MAX_BYTES: usize = 8 << 20;
 
@@ -37,6 +36,7 @@ pub(super) struct Group {
     objects: BTreeMap<Bytes, Option<Entry>>,
     batches: Vec<Arc<Batch>>,
     entries: usize,
+    transactions: usize,
     bytes: usize,
     membership: bool,
 }
@@ -55,19 +55,16 @@ impl Group {
                 Response::default()
             }
             Payload::Normal(command) => {
-                let applied = live.state.apply(command.time_ms, &command.txn);
-                live.position.progress.time_ms = live.state.time_ms();
-                if let Some(batch) = applied.batch {
-                    self.take(live, retention, batch);
-                }
-                Response { outcome: Some(applied.outcome) }
+                self.transactions += command.txns.len();
+                let decide = |txn| self.decide_one(live, retention, command.time_ms, txn);
+                Response { outcomes: command.txns.iter().map(decide).collect() }
             }
         }
     }
 
     /// Whether the group should be committed before another entry is decided.
     pub(super) fn is_full(&self) -> bool {
-        self.entries >= MAX_ENTRIES || self.bytes >= MAX_BYTES
+        self.entries >= MAX_TRANSACTIONS || self.transactions >= MAX_TRANSACTIONS || self.bytes >= MAX_BYTES
     }
 
     /// Whether no entry was decided.
@@ -75,14 +72,34 @@ impl Group {
         self.entries == 0
     }
 
-    /// Writes everything as one batch. It survives a crash of the process; see [`Database::persist`] for the machine.
-    /// Gives the batches for the serving form.
-    pub(super) fn commit(
-        self,
-        database: &Database,
-        generation: &Generation,
-        live: &Live,
-    ) -> io::Result<Vec<Arc<Batch>>> {
+    /// Whether one of its entries changed the membership.
+    pub(super) fn changes_membership(&self) -> bool {
+        self.membership
+    }
+
+    /// The changes in the order of their revisions.
+    pub(super) fn batches(&self) -> &[Arc<Batch>] {
+        &self.batches
+    }
+
+    /// Roughly the bytes of memory that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds the group that follows.
+    pub(super) fn append(&mut self, later: Self) {
+        self.objects.extend(later.objects);
+        self.batches.extend(later.batches);
+        self.entries += later.entries;
+        self.transactions += later.transactions;
+        self.bytes += later.bytes;
+        self.membership |= later.membership;
+    }
+
+    /// Writes everything as one batch, and with it the position that it leads to. It survives a crash of the process; see
+    /// [`Database::persist`] for the machine.
+    pub(super) fn write(&self, database: &Database, generation: &Generation, position: &Position) -> io::Result<()> {
         let mut write = database.batch();
         let mut buffer = Vec::new();
         for (key, entry) in &self.objects {
@@ -98,16 +115,24 @@ impl Group {
             record::encode_history(batch, &mut buffer);
             write.insert(&generation.history, history_key(batch.revision), &*buffer);
         }
-        if let Some(first) = self.batches.first() {
-            record::encode_index(self.batches.iter().map(|b| (b.time_ms, b.footprint() as u64)), &mut buffer);
-            write.insert(&generation.index, history_key(first.revision), &*buffer);
+        for batches in self.batches.chunks(INDEXED_BATCHES) {
+            record::encode_index(batches.iter().map(|b| (b.time_ms, b.footprint() as u64)), &mut buffer);
+            write.insert(&generation.index, history_key(batches[0].revision), &*buffer);
         }
-        write.insert(&database.meta, Key::Applied.bytes(), encode(&live.position.progress));
+        write.insert(&database.meta, Key::Applied.bytes(), encode(&position.progress));
         if self.membership {
-            write.insert(&database.meta, Key::Membership.bytes(), encode(&live.position.membership));
+            write.insert(&database.meta, Key::Membership.bytes(), encode(&position.membership));
         }
-        write.commit().map_err(storage)?;
-        Ok(self.batches)
+        write.commit().map_err(storage)
+    }
+
+    fn decide_one(&mut self, live: &mut Live, retention: Retention, time_ms: u64, txn: &Txn) -> Outcome {
+        let applied = live.state.apply(time_ms, txn);
+        live.position.progress.time_ms = live.state.time_ms();
+        if let Some(batch) = applied.batch {
+            self.take(live, retention, batch);
+        }
+        applied.outcome
     }
 
     fn take(&mut self, live: &mut Live, retention: Retention, batch: Arc<Batch>) {

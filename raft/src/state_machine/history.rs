@@ -1,4 +1,4 @@
-//! The history on disk, as the serving form reads it when its own memory does not reach back far enough.
+//! The history on disk and on its way there, as the serving form reads it when its own memory does not reach back far enough.
 //!
 //! Invariants: a read gives consecutive batches without a gap, or an error; it never gives a batch that is not published
 //! yet. Reads run beside the applier and never wait for it.
@@ -13,25 +13,28 @@ use quorate_store::{Batch, History, HistoryError, Revision};
 
 use super::keyspace::{history_key, history_revision};
 use super::record;
+use super::saver;
 
 /// The current generation's history and its bounds.
 pub(super) struct DiskHistory {
     keyspace: ArcSwap<Keyspace>,
     oldest: AtomicU64,
     newest: AtomicU64,
+    unsaved: Arc<saver::Shared>,
 }
 
 impl DiskHistory {
-    /// The history in this keyspace with these bounds.
-    pub(super) fn new(keyspace: Keyspace, oldest: Revision, newest: Revision) -> Self {
+    /// The history in this keyspace, with these bounds (oldest and newest), and what is on its way there.
+    pub(super) fn new(keyspace: Keyspace, (oldest, newest): (Revision, Revision), unsaved: Arc<saver::Shared>) -> Self {
         Self {
             keyspace: ArcSwap::from_pointee(keyspace),
             oldest: AtomicU64::new(oldest.get()),
             newest: AtomicU64::new(newest.get()),
+            unsaved,
         }
     }
 
-    /// New bounds, after a group of entries is committed and before it is published.
+    /// New bounds, after the saver has taken a group of entries and before it is published.
     pub(super) fn advance(&self, oldest: Revision, newest: Revision) {
         self.oldest.store(oldest.get(), Ordering::Release);
         self.newest.store(newest.get(), Ordering::Release);
@@ -48,11 +51,25 @@ impl DiskHistory {
     fn collect(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, ReadError> {
         let newest = self.newest.load(Ordering::Acquire);
         let mut batches = Vec::new();
-        if after.get() >= newest {
-            return Ok(batches);
-        }
         let mut bytes = 0;
         let mut expected = after.next();
+        while expected.get() <= newest && bytes < max_bytes {
+            let read = match self.unsaved.unsaved(expected) {
+                Some(unsaved) => take_unsaved(unsaved, expected, newest)?,
+                None => self.collect_saved(expected, newest, max_bytes - bytes)?,
+            };
+            bytes += read.iter().map(|batch| batch.footprint()).sum::<usize>();
+            expected = read.last().ok_or(ReadError::Missing(expected))?.revision.next();
+            batches.extend(read);
+        }
+        Ok(batches)
+    }
+
+    /// What is on disk from here on; may end before the newest, where the rest is on its way.
+    fn collect_saved(&self, first: Revision, newest: u64, max_bytes: usize) -> Result<Vec<Arc<Batch>>, ReadError> {
+        let mut batches = Vec::new();
+        let mut bytes = 0;
+        let mut expected = first;
         let range = history_key(expected)..=history_key(Revision::new(newest));
         for item in self.keyspace.load().range(range) {
             let (key, value) = item.into_inner().map_err(ReadError::Storage)?;
@@ -64,11 +81,18 @@ impl DiskHistory {
             batches.push(Arc::new(batch));
             expected = expected.next();
             if bytes >= max_bytes {
-                return Ok(batches);
+                break;
             }
         }
-        if expected.get() <= newest { Err(ReadError::Missing(expected)) } else { Ok(batches) }
+        Ok(batches)
     }
+}
+
+/// Those of them that are published; they must begin where they should.
+fn take_unsaved(mut unsaved: Vec<Arc<Batch>>, first: Revision, newest: u64) -> Result<Vec<Arc<Batch>>, ReadError> {
+    unsaved.truncate(unsaved.partition_point(|batch| batch.revision.get() <= newest));
+    let begins = unsaved.first().is_some_and(|batch| batch.revision == first);
+    if begins { Ok(unsaved) } else { Err(ReadError::Missing(first)) }
 }
 
 impl History for DiskHistory {

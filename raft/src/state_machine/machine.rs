@@ -1,8 +1,8 @@
 //! The state machine as openraft drives it.
 //!
-//! Invariants: the order of every change is database, then history bounds, then serving form, then answers: whoever is told
-//! an outcome finds it served and, short of a machine crash, on disk. Whatever is handed out as a snapshot is synced first, so
-//! that openraft only purges log entries whose effect survives a machine crash.
+//! Invariants: the order of every change is saver, then history bounds, then serving form, then answers: whoever is told an outcome
+//! finds it served. Whatever is handed out as a snapshot is saved and synced first, so that openraft only purges log entries whose
+//! effect survives a machine crash.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{OptionalSend, RaftSnapshotBuilder};
 use quorate_store::env::blocking;
-use quorate_store::{Retention, Revision, Serving, ServingOptions};
+use quorate_store::{Retention, Serving, ServingOptions};
 
 use super::database::{Database, Generation};
 use super::error::{OpenError, invalid};
 use super::group::{Group, Live};
 use super::history::DiskHistory;
-use super::keyspace::{INDEXED_BATCHES, history_key};
 use super::load::{Loaded, load};
 use super::options::{Identity, Options};
 use super::progress::Position;
+use super::saver::Saver;
 use super::snapshot::{Contents, Outgoing, Snapshot, SnapshotData, SnapshotReceiver};
 use crate::disk::Fatal;
 use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
@@ -35,8 +35,7 @@ pub struct StateMachine {
     live: Live,
     history: Arc<DiskHistory>,
     serving: Serving,
-    reclaim_bytes: u64,
-    reclaimed_bytes: u64,
+    saver: Saver,
     alarm: Alarm,
 }
 
@@ -47,22 +46,25 @@ impl StateMachine {
     /// Any [`OpenError`]: each names the folder and what is wrong.
     pub fn open(options: &Options) -> Result<Self, OpenError> {
         let (database, generation) = Database::open(options)?;
+        let database = Arc::new(database);
         let Loaded { live, recent } = load(&database, &generation, options.warm_bytes)?;
-        let progress = &live.position.progress;
-        let history = Arc::new(DiskHistory::new(generation.history.clone(), progress.oldest, progress.revision));
-        let serving = Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
         let alarm = Alarm { fatal: options.fatal.clone(), directory: options.directory.clone() };
+        let saver = Saver::start(options, Arc::clone(&database), generation.clone(), &live, alarm.clone())
+            .map_err(|error| OpenError::Io { directory: options.directory.clone(), error })?;
+        let progress = &live.position.progress;
+        let bounds = (progress.oldest, progress.revision);
+        let history = Arc::new(DiskHistory::new(generation.history.clone(), bounds, saver.shared()));
+        let serving = Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
         Ok(Self {
             alarm,
-            database: Arc::new(database),
+            saver,
+            database,
             identity: Arc::new(options.identity.clone()),
             retention: options.retention,
             generation,
             live,
             history,
             serving,
-            reclaim_bytes: options.reclaim_bytes,
-            reclaimed_bytes: 0,
         })
     }
 
@@ -101,33 +103,19 @@ impl StateMachine {
     }
 
     fn commit(&mut self, group: Group) -> io::Result<()> {
-        let batches = group.commit(&self.database, &self.generation, &self.live)?;
-        if batches.is_empty() {
-            return Ok(());
+        let batches = group.batches().to_vec();
+        self.saver.take(group, &self.live)?;
+        if !batches.is_empty() {
+            self.history.advance(self.live.window.oldest(), self.live.state.revision());
+            self.serving.publish(self.live.state.snapshot(), &batches);
         }
-        self.history.advance(self.live.window.oldest(), self.live.state.revision());
-        self.serving.publish(self.live.state.snapshot(), &batches);
-        if self.live.window.dropped_bytes() - self.reclaimed_bytes >= self.reclaim_bytes {
-            blocking(|| self.reclaim())?;
-        }
-        Ok(())
-    }
-
-    /// Frees the disk space of dropped history: whole tables, nothing is rewritten. What is dropped must be known to be
-    /// dropped after a machine crash as well, so the new bounds are synced first.
-    fn reclaim(&mut self) -> io::Result<()> {
-        self.database.persist()?;
-        let oldest = self.live.window.oldest();
-        Database::drop_through(&self.generation.history, &history_key(oldest))?;
-        // The batches of an index record that begins this far back are all dropped.
-        let indexed = Revision::new(oldest.get().saturating_sub(INDEXED_BATCHES as u64));
-        Database::drop_through(&self.generation.index, &history_key(indexed))?;
-        self.reclaimed_bytes = self.live.window.dropped_bytes();
         Ok(())
     }
 
     fn builder(&self) -> SnapshotBuilder {
+        let saved = blocking(|| self.saver.save());
         SnapshotBuilder {
+            saved: Some(saved),
             database: Arc::clone(&self.database),
             identity: Arc::clone(&self.identity),
             generation: self.generation.clone(),
@@ -168,10 +156,11 @@ impl StateMachine {
         if meta.last_log_id != received.position.progress.log_id {
             return Err(invalid("a snapshot is announced at another entry than its data is"));
         }
-        let (generation, live) = received.install()?;
+        // Whoever reads the history of before must find all of it until the bounds say that it is gone.
+        blocking(|| self.saver.save())?;
+        let (generation, live) = blocking(|| self.saver.replace(|| received.install()))?;
         let replaced = std::mem::replace(&mut self.generation, generation);
         self.live = live;
-        self.reclaimed_bytes = 0;
         let (oldest, revision) = (self.live.window.oldest(), self.live.state.revision());
         self.history.replace(self.generation.history.clone(), oldest, revision);
         self.serving.reset(self.live.state.snapshot());
@@ -183,14 +172,14 @@ impl StateMachine {
 
 /// Tells the operator why the state cannot go on.
 #[derive(Clone)]
-struct Alarm {
+pub(super) struct Alarm {
     fatal: Fatal,
     directory: PathBuf,
 }
 
 impl Alarm {
     /// Passes the result on.
-    fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
+    pub(super) fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
         let directory = self.directory.display();
         result.inspect_err(|error| self.fatal.report(format!("cannot go on with the state in {directory}: {error}")))
     }
@@ -246,6 +235,8 @@ impl DiskUsage {
 
 /// A view of the state at one applied entry, on its way to become a snapshot.
 pub struct SnapshotBuilder {
+    /// Whether the view has everything up to the position; said once.
+    saved: Option<io::Result<()>>,
     database: Arc<Database>,
     identity: Arc<Identity>,
     generation: Generation,
@@ -258,6 +249,7 @@ impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
     type SnapshotData = SnapshotData;
 
     async fn build_snapshot(&mut self) -> io::Result<Snapshot> {
+        self.saved.take().unwrap_or(Ok(()))?;
         self.alarm.watch(blocking(|| self.database.persist()))?;
         let meta = SnapshotMeta {
             last_log_id: self.position.progress.log_id,

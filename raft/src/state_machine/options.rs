@@ -21,6 +21,15 @@ pub const WARM_BYTES: usize = 16 << 20;
 /// Threads that write memtables out and compact. With more than one, fjall's first worker spins while another compacts.
 pub const WORKER_THREADS: usize = 1;
 
+/// When applied entries are written to the database. The log has them until then, and an open after a crash takes them from there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saving {
+    /// By a thread of its own, many groups at a time; everything when the state machine is dropped.
+    Behind,
+    /// By whoever applies, as soon as so many groups wait; what waits is lost when the state machine is dropped. For simulations.
+    Every(usize),
+}
+
 /// How [`super::StateMachine::open`] finds and runs its database.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -34,6 +43,8 @@ pub struct Options {
     pub warm_bytes: usize,
     /// Dropped history, in bytes of footprint, that is worth the two syncs of freeing its disk space.
     pub reclaim_bytes: u64,
+    /// When applied entries are written.
+    pub saving: Saving,
     /// Background threads of the database. 0 for simulations: nothing then leaves the memtables and the journal.
     pub worker_threads: usize,
     /// See [`BLOCK_CACHE_BYTES`].
@@ -52,6 +63,7 @@ impl Options {
             retention: Retention::default(),
             warm_bytes: WARM_BYTES,
             reclaim_bytes: RECLAIM_BYTES,
+            saving: Saving::Behind,
             worker_threads: WORKER_THREADS,
             block_cache_bytes: BLOCK_CACHE_BYTES,
             fatal: Fatal::new(),

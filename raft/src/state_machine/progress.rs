@@ -34,9 +34,7 @@ impl Progress {
         self.revision = batch.revision;
         for Event { key, current, previous } in batch.events.iter() {
             if let Some(entry) = previous {
-                self.objects -= 1;
-                self.size -= (key.len() + entry.value.len()) as u64;
-                self.checksum.remove(key, entry);
+                self.discount(key, entry);
             }
             if let Some(entry) = current {
                 self.count(key, entry);
@@ -49,6 +47,13 @@ impl Progress {
         self.objects += 1;
         self.size += (key.len() + entry.value.len()) as u64;
         self.checksum.add(key, entry);
+    }
+
+    /// Takes one object out.
+    pub(super) fn discount(&mut self, key: &[u8], entry: &Entry) {
+        self.objects -= 1;
+        self.size -= (key.len() + entry.value.len()) as u64;
+        self.checksum.remove(key, entry);
     }
 
     /// What differs from `found`, for one clear line; `None` when the objects agree.

@@ -1,20 +1,24 @@
 //! What a crash can leave in the database's folder that the database does not put right by itself.
 //!
-//! Two cases. A kill while the folder is being made leaves a journal without a version marker: nothing was ever stored, so the
+//! Three cases. A kill while the folder is being made leaves a journal without a version marker: nothing was ever stored, so the
 //! journal goes. A power cut leaves holes in the newest journal, behind its last sync, when the disk wrote later pages
-//! first: the database takes a hole inside a record for damage and refuses to open, although everything from there on was never
+//! first: the database takes a hole inside a record for damage, or for a length, although everything from there on was never
 //! promised to anybody. The journal then ends before its first broken batch, and the log supplies the rest; if it cannot, because the
-//! broken part was older than the log, openraft says so and the node does not start. Tied to fjall 3.1's journal format.
+//! broken part had been synced, that is damage (see `synced`), and the node does not start. And a sync that failed leaves bytes in the system's
+//! cache that no later sync writes: they are written once more. Tied to fjall 3.1's journal format.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::disk::{Disk, SystemDisk};
+use crate::disk::{Disk, File, Lock, SystemDisk, sync_at_once};
 
 /// Written last when a database is created.
 const VERSION_FILE: &str = "version";
+/// Locked by whoever has the database open.
+const LOCK_FILE: &str = "lock";
 /// Ends every batch of a journal.
 const TRAILER: [u8; 4] = *b"FJL\x03";
 /// Bytes read from a journal at once.
@@ -34,17 +38,21 @@ pub(super) fn finish_creation(directory: &Path) -> io::Result<()> {
     files.iter().filter(|file| **file == version || is_journal(file)).try_for_each(|file| disk.remove(file))
 }
 
-/// Ends the newest journal before its first broken batch. Gives the file and the place when there was one.
-pub(super) fn cut_journal(directory: &Path) -> io::Result<Option<(PathBuf, u64)>> {
-    let disk = SystemDisk;
-    let number = |path: &Path| path.file_stem()?.to_str()?.parse::<u64>().ok();
-    let journals = disk.list(directory)?.into_iter().filter(|file| is_journal(file));
-    let Some(newest) = journals.max_by_key(|path| number(path)) else { return Ok(None) };
-    let file = disk.open(&newest)?;
-    let mut journal = vec![0; usize::try_from(file.length()?).map_err(io::Error::other)?];
-    for (index, chunk) in journal.chunks_mut(READ_BYTES).enumerate() {
-        file.read_at((index * READ_BYTES) as u64, chunk)?;
+/// Keeps other processes out of a finished database while it is repaired; nothing for one that does not exist yet. `WouldBlock` when one
+/// is in.
+pub(super) fn lock(directory: &Path) -> io::Result<Option<Lock>> {
+    let path = directory.join(LOCK_FILE);
+    match SystemDisk.open(&path) {
+        Ok(_) => SystemDisk.lock(&path).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
+}
+
+/// Ends the newest journal before its first broken batch. Gives the file and the place when there was one. Whether that loses
+/// anything that was synced is the caller's to find out (see `synced`).
+pub(super) fn cut_journal(directory: &Path) -> io::Result<Option<(PathBuf, u64)>> {
+    let Some((newest, file, journal)) = newest_journal(&SystemDisk, directory)? else { return Ok(None) };
     let sound = sound_bytes(&journal);
     if journal.get(sound).is_none_or(|byte| *byte == 0) {
         return Ok(None);
@@ -52,6 +60,35 @@ pub(super) fn cut_journal(directory: &Path) -> io::Result<Option<(PathBuf, u64)>
     // No record begins with a zero: the database takes it for the end and cuts the file there.
     file.write_at(sound as u64, &[0])?;
     Ok(Some((newest, sound as u64)))
+}
+
+/// Writes what the newest journal holds once more and syncs it. What was written before the last start, and not synced or synced in vain,
+/// may be nowhere but in the system's cache; the journals before the newest were synced when it was begun.
+pub(super) fn settle_journal(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
+    let Some((_, file, journal)) = newest_journal(disk, directory)? else { return Ok(()) };
+    let sound = &journal[..sound_bytes(&journal)];
+    for (index, chunk) in sound.chunks(READ_BYTES).enumerate() {
+        file.write_at((index * READ_BYTES) as u64, chunk)?;
+    }
+    sync_at_once(&*file)
+}
+
+type Journal = (PathBuf, Arc<dyn File>, Vec<u8>);
+
+fn newest_journal(disk: &dyn Disk, directory: &Path) -> io::Result<Option<Journal>> {
+    let number = |path: &Path| path.file_stem()?.to_str()?.parse::<u64>().ok();
+    let files = match disk.list(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let journals = files.into_iter().filter(|file| is_journal(file));
+    let Some(newest) = journals.max_by_key(|path| number(path)) else { return Ok(None) };
+    let file = disk.open(&newest)?;
+    let mut journal = vec![0; usize::try_from(file.length()?).map_err(io::Error::other)?];
+    for (index, chunk) in journal.chunks_mut(READ_BYTES).enumerate() {
+        file.read_at((index * READ_BYTES) as u64, chunk)?;
+    }
+    Ok(Some((newest, file, journal)))
 }
 
 /// How many bytes at the front are whole batches with the right checksums.
@@ -89,4 +126,65 @@ fn skip_item(journal: &[u8]) -> Option<&[u8]> {
 
 fn is_journal(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jnl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::MemoryDisk;
+
+    fn batch(number: u64, key: &[u8], value: &[u8]) -> Vec<u8> {
+        let lengths = (u16::try_from(key.len()).unwrap(), u32::try_from(value.len()).unwrap());
+        let item = [
+            &[2, 0, 0][..],
+            &7u64.to_le_bytes(),
+            &lengths.0.to_le_bytes(),
+            &lengths.1.to_le_bytes(),
+            &lengths.1.to_le_bytes(),
+            key,
+            value,
+        ]
+        .concat();
+        let mut hasher = Xxh3::new();
+        hasher.update(&item);
+        let start = [&[1][..], &1u32.to_le_bytes(), &number.to_le_bytes()].concat();
+        [&start[..], &item, &[3], &hasher.digest().to_le_bytes(), &TRAILER].concat()
+    }
+
+    #[test]
+    fn whole_batches_count_and_the_rest_does_not() {
+        let journal = [batch(1, b"a", b"one"), batch(2, b"b", b"two")].concat();
+        let first = batch(1, b"a", b"one").len();
+        assert_eq!(sound_bytes(&[&journal[..], &[0; 100]].concat()), journal.len());
+        for at in first..journal.len() {
+            let mut damaged = journal.clone();
+            damaged[at] ^= 1;
+            let number = first + 5..first + 13;
+            // The number of a batch is under no checksum.
+            assert_eq!(sound_bytes(&damaged), if number.contains(&at) { journal.len() } else { first }, "{at}");
+        }
+        assert_eq!(sound_bytes(&journal[..journal.len() - 1]), first);
+    }
+
+    #[test]
+    fn what_a_failed_sync_left_in_the_cache_is_made_durable() {
+        let folder = Path::new("/state");
+        let journal = batch(1, b"key", &[9; 3000]);
+        for settled in [false, true] {
+            let disk = MemoryDisk::new();
+            let file = disk.create(&folder.join("3.jnl")).unwrap();
+            disk.create(&folder.join("2.jnl")).unwrap();
+            disk.sync_dir(folder).unwrap();
+            file.write_at(0, &journal).unwrap();
+            disk.fail_sync_after(0);
+            sync_at_once(&*file).unwrap_err();
+            // The next one says that all is well, and nothing is on the medium.
+            sync_at_once(&*file).unwrap();
+            if settled {
+                settle_journal(&disk, folder).unwrap();
+            }
+            let (_, _, found) = newest_journal(&disk.crash(1), folder).unwrap().unwrap();
+            assert_eq!(found == journal, settled);
+        }
+    }
 }

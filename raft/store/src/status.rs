@@ -16,7 +16,8 @@ pub struct Status {
     pub node: NodeId,
     /// The leader, when one is known.
     pub leader: Option<NodeId>,
-    /// The Raft term; 0 for a store without replication.
+    /// The Raft term; 0 for a store without replication. It never goes back, and each change of the leader is a new leader or a new term, but
+    /// two leaders may follow each other in one term: what is unique to a reign is the term together with the leader's number.
     pub term: u64,
     /// Applied on this node.
     pub applied: Revision,

@@ -10,6 +10,8 @@ use quorate_store::{Error, Operation, Outcome, Revision, Store, Txn};
 use tokio::task::JoinHandle;
 
 use crate::cluster::{Cluster, Tuning, eventually, within};
+use quorate_raft::AdminError;
+use quorate_raft::admin::AdminRequest;
 use quorate_raft::replica::Compaction;
 
 /// Longest time that writes may fail when a leader vanishes, on a busy machine.
@@ -158,6 +160,8 @@ async fn without_a_quorum_nothing_is_acknowledged_and_reads_are_refused() {
     let alone = cluster.replica(leader);
     let refused = eventually("reads are refused", async || alone.read_index().await.err()).await;
     assert!(matches!(refused, Error::NotApplied(_)), "{refused}");
+    let ready = within("an answer", alone.ask(AdminRequest::Ready)).await;
+    assert!(matches!(ready, Err(AdminError::Unavailable(_))), "{ready:?}");
     let put = Operation::Put { key: Bytes::from_static(b"k"), value: Bytes::new() };
     let refused = within("the write ends", alone.txn(Txn { conditions: vec![], operations: vec![put] })).await;
     assert!(refused.is_err(), "{refused:?}");

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use quorate_raft::admin::{AdminAnswer, AdminClient, AdminRequest, JoinRequest, JoinToken, join};
+use quorate_raft::replica::OpenError;
 use quorate_raft::types::Peer;
-use quorate_raft::{AdminError, ClusterId, PeerTls};
+use quorate_raft::{AdminError, ClusterId, Credentials, PEER_NAME, PeerTls, Replica};
 use quorate_store::Store;
 use quorate_store::env::SystemEnv;
 
-use crate::cluster::{Authority, Cluster, within};
+use crate::cluster::{Authority, Cluster, eventually, within};
 
 fn request(token: JoinToken, csr: &'static str) -> JoinRequest {
     let peer = Peer { address: "127.0.0.1:1".to_owned(), api: "127.0.0.1:2".to_owned() };
@@ -59,21 +60,55 @@ async fn secrets_are_not_stored() {
     assert!(snapshot.range(b"", None).all(|(_, entry)| !holds(&entry.value)));
 }
 
+/// Asks the first member for its status, with these credentials and as of this cluster.
+async fn ask(cluster: &Cluster, credentials: &Credentials, id: ClusterId) -> Result<AdminAnswer, String> {
+    let tls = Arc::new(PeerTls::new(credentials).map_err(|error| error.to_string())?);
+    let network = SystemEnv::env().network;
+    let mut client = AdminClient::connect(network, tls, id, cluster.address(1)).await.map_err(|e| e.to_string())?;
+    within("an answer", client.ask(AdminRequest::Status)).await.map_err(|error| error.to_string())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn only_members_of_this_cluster_are_heard() {
     let cluster = Cluster::start(1).await;
-    let ask = async |authority: &Authority, id: ClusterId| {
-        let tls = Arc::new(PeerTls::new(&authority.member()).unwrap());
-        let network = SystemEnv::env().network;
-        let mut client = AdminClient::connect(network, tls, id, cluster.address(1)).await.map_err(|e| e.to_string())?;
-        within("an answer", client.ask(AdminRequest::Status)).await.map_err(|error| error.to_string())
+    let (authority, id, other) = (&cluster.authority, cluster.id, ClusterId::new([1; 16]));
+    let Ok(AdminAnswer::Status(status)) = ask(&cluster, &authority.member(id, 1), id).await else { panic!("a status") };
+    assert_eq!((status.cluster, status.store.leader, status.members.len()), (id, Some(1), 1));
+    let check = async |credentials: Credentials, id: ClusterId, expect: &str| {
+        let reason = ask(&cluster, &credentials, id).await.unwrap_err();
+        assert!(reason.contains(expect), "{reason}");
     };
-    let Ok(AdminAnswer::Status(status)) = ask(&cluster.authority, cluster.id).await else { panic!("a status") };
-    assert_eq!((status.cluster, status.store.leader, status.members.len()), (cluster.id, Some(1), 1));
-    let other = ClusterId::new([1; 16]);
-    let reason = ask(&cluster.authority, other).await.unwrap_err();
-    let expect = format!("this is cluster {}, the caller is of cluster {other}", cluster.id);
+    check(authority.member(other, 1), other, &format!("this is cluster {id}, the caller is of cluster {other}")).await;
+    check(authority.member(other, 1), id, &format!("the caller's certificate is of cluster {other}")).await;
+    check(authority.named(&[PEER_NAME.to_owned()]), id, "the caller's certificate does not say which node").await;
+    check(Authority::new().member(id, 1), id, "invalid peer certificate").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removed_member_is_refused_though_its_certificate_is_valid() {
+    let mut cluster = Cluster::start(3).await;
+    assert_eq!(cluster.ask(1, AdminRequest::Transfer(Some(1))).await, AdminAnswer::Node(1));
+    assert_eq!(cluster.ask(1, AdminRequest::Remove(3)).await, AdminAnswer::Done);
+    let expect = format!("node 3 was removed from cluster {}", cluster.id);
+    let reason = ask(&cluster, &cluster.authority.member(cluster.id, 3), cluster.id).await.unwrap_err();
     assert_eq!(reason, expect);
-    let reason = ask(&Authority::new(), cluster.id).await.unwrap_err();
-    assert!(reason.contains("invalid peer certificate"), "{reason}");
+    let reason = within("the removed member notices", cluster.replica(3).failed()).await;
+    assert!(reason.starts_with(&expect), "{reason}");
+    cluster.halt(3).await;
+    let fourth = cluster.join(1).await;
+    assert_eq!(fourth, 4, "its number does not come back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_member_does_not_start_with_the_certificate_of_another() {
+    let mut cluster = Cluster::start(2).await;
+    cluster.halt(2).await;
+    let options = cluster.options(2, &cluster.authority.member(cluster.id, 1));
+    let line = eventually("the data is free", async || match Replica::open(options.clone()).await {
+        Err(OpenError::Listen { .. }) => None,
+        Err(error) => Some(error.to_string()),
+        Ok(_) => panic!("it starts"),
+    })
+    .await;
+    assert_eq!(line, format!("the peer certificate is not that of node 2 of cluster {}", cluster.id));
 }

@@ -7,4 +7,5 @@ mod failover;
 mod joining;
 mod log;
 mod membership;
+mod recovery;
 mod state_machine;

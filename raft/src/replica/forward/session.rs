@@ -116,7 +116,7 @@ async fn open(link: &Link) -> Result<(Connected, Stream), String> {
             Ok((connected, Stream { frames, answers, taken, pending: BTreeMap::new(), next: 0 }))
         }
         Err(status) => {
-            link.broken(&connected).await;
+            link.refused(&connected, &status).await;
             Err(status.message().to_owned())
         }
     }
@@ -132,6 +132,11 @@ impl Stream {
                 frame = self.answers.next() => self.receive(frame)?,
                 count = questions.recv_many(&mut self.taken, MAX_FRAME_QUESTIONS), if asking => {
                     asking = count > 0;
+                    // Whoever can ask right now gets a turn, so that their questions share the frame.
+                    tokio::task::yield_now().await;
+                    while self.taken.len() < MAX_FRAME_QUESTIONS && let Ok(question) = questions.try_recv() {
+                        self.taken.push(question);
+                    }
                     while !self.taken.is_empty() {
                         self.send().await?;
                     }

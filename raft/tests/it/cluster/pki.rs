@@ -1,9 +1,12 @@
 //! A peer authority and the certificates that it gives to members.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_raft::admin::{CertificateSigner, SigningRequest};
-use quorate_raft::{Credentials, PEER_NAME, authority_hash};
+use quorate_raft::{ClusterId, Credentials, authority_hash, peer_names};
+use quorate_store::NodeId;
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -31,15 +34,20 @@ impl Authority {
         authority_hash(&self.certificate)
     }
 
-    /// Credentials for a member.
-    pub(crate) fn member(&self) -> Credentials {
-        let (certificate, key) = self.sign();
+    /// Credentials for a member of a cluster.
+    pub(crate) fn member(&self, cluster: ClusterId, node: NodeId) -> Credentials {
+        self.named(&peer_names(cluster, node))
+    }
+
+    /// Credentials with these names in the certificate.
+    pub(crate) fn named(&self, names: &[String]) -> Credentials {
+        let (certificate, key) = self.sign(names);
         self.credentials(certificate, key)
     }
 
-    fn sign(&self) -> (Vec<u8>, Vec<u8>) {
+    fn sign(&self, names: &[String]) -> (Vec<u8>, Vec<u8>) {
         let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(vec![PEER_NAME.to_owned()]).unwrap();
+        let mut params = CertificateParams::new(names.to_vec()).unwrap();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         (certificate.der().to_vec(), key.serialize_der())
@@ -62,7 +70,10 @@ impl Authority {
 }
 
 /// Signs for whoever asks with [`CSR`].
-pub(crate) struct TestSigner(pub(crate) std::sync::Arc<Authority>);
+pub(crate) struct TestSigner {
+    pub(crate) authority: Arc<Authority>,
+    pub(crate) cluster: ClusterId,
+}
 
 #[async_trait]
 impl CertificateSigner for TestSigner {
@@ -70,12 +81,16 @@ impl CertificateSigner for TestSigner {
         if request.csr != CSR {
             return Err("this is no certificate request".to_owned());
         }
-        let (certificate, key) = self.0.sign();
+        let (certificate, key) = self.authority.sign(&peer_names(self.cluster, request.node));
         let length = u32::try_from(certificate.len()).unwrap();
         Ok([&length.to_le_bytes()[..], &certificate, &key].concat().into())
     }
 
     async fn certify(&self, _: Bytes) -> Result<Bytes, String> {
         Err("this authority knows no users".to_owned())
+    }
+
+    async fn keys(&self, _: Bytes) -> Result<Bytes, String> {
+        Err("this authority keeps no keys".to_owned())
     }
 }

@@ -58,7 +58,7 @@ impl Cluster {
             running: BTreeMap::new(),
         };
         for node in 1..=voters {
-            let credentials = cluster.authority.member();
+            let credentials = cluster.authority.member(cluster.id, node);
             cluster.open_as(node, &credentials).await;
         }
         let members = cluster.addresses.iter().map(|(node, address)| (*node, peer(address))).collect();
@@ -117,7 +117,7 @@ impl Cluster {
 
     /// Opens a member again, or a new one, on the port that it had.
     pub(crate) async fn open(&mut self, node: NodeId) {
-        let credentials = self.authority.member();
+        let credentials = self.authority.member(self.id, node);
         self.open_as(node, &credentials).await;
     }
 
@@ -143,7 +143,7 @@ impl Cluster {
             listen: self.addresses.get(&node).map_or("127.0.0.1:0", String::as_str).to_owned(),
             env: SystemEnv::env(),
             tls: Arc::new(PeerTls::new(credentials).unwrap()),
-            signer: Arc::new(TestSigner(self.authority.clone())),
+            signer: Arc::new(TestSigner { authority: self.authority.clone(), cluster: self.id }),
         };
         let mut options = Options::new(member, Arc::new(SystemDisk), &self.folder(node));
         options.limits = self.tuning.limits;

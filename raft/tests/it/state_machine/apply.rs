@@ -37,7 +37,7 @@ fn what_is_served_is_what_the_pure_state_says() {
     let mut past = vec![model.snapshot()];
     for entry in script(1..=300) {
         if let Payload::Normal(command) = &entry.payload
-            && model.apply(command.time_ms, &command.txn).batch.is_some()
+            && model.apply(command.time_ms, &command.txns[0]).batch.is_some()
         {
             past.push(model.snapshot());
         }

@@ -5,7 +5,9 @@
 mod apply;
 mod reclaim;
 mod restart;
+mod saving;
 mod snapshot;
+mod synced;
 mod transfer_faults;
 
 use std::path::Path;
@@ -16,7 +18,7 @@ use futures::stream;
 use openraft::storage::RaftStateMachine;
 use openraft::vote::RaftLeaderId;
 use quorate_raft::ClusterId;
-use quorate_raft::state_machine::{Identity, OpenError, Options, StateMachine};
+use quorate_raft::state_machine::{Identity, OpenError, Options, Saving, StateMachine};
 use quorate_raft::types::{Command, LogEntry, LogId, Payload};
 use quorate_store::{Condition, Operation, Retention, Revision, Txn};
 
@@ -27,8 +29,9 @@ fn identity() -> Identity {
     Identity { cluster: ClusterId::new([7; 16]), naming: "svc".to_owned() }
 }
 
+/// Every group is on disk when it is applied.
 fn options(directory: &Path) -> Options {
-    Options::new(directory, identity())
+    Options { saving: Saving::Every(1), ..Options::new(directory, identity()) }
 }
 
 fn open(directory: &Path) -> StateMachine {
@@ -55,7 +58,7 @@ fn log_id(index: u64) -> LogId {
 }
 
 fn txn_entry(index: u64, txn: Txn) -> LogEntry {
-    entry(index, Payload::Normal(Command { time_ms: index * STEP_MS, txn }))
+    entry(index, Payload::Normal(Command { time_ms: index * STEP_MS, txns: [txn].into() }))
 }
 
 fn put(key: &str, value: &str) -> Operation {

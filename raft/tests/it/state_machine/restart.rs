@@ -236,7 +236,7 @@ fn without_threads_it_works_the_same() {
     assert!(machine.serving().watch(Bytes::new(), machine.serving().oldest()).is_ok());
 }
 
-fn journal_of(directory: &Path) -> std::path::PathBuf {
+pub(super) fn journal_of(directory: &Path) -> std::path::PathBuf {
     let mut journals: Vec<_> = std::fs::read_dir(directory)
         .unwrap()
         .map(|file| file.unwrap().path())

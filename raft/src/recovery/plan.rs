@@ -1,0 +1,182 @@
+//! What a member holds before it is recovered, for the operator who decides.
+//!
+//! Invariant: opening and looking changes nothing but what every start puts right (a torn end of the log, for one).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use openraft::storage::{RaftLogReader, RaftLogStorage};
+use quorate_store::{NodeId, Revision};
+
+use super::error::RecoveryError;
+use super::marker::{self, Marker};
+use crate::disk::{Disk, Fatal};
+use crate::log::{self, Log};
+use crate::state_machine::{self, Offline};
+use crate::types::{LogId, Peer};
+use crate::{ClusterId, Role};
+
+/// Which member to recover, and where its data is.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Its number; it keeps it.
+    pub node: NodeId,
+    /// The cluster that its configuration names.
+    pub cluster: ClusterId,
+    /// The naming profile of its data.
+    pub naming: String,
+    /// Where it will be reached.
+    pub peer: Peer,
+    /// Where the log is.
+    pub disk: Arc<dyn Disk>,
+    /// The folder of log and state, as for [`crate::replica::Options::new`].
+    pub directory: PathBuf,
+}
+
+/// A member that is given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// Its number.
+    pub node: NodeId,
+    /// Where it was.
+    pub peer: Peer,
+    /// Whether it voted.
+    pub voter: bool,
+}
+
+/// What recovery starts from, and what it gives up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The cluster that is given up.
+    pub old: ClusterId,
+    /// The cluster that takes its place, when an earlier attempt has chosen it.
+    pub begun: Option<ClusterId>,
+    /// What the member was to the old quorum; `None` if it did not belong to it any more.
+    pub role: Option<Role>,
+    /// The term and the index of the last entry that it has.
+    pub last: (u64, u64),
+    /// How many of its entries are not in the state yet, and count as committed from now on.
+    pub unapplied: u64,
+    /// The revision of its state, without those.
+    pub revision: Revision,
+    /// The clock of that state, milliseconds since the Unix epoch.
+    pub time_ms: u64,
+    /// Everybody else in the old cluster, by number.
+    pub given_up: Vec<Given>,
+}
+
+/// A member that is open for recovery. Nothing has been changed yet.
+pub struct Recovery {
+    pub(super) options: Options,
+    pub(super) marker: Option<Marker>,
+    pub(super) state: Offline,
+    /// The log of the old cluster; `None` when an earlier attempt no longer needs it.
+    pub(super) log: Option<Log>,
+    /// The last entry that counts.
+    pub(super) last: LogId,
+    /// The highest term that it knows.
+    pub(super) term: u64,
+    plan: Plan,
+}
+
+impl Recovery {
+    /// Opens a stopped member.
+    pub async fn open(options: Options) -> Result<Self, RecoveryError> {
+        let marker = marker::read(&*options.disk, &options.directory)?;
+        let old = match marker {
+            Some(marker) if !is_ours(&marker, &options) => {
+                let (directory, Marker { node, old, .. }) = (options.directory, marker);
+                return Err(RecoveryError::Foreign { directory, node, old });
+            }
+            Some(marker) => marker.old,
+            None => options.cluster,
+        };
+        let (state, refounded) = open_state(&options, old, marker.map(|marker| marker.new))?;
+        let mut log = None;
+        let mut last = state.position().progress.log_id;
+        let mut term = last.map_or(0, |last| last.leader_id.term);
+        if !refounded {
+            let mut opened = Log::open(log_options(&options, old)).await?;
+            let failed = |source| RecoveryError::Io { path: options.directory.join("log"), source };
+            last = continued(&mut opened, last, &options).await?;
+            term = opened.read_vote().await.map_err(failed)?.map_or(term, |vote| vote.leader_id.term.max(term));
+            log = Some(opened);
+        }
+        let Some(last) = last else { return Err(RecoveryError::Empty { directory: options.directory }) };
+        let plan = plan(&options, old, marker, &state, last);
+        Ok(Self { term: term.max(last.leader_id.term), options, marker, state, log, last, plan })
+    }
+
+    /// What there is, and what will be given up.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+}
+
+fn is_ours(marker: &Marker, options: &Options) -> bool {
+    marker.node == options.node && [marker.old, marker.new].contains(&options.cluster)
+}
+
+/// The state, and whether it is the new cluster's already.
+fn open_state(options: &Options, old: ClusterId, new: Option<ClusterId>) -> Result<(Offline, bool), RecoveryError> {
+    let open = |cluster| {
+        let identity = state_machine::Identity { cluster, naming: options.naming.clone() };
+        Offline::open(&state_machine::Options::new(options.directory.join("state"), identity))
+    };
+    match open(old) {
+        Err(state_machine::OpenError::Cluster { found, .. }) if Some(found) == new => Ok((open(found)?, true)),
+        other => Ok((other?, false)),
+    }
+}
+
+pub(super) fn log_options(options: &Options, cluster: ClusterId) -> log::Options {
+    let identity = log::Identity { cluster, node: options.node };
+    log::Options::new(options.disk.clone(), options.directory.join("log"), identity, Fatal::new())
+}
+
+/// The last entry that log and state have together. A log that does not pass through the state's last entry is a branch
+/// that died when the state came by snapshot; it counts for nothing.
+async fn continued(log: &mut Log, applied: Option<LogId>, options: &Options) -> Result<Option<LogId>, RecoveryError> {
+    let failed = |source| RecoveryError::Io { path: options.directory.join("log"), source };
+    let state = log.get_log_state().await.map_err(failed)?;
+    let next = applied.map_or(0, |applied| applied.index + 1);
+    let Some(last) = state.last_log_id.filter(|last| last.index >= next) else { return Ok(applied) };
+    if let Some(applied) = applied {
+        let held = log.try_get_log_entries(applied.index..next).await.map_err(failed)?;
+        if held.first().is_some_and(|entry| entry.log_id != applied) {
+            return Ok(Some(applied));
+        }
+    }
+    let first = state.last_purged_log_id.map_or(0, |purged| purged.index + 1);
+    if first > next {
+        return Err(RecoveryError::Gap {
+            directory: options.directory.clone(),
+            first,
+            applied: next.saturating_sub(1),
+        });
+    }
+    Ok(Some(last))
+}
+
+fn plan(options: &Options, old: ClusterId, marker: Option<Marker>, state: &Offline, last: LogId) -> Plan {
+    let position = state.position();
+    let membership = position.membership.membership();
+    let voters: Vec<NodeId> = membership.voter_ids().collect();
+    let is_member = membership.nodes().any(|(node, _)| *node == options.node);
+    let role = if voters.contains(&options.node) { Role::Voter } else { Role::Learner };
+    let given =
+        |(node, peer): (&NodeId, &Peer)| Given { node: *node, peer: peer.clone(), voter: voters.contains(node) };
+    let mut given_up: Vec<Given> = membership.nodes().filter(|(node, _)| **node != options.node).map(given).collect();
+    given_up.sort_by_key(|given| given.node);
+    Plan {
+        old,
+        begun: marker.map(|marker| marker.new),
+        role: is_member.then_some(role),
+        last: (last.leader_id.term, last.index),
+        unapplied: last.index - position.progress.log_id.map_or(0, |applied| applied.index.min(last.index)),
+        revision: position.progress.revision,
+        time_ms: position.progress.time_ms,
+        given_up,
+    }
+}

@@ -1,0 +1,248 @@
+//! Transactions that wait together are proposed together: one log entry carries them all.
+//!
+//! While [`GROUPS_UNDER_WAY`] entries wait for their decision, everything that arrives goes into the next one. So an idle member
+//! proposes at once, and a busy one pays for the entry (a sync on every member, messages, wake-ups) once for many transactions.
+//!
+//! Invariants: a transaction is in one group, and groups keep the order of arrival; everybody is answered, whatever becomes of the
+//! groups; *not applied* is only said of what was in no group yet. How many may wait is bounded by whoever admits them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use parking_lot::Mutex;
+use quorate_store::{Error, NotApplied, Outcome, Txn};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, sleep_until};
+
+/// Entries of this member that wait for their decision.
+const GROUPS_UNDER_WAY: usize = 1;
+/// Transactions in one group at most.
+const MAX_GROUP_TRANSACTIONS: usize = 256;
+/// Bytes of transactions after which a group takes no more: the largest group is this and one transaction.
+const MAX_GROUP_BYTES: usize = 1 << 20;
+/// How long a transaction may wait for its group: it has done nothing yet and can be tried elsewhere.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// What became of a group: its outcomes in order, or the same failure for all.
+pub(crate) type Decided = Result<Vec<Outcome>, Error>;
+
+/// The transactions that wait.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    /// `None` once nobody proposes any more.
+    waiting: Mutex<Option<VecDeque<Waiting>>>,
+    wake: Notify,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    txn: Txn,
+    since: Instant,
+    reply: oneshot::Sender<Result<Outcome, Error>>,
+}
+
+impl Default for Groups {
+    fn default() -> Self {
+        Self { waiting: Mutex::new(Some(VecDeque::new())), wake: Notify::new() }
+    }
+}
+
+/// Refuses what waits when it is dropped, with whoever proposes, and everything after that.
+struct Running<'a>(&'a Groups);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.lock().take().into_iter().flatten().for_each(Waiting::refuse);
+    }
+}
+
+impl Waiting {
+    fn refuse(self) {
+        self.reply.send(Err(NotApplied::NoLeader.into())).ok();
+    }
+}
+
+impl Groups {
+    /// Waits until the transaction is decided.
+    pub(crate) async fn decide(&self, txn: Txn) -> Result<Outcome, Error> {
+        let (reply, receiver) = oneshot::channel();
+        match &mut *self.waiting.lock() {
+            Some(waiting) => waiting.push_back(Waiting { txn, since: Instant::now(), reply }),
+            None => return Err(NotApplied::NoLeader.into()),
+        }
+        self.wake.notify_one();
+        receiver.await.unwrap_or_else(|_| Err(Error::Unknown("the node is stopping".to_owned())))
+    }
+
+    /// Proposes whatever waits, for ever.
+    pub(crate) async fn run(&self, propose: impl Fn(Arc<[Txn]>) -> BoxFuture<'static, Decided> + Send + Sync) {
+        let _running = Running(self);
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            let full = under_way.len() >= GROUPS_UNDER_WAY;
+            let oldest = if full { self.oldest() } else { None };
+            tokio::select! {
+                biased;
+                Some(()) = under_way.next(), if !under_way.is_empty() => {}
+                // Whoever can ask right now gets a turn, so that their transactions share the group.
+                () = self.wake.notified() => tokio::task::yield_now().await,
+                () = sleep_until(oldest.unwrap_or_else(Instant::now) + MAX_WAIT), if oldest.is_some() => {}
+            }
+            self.refuse_old();
+            while under_way.len() < GROUPS_UNDER_WAY
+                && let Some(group) = self.take()
+            {
+                let (txns, replies): (Vec<Txn>, Vec<_>) = group.into_iter().map(|one| (one.txn, one.reply)).unzip();
+                let proposing = propose(txns.into());
+                under_way.push(async move { answer(replies, proposing.await) });
+            }
+        }
+    }
+
+    /// Since when the oldest transaction waits.
+    fn oldest(&self) -> Option<Instant> {
+        self.waiting.lock().as_ref()?.front().map(|first| first.since)
+    }
+
+    fn refuse_old(&self) {
+        let now = Instant::now();
+        let mut waiting = self.waiting.lock();
+        while let Some(old) =
+            waiting.as_mut().and_then(|waiting| waiting.pop_front_if(|one| one.since + MAX_WAIT <= now))
+        {
+            old.refuse();
+        }
+    }
+
+    /// The next group: at least one transaction, if any waits.
+    fn take(&self) -> Option<Vec<Waiting>> {
+        let mut waiting = self.waiting.lock();
+        let waiting = waiting.as_mut()?;
+        let mut bytes = 0;
+        let fits = |one: &&Waiting| {
+            let before = bytes;
+            bytes += one.txn.footprint();
+            before < MAX_GROUP_BYTES
+        };
+        let count = waiting.iter().take(MAX_GROUP_TRANSACTIONS).take_while(fits).count();
+        (count > 0).then(|| waiting.drain(..count).collect())
+    }
+}
+
+fn answer(replies: Vec<oneshot::Sender<Result<Outcome, Error>>>, decided: Decided) {
+    match decided {
+        Ok(outcomes) => {
+            let mut outcomes = outcomes.into_iter();
+            for reply in replies {
+                let missing = || Error::Unknown("the state machine gave no outcome".to_owned());
+                reply.send(outcomes.next().ok_or_else(missing)).ok();
+            }
+        }
+        Err(error) => replies.into_iter().for_each(|reply| drop(reply.send(Err(error.clone())))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+    use quorate_store::{Operation, Revision};
+    use tokio::sync::mpsc;
+
+    fn txn(key: usize, bytes: usize) -> Txn {
+        let operation = Operation::Put { key: key.to_string().into(), value: vec![0; bytes].into() };
+        Txn { conditions: Vec::new(), operations: vec![operation] }
+    }
+
+    /// Every group that is proposed, and the way to decide it.
+    type Proposed = (Arc<[Txn]>, oneshot::Sender<Decided>);
+
+    fn start(groups: &Arc<Groups>) -> (mpsc::UnboundedReceiver<Proposed>, tokio::task::JoinHandle<()>) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let groups = groups.clone();
+        let running = tokio::spawn(async move {
+            let propose = move |txns| {
+                let (decide, decided) = oneshot::channel();
+                sender.send((txns, decide)).expect("the test listens");
+                async move { decided.await.expect("the test decides") }.boxed()
+            };
+            groups.run(propose).await;
+        });
+        (receiver, running)
+    }
+
+    fn ask(groups: &Arc<Groups>, txn: Txn) -> tokio::task::JoinHandle<Result<Outcome, Error>> {
+        let groups = groups.clone();
+        tokio::spawn(async move { groups.decide(txn).await })
+    }
+
+    fn committed(revision: usize) -> Outcome {
+        Outcome::Committed { revision: Revision::new(revision as u64) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_arrives_while_a_group_is_under_way_shares_the_next_one() {
+        let groups = Arc::new(Groups::default());
+        let (mut proposed, _running) = start(&groups);
+        let first = ask(&groups, txn(0, 1));
+        let (one, decide) = proposed.recv().await.expect("a group");
+        assert_eq!(one[..], [txn(0, 1)]);
+        let late: Vec<_> = (1..=10).map(|key| ask(&groups, txn(key, 1))).collect();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(proposed.try_recv().is_err());
+        decide.send(Ok(vec![committed(1)])).expect("it waits");
+        let (ten, decide) = proposed.recv().await.expect("a group");
+        assert_eq!(ten[..], (1..=10).map(|key| txn(key, 1)).collect::<Vec<_>>()[..]);
+        decide.send(Ok((2..=10).map(committed).collect())).expect("it waits");
+        assert_eq!(first.await.expect("joins"), Ok(committed(1)));
+        for (index, answer) in late.into_iter().enumerate() {
+            let answer = answer.await.expect("joins");
+            match index {
+                9 => assert!(matches!(answer, Err(Error::Unknown(_))), "its outcome was missing: {answer:?}"),
+                _ => assert_eq!(answer, Ok(committed(index + 2))),
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_group_is_closed_by_the_transaction_that_fills_it() {
+        let check = async |sizes: &[usize], expect: &[usize]| {
+            let groups = Arc::new(Groups::default());
+            let asking: Vec<_> = sizes.iter().map(|bytes| ask(&groups, txn(0, *bytes))).collect();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            groups.wake.notify_one();
+            let (mut proposed, _running) = start(&groups);
+            for expect in expect {
+                let (group, decide) = proposed.recv().await.expect("a group");
+                assert_eq!(group.len(), *expect);
+                decide.send(Ok((0..group.len()).map(committed).collect())).expect("it waits");
+            }
+            for answer in asking {
+                assert!(answer.await.expect("joins").is_ok());
+            }
+        };
+        check(&[1; 600], &[256, 256, 88]).await;
+        check(&[MAX_GROUP_BYTES, 1, 1], &[1, 2]).await;
+        check(&[MAX_GROUP_BYTES / 2; 5], &[2, 2, 1]).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_too_long_is_refused_and_who_is_under_way_is_not() {
+        let groups = Arc::new(Groups::default());
+        let (mut proposed, running) = start(&groups);
+        let first = ask(&groups, txn(0, 1));
+        let (_, decide) = proposed.recv().await.expect("a group");
+        assert_eq!(ask(&groups, txn(1, 1)).await.expect("joins"), Err(NotApplied::NoLeader.into()));
+        let third = ask(&groups, txn(2, 1));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        running.abort();
+        assert_eq!(third.await.expect("joins"), Err(NotApplied::NoLeader.into()));
+        assert!(matches!(first.await.expect("joins"), Err(Error::Unknown(_))));
+        assert_eq!(groups.decide(txn(3, 1)).await, Err(NotApplied::NoLeader.into()));
+        drop(decide);
+    }
+}
