@@ -8,6 +8,7 @@
 mod group;
 pub mod name;
 mod naming;
+mod quantity;
 mod selector;
 mod status;
 mod time;
@@ -15,6 +16,7 @@ mod value;
 
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 pub use naming::{Names, Naming, UnknownNaming};
+pub use quantity::Quantity;
 pub use selector::{FieldSelector, FieldTerm, LabelOperator, LabelRequirement, LabelSelector, SelectorError};
 pub use status::{Cause, CauseReason, Details, Path, Reason, Status, quoted};
 pub use time::{InvalidTime, Time};

@@ -3,11 +3,12 @@
 //! Types and kinds are read from `idl/*.idl` (one file per group version, format in [`idl`]) into a [`Graph`], once per
 //! naming profile. The graph is immutable and shared; there is no global one. Everything that depends on types only goes
 //! through it: decoding into the canonical working form, unknown fields, defaults, structural validation, field sets and
-//! managed fields, strategic merge, OpenAPI documents.
+//! managed fields, server-side apply, strategic merge, OpenAPI documents.
 //!
 //! Not here: rules that no schema can say (strategies in quorate-api), bytes on the wire (quorate-wire), what is served
 //! (the registry in quorate-api decides which of the graph's kinds exist for clients).
 
+pub mod apply;
 mod decode;
 mod defaults;
 pub mod fieldset;

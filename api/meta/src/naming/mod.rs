@@ -14,7 +14,7 @@ pub(crate) mod well_known;
 pub use table::Names;
 
 /// Groups whose name ends in the profile's suffix; all others are the same in both profiles.
-const SUFFIXED_GROUPS: [&str; 19] = [
+const SUFFIXED_GROUPS: [&str; 20] = [
     "admission",
     "admissionregistration",
     "apidiscovery",
@@ -32,6 +32,7 @@ const SUFFIXED_GROUPS: [&str; 19] = [
     "networking",
     "node",
     "rbac.authorization",
+    "resource",
     "scheduling",
     "storage",
 ];
@@ -128,7 +129,12 @@ impl Names {
 
     /// Whether `media_type` (without parameters) is protobuf, under this profile's name or its edge alias.
     pub fn is_protobuf(&self, media_type: &str) -> bool {
-        media_type == self.media_protobuf || media_type == table::KUBERNETES.media_protobuf
+        self.protobuf_media_type(media_type).is_some()
+    }
+
+    /// `media_type` itself when it is protobuf, under this profile's name or its edge alias.
+    pub fn protobuf_media_type(&self, media_type: &str) -> Option<&'static str> {
+        [self.media_protobuf, table::KUBERNETES.media_protobuf].into_iter().find(|name| *name == media_type)
     }
 
     /// An OpenAPI extension, given its neutral name: `list-type`, `list-map-keys`, `map-type`, `int-or-string`,

@@ -6,6 +6,7 @@
 mod field;
 mod label;
 mod label_parse;
+mod object;
 #[cfg(test)]
 mod tests;
 

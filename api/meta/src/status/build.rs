@@ -194,6 +194,15 @@ impl Status {
         Self::failure(Reason::Expired, message)
     }
 
+    /// 410 for a token of a compacted revision, with one that goes on from there in the newest state.
+    pub fn continuation_expired(continuation: String) -> Self {
+        let why = "The provided continue parameter is too old to display a consistent list result. You can start a new list \
+                   without the continue parameter, or use the continue token in this response to retrieve the remainder of \
+                   the results. Continuing with the provided token results in an inconsistent list: objects that were \
+                   created, modified or deleted between the first page and now may show up or be missing.";
+        Self { continuation, ..Self::expired(why) }
+    }
+
     /// 410 for an exact list at a compacted revision.
     pub fn list_expired() -> Self {
         Self::expired("The resourceVersion for the provided list is too old.")

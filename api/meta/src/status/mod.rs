@@ -31,6 +31,8 @@ pub struct Status {
     pub message: String,
     /// What the status is about. `Some(Details::default())` shows as `"details":{}`.
     pub details: Option<Details>,
+    /// Where a list whose token has expired may go on; empty is left out of the body.
+    pub continuation: String,
 }
 
 /// What a status is about.
@@ -53,10 +55,12 @@ pub struct Details {
 impl Status {
     /// The body as a tree, with `apiVersion` and `kind`.
     pub fn to_value(&self) -> Value {
+        let mut metadata = Map::new();
+        put(&mut metadata, "continue", &self.continuation);
         let mut body = Map::from([
             ("apiVersion", Value::from("v1")),
             ("kind", Value::from("Status")),
-            ("metadata", Value::Map(Map::new())),
+            ("metadata", Value::Map(metadata)),
             ("status", Value::from(if self.success { "Success" } else { "Failure" })),
         ]);
         put(&mut body, "message", &self.message);

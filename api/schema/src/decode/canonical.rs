@@ -3,7 +3,7 @@
 //! A field that is `always` written has its zero value when nothing is given (`""`, `0`, `{}` for messages, `null` for
 //! lists, maps, pointers and times); of all others the zero value is left out, of pointers only `null` is.
 
-use quorate_meta::{Map, Value};
+use quorate_meta::{Map, Quantity, Value};
 
 use super::scalar;
 use crate::graph::{Field, Graph, Scalar, Shape, TypeDef, TypeId};
@@ -64,8 +64,23 @@ fn shape(graph: &Graph, form: &Shape, value: &mut Value) {
         (Shape::Message(id), value) if graph.ty(*id).mixed.is_some() => mixed(graph, graph.ty(*id), value),
         (Shape::Message(id), Value::Map(map)) => message(graph, graph.ty(*id), map),
         (Shape::List(inner), Value::List(items)) => items.iter_mut().for_each(|item| shape(graph, inner, item)),
+        (Shape::Map(inner), Value::Map(map)) if **inner == Shape::Scalar(Scalar::Quantity) => amounts(map),
         (Shape::Map(inner), Value::Map(map)) => map.values_mut().for_each(|item| shape(graph, inner, item)),
         _ => {}
+    }
+}
+
+/// Amounts of resources by name; nothing finer than a thousandth is kept of them.
+fn amounts(map: &mut Map) {
+    for value in map.values_mut() {
+        let text = match &*value {
+            Value::String(text) => Quantity::canonical_in_milli(text),
+            Value::Null => Some("0".to_owned()),
+            number => Quantity::canonical_in_milli(&scalar::number_text(number)),
+        };
+        if let Some(text) = text {
+            *value = Value::String(text);
+        }
     }
 }
 
@@ -87,7 +102,10 @@ fn canonical_scalar(kind: Scalar, value: &mut Value) {
         (Scalar::Time, Value::String(text)) => scalar::canonical_time(text, false),
         (Scalar::MicroTime, Value::String(text)) => scalar::canonical_time(text, true),
         (Scalar::Bytes, Value::String(text)) if text.contains(['\r', '\n']) => Some(text.replace(['\r', '\n'], "")),
-        (Scalar::Quantity, Value::Int(_) | Value::UInt(_) | Value::Float(_)) => Some(scalar::number_text(value)),
+        (Scalar::Quantity, Value::String(text)) => Quantity::canonical(text),
+        (Scalar::Quantity, Value::Int(_) | Value::UInt(_) | Value::Float(_)) => {
+            Quantity::canonical(&scalar::number_text(value))
+        }
         _ => None,
     };
     if let Some(text) = text {
@@ -95,7 +113,8 @@ fn canonical_scalar(kind: Scalar, value: &mut Value) {
     }
 }
 
-fn zero_of(graph: &Graph, field: &Field) -> Value {
+/// What an `always` written field holds when nothing is given.
+pub(crate) fn zero_of(graph: &Graph, field: &Field) -> Value {
     match field.shape {
         _ if field.pointer => Value::Null,
         Shape::List(_)

@@ -17,6 +17,7 @@ use quorate_meta::Value;
 
 use crate::graph::{Graph, TypeId};
 
+pub(crate) use canonical::zero_of;
 pub use canonical::{canonicalize, is_zero, zero};
 pub use check::{DecodeError, check_types};
 pub use unknown::unknown_fields;

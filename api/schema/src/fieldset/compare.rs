@@ -1,4 +1,6 @@
 //! What differs between two objects of one type.
+//!
+//! Built from the leaves upwards, so that the costs do not depend on how long the paths are.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use quorate_meta::{Map, Value};
 
 use super::form::{Form, keyed_element};
+use super::set::Node;
 use super::{Element, FieldSet};
 use crate::graph::{Graph, TypeId};
 
@@ -25,89 +28,108 @@ impl Comparison {
     pub fn is_same(&self) -> bool {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
+
+    /// The same without what is at or below the members of `ignored`.
+    #[must_use]
+    pub fn without(mut self, ignored: &FieldSet) -> Self {
+        if !ignored.is_empty() {
+            for set in [&mut self.added, &mut self.modified, &mut self.removed] {
+                *set = set.difference_recursive(ignored);
+            }
+        }
+        self
+    }
 }
 
 /// Compares two values of type `ty` in canonical form. A field that is `null` exists; one that is absent does not.
 pub fn compare(graph: &Graph, ty: TypeId, old: &Value, new: &Value) -> Comparison {
-    let mut walk = Walk { graph, path: Vec::new(), result: Comparison::default() };
-    walk.visit(Form::Message(graph.ty(ty)), Some(old), Some(new));
-    walk.result
+    let delta = Walk { graph }.visit(Form::Message(graph.ty(ty)), Some(old), Some(new));
+    Comparison { added: delta.added.below, modified: delta.modified.below, removed: delta.removed.below }
+}
+
+/// The differences at and below one element.
+#[derive(Default)]
+struct Delta {
+    added: Node,
+    modified: Node,
+    removed: Node,
+}
+
+impl Delta {
+    /// Adds the differences of a part.
+    fn put(&mut self, element: impl Fn() -> Element, part: Self) {
+        let kinds =
+            [(&mut self.added, part.added), (&mut self.modified, part.modified), (&mut self.removed, part.removed)];
+        for (whole, part) in kinds {
+            if !part.is_empty() {
+                whole.below.put(element(), part);
+            }
+        }
+    }
 }
 
 struct Walk<'g> {
     graph: &'g Graph,
-    path: Vec<Element>,
-    result: Comparison,
 }
 
 impl<'g> Walk<'g> {
-    fn visit(&mut self, form: Form<'g>, old: Option<&Value>, new: Option<&Value>) {
+    fn visit(&self, form: Form<'g>, old: Option<&Value>, new: Option<&Value>) -> Delta {
         let nothing = |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_empty());
-        let leaf = matches!(form, Form::Leaf) || (nothing(old) && nothing(new));
-        if leaf {
-            return self.leaf(old, new);
-        }
-        match form {
+        let mut delta = match form {
+            Form::Leaf => Delta { modified: differing(old, new), ..Delta::default() },
+            _ if nothing(old) && nothing(new) => Delta { modified: differing(old, new), ..Delta::default() },
             Form::Set | Form::Keyed(..) => self.list(form, old, new),
-            _ => self.map(form, old.and_then(Value::as_map), new.and_then(Value::as_map)),
-        }
+            Form::Message(_) | Form::Map(_) => self.map(form, old.and_then(Value::as_map), new.and_then(Value::as_map)),
+        };
         match (old, new) {
-            (None, _) => self.result.added.insert(&self.path),
-            (_, None) => self.result.removed.insert(&self.path),
+            (None, Some(_)) => delta.added.member = true,
+            (Some(_), None) => delta.removed.member = true,
             _ => {}
         }
-    }
-
-    fn leaf(&mut self, old: Option<&Value>, new: Option<&Value>) {
-        match (old, new) {
-            (None, Some(_)) => self.result.added.insert(&self.path),
-            (Some(_), None) => self.result.removed.insert(&self.path),
-            (Some(old), Some(new)) if old != new => self.result.modified.insert(&self.path),
-            _ => {}
-        }
+        delta
     }
 
     /// Walks two sorted maps side by side; equal values are passed over without a look inside.
-    fn map(&mut self, form: Form<'g>, old: Option<&Map>, new: Option<&Map>) {
+    fn map(&self, form: Form<'g>, old: Option<&Map>, new: Option<&Map>) -> Delta {
+        let mut delta = Delta::default();
         let mut old = old.into_iter().flat_map(Map::iter).peekable();
         let mut new = new.into_iter().flat_map(Map::iter).peekable();
         loop {
             let order = match (old.peek(), new.peek()) {
-                (None, None) => return,
+                (None, None) => return delta,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some((old, _)), Some((new, _))) => old.cmp(new),
             };
             let before = if order.is_le() { old.next() } else { None };
             let after = if order.is_ge() { new.next() } else { None };
-            let Some((key, _)) = before.or(after) else { return };
+            let Some((key, _)) = before.or(after) else { return delta };
             let (before, after) = (before.map(|(_, value)| value), after.map(|(_, value)| value));
-            if before == after {
-                continue;
+            if before != after {
+                delta.put(|| Element::field(key), self.visit(form.child(self.graph, key), before, after));
             }
-            self.path.push(Element::field(key));
-            self.visit(form.child(self.graph, key), before, after);
-            self.path.pop();
         }
     }
 
-    fn list(&mut self, form: Form<'g>, old: Option<&Value>, new: Option<&Value>) {
+    fn list(&self, form: Form<'g>, old: Option<&Value>, new: Option<&Value>) -> Delta {
+        let mut delta = Delta::default();
         let (old, new) = (self.by_element(form, old), self.by_element(form, new));
         let elements: BTreeSet<&Element> = old.keys().chain(new.keys()).collect();
         let none = Vec::new();
         for element in elements {
-            self.path.push(element.clone());
-            match (old.get(element).unwrap_or(&none).as_slice(), new.get(element).unwrap_or(&none).as_slice()) {
-                (old @ ([] | [_]), new @ ([] | [_])) => {
-                    self.visit(form.child(self.graph, ""), old.first().copied(), new.first().copied());
-                }
-                ([], _) => self.result.added.insert(&self.path),
-                (_, []) => self.result.removed.insert(&self.path),
-                (old, new) if old != new => self.result.modified.insert(&self.path),
-                _ => {}
-            }
-            self.path.pop();
+            let part =
+                match (old.get(element).unwrap_or(&none).as_slice(), new.get(element).unwrap_or(&none).as_slice()) {
+                    (old, new) if old == new => continue,
+                    (old @ ([] | [_]), new @ ([] | [_])) => {
+                        self.visit(form.child(self.graph, ""), old.first().copied(), new.first().copied())
+                    }
+                    ([], _) => Delta { added: Node::member(), ..Delta::default() },
+                    (_, []) => Delta { removed: Node::member(), ..Delta::default() },
+                    _ => Delta { modified: Node::member(), ..Delta::default() },
+                };
+            delta.put(|| element.clone(), part);
         }
+        delta
     }
 
     /// List elements by what tells them apart; several values when a list holds duplicates.
@@ -121,5 +143,13 @@ impl<'g> Walk<'g> {
             found.entry(element).or_default().push(item);
         }
         found
+    }
+}
+
+/// A member when both exist and differ.
+fn differing(old: Option<&Value>, new: Option<&Value>) -> Node {
+    match (old, new) {
+        (Some(old), Some(new)) if old != new => Node::member(),
+        _ => Node::default(),
     }
 }

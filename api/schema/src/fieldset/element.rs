@@ -24,6 +24,16 @@ impl Element {
         Self(format!("v:{}", json(value)))
     }
 
+    /// The element of an atomic list at this index; for messages only.
+    pub fn index(index: usize) -> Self {
+        Self(format!("i:{index}"))
+    }
+
+    /// The field or key, when it is one.
+    pub fn field_name(&self) -> Option<&str> {
+        self.0.strip_prefix("f:")
+    }
+
     /// Reads the written form; JSON inside is brought into canonical form. `None` when it is no element.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;

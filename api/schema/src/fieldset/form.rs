@@ -3,11 +3,12 @@
 use quorate_meta::{Map, Value};
 
 use super::Element;
+use crate::decode::zero_of;
 use crate::graph::{Field, Graph, ListKind, MapKind, Shape, Text, TypeDef};
 
 /// The parts of a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Form<'g> {
+pub(crate) enum Form<'g> {
     /// None: owned as a whole. Free JSON is.
     Leaf,
     /// The properties of a message.
@@ -21,7 +22,7 @@ pub(super) enum Form<'g> {
 }
 
 impl<'g> Form<'g> {
-    pub(super) fn of_field(graph: &'g Graph, field: &'g Field) -> Self {
+    pub(crate) fn of_field(graph: &'g Graph, field: &'g Field) -> Self {
         match (&field.shape, &field.list, field.map) {
             (_, _, Some(MapKind::Atomic)) => Self::Leaf,
             (Shape::List(inner), Some(ListKind::Map(keys)), _) => Self::Keyed(inner, keys),
@@ -31,7 +32,7 @@ impl<'g> Form<'g> {
         }
     }
 
-    pub(super) fn of_shape(graph: &'g Graph, shape: &'g Shape) -> Self {
+    pub(crate) fn of_shape(graph: &'g Graph, shape: &'g Shape) -> Self {
         match shape {
             Shape::Scalar(_) | Shape::List(_) => Self::Leaf,
             Shape::Map(inner) => Self::Map(inner),
@@ -43,7 +44,7 @@ impl<'g> Form<'g> {
     }
 
     /// The form of the property or entry `key`.
-    pub(super) fn child(self, graph: &'g Graph, key: &str) -> Self {
+    pub(crate) fn child(self, graph: &'g Graph, key: &str) -> Self {
         match self {
             Self::Message(ty) => ty.property(key).map_or(Self::Leaf, |field| Self::of_field(graph, field)),
             Self::Map(inner) | Self::Keyed(inner, _) => Self::of_shape(graph, inner),
@@ -52,9 +53,17 @@ impl<'g> Form<'g> {
     }
 }
 
-/// The element of a keyed list; key properties that are absent have their default or are left out.
-pub(super) fn keyed_element(graph: &Graph, inner: &Shape, keys: &[Text], item: &Value) -> Element {
-    let default = |key: &Text| inner.message().and_then(|id| graph.property(id, key)?.default.as_ref());
-    let present = keys.iter().filter_map(|key| Some((key.as_ref(), item.get(key).or_else(|| default(key))?.clone())));
-    Element::keys(&present.collect::<Map>())
+/// The element of a keyed list. A key property that is absent has its default, or its zero value when it is always written;
+/// else it is left out.
+pub(crate) fn keyed_element(graph: &Graph, inner: &Shape, keys: &[Text], item: &Value) -> Element {
+    let value = |key: &Text| match item.get(key) {
+        Some(value) if !value.is_null() => Some(value.clone()),
+        _ => implied(graph, graph.property(inner.message()?, key)?),
+    };
+    Element::keys(&keys.iter().filter_map(|key| Some((key.as_ref(), value(key)?))).collect::<Map>())
+}
+
+/// What a property holds that is not given, as far as the schema knows.
+pub(crate) fn implied(graph: &Graph, field: &Field) -> Option<Value> {
+    field.default.clone().or_else(|| field.always.then(|| zero_of(graph, field)))
 }

@@ -17,5 +17,7 @@ mod tests;
 pub use codec::BadFields;
 pub use compare::{Comparison, compare};
 pub use element::Element;
+pub(crate) use form::{Form, implied, keyed_element};
 pub use members::members;
 pub use set::FieldSet;
+pub(crate) use set::Node;

@@ -7,20 +7,26 @@ use super::Element;
 /// A set of paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet {
-    pub(super) nodes: BTreeMap<Element, Node>,
+    pub(crate) nodes: BTreeMap<Element, Node>,
 }
 
 /// What is known about one element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// The path up to here is a member.
-    pub(super) member: bool,
+    pub(crate) member: bool,
     /// Members further down.
-    pub(super) below: FieldSet,
+    pub(crate) below: FieldSet,
 }
 
 impl Node {
-    fn is_empty(&self) -> bool {
+    /// A member without members below.
+    pub(crate) fn member() -> Self {
+        Self { member: true, below: FieldSet::new() }
+    }
+
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
         !self.member && self.below.is_empty()
     }
 }
@@ -57,6 +63,20 @@ impl FieldSet {
         }
     }
 
+    /// Adds what is known about one element.
+    pub(crate) fn put(&mut self, element: Element, node: Node) {
+        if node.is_empty() {
+            return;
+        }
+        let known = self.nodes.entry(element).or_default();
+        known.member |= node.member;
+        if known.below.is_empty() {
+            known.below = node.below;
+        } else {
+            known.below.add(&node.below);
+        }
+    }
+
     /// Takes out one field of messages, a dotted path; what is below it stays.
     pub fn remove_field(&mut self, path: &str) {
         let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
@@ -84,7 +104,20 @@ impl FieldSet {
         self
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Takes out the members of `other`.
+    pub fn subtract(&mut self, other: &Self) {
+        for (element, theirs) in &other.nodes {
+            let Some(node) = self.nodes.get_mut(element) else { continue };
+            node.member &= !theirs.member;
+            node.below.subtract(&theirs.below);
+            if node.is_empty() {
+                self.nodes.remove(element);
+            }
+        }
+    }
+
+    /// Adds the members of `other`.
+    pub fn add(&mut self, other: &Self) {
         for (element, theirs) in &other.nodes {
             let node = self.nodes.entry(element.clone()).or_default();
             node.member |= theirs.member;
@@ -95,10 +128,9 @@ impl FieldSet {
     /// Members that `other` does not have.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        self.combine(other, |ours, theirs| match theirs {
-            None => ours.clone(),
-            Some(theirs) => Node { member: ours.member && !theirs.member, below: ours.below.difference(&theirs.below) },
-        })
+        let mut rest = self.clone();
+        rest.subtract(other);
+        rest
     }
 
     /// Members that are neither in `other` nor below a member of it.
@@ -114,12 +146,22 @@ impl FieldSet {
     /// Members that both have.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        self.combine(other, |ours, theirs| match theirs {
-            None => Node::default(),
-            Some(theirs) => {
-                Node { member: ours.member && theirs.member, below: ours.below.intersection(&theirs.below) }
+        let (small, large) = if self.nodes.len() <= other.nodes.len() { (self, other) } else { (other, self) };
+        let mut both = Self::new();
+        for (element, one) in &small.nodes {
+            if let Some(other) = large.nodes.get(element) {
+                let node = Node { member: one.member && other.member, below: one.below.intersection(&other.below) };
+                if !node.is_empty() {
+                    both.nodes.insert(element.clone(), node);
+                }
             }
-        })
+        }
+        both
+    }
+
+    /// What is known about one element.
+    pub(crate) fn node(&self, element: &Element) -> Option<&Node> {
+        self.nodes.get(element)
     }
 
     /// All members, parents before children, in order of their elements.

@@ -113,13 +113,15 @@ impl Managed {
         (!list.is_empty()).then_some(Value::List(list))
     }
 
+    /// Puts the entries into an object that has none; nothing is written when there are none.
+    pub(crate) fn write(self, object: &mut Value) {
+        if let (Some(list), Some(meta)) = (self.encode(), object.get_mut("metadata").and_then(Value::as_map_mut)) {
+            meta.insert("managedFields", list);
+        }
+    }
+
     /// Whether a request asks for a reset: one entry with nothing in it (001, clearing managedFields).
     pub fn is_reset(list: Option<&Value>) -> bool {
         matches!(list.and_then(Value::as_list), Some([Value::Map(only)]) if only.values().all(Value::is_empty))
-    }
-
-    /// Removes entries that own nothing.
-    pub(crate) fn drop_empty(&mut self) {
-        self.entries.retain(|entry| !entry.fields.is_empty());
     }
 }

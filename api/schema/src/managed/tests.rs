@@ -33,7 +33,14 @@ impl Object {
         apply_defaults(&self.graph, ty, &mut new);
         self.second += 1;
         let time = format!("2026-01-01T00:00:{:02}Z", self.second);
-        let writer = Writer { name: manager, api_version: "v1", subresource, time: &time, ignored: &self.ignored };
+        let writer = Writer {
+            name: manager,
+            api_version: "v1",
+            subresource,
+            time: &time,
+            ignored: &self.ignored,
+            versions: &OneVersion,
+        };
         update_managed_fields(&self.graph, ty, self.live.as_ref(), &mut new, &writer);
         self.live = Some(new);
         self

@@ -2,8 +2,9 @@
 
 use quorate_meta::Value;
 
-use super::{Entry, Managed, Operation, cap};
-use crate::fieldset::{Comparison, FieldSet, compare};
+use super::versions::{Versions, Views};
+use super::{Entry, Managed, Operation, cap, fit, losses, settle};
+use crate::fieldset::{FieldSet, compare};
 use crate::graph::{Graph, TypeId};
 
 /// Fields that only the server sets; nobody owns them (dotted paths).
@@ -23,7 +24,7 @@ const UNTRACKED: [&str; 12] = [
 ];
 
 /// Who writes, through what, and when.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Writer<'a> {
     /// Name: the fieldManager parameter or what comes before the slash of the User-Agent.
     pub name: &'a str,
@@ -35,6 +36,8 @@ pub struct Writer<'a> {
     pub time: &'a str,
     /// Fields that requests to this (sub)resource cannot set, such as `status`.
     pub ignored: &'a FieldSet,
+    /// The other versions of the kind.
+    pub versions: &'a dyn Versions,
 }
 
 /// What the request says about entries.
@@ -58,14 +61,16 @@ pub fn update_managed_fields(graph: &Graph, ty: TypeId, live: Option<&Value>, ne
         Basis::Reset => Managed::default(),
         Basis::Entries(managed) => managed,
     };
-    let difference = match live {
-        Some(live) => compare(graph, ty, live, new),
-        None => compare(graph, ty, &crate::decode::zero(graph, ty), new),
+    let nothing;
+    let old = match live {
+        Some(live) => live,
+        None => {
+            nothing = crate::decode::zero(graph, ty);
+            &nothing
+        }
     };
-    let managed = take_over(managed, difference, writer);
-    if let (Some(list), Some(meta)) = (managed.encode(), new.get_mut("metadata").and_then(Value::as_map_mut)) {
-        meta.insert("managedFields", list);
-    }
+    let managed = take_over(graph, ty, (old, new), managed, writer);
+    managed.write(new);
 }
 
 fn basis(live: &Value, requested: Option<&Value>, subresource: &str) -> Basis {
@@ -82,21 +87,21 @@ fn basis(live: &Value, requested: Option<&Value>, subresource: &str) -> Basis {
 }
 
 /// Moves what changed to the writer and takes what is gone from everybody.
-fn take_over(mut managed: Managed, difference: Comparison, writer: &Writer<'_>) -> Managed {
-    let reached = |fields: FieldSet| match writer.ignored.is_empty() {
-        true => fields,
-        false => fields.difference_recursive(writer.ignored),
-    };
-    let changed = reached(difference.added.union(&difference.modified));
-    let gone = reached(difference.removed);
-    for entry in managed.entries.iter_mut().filter(|entry| entry.api_version == writer.api_version) {
-        entry.fields = entry.fields.difference(&changed).difference(&gone);
-    }
-    managed.drop_empty();
-    let mut taken = changed;
-    for path in UNTRACKED {
-        taken.remove_field(path);
-    }
+pub(crate) fn take_over(
+    graph: &Graph,
+    ty: TypeId,
+    (old, new): (&Value, &Value),
+    mut managed: Managed,
+    writer: &Writer<'_>,
+) -> Managed {
+    fit(graph, ty, writer.api_version, old, writer.versions, &mut managed);
+    let changes = compare(graph, ty, old, new).without(writer.ignored);
+    let mut taken = changes.added.clone();
+    taken.add(&changes.modified);
+    let mut views = Views::new(graph, writer.versions, writer.api_version, (old, new), changes);
+    let lost = losses(&managed, &mut views, |_| false);
+    settle(&mut managed, &mut views, &lost, |_| false);
+    strip(&mut taken);
     if !taken.is_empty() {
         add(&mut managed, taken, writer);
     }
@@ -104,19 +109,33 @@ fn take_over(mut managed: Managed, difference: Comparison, writer: &Writer<'_>) 
     managed
 }
 
+/// Takes out what only the server sets.
+pub(crate) fn strip(fields: &mut FieldSet) {
+    for path in UNTRACKED {
+        fields.remove_field(path);
+    }
+}
+
 fn add(managed: &mut Managed, taken: FieldSet, writer: &Writer<'_>) {
-    let name = if writer.name.is_empty() { "unknown" } else { writer.name };
-    let mut mine = Entry {
-        manager: name.to_owned(),
-        operation: Operation::Update,
-        api_version: writer.api_version.to_owned(),
-        subresource: writer.subresource.to_owned(),
-        time: Some(writer.time.to_owned()),
-        fields: taken,
-    };
+    let mut mine = writer.entry(Operation::Update, taken);
+    mine.time = Some(writer.time.to_owned());
     if let Some(at) = managed.entries.iter().position(|entry| entry.same_writer(&mine)) {
         let before = managed.entries.swap_remove(at);
-        mine.fields = mine.fields.union(&before.fields);
+        mine.fields.add(&before.fields);
     }
     managed.entries.push(mine);
+}
+
+impl Writer<'_> {
+    /// An entry of this writer, without a time.
+    pub(crate) fn entry(&self, operation: Operation, fields: FieldSet) -> Entry {
+        Entry {
+            manager: if self.name.is_empty() { "unknown" } else { self.name }.to_owned(),
+            operation,
+            api_version: self.api_version.to_owned(),
+            subresource: self.subresource.to_owned(),
+            time: None,
+            fields,
+        }
+    }
 }

@@ -39,7 +39,7 @@ impl Operation {
         }
         let query = parameters::of_action(self.action);
         let mut list: Vec<Value> = query.into_iter().map(|parameter| parameters::query(dialect, parameter)).collect();
-        let media = [well_known::MEDIA_JSON, well_known::MEDIA_YAML];
+        let media = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
         match dialect {
             Dialect::V2 => {
                 list.extend(self.body.map(|schema| body_parameter(self.action, schema)));

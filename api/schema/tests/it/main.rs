@@ -2,7 +2,7 @@
 
 use quorate_meta::{GroupVersionKind, Naming, Value};
 use quorate_schema::fieldset::FieldSet;
-use quorate_schema::managed::{Writer, update_managed_fields};
+use quorate_schema::managed::{OneVersion, Writer, update_managed_fields};
 use quorate_schema::{Graph, KindDef, apply_defaults, decode, strategic, validate_structure};
 
 fn json(text: &str) -> Value {
@@ -21,6 +21,7 @@ fn write(graph: &Graph, kind: &KindDef, live: Option<&Value>, mut body: Value, m
         subresource: "",
         time: "2026-01-01T00:00:00Z",
         ignored: &FieldSet::new(),
+        versions: &OneVersion,
     };
     update_managed_fields(graph, kind.ty, live, &mut body, &writer);
     (body, unknown)

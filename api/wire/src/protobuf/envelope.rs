@@ -57,16 +57,25 @@ impl<'a> Envelope<'a> {
 
     /// The body with this envelope.
     pub fn write(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.raw.len() + self.api_version.len() + self.kind.len() + 32);
-        out.extend_from_slice(&PROTOBUF_MAGIC);
+        let (mut out, tail) = self.write_around(self.raw.len() as u64);
+        out.extend_from_slice(self.raw);
+        out.extend_from_slice(&tail);
+        out
+    }
+
+    /// What stands before and after a message of `length` bytes in the body; the envelope's own message is left out.
+    pub(super) fn write_around(&self, length: u64) -> (Vec<u8>, Vec<u8>) {
+        let mut head = Vec::with_capacity(self.raw.len() + self.api_version.len() + self.kind.len() + 32);
+        head.extend_from_slice(&PROTOBUF_MAGIC);
         let mut type_meta = Vec::new();
         writer::bytes(API_VERSION, self.api_version.as_bytes(), &mut type_meta);
         writer::bytes(KIND, self.kind.as_bytes(), &mut type_meta);
-        writer::bytes(TYPE_META, &type_meta, &mut out);
-        writer::bytes(RAW, self.raw, &mut out);
-        writer::bytes(CONTENT_ENCODING, b"", &mut out);
-        writer::bytes(CONTENT_TYPE, b"", &mut out);
-        out
+        writer::bytes(TYPE_META, &type_meta, &mut head);
+        writer::bytes_head(RAW, length, &mut head);
+        let mut tail = Vec::new();
+        writer::bytes(CONTENT_ENCODING, b"", &mut tail);
+        writer::bytes(CONTENT_TYPE, b"", &mut tail);
+        (head, tail)
     }
 
     fn read_type(&mut self, type_meta: &'a [u8]) -> Result<(), Error> {

@@ -14,6 +14,7 @@ mod error;
 mod partial;
 mod reader;
 mod scalar;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -23,3 +24,4 @@ pub use encode::{encode, encode_message};
 pub use envelope::Envelope;
 pub use error::{Error, Problem};
 pub use reader::{MAX_BYTES, MAX_DEPTH};
+pub use stream::{around_list, write_frame, write_item};

@@ -25,9 +25,14 @@ pub(super) fn double(tag: u32, number: f64, out: &mut Vec<u8>) {
 
 /// Appends a field of text or bytes.
 pub(super) fn bytes(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    key(tag, 2, out);
-    varint(bytes.len() as u64, out);
+    bytes_head(tag, bytes.len() as u64, out);
     out.extend_from_slice(bytes);
+}
+
+/// Appends the beginning of a field of so many bytes, which are still to follow.
+pub(super) fn bytes_head(tag: u32, length: u64, out: &mut Vec<u8>) {
+    key(tag, 2, out);
+    varint(length, out);
 }
 
 /// Appends a message field whose content is what `content` appends.

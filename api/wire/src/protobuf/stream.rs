@@ -1,0 +1,40 @@
+//! Bodies that are written piece by piece: lists, whose length is counted before the first byte goes out, and frames of a
+//! watch.
+
+use super::{Envelope, Error, writer};
+
+/// `items` of every list; `metadata` has a lower number, so a list without items is the beginning of one with items.
+const ITEMS: u32 = 2;
+/// `type` and `object` of a watch event, and `raw` of the object.
+const EVENT_TYPE: u32 = 1;
+const EVENT_OBJECT: u32 = 2;
+const OBJECT_RAW: u32 = 1;
+
+/// Appends one item, given its message, to a list's message.
+pub fn write_item(message: &[u8], out: &mut Vec<u8>) {
+    writer::bytes(ITEMS, message, out);
+}
+
+/// What stands before and after a list's message of `length` bytes in the body.
+#[must_use]
+pub fn around_list(api_version: &str, kind: &str, length: u64) -> (Vec<u8>, Vec<u8>) {
+    Envelope { api_version, kind, raw: &[] }.write_around(length)
+}
+
+/// Appends a frame of a watch: four bytes of length, most significant first, and the event, whose object is a body with
+/// its envelope.
+///
+/// # Errors
+/// An event of 4 GiB or more.
+pub fn write_frame(kind: &str, body: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    writer::bytes(EVENT_TYPE, kind.as_bytes(), out);
+    writer::message(EVENT_OBJECT, out, |out| {
+        writer::bytes(OBJECT_RAW, body, out);
+        Ok(())
+    })?;
+    let length = u32::try_from(out.len() - start - 4).map_err(|_| super::Problem::TooLarge)?;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}
