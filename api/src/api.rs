@@ -11,10 +11,15 @@ use quorate_schema::Graph;
 use quorate_store::Store;
 use quorate_store::env::Env;
 
+use crate::audit::Audit;
+use crate::authentication::{Authentication, AuthenticationOptions};
+use crate::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use crate::cache::Fanout;
+use crate::features::Gates;
 use crate::handlers::continuation::Tokens;
 use crate::handlers::health::Health;
 use crate::handlers::openapi::OpenApi;
+use crate::in_flight::{InFlight, InFlightLimits};
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::registry::Registry;
 
@@ -34,8 +39,18 @@ pub struct ApiOptions {
     pub version: Version,
     /// Where the process stands: [`Phase::Starting`] when the store has to catch up first.
     pub phase: Phase,
+    /// How users are found out.
+    pub authentication: AuthenticationOptions,
+    /// The audit trail, where there is one.
+    pub audit: Option<Arc<Audit>>,
+    /// Who decides what somebody may do, in this order.
+    pub authorization: Vec<ModeOptions>,
     /// Authenticates continue tokens: 32 random bytes, the same on every node of a cluster.
     pub token_secret: [u8; 32],
+    /// How many requests may run at one time.
+    pub in_flight: InFlightLimits,
+    /// Which features are on.
+    pub gates: Gates,
 }
 
 /// The answer to `/version`.
@@ -65,10 +80,18 @@ pub struct Api {
     pub lifecycle: Lifecycle,
     /// The checks behind `/livez` and `/readyz`; components register theirs here.
     pub health: Health,
+    /// The audit trail, where there is one.
+    pub audit: Option<Arc<Audit>>,
+    /// Who may do what.
+    pub authorizer: Arc<Authorizer>,
+    /// Finds out who asks.
+    pub authentication: Authentication,
     pub(crate) version: Version,
     pub(crate) tokens: Tokens,
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) openapi: OpenApi,
+    pub(crate) in_flight: InFlight,
+    pub(crate) gates: Gates,
     /// Random bytes that tell this process from others.
     pub(crate) process: [u8; 16],
     /// Numbers requests.
@@ -80,20 +103,31 @@ impl Api {
     #[must_use]
     pub fn new(options: ApiOptions) -> Arc<Self> {
         let names = options.naming.names();
+        let authorizer = Arc::new(Authorizer::new(AuthorizerOptions {
+            names,
+            registry: &options.registry,
+            store: options.store.clone(),
+            modes: &options.authorization,
+        }));
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
         Arc::new(Self {
             names,
+            audit: options.audit,
+            authentication: Authentication::new(names, options.authentication),
+            store: authorizer.noting(options.store),
+            authorizer,
             openapi: OpenApi::default(),
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
+            in_flight: InFlight::new(options.in_flight),
+            gates: options.gates,
             health: Health::default(),
             process,
             requests: AtomicU64::new(0),
             lifecycle: Lifecycle::new(options.phase),
             graph: options.graph,
             registry: options.registry,
-            store: options.store,
             env: options.env,
             version: options.version,
         })

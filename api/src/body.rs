@@ -42,6 +42,18 @@ impl Body {
         Self(Kind::Stream(chunks))
     }
 
+    /// The same body; while it is still being made, `held` is kept.
+    #[must_use]
+    pub fn holding(self, held: impl Send + 'static) -> Self {
+        match self.0 {
+            Kind::Full(_) => self,
+            Kind::Stream(mut chunks) => Self::stream(Box::pin(futures::stream::poll_fn(move |cx| {
+                let _ = &held;
+                chunks.as_mut().poll_next(cx)
+            }))),
+        }
+    }
+
     /// The whole buffer when the body is one (empty included), else the body itself.
     pub fn into_full(self) -> Result<Bytes, Self> {
         match self.0 {

@@ -32,6 +32,12 @@ impl From<Status> for Error {
     }
 }
 
+impl From<Box<Status>> for Error {
+    fn from(status: Box<Status>) -> Self {
+        Self::Status(status)
+    }
+}
+
 impl From<QueryError> for Error {
     fn from(error: QueryError) -> Self {
         Self::bad_request(error.to_string())

@@ -3,24 +3,29 @@
 //! A request passes the filters (limits, authentication, authorization), reaches one verb's handler, and for writes the
 //! registry, which knows each kind's semantics. This crate never touches Raft or disks, only the store trait.
 
+pub mod audit;
 pub mod authentication;
+pub mod authorization;
 pub mod body;
 pub mod cache;
 pub mod controllers;
 pub mod error;
+pub mod features;
 pub mod filters;
 pub mod handlers;
 pub mod lifecycle;
 pub mod negotiation;
+pub mod protobuf;
 pub mod registry;
 pub mod request;
 pub mod respond;
 pub mod server;
 
 mod api;
-mod authorization;
+mod in_flight;
 mod patch;
 mod table;
 
 pub use api::{Api, ApiOptions, Version};
 pub use error::Error;
+pub use in_flight::InFlightLimits;

@@ -7,14 +7,19 @@
 use std::sync::Arc;
 
 use quorate_meta::{Names, well_known};
+use quorate_schema::Graph;
+
+use crate::protobuf::Protobuf;
 
 /// The syntax of the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Media {
     /// The default.
     Json,
     /// On request; never for watches.
     Yaml,
+    /// On request, with what writes it; never for tables.
+    Protobuf(Protobuf),
 }
 
 /// What of an object is answered.
@@ -31,9 +36,9 @@ pub enum Shape {
 }
 
 /// The form in which an answer is wanted.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
-    /// JSON or YAML.
+    /// The syntax.
     pub media: Media,
     /// Whole objects or less.
     pub shape: Shape,
@@ -47,28 +52,29 @@ impl Format {
 
     /// The value of the Content-Type header.
     #[must_use]
-    pub const fn content_type(&self) -> &'static str {
-        match self.media {
+    pub fn content_type(&self) -> &'static str {
+        match &self.media {
             Media::Json => well_known::MEDIA_JSON,
             Media::Yaml => well_known::MEDIA_YAML,
+            Media::Protobuf(protobuf) => protobuf.media_type(),
         }
     }
 
     /// The same syntax for a body that has no other shapes, such as a Status.
     #[must_use]
     pub fn plain(&self) -> Self {
-        Self { media: self.media, shape: Shape::Object, pretty: self.pretty }
+        Self { media: self.media.clone(), shape: Shape::Object, pretty: self.pretty }
     }
 }
 
 /// Which forms a place offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offer {
-    /// Objects: JSON and YAML, in every shape.
+    /// Objects: in every syntax and shape.
     Objects,
-    /// A stream of objects: JSON only, in every shape.
+    /// A stream of objects: JSON and protobuf, in every shape.
     Stream,
-    /// A document of its own: JSON and YAML, no shapes.
+    /// A document of its own: in every syntax, no shapes.
     Document,
 }
 
@@ -108,14 +114,15 @@ pub fn clauses(accept: &str) -> Vec<Clause<'_>> {
 }
 
 /// The form that an Accept header (empty when absent) asks for at a place.
-pub fn negotiate(names: &Names, accept: &str, offer: Offer) -> Result<Format, Unacceptable> {
+pub fn negotiate(graph: &Arc<Graph>, accept: &str, offer: Offer) -> Result<Format, Unacceptable> {
     if accept.trim().is_empty() {
         return Ok(Format::JSON);
     }
     let mut refused = Unacceptable::Media;
     for clause in clauses(accept) {
-        let Some(media) = media(&clause, offer) else { continue };
-        match shape(names, &clause, offer) {
+        let Some(media) = media(graph, &clause, offer) else { continue };
+        match shape(graph.names(), &clause, offer) {
+            Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => refused = Unacceptable::Parameters,
             Some(shape) => return Ok(Format { media, shape, pretty: false }),
             None => refused = Unacceptable::Parameters,
         }
@@ -125,16 +132,19 @@ pub fn negotiate(names: &Names, accept: &str, offer: Offer) -> Result<Format, Un
 
 /// The form of an error: the wanted syntax where it is known, else JSON.
 #[must_use]
-pub fn for_errors(accept: &str) -> Format {
-    let media = clauses(accept).iter().find_map(|c| media(c, Offer::Document));
+pub fn for_errors(graph: &Arc<Graph>, accept: &str) -> Format {
+    let media = clauses(accept).iter().find_map(|c| media(graph, c, Offer::Document));
     Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
 }
 
-fn media(clause: &Clause<'_>, offer: Offer) -> Option<Media> {
+fn media(graph: &Arc<Graph>, clause: &Clause<'_>, offer: Offer) -> Option<Media> {
     match clause.media {
         "*/*" | "application/*" | well_known::MEDIA_JSON => Some(Media::Json),
         well_known::MEDIA_YAML if offer != Offer::Stream => Some(Media::Yaml),
-        _ => None,
+        other => {
+            let name = graph.names().protobuf_media_type(other)?;
+            Some(Media::Protobuf(Protobuf::new(graph.clone(), name)))
+        }
     }
 }
 
@@ -187,7 +197,8 @@ mod tests {
 
     #[track_caller]
     fn check(accept: &str, offer: Offer, expect: &str) {
-        let got = match negotiate(Naming::Svc.names(), accept, offer) {
+        let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
+        let got = match negotiate(&graph, accept, offer) {
             Ok(Format { media, shape, .. }) => format!("{media:?} {shape:?}"),
             Err(e) => format!("{e:?}"),
         };
@@ -204,6 +215,9 @@ mod tests {
         check("*/*;q=0.1, application/yaml", Offer::Objects, "Yaml Object");
         check("application/xml, */*", Offer::Objects, "Json Object");
         check("application/yaml, application/json", Offer::Objects, "Yaml Object");
+        check("application/vnd.svc.protobuf,application/json", Offer::Objects, "Protobuf(Protobuf) Object");
+        check("application/vnd.kubernetes.protobuf;stream=watch", Offer::Stream, "Protobuf(Protobuf) Object");
+        check("application/vnd.example.protobuf,application/json", Offer::Document, "Json Object");
     }
 
     #[test]
@@ -216,6 +230,7 @@ mod tests {
         check("application/json;as=Table;g=example.com;v=v1", Offer::Objects, "Parameters");
         check("application/json;as=Chair;g=meta.svc.io;v=v1", Offer::Objects, "Parameters");
         check("application/json;as=Table", Offer::Objects, "Parameters");
+        check("application/vnd.svc.protobuf;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Parameters");
         check("application/json;as=Table;g=meta.svc.io;v=v1", Offer::Document, "Parameters");
     }
 

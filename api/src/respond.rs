@@ -1,37 +1,43 @@
 //! From finished content to an HTTP response: syntax, headers, errors.
 //!
-//! Invariant: every body of a known length is sent whole with its length; JSON bytes pass through untouched unless YAML or
-//! indentation was asked for.
+//! Invariant: every body of a known length is sent whole with its length; JSON bytes pass through untouched unless another
+//! syntax or indentation was asked for.
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
-use quorate_meta::{Status, Value};
+use quorate_meta::{Names, Status, Value, well_known};
 use sha2::{Digest, Sha256};
 
 use crate::body::Body;
 use crate::error::Error;
 use crate::negotiation::{Format, Media, Unacceptable};
 
-/// What this server can answer with, as the 406 tells.
-const AVAILABLE: &[&str] = &["application/json", "application/yaml"];
-
 /// JSON bytes as the answer, in the wanted syntax.
 pub fn document(format: &Format, status: StatusCode, json: Bytes) -> Result<Response<Body>, Error> {
-    let bytes = match (format.media, format.pretty) {
+    let bytes = match (&format.media, format.pretty) {
         (Media::Json, false) => json,
         (Media::Json, true) => indent(&json).into(),
         (Media::Yaml, _) => yaml(&json)?.into(),
+        (Media::Protobuf(protobuf), _) => protobuf.body_of_json(&json)?.into(),
     };
+    Ok(encoded(format, status, bytes))
+}
+
+/// Bytes that are in the wanted syntax already as the answer.
+pub fn encoded(format: &Format, status: StatusCode, bytes: Bytes) -> Response<Body> {
     let mut response = Response::new(Body::full(bytes));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
-    Ok(response)
+    response
 }
 
 /// A tree as the answer, in the wanted syntax.
 pub fn value(format: &Format, status: StatusCode, value: &Value) -> Result<Response<Body>, Error> {
-    document(format, status, json(value))
+    match &format.media {
+        Media::Protobuf(protobuf) => Ok(encoded(format, status, protobuf.body(value)?.into())),
+        _ => document(format, status, json(value)),
+    }
 }
 
 /// A Status as the answer.
@@ -58,10 +64,11 @@ pub fn error(format: &Format, error: Error) -> Response<Body> {
 
 /// The 406 of a request whose Accept header fits nothing.
 #[must_use]
-pub fn unacceptable(refused: Unacceptable) -> Error {
+pub fn unacceptable(names: &Names, refused: Unacceptable) -> Error {
+    let available = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
     match refused {
-        Unacceptable::Media => Status::not_acceptable(AVAILABLE).into(),
-        Unacceptable::Parameters => Status::only_acceptable(AVAILABLE).into(),
+        Unacceptable::Media => Status::not_acceptable(&available).into(),
+        Unacceptable::Parameters => Status::only_acceptable(&available).into(),
     }
 }
 

@@ -14,19 +14,35 @@ use super::User;
 pub struct Identity {
     /// The user of the client certificate; `None` when there was none or it names nobody.
     pub certificate: Option<Arc<User>>,
+    /// The address of the other end; `None` inside the process.
+    pub peer: Option<Arc<str>>,
+    /// The name of the proxy that is at the other end; `None` when it is none.
+    pub proxy: Option<Arc<str>>,
 }
 
 impl Identity {
     /// The identity of a connection whose verified client certificate is this one.
     #[must_use]
     pub fn of_certificate(der: Option<&[u8]>) -> Self {
-        Self { certificate: der.and_then(from_certificate).map(Arc::new) }
+        Self { certificate: der.and_then(from_certificate).map(Arc::new), ..Self::default() }
+    }
+
+    /// The same, at the other end of a connection from this address.
+    #[must_use]
+    pub fn with_peer(self, address: &str) -> Self {
+        Self { peer: Some(address.into()), ..self }
     }
 
     /// An identity that is already known, for calls inside the process.
     #[must_use]
     pub fn of_user(user: User) -> Self {
-        Self { certificate: Some(Arc::new(user)) }
+        Self { certificate: Some(Arc::new(user)), ..Self::default() }
+    }
+
+    /// The same, for a peer whose verified certificate is that of a proxy in front.
+    #[must_use]
+    pub fn with_proxy(self, der: &[u8]) -> Self {
+        Self { proxy: from_certificate(der).map(|user| user.name.into()), ..self }
     }
 }
 

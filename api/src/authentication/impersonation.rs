@@ -1,12 +1,13 @@
 //! Acting as somebody else: the `Impersonate-*` headers (document 000, "Authentication").
 //!
 //! Invariants: headers that are there are honoured or refused, never ignored, since whoever sends them asks for other
-//! rights than their own. Today only members of `system:masters` may; rules for the verb `impersonate` join here.
+//! rights than their own. Everything that they name must be allowed to be impersonated; whether it is, is not decided here.
 
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
-use quorate_meta::well_known::{GROUP_MASTERS, GROUP_SERVICE_ACCOUNTS, USER_SERVICE_ACCOUNT_PREFIX};
-use quorate_meta::{GroupResource, Status};
+use quorate_meta::well_known::{
+    GROUP_AUTHENTICATED, GROUP_SERVICE_ACCOUNTS, GROUP_UNAUTHENTICATED, USER_ANONYMOUS, USER_SERVICE_ACCOUNT_PREFIX,
+};
 
 use super::User;
 use crate::error::Error;
@@ -16,11 +17,35 @@ const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
 const EXTRA: &str = "impersonate-extra-";
 
-/// The user that a request acts as: the one who sent it, unless its headers name another.
-pub(crate) fn effective(user: &User, headers: &HeaderMap) -> Result<User, Error> {
+/// Somebody whom a request is to act as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Impersonation {
+    /// That user.
+    pub(crate) user: User,
+    /// What whoever sent the request must be allowed to impersonate for that.
+    pub(crate) parts: Vec<ImpersonatedPart>,
+}
+
+/// One thing that somebody must be allowed to impersonate.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ImpersonatedPart {
+    /// Whether the resource is one of the authentication group, not of the core group.
+    pub(crate) of_authentication: bool,
+    /// Plural name.
+    pub(crate) resource: &'static str,
+    /// The key of an extra field.
+    pub(crate) subresource: String,
+    /// The namespace of a service account.
+    pub(crate) namespace: String,
+    /// The user, group, account, uid or value.
+    pub(crate) name: String,
+}
+
+/// The user that the headers of a request ask to act as; `None` when they ask for nobody.
+pub(crate) fn asked(headers: &HeaderMap) -> Result<Option<Impersonation>, Error> {
     let is_ours = |name: &str| matches!(name, USER | GROUP | UID) || name.starts_with(EXTRA);
     if !headers.keys().any(|name| is_ours(name.as_str())) {
-        return Ok(user.clone());
+        return Ok(None);
     }
     if let Some((header, _)) = headers.iter().find(|(name, value)| is_ours(name.as_str()) && value.to_str().is_err()) {
         return Err(Error::bad_request(format!(
@@ -33,26 +58,60 @@ pub(crate) fn effective(user: &User, headers: &HeaderMap) -> Result<User, Error>
     let extra = extra(headers);
     if name.is_empty() {
         return if groups.is_empty() && uid.is_empty() && extra.is_empty() {
-            Ok(user.clone())
+            Ok(None)
         } else {
             Err(Error::bad_request("requested groups, uid or extra fields without impersonating a user"))
         };
     }
-    if !user.is_in(GROUP_MASTERS) {
-        let why = format!(
-            "User {:?} cannot impersonate resource \"users\" in API group \"\" at the cluster scope",
-            user.name
-        );
-        return Err(Status::forbidden(&GroupResource::new("", "users"), name, &why).into());
-    }
+    let parts = parts(name, &groups, uid, &extra);
     let groups = if groups.is_empty() { groups_of_account(name) } else { groups };
-    Ok(User { uid: uid.to_owned(), extra, ..User::new(name, groups) })
+    let mut user = User { uid: uid.to_owned(), extra, ..User::new(name, groups) };
+    if name == USER_ANONYMOUS {
+        user.groups.retain(|group| group != GROUP_AUTHENTICATED);
+        if !user.is_in(GROUP_UNAUTHENTICATED) {
+            user.groups.push(GROUP_UNAUTHENTICATED.to_owned());
+        }
+    }
+    Ok(Some(Impersonation { user, parts }))
+}
+
+/// What must be allowed: the user or service account, each group, the uid, each value of each extra field.
+fn parts(name: &str, groups: &[String], uid: &str, extra: &[(String, Vec<String>)]) -> Vec<ImpersonatedPart> {
+    let part = |resource: &'static str, name: &str| ImpersonatedPart {
+        resource,
+        name: name.to_owned(),
+        ..ImpersonatedPart::default()
+    };
+    let mut parts = vec![match account(name) {
+        Some((namespace, name)) => {
+            ImpersonatedPart { namespace: namespace.to_owned(), ..part("serviceaccounts", name) }
+        }
+        None => part("users", name),
+    }];
+    parts.extend(groups.iter().map(|group| part("groups", group)));
+    for (key, values) in extra {
+        parts.extend(values.iter().map(|value| ImpersonatedPart {
+            of_authentication: true,
+            subresource: key.clone(),
+            ..part("userextras", value)
+        }));
+    }
+    if !uid.is_empty() {
+        parts.push(ImpersonatedPart { of_authentication: true, ..part("uids", uid) });
+    }
+    parts
+}
+
+/// The namespace and name of a service account's user.
+fn account(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix(USER_SERVICE_ACCOUNT_PREFIX)?
+        .split_once(':')
+        .filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty() && !name.contains(':'))
 }
 
 /// Groups that a service account has by its name.
 fn groups_of_account(name: &str) -> Vec<String> {
-    let account = name.strip_prefix(USER_SERVICE_ACCOUNT_PREFIX).and_then(|rest| rest.split_once(':'));
-    account.map_or_else(Vec::new, |(namespace, _)| {
+    account(name).map_or_else(Vec::new, |(namespace, _)| {
         vec![GROUP_SERVICE_ACCOUNTS.to_owned(), format!("{GROUP_SERVICE_ACCOUNTS}:{namespace}")]
     })
 }
@@ -81,13 +140,21 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(user: &User, headers: &[(&'static str, &'static str)], expect: &str) {
+    fn check(headers: &[(&'static str, &'static str)], expect: &str) {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
-        let got = match effective(user, &map) {
-            Ok(user) => format!("{} {} {:?} {:?}", user.name, user.uid, user.groups, user.extra),
+        let part = |part: &ImpersonatedPart| {
+            let ImpersonatedPart { resource, subresource, namespace, name, .. } = part;
+            format!("{resource}/{subresource} {namespace}/{name}")
+        };
+        let got = match asked(&map) {
+            Ok(None) => "nobody".to_owned(),
+            Ok(Some(Impersonation { user, parts })) => {
+                let parts: Vec<String> = parts.iter().map(part).collect();
+                format!("{} {} {:?} {:?}; {}", user.name, user.uid, user.groups, user.extra, parts.join(", "))
+            }
             Err(error) => error.into_status().message,
         };
         assert_eq!(got, expect);
@@ -95,20 +162,19 @@ mod tests {
 
     #[test]
     fn headers_are_honoured_or_refused() {
-        let admin = User::new("admin", [GROUP_MASTERS.to_owned()]);
-        let joe = User::new("joe", []);
-        check(&joe, &[], r#"joe  ["system:authenticated"] []"#);
-        check(&admin, &[(USER, "ann")], r#"ann  ["system:authenticated"] []"#);
+        check(&[], "nobody");
+        check(&[(USER, "ann")], r#"ann  ["system:authenticated"] []; users/ /ann"#);
         let all = [(USER, "ann"), (GROUP, "a"), (GROUP, "b"), (UID, "7"), ("impersonate-extra-acme.com%2fp", "x")];
-        check(&admin, &all, r#"ann 7 ["a", "b", "system:authenticated"] [("acme.com/p", ["x"])]"#);
+        let parts = "users/ /ann, groups/ /a, groups/ /b, userextras/acme.com/p /x, uids/ /7";
+        check(&all, &format!(r#"ann 7 ["a", "b", "system:authenticated"] [("acme.com/p", ["x"])]; {parts}"#));
         let account = "system:serviceaccount:ns:robot";
         let groups = r#"["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"]"#;
-        check(&admin, &[(USER, account)], &format!("{account}  {groups} []"));
-        let why = "users \"ann\" is forbidden: User \"joe\" cannot impersonate resource \"users\" in API group \"\" at the cluster scope";
-        check(&joe, &[(USER, "ann")], why);
-        check(&admin, &[(GROUP, "a")], "requested groups, uid or extra fields without impersonating a user");
+        check(&[(USER, account)], &format!("{account}  {groups} []; serviceaccounts/ ns/robot"));
+        let anonymous = r#"system:anonymous  ["system:unauthenticated"] []; users/ /system:anonymous"#;
+        check(&[(USER, "system:anonymous")], anonymous);
+        check(&[(GROUP, "a")], "requested groups, uid or extra fields without impersonating a user");
         let unreadable = "the header impersonate-user holds something else than visible ASCII characters";
-        check(&admin, &[(USER, "jürgen")], unreadable);
-        check(&admin, &[(USER, "ann"), (GROUP, "gäste")], &unreadable.replace("user", "group"));
+        check(&[(USER, "jürgen")], unreadable);
+        check(&[(USER, "ann"), (GROUP, "gäste")], &unreadable.replace("user", "group"));
     }
 }

@@ -1,11 +1,21 @@
-//! Who asks. This slice knows client certificates and impersonation; tokens join as a further file.
+//! Who asks (document 000, "Authentication"): client certificates, bearer tokens, trusted proxies, impersonation.
 //!
-//! Invariant: a request either has a [`User`] or is refused with 401; there is no anonymous user.
+//! Invariant: a request either has a [`User`] or is refused with 401 before anything else is looked at. The anonymous user
+//! exists for health endpoints only, where an operator wants it.
 
 mod certificate;
+mod chain;
+mod freshness;
 mod impersonation;
+mod proxy;
+mod static_tokens;
+pub mod token;
 mod user;
 
 pub use certificate::{Identity, from_certificate};
-pub(crate) use impersonation::effective;
+pub use chain::{Authentication, AuthenticationOptions};
+pub(crate) use freshness::Freshness;
+pub(crate) use impersonation::{ImpersonatedPart, asked};
+pub use proxy::ProxyOptions;
+pub use static_tokens::{StaticTokenError, StaticTokens};
 pub use user::User;

@@ -1,8 +1,8 @@
 //! An authenticated user (document 000, user attributes).
 //!
-//! Invariant: every user is a member of `system:authenticated`.
+//! Invariant: every user but the anonymous one is a member of `system:authenticated`.
 
-use quorate_meta::well_known::GROUP_AUTHENTICATED;
+use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_UNAUTHENTICATED, USER_ANONYMOUS};
 
 /// Who asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +26,12 @@ impl User {
             groups.push(GROUP_AUTHENTICATED.into());
         }
         Self { name: name.into(), groups, ..Self::default() }
+    }
+
+    /// The user who gave no credentials.
+    #[must_use]
+    pub fn anonymous() -> Self {
+        Self { name: USER_ANONYMOUS.into(), groups: vec![GROUP_UNAUTHENTICATED.into()], ..Self::default() }
     }
 
     /// Whether the user is a member of a group.

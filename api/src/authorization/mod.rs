@@ -1,10 +1,15 @@
-//! May this user do that? This slice: `system:masters` may do everything, everybody may look at what the server says
-//! about itself, and nothing else is allowed. Rules of roles and bindings join here.
+//! May this user do that? One [`Authorizer`] answers for requests, for reviews and for whatever else asks on behalf of a user.
 //!
-//! Invariant: decided from the request line and the user alone, before the resource is looked up, so that a refusal tells
-//! nothing about what exists.
+//! Invariant: decided from the user and the action alone, before anything is looked up, so that a refusal tells nothing
+//! about what exists. Members of `system:masters` may do everything, whatever else is configured.
 
-mod attributes;
-mod decide;
+mod action;
+mod authorizer;
+mod escalation;
+pub mod rbac;
+mod refusal;
 
-pub(crate) use decide::authorize;
+pub use action::{Action, Operator, Requirement, ResourceAction};
+pub(crate) use action::{fields, labels};
+pub use authorizer::{Authorizer, AuthorizerOptions, Decision, ModeOptions, Rights, Verdict};
+use refusal::refusal;

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use quorate_store::Revision;
+use tokio::time::Instant;
 
 /// Bytes of encodings that are kept, all shards together.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
@@ -31,8 +32,9 @@ pub(crate) struct EventKey {
 }
 
 /// The shared encodings.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Fanout {
+    beat: Instant,
     watchers: AtomicUsize,
     shards: [Mutex<Shard>; SHARDS],
 }
@@ -48,7 +50,18 @@ struct Shard {
 #[derive(Debug)]
 pub(crate) struct Seat(Arc<Fanout>);
 
+impl Default for Fanout {
+    fn default() -> Self {
+        Self { beat: Instant::now(), watchers: AtomicUsize::default(), shards: Default::default() }
+    }
+}
+
 impl Fanout {
+    /// What busy watches count their pauses from, so that they go on together.
+    pub(crate) fn beat(&self) -> Instant {
+        self.beat
+    }
+
     /// Announces a watcher.
     pub(crate) fn join(self: &Arc<Self>) -> Seat {
         self.watchers.fetch_add(1, Ordering::Relaxed);

@@ -57,15 +57,28 @@ impl Context {
         object.set_at(&["apiVersion"], resource.api_version.as_str());
         object.set_at(&["kind"], resource.kind.as_str());
         object.set_at(&["metadata", "name"], name);
-        quorate_schema::decode(&self.api.graph, resource.ty, &mut object)
-            .map_err(|error| Error::internal(error.to_string()))?;
-        quorate_schema::apply_defaults(&self.api.graph, resource.ty, &mut object);
-        resource.strategy.default(self.api.names, &mut object);
+        self.complete(resource, &mut object)?;
         let target = Target { resource, namespace, name };
         match self.writer.create(target, object, self.options()).await {
             Err(error) if is_settled(&error) => Ok(()),
             created => created.map(drop),
         }
+    }
+
+    /// A random identity (version 4, RFC 9562).
+    pub(super) fn uuid(&self) -> String {
+        let mut bytes = [0; 16];
+        self.api.env.entropy.fill(&mut bytes);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+
+    /// Brings an object into canonical form and fills in its defaults.
+    pub(super) fn complete(&self, resource: &Resource, object: &mut Value) -> Result<(), Error> {
+        quorate_schema::decode(&self.api.graph, resource.ty, object)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        quorate_schema::apply_defaults(&self.api.graph, resource.ty, object);
+        resource.strategy.default(self.api.names, object);
+        Ok(())
     }
 
     /// The names of all namespaces, and whether each is live.

@@ -1,15 +1,20 @@
-//! What the cluster does by itself: bootstrap objects, namespace deletion, objects that every namespace has, expiry of events.
+//! What the cluster does by itself: bootstrap objects, default roles and gathered rules, namespace deletion, garbage collection, objects that every namespace
+//! has, expiry of events.
 //!
 //! Invariants: controllers run on the leader only, and write through the registry's [`crate::registry::write::Writer`] like
 //! any client. A deposed leader's late writes do no harm: each is bound to the state that it was made from. Every
 //! controller can be stopped at any moment and starts from what is stored.
 
 mod bootstrap;
+pub mod certificates;
 mod conditions;
 mod context;
 mod events;
+mod garbage;
 mod namespaces;
 mod provided;
+mod roles;
 mod service;
+mod token_secrets;
 
 pub use service::{Controllers, ControllersHandle, ControllersOptions};

@@ -87,7 +87,8 @@ async fn empty(context: &Context, namespace: &str) -> Result<bool, Error> {
     if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
         return Ok(true);
     }
-    for resource in context.api.registry.iter().filter(|resource| resource.namespaced && resource.serves("delete")) {
+    let stored = context.api.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
+    for resource in stored.filter(|resource| resource.serves("delete")) {
         delete_all(context, &snapshot, resource, namespace).await?;
     }
     let remaining = remaining(context, &context.current().await?, namespace)?;
@@ -138,7 +139,7 @@ async fn delete(context: &Context, target: Target<'_>, uid: String) -> Result<()
 
 fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<Remaining, Error> {
     let mut remaining = Remaining::default();
-    for resource in context.api.registry.iter().filter(|resource| resource.namespaced) {
+    for resource in context.api.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
         for (_, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
             *remaining.objects.entry(resource.qualified()).or_default() += 1;
             let object = form::decode(resource, entry)?;

@@ -8,10 +8,11 @@ use quorate_meta::Map;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::certificates::{self, Signing};
 use super::context::{Context, RETRY};
 use super::events::{self, Notes};
 use super::provided::{self, Provided};
-use super::{bootstrap, namespaces};
+use super::{bootstrap, garbage, namespaces, roles, token_secrets};
 use crate::Api;
 use crate::error::Error;
 
@@ -28,6 +29,10 @@ pub struct ControllersOptions {
     pub root_ca: String,
     /// How long an event lives after it was last written.
     pub event_lifetime: Duration,
+    /// The port that the API listens on, where the API's own service leads to.
+    pub api_port: u16,
+    /// What the well-known signers need; without it they approve and issue nothing.
+    pub signing: Option<Signing>,
 }
 
 /// The controllers of one node.
@@ -93,9 +98,15 @@ impl Controllers {
         let context = |manager| Context::new(&self.options.api, manager);
         let (starter, reaper) = (context("bootstrap"), context("namespace-controller"));
         let (accounts, publisher) = (context("service-account-controller"), context("root-ca-publisher"));
-        let sweeper = context("event-ttl-controller");
-        while let Err(error) = bootstrap::run(&starter).await {
+        let aggregator = context("clusterrole-aggregation-controller");
+        let (sweeper, collector) = (context("event-ttl-controller"), context("generic-garbage-collector"));
+        let holders = context("service-account-token-controller");
+        while let Err(error) = bootstrap::run(&starter, self.options.api_port).await {
             tracing::warn!(%error, "bootstrap objects cannot be made yet");
+            sleep(RETRY).await;
+        }
+        while let Err(error) = roles::reconcile::run(&starter).await {
+            tracing::warn!(%error, "default roles cannot be made yet");
             sleep(RETRY).await;
         }
         let account = Provided { plural: "serviceaccounts", name: "default".into(), fields: Map::new() };
@@ -110,14 +121,25 @@ impl Controllers {
             }
         };
         let publish = async {
-            match &certificate {
-                Some(certificate) => again(&publisher, || provided::run(&publisher, certificate)).await,
-                None => std::future::pending().await,
-            }
+            let Some(certificate) = &certificate else { return };
+            tokio::join!(
+                again(&publisher, || provided::run(&publisher, certificate)),
+                again(&publisher, || certificates::publish(&publisher, &self.options.root_ca)),
+            );
+        };
+        let signer = context("certificate-controller");
+        let sign = async {
+            let Some(signing) = &self.options.signing else { return };
+            again(&signer, || certificates::tend(&signer, signing)).await;
         };
         tokio::join!(
             again(&reaper, || namespaces::run(&reaper)),
+            again(&aggregator, || roles::aggregate::run(&aggregator)),
+            again(&collector, || garbage::run(&collector)),
             again(&accounts, || provided::run(&accounts, &account)),
+            again(&holders, || token_secrets::run(&holders, &self.options.root_ca)),
+            again(&signer, || certificates::clean(&signer)),
+            sign,
             publish,
             expire,
         );

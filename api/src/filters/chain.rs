@@ -11,15 +11,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use http::header::{ACCEPT, AUTHORIZATION, CACHE_CONTROL, EXPECT, HeaderValue};
+use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue};
 use http::{HeaderMap, Request as HttpRequest, Response, request};
 use quorate_meta::Status;
 use tokio::time::timeout;
 
-use super::{payload, request_id};
+use super::{load, payload, request_id};
 use crate::Api;
-use crate::authentication::{Identity, User, effective};
-use crate::authorization::authorize;
+use crate::audit::Trace;
+use crate::authentication::{Identity, ImpersonatedPart, User, asked};
+use crate::authorization::{Action, ResourceAction};
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::{self, health::Endpoint};
@@ -40,26 +41,31 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display,
 {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     let mut body = pin!(body);
     let id = request_id::of(&head.headers, api.process, &api.requests);
+    join_accept(&mut head.headers);
     let wanted = head.headers.get(ACCEPT).cloned();
     // Whoever asks first whether to send a body has not sent it yet.
     let sent = !head.headers.contains_key(EXPECT);
-    let mut response = match guarded(api, identity, head, body.as_mut()).await {
+    let trace = api.audit.as_ref().map(|audit| audit.follow(&id, &head, identity.peer.as_deref()));
+    let mut response = match guarded(api, identity, head, body.as_mut(), trace.as_ref()).await {
         Ok(response) => response,
         Err(error) => {
             if sent {
                 payload::drain(body).await;
             }
             let wanted = wanted.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-            respond::error(&negotiation::for_errors(wanted), error)
+            respond::error(&negotiation::for_errors(&api.graph, wanted), error)
         }
     };
     let headers = response.headers_mut();
     headers.insert(request_id::HEADER, id);
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
-    response
+    match trace {
+        Some(trace) => trace.answered(response),
+        None => response,
+    }
 }
 
 /// Deadline and panics around everything else.
@@ -68,6 +74,7 @@ async fn guarded<B>(
     identity: &Identity,
     head: request::Parts,
     body: Pin<&mut B>,
+    trace: Option<&Trace>,
 ) -> Result<Response<Body>, Error>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -75,33 +82,35 @@ where
 {
     let info = RequestInfo::parse(api.names, &head.method, &head.uri);
     let path = info.path.clone();
-    let answer = AssertUnwindSafe(decide(api, identity, info, head.headers, body)).catch_unwind();
+    let answer = AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace)).catch_unwind();
     match timeout(DEADLINE, answer).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => {
             tracing::error!(%path, "a handler panicked");
+            trace.inspect(|trace| trace.panicked());
             Err(Error::internal("the request could not be handled"))
         }
         Err(_) => Err(Status::timeout("request did not complete within the allotted timeout", 0).into()),
     }
 }
 
-/// The order: who, may they, can anybody be served yet, is there such a thing, in which form, with what body, do it. The audit trail's seam is
-/// between the first two; limits on load (429) belong right after authorization.
+/// The order: who, may they, can anybody be served yet, is there such a thing, in which form, is there a place for it, with
+/// what body, do it.
 fn decide<'a, B>(
     api: &'a Arc<Api>,
     identity: &'a Identity,
     info: RequestInfo,
     headers: HeaderMap,
     body: Pin<&'a mut B>,
+    trace: Option<&'a Trace>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Error>> + Send + 'a>>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display,
 {
     Box::pin(async move {
-        let user: User = authenticate(identity, &headers)?;
-        authorize(&user, &info)?;
+        let user: User = authenticate(api, identity, &info, &headers, trace).await?;
+        authorize(api, &user, &info, trace).await?;
         if api.lifecycle.phase() == Phase::Starting && Endpoint::find(&info.path).is_none() {
             let status = Status::service_unavailable("the server is starting and waits for a quorum");
             return Err(status.with_retry_after(STARTING_RETRY_SECONDS).into());
@@ -109,26 +118,90 @@ where
         let route = handlers::find(api, &info)?;
         let format = match route.offer(info.verb) {
             Some(offer) => {
-                let format = negotiation::negotiate(api.names, accept(&headers), offer);
-                Format { pretty: is_pretty(&info, &headers), ..format.map_err(respond::unacceptable)? }
+                let format = negotiation::negotiate(&api.graph, accept(&headers), offer);
+                Format {
+                    pretty: is_pretty(&info, &headers),
+                    ..format.map_err(|refused| respond::unacceptable(api.names, refused))?
+                }
             }
             None => Format::JSON,
         };
+        let place = load::enter(api, &user, &info, &route).await?;
         let body = if info.verb.is_write() { payload::read(body).await? } else { Bytes::new() };
         let resource = route.resource().cloned();
+        if let Some(trace) = trace {
+            trace.body(&api.graph, resource.as_ref().map(|resource| resource.ty), &headers, &body);
+        }
         let request = Request { info, resource, user, format, headers, body };
-        handlers::run(api, route, &request).await
+        let answer = handlers::run(api, route, &request).await?;
+        Ok(answer.map(|body| body.holding(place)))
     })
 }
 
-/// The user that the connection proved, or the one it acts as. A bearer token that nobody can check is no credential, and
-/// a wrong credential beside a right one is refused.
-fn authenticate(identity: &Identity, headers: &HeaderMap) -> Result<User, Error> {
-    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
-    let token = bearer.is_some_and(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && !token.trim().is_empty());
-    match &identity.certificate {
-        Some(user) if !token => effective(user, headers),
-        _ => Err(Status::unauthorized().into()),
+/// Who asks, or whom they act as.
+async fn authenticate(
+    api: &Api,
+    identity: &Identity,
+    info: &RequestInfo,
+    headers: &HeaderMap,
+    trace: Option<&Trace>,
+) -> Result<User, Error> {
+    let is_health = Endpoint::find(&info.path).is_some();
+    let now_ms = api.env.clock.now_ms();
+    let sender = api.authentication.user(&*api.store, now_ms, identity, headers, is_health).await;
+    let user = match &sender {
+        Ok(sender) => acting(api, sender, headers).await,
+        Err(error) => Err(error.clone()),
+    };
+    if let Some(trace) = trace {
+        trace.received(sender.as_ref().ok(), user.as_ref().ok(), info);
+    }
+    user
+}
+
+/// Whom a request acts as: whoever sent it, unless its headers name somebody else and that is allowed.
+async fn acting(api: &Api, sender: &User, headers: &HeaderMap) -> Result<User, Error> {
+    let Some(impersonation) = asked(headers)? else { return Ok(sender.clone()) };
+    for part in &impersonation.parts {
+        check_impersonation(api, sender, part).await?;
+    }
+    Ok(impersonation.user)
+}
+
+/// Lets through somebody who may act as the one named, as far as this part goes.
+async fn check_impersonation(api: &Api, user: &User, part: &ImpersonatedPart) -> Result<(), Error> {
+    let group = if part.of_authentication { api.names.group("authentication") } else { String::new() };
+    let on = ResourceAction {
+        verb: "impersonate",
+        group: &group,
+        version: "v1",
+        resource: part.resource,
+        subresource: &part.subresource,
+        namespace: &part.namespace,
+        name: part.name.as_str().into(),
+        ..ResourceAction::default()
+    };
+    api.authorizer.check(user, &Action::Resource(on)).await
+}
+
+/// Lets through what is allowed.
+async fn authorize(api: &Api, user: &User, info: &RequestInfo, trace: Option<&Trace>) -> Result<(), Error> {
+    let action = Action::of(info);
+    let decision = api.authorizer.decide(user, &action).await;
+    if let Some(trace) = trace {
+        trace.authorized(decision.is_allowed(), &decision.reason);
+    }
+    decision.enforce(user, &action)
+}
+
+/// Several Accept headers mean what one with all their clauses means (RFC 9110, section 5.3).
+fn join_accept(headers: &mut HeaderMap) {
+    if headers.get_all(ACCEPT).iter().nth(1).is_none() {
+        return;
+    }
+    let all: Vec<&[u8]> = headers.get_all(ACCEPT).iter().map(HeaderValue::as_bytes).collect();
+    if let Ok(joined) = HeaderValue::from_bytes(&all.join(&b", "[..])) {
+        headers.insert(ACCEPT, joined);
     }
 }
 

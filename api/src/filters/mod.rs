@@ -3,6 +3,7 @@
 //! Nothing here depends on a connection: the server calls it with what TLS proved, tests call it with an identity.
 
 mod chain;
+mod load;
 mod payload;
 mod request_id;
 

@@ -27,7 +27,11 @@ fn numbered(process: [u8; 16], number: u64) -> HeaderValue {
     }
     let mut text = Uuid::encode_buffer();
     let id = Builder::from_random_bytes(bytes).into_uuid();
-    HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).expect("a UUID's text is a header value")
+    let mut id =
+        HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).expect("a UUID's text is a header value");
+    // It never comes again, so HTTP/2 need not remember it for the next answer.
+    id.set_sensitive(true);
+    id
 }
 
 #[cfg(test)]

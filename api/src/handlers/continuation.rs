@@ -19,12 +19,24 @@ const HEAD_BYTES: usize = 1 + 8 + 8;
 /// Where a page ends, which is where the next one begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// The state that every page of the list shows.
+    /// The state that every page of the list shows; zero when that is gone and the rest is told from the newest one.
     pub(crate) revision: Revision,
     /// The last key that has been listed.
     pub(crate) last: Vec<u8>,
     /// Objects after it, counted once for all pages.
     pub(crate) remaining: u64,
+}
+
+impl Position {
+    /// The same place in whatever the newest state is.
+    pub(crate) fn inconsistent(self) -> Self {
+        Self { revision: Revision::ZERO, ..self }
+    }
+
+    /// Whether the list goes on in another state than it began in.
+    pub(crate) fn is_inconsistent(&self) -> bool {
+        self.revision == Revision::ZERO
+    }
 }
 
 /// Makes and checks tokens.

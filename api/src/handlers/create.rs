@@ -1,5 +1,7 @@
 //! POST on a collection.
 
+use std::sync::Arc;
+
 use http::{Response, StatusCode};
 
 use super::write_options::Parameters;
@@ -11,14 +13,14 @@ use crate::registry::write::Target;
 use crate::request::Request;
 
 /// Creates the object in the body; 201 with what is stored.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     written::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let decode::Decoded { mut object, warnings } = decode::object(api, request, resource, parameters.validation)?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
     let target = Target { resource, namespace: request.namespace(), name: "" };
-    let answer = api.writer().create(target, object, parameters.write()).await;
+    let answer = api.writer_for(&request.user).create(target, object, parameters.write()).await;
     let answer = answer.and_then(|answer| written::object(api, request, StatusCode::CREATED, &answer));
     warnings::attach(request, &warnings, answer)
 }

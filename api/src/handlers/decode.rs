@@ -30,6 +30,25 @@ pub(super) struct Expected<'a> {
     pub(super) kind: &'a str,
 }
 
+/// The kind of a body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BodyKind<'a> {
+    pub(super) group: &'a str,
+    pub(super) version: &'a str,
+    pub(super) kind: &'a str,
+    /// Group and version as objects say them.
+    pub(super) api_version: &'a str,
+    pub(super) ty: TypeId,
+}
+
+impl<'a> BodyKind<'a> {
+    /// The kind of a resource's own objects.
+    pub(super) fn of(resource: &'a Resource) -> Self {
+        let Resource { group, version, kind, api_version, ty, .. } = resource;
+        Self { group, version, kind, api_version, ty: *ty }
+    }
+}
+
 /// An object as it came in.
 #[derive(Debug)]
 pub(super) struct Decoded {
@@ -64,26 +83,39 @@ pub(super) fn object(
     resource: &Resource,
     validation: FieldValidation,
 ) -> Result<Decoded, Error> {
-    let expected = Expected { graph: &api.graph, ty: resource.ty, kind: &resource.kind };
+    let (mut decoded, _) = of_kind(api, request, BodyKind::of(resource), validation)?;
+    complete(&api.graph, api.names, resource, &mut decoded.object);
+    Ok(decoded)
+}
+
+/// Reads the body as an object of a kind, in canonical form, without defaults. The second part of the answer is the
+/// apiVersion that it said, if any; the object itself has the cluster's own name for it.
+pub(super) fn of_kind(
+    api: &Api,
+    request: &Request,
+    wanted: BodyKind<'_>,
+    validation: FieldValidation,
+) -> Result<(Decoded, Option<String>), Error> {
+    let expected = Expected { graph: &api.graph, ty: wanted.ty, kind: wanted.kind };
     let (mut object, duplicates) = parse(syntax(api.names, request)?, expected, &request.body)
-        .map_err(|why| unrecognized(resource, &why, &request.body))?;
-    check_kind(api.names, resource, &mut object).map_err(|why| match why {
-        WrongKind::Unreadable(why) => unrecognized(resource, &why, &request.body),
+        .map_err(|why| unrecognized(wanted, &why, &request.body))?;
+    let asked = object.str_at(&["apiVersion"]).filter(|asked| !asked.is_empty()).map(str::to_owned);
+    check_kind(api.names, wanted, &mut object).map_err(|why| match why {
+        WrongKind::Unreadable(why) => unrecognized(wanted, &why, &request.body),
         WrongKind::Other(message) => Error::bad_request(message),
     })?;
-    let unknown = quorate_schema::decode(&api.graph, resource.ty, &mut object)
-        .map_err(|error| Error::bad_request(error.for_kind(&resource.kind, &resource.api_version)))?;
+    let unknown = quorate_schema::decode(&api.graph, wanted.ty, &mut object)
+        .map_err(|error| Error::bad_request(error.for_kind(wanted.kind, wanted.api_version)))?;
     let warnings = findings(unknown, duplicates, &request.body);
     if validation == FieldValidation::Strict && !warnings.is_empty() {
-        let (kind, version) = (&resource.kind, &resource.api_version);
+        let (kind, version) = (wanted.kind, wanted.api_version);
         let list = warnings.join(", ");
         return Err(Error::bad_request(format!(
             "{kind} in version \"{version}\" cannot be handled as a {kind}: strict decoding error: {list}"
         )));
     }
-    complete(&api.graph, api.names, resource, &mut object);
     let warnings = if validation == FieldValidation::Warn { warnings } else { Vec::new() };
-    Ok(Decoded { object, warnings })
+    Ok((Decoded { object, warnings }, asked))
 }
 
 /// Fills in the defaults of an object in canonical form.
@@ -154,7 +186,7 @@ enum WrongKind {
 }
 
 /// Checks that the object says what the path says, or nothing; then it says it.
-fn check_kind(names: &Names, resource: &Resource, object: &mut Value) -> Result<(), WrongKind> {
+fn check_kind(names: &Names, wanted: BodyKind<'_>, object: &mut Value) -> Result<(), WrongKind> {
     let found = object.type_name();
     let cannot = |found: &str, what: &str| {
         WrongKind::Unreadable(format!(
@@ -170,34 +202,34 @@ fn check_kind(names: &Names, resource: &Resource, object: &mut Value) -> Result<
         Some(other) => Err(cannot(other.type_name(), &format!("Go struct field .{field} of type string"))),
     };
     let (version, kind) = (text("apiVersion")?, text("kind")?);
-    if !kind.is_empty() && kind != resource.kind {
-        let version = if version.is_empty() { &resource.api_version } else { version };
-        let expected = &resource.kind;
+    if !kind.is_empty() && kind != wanted.kind {
+        let version = if version.is_empty() { wanted.api_version } else { version };
+        let expected = wanted.kind;
         return Err(WrongKind::Other(format!(
             "{kind} in version \"{version}\" cannot be handled as a {expected}: converting ({kind}) to ({expected}): unknown conversion"
         )));
     }
-    if !version.is_empty() && !means(names, version, resource) {
-        let expected = &resource.api_version;
+    if !version.is_empty() && !means(names, version, wanted) {
+        let expected = wanted.api_version;
         return Err(WrongKind::Other(format!(
             "the API version in the data ({version}) does not match the expected API version ({expected})"
         )));
     }
-    map.insert("apiVersion", resource.api_version.as_str());
-    map.insert("kind", resource.kind.as_str());
+    map.insert("apiVersion", wanted.api_version);
+    map.insert("kind", wanted.kind);
     Ok(())
 }
 
-/// Whether an apiVersion means the resource's group version, in this profile's name or its edge alias.
-fn means(names: &Names, api_version: &str, resource: &Resource) -> bool {
+/// Whether an apiVersion means the group version, in this profile's name or its edge alias.
+pub(super) fn means(names: &Names, api_version: &str, wanted: BodyKind<'_>) -> bool {
     GroupVersion::parse(api_version).is_some_and(|asked| {
         let group = names.edge_group(&asked.group).unwrap_or(asked.group);
-        group == resource.group && asked.version == resource.version
+        group == wanted.group && asked.version == wanted.version
     })
 }
 
-fn unrecognized(resource: &Resource, why: &str, body: &[u8]) -> Error {
-    Status::unrecognized_body(&resource.kind, why, body).into()
+fn unrecognized(wanted: BodyKind<'_>, why: &str, body: &[u8]) -> Error {
+    Status::unrecognized_body(wanted.kind, why, body).into()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
-use super::{delete_options, written};
+use super::{delete_options, unsafe_delete, written};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -16,14 +16,17 @@ use crate::respond;
 /// deletion has only begun.
 pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
-    let options = delete_options::parse(api, request)?;
+    let asked = delete_options::parse(api, request)?;
     let target = Target { resource, namespace: request.namespace(), name };
-    let answer = api.writer().delete(target, &options).await?;
+    if asked.ignores_read_errors {
+        return unsafe_delete::handle(api, request, target).await;
+    }
+    let answer = api.writer().delete(target, &asked.options).await?;
     if answer.outcome == Outcome::Removed && !resource.delete_returns_object {
         let uid = form::header(resource, &answer.value)?.uid();
         return Ok(respond::status(&request.format, &Status::deleted(&resource.group_resource(), name, uid)));
     }
-    let waits = answer.outcome != Outcome::Removed && options.orphan_dependents == Some(false);
+    let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };
     written::object(api, request, status, &answer)
 }

@@ -6,29 +6,49 @@ use super::decode::{self, Expected};
 use super::write_options::{check_dry_run, refuse};
 use crate::Api;
 use crate::error::Error;
-use crate::registry::write::{DeleteOptions, Preconditions};
+use crate::features::Feature;
+use crate::registry::write::{DeleteOptions, Preconditions, Propagation};
 use crate::request::Request;
 
 const KIND: &str = "DeleteOptions";
-const POLICIES: [&str; 3] = ["Background", "Foreground", "Orphan"];
+
+/// What the client asked for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The options themselves.
+    pub(super) options: DeleteOptions,
+    /// Whether an object that is still held is answered with 202: so it is for who uses `orphanDependents: false`.
+    pub(super) accepted_while_held: bool,
+    /// Whether the object goes only if it cannot be read.
+    pub(super) ignores_read_errors: bool,
+}
+
+/// The option of forced deletion, which stands alone.
+const IGNORE_READ_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
+/// Options that a forced deletion must not have.
+const OTHERS: [&str; 5] = ["dryRun", "gracePeriodSeconds", "orphanDependents", "preconditions", "propagationPolicy"];
 
 /// Reads and checks the options of a deletion. A body hides the query.
-pub(super) fn parse(api: &Api, request: &Request) -> Result<DeleteOptions, Error> {
-    if request.body.is_empty() { from_query(api.names, request) } else { from_body(api, request) }
+pub(super) fn parse(api: &Api, request: &Request) -> Result<Asked, Error> {
+    if request.body.is_empty() { from_query(api, request) } else { from_body(api, request) }
 }
 
-fn from_query(names: &Names, request: &Request) -> Result<DeleteOptions, Error> {
+fn from_query(api: &Api, request: &Request) -> Result<Asked, Error> {
     let query = &request.info.query;
-    query.int("gracePeriodSeconds")?;
+    if query.flag(IGNORE_READ_ERRORS) == Some(true) && may_ignore_read_errors(api) {
+        return forced(api.names, |option| query.get(option).is_some_and(|text| !text.is_empty()));
+    }
+    let grace_seconds = query.int("gracePeriodSeconds")?;
     let orphan_dependents = query.flag("orphanDependents");
     let mut causes = Vec::new();
-    check_policy(query.get("propagationPolicy"), orphan_dependents, &mut causes);
+    let propagation = parse_policy(query.get("propagationPolicy"), orphan_dependents, &mut causes);
     let dry_run = check_dry_run(query.all("dryRun"), &mut causes);
-    refuse(names, KIND, causes)?;
-    Ok(DeleteOptions { dry_run, preconditions: Preconditions::default(), orphan_dependents })
+    refuse(api.names, KIND, causes)?;
+    let options = DeleteOptions { dry_run, preconditions: Preconditions::default(), propagation, grace_seconds };
+    Ok(Asked { options, accepted_while_held: orphan_dependents == Some(false), ignores_read_errors: false })
 }
 
-fn from_body(api: &Api, request: &Request) -> Result<DeleteOptions, Error> {
+fn from_body(api: &Api, request: &Request) -> Result<Asked, Error> {
     let ty = api.graph.type_named("meta/v1.DeleteOptions").ok_or_else(|| Error::internal("no type for options"))?;
     let expected = Expected { graph: &api.graph, ty: ty.id, kind: KIND };
     let syntax = decode::syntax(api.names, request)?;
@@ -40,23 +60,45 @@ fn from_body(api: &Api, request: &Request) -> Result<DeleteOptions, Error> {
         return Err(Error::bad_request(format!("no kind \"{kind}\" can be read as {KIND}")));
     }
     quorate_schema::decode(&api.graph, ty.id, &mut body).map_err(|error| Error::bad_request(error.to_string()))?;
+    if body.get(IGNORE_READ_ERRORS).and_then(Value::as_bool) == Some(true) && may_ignore_read_errors(api) {
+        return forced(api.names, |option| body.get(option).is_some_and(|value| !value.is_null()));
+    }
     let mut causes = Vec::new();
     let orphan_dependents = body.get("orphanDependents").and_then(Value::as_bool);
-    check_policy(body.str_at(&["propagationPolicy"]), orphan_dependents, &mut causes);
+    let propagation = parse_policy(body.str_at(&["propagationPolicy"]), orphan_dependents, &mut causes);
     let dry_run = body.get("dryRun").and_then(Value::as_list).unwrap_or_default();
     let dry_run = check_dry_run(dry_run.iter().filter_map(Value::as_str), &mut causes);
     refuse(api.names, KIND, causes)?;
+    let grace_seconds = body.get("gracePeriodSeconds").and_then(Value::as_i64);
     let precondition = |field: &str| body.str_at(&["preconditions", field]).map(str::to_owned);
     let preconditions = Preconditions { uid: precondition("uid"), resource_version: precondition("resourceVersion") };
-    Ok(DeleteOptions { dry_run, preconditions, orphan_dependents })
+    let options = DeleteOptions { dry_run, preconditions, propagation, grace_seconds };
+    Ok(Asked { options, accepted_while_held: orphan_dependents == Some(false), ignores_read_errors: false })
 }
 
-fn check_policy(policy: Option<&str>, orphan_dependents: Option<bool>, causes: &mut Vec<Cause>) {
-    let Some(policy) = policy.filter(|policy| !policy.is_empty()) else { return };
-    if orphan_dependents.is_some() {
+/// Without the gate the option is as if it were not there.
+fn may_ignore_read_errors(api: &Api) -> bool {
+    api.gates.has(Feature::AllowUnsafeMalformedObjectDeletion)
+}
+
+/// A forced deletion, which has no other options.
+fn forced(names: &Names, is_set: impl Fn(&str) -> bool) -> Result<Asked, Error> {
+    let others = OTHERS.into_iter().filter(|option| is_set(option));
+    let why = |other| format!("cannot be set together with .{other}");
+    refuse(names, KIND, others.map(|other| Cause::invalid(IGNORE_READ_ERRORS, true, &why(other))).collect())?;
+    Ok(Asked { options: DeleteOptions::default(), accepted_while_held: false, ignores_read_errors: true })
+}
+
+/// The policy, from its new or its old form, of which only one may be used.
+fn parse_policy(policy: Option<&str>, orphan_dependents: Option<bool>, causes: &mut Vec<Cause>) -> Option<Propagation> {
+    let old = orphan_dependents.map(Propagation::of_orphan_dependents);
+    let Some(policy) = policy.filter(|policy| !policy.is_empty()) else { return old };
+    let named = Propagation::named(policy);
+    if old.is_some() {
         let why = "orphanDependents and deletionPropagation cannot be both set";
         causes.push(Cause::invalid("propagationPolicy", policy, why));
-    } else if !POLICIES.contains(&policy) {
-        causes.push(Cause::not_supported("propagationPolicy", policy, &POLICIES));
+    } else if named.is_none() {
+        causes.push(Cause::not_supported("propagationPolicy", policy, &Propagation::NAMES));
     }
+    named
 }

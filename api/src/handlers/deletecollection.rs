@@ -26,7 +26,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let resource = request.resource()?;
     let query = &request.info.query;
     let selection = options::parse_selection(resource, query.text("labelSelector"), query.text("fieldSelector"))?;
-    let delete = delete_options::parse(api, request)?;
+    let delete = delete_options::parse(api, request)?.options;
     api.store.read_index().await?;
     let snapshot = api.store.snapshot();
     let mut chosen = Vec::new();

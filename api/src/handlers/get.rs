@@ -5,7 +5,7 @@ use quorate_meta::{GroupResource, Status};
 use quorate_store::Revision;
 
 use super::options::{At, parse_version};
-use super::{answer, snapshot};
+use super::{answer, freshness, snapshot};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -23,5 +23,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let entry = snapshot
         .get(&resource.key(request.namespace(), name))
         .ok_or_else(|| Status::not_found(&GroupResource::new(resource.group.clone(), resource.plural.clone()), name))?;
-    answer::object(api, request, StatusCode::OK, &entry.value, entry.modified)
+    let mut response = answer::object(api, request, StatusCode::OK, &entry.value, entry.modified)?;
+    freshness::tell(api, snapshot.revision(), &mut response);
+    Ok(response)
 }

@@ -27,19 +27,31 @@ pub type Probe = Arc<dyn Fn() -> bool + Send + Sync>;
 /// The checks of components, beside those that are built in.
 #[derive(Default)]
 pub struct Health {
-    checks: RwLock<Vec<(String, Probe)>>,
+    checks: RwLock<Vec<Check>>,
+}
+
+struct Check {
+    name: String,
+    probe: Probe,
+    /// Whether it decides about readiness only; elsewhere it is named and passes.
+    of_readiness: bool,
 }
 
 impl Health {
     /// Adds a check to `/livez`, `/readyz` and `/healthz`, for example `poststarthook/rbac/bootstrap-roles`.
     pub fn add(&self, name: impl Into<String>, probe: Probe) {
-        self.checks.write().push((name.into(), probe));
+        self.checks.write().push(Check { name: name.into(), probe, of_readiness: false });
+    }
+
+    /// Adds a check that may wait for other nodes, as liveness never does: it decides about `/readyz` only.
+    pub fn add_to_readiness(&self, name: impl Into<String>, probe: Probe) {
+        self.checks.write().push(Check { name: name.into(), probe, of_readiness: true });
     }
 }
 
 impl fmt::Debug for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.checks.read().iter().map(|(name, _)| name.clone())).finish()
+        f.debug_list().entries(self.checks.read().iter().map(|check| check.name.clone())).finish()
     }
 }
 
@@ -85,7 +97,7 @@ pub(crate) async fn handle(
     for name in names.iter().filter(|name| one.is_none_or(|one| one == name.as_str())) {
         if excluded.contains(&name.as_str()) {
             report.push_str(&format!("[+]{name} excluded: ok\n"));
-        } else if passes(api, name).await {
+        } else if passes(api, endpoint, name).await {
             report.push_str(&format!("[+]{name} ok\n"));
         } else {
             report.push_str(&format!("[-]{name} failed: reason withheld\n"));
@@ -112,22 +124,23 @@ fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
     if endpoint == Endpoint::Ready {
         names.push("quorum".into());
     }
-    names.extend(api.health.checks.read().iter().map(|(name, _)| name.clone()));
+    names.extend(api.health.checks.read().iter().map(|check| check.name.clone()));
     if endpoint == Endpoint::Ready {
         names.push("shutdown".into());
     }
     names
 }
 
-async fn passes(api: &Api, name: &str) -> bool {
+async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
     match name {
         // Log and store live in this process: while it answers, they do, and what cannot serve stops the process.
         "ping" | "log" | "etcd" => true,
         "quorum" => matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_))),
         "shutdown" => api.lifecycle.phase() == Phase::Serving,
         _ => {
-            let probe = api.health.checks.read().iter().find(|(n, _)| n == name).map(|(_, probe)| probe.clone());
-            probe.is_some_and(|probe| probe())
+            let checks = api.health.checks.read();
+            let check = checks.iter().find(|check| check.name == name);
+            check.is_some_and(|check| (check.of_readiness && endpoint != Endpoint::Ready) || (check.probe)())
         }
     }
 }

@@ -6,17 +6,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 use quorate_store::{HistoryError, Snapshot};
 
 use super::continuation::Position;
-use super::options::ListOptions;
+use super::list_writer::ListWriter;
+use super::options::{At, ListOptions};
 use super::page::{self, Page};
 use super::producer::Producer;
 use super::render::{ListMeta, Renderer};
-use super::{gzip, snapshot};
+use super::{freshness, gzip, list_protobuf, snapshot};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -27,17 +27,20 @@ use crate::respond;
 pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let options = ListOptions::parse(api.names, request, resource)?;
-    let renderer = Renderer::new(api, request, resource, true)?;
+    let writer = ListWriter::new(request, Renderer::new(api, request, resource, true)?)?;
     let prefix = resource.prefix(request.namespace());
     let scope = format!("{}\n{}", prefix.escape_ascii(), options.selection.text());
     let (snapshot, position) = starting_point(api, &options, &scope).await?;
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
-    let page = page::find(&snapshot, &prefix, after.as_deref(), &options).map_err(corrupt)?;
+    let counts = position.as_ref().is_none_or(Position::is_inconsistent);
+    let page = page::find(&snapshot, &prefix, after.as_deref(), &options, counts).map_err(corrupt)?;
     let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
-    let stop = page.last.filter(|_| page.more);
+    let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
-    let producer = Producer::new(snapshot, prefix, after, stop, selection, Arc::new(renderer), meta);
-    respond_with(request, producer)
+    let producer = Producer::new(snapshot, prefix, after, stop, selection, Arc::new(writer), meta);
+    let mut response = respond_with(request, producer).await?;
+    freshness::tell(api, revision, &mut response);
+    Ok(response)
 }
 
 /// The snapshot to list and, on a later page, where the page before it ended.
@@ -50,13 +53,15 @@ async fn starting_point(api: &Api, options: &ListOptions, scope: &str) -> Result
             "continue key is not valid: it was not made by this cluster for this collection and selectors",
         )
     })?;
+    if position.is_inconsistent() {
+        return Ok((snapshot::snapshot(api, At::MostRecent).await?, Some(position)));
+    }
     snapshot::wait_for(api, position.revision).await?;
     let snapshot = api.store.snapshot_at(position.revision).map_err(|error| match error {
-        HistoryError::Compacted { .. } => Status::expired(
-            "The provided continue parameter is too old to display a consistent list result. You must start a new list \
-             without the continue parameter.",
-        )
-        .into(),
+        HistoryError::Compacted { .. } => {
+            let rest = api.tokens.seal(scope, &position.clone().inconsistent());
+            Status::continuation_expired(rest).into()
+        }
         other => Error::from(other),
     })?;
     Ok((snapshot, Some(position)))
@@ -74,23 +79,25 @@ fn list_meta(
     let (Some(last), true) = (&page.last, page.more) else { return meta };
     // Every page shows the same state, so what one page has counted the next one only has to subtract from.
     let remaining = match before {
-        Some(before) => before.remaining.saturating_sub(page.items),
-        None => page.remaining,
+        Some(before) if !before.is_inconsistent() => before.remaining.saturating_sub(page.items),
+        _ => page.remaining,
     };
     meta.remaining = options.selection.is_everything().then_some(remaining);
     meta.token = api.tokens.seal(scope, &Position { revision: meta.revision, last: last.to_vec(), remaining });
     meta
 }
 
-fn respond_with(request: &Request, mut producer: Producer) -> Result<Response<Body>, Error> {
-    let json = request.format.media == Media::Json && !request.format.pretty;
-    if !json {
+async fn respond_with(request: &Request, mut producer: Producer) -> Result<Response<Body>, Error> {
+    if matches!(request.format.media, Media::Protobuf(_)) {
+        return Ok(gzip::maybe(request, list_protobuf::answer(&request.format, producer).await?));
+    }
+    if request.format.media == Media::Yaml || request.format.pretty {
         return respond::document(&request.format, StatusCode::OK, producer.whole().map_err(corrupt)?);
     }
     let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();
     let body = if producer.is_done() { Body::full(first) } else { Body::stream(producer.into_chunks(first)) };
-    let mut response = Response::new(body);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(request.format.content_type()));
+    let mut response = respond::encoded(&request.format, StatusCode::OK, Bytes::new());
+    *response.body_mut() = body;
     Ok(gzip::maybe(request, response))
 }
 

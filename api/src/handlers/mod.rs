@@ -4,6 +4,8 @@
 //! the call hold shared parts of the [`crate::Api`], never the call's borrow.
 
 mod answer;
+mod apply;
+mod author;
 pub(crate) mod continuation;
 mod create;
 mod decode;
@@ -11,20 +13,28 @@ mod delete;
 mod delete_options;
 mod deletecollection;
 pub(crate) mod discovery;
+mod freshness;
 mod get;
 mod gzip;
 pub mod health;
 mod identity;
 mod list;
+mod list_protobuf;
+mod list_writer;
 pub(crate) mod openapi;
 mod openapi_documents;
+mod openid;
 mod options;
 mod page;
 mod patch;
 mod producer;
 mod render;
+mod review;
 mod route;
+mod scale;
 mod snapshot;
+mod token_request;
+mod unsafe_delete;
 mod update;
 mod version;
 mod warnings;
@@ -32,4 +42,4 @@ mod watch;
 mod write_options;
 mod written;
 
-pub(crate) use route::{find, run};
+pub(crate) use route::{Route, find, run};

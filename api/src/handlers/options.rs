@@ -224,7 +224,11 @@ pub(crate) fn parse_selection(resource: &Resource, labels: &str, fields: &str) -
     let own: Vec<&String> =
         resource.selectable_fields.iter().filter(|field| !COMMON.contains(&field.as_str())).collect();
     fields.check_fields(&own).map_err(|e| Error::bad_request(e.to_string()))?;
-    Ok(Selection { labels, fields })
+    if resource.stored_form.is_none() {
+        return Ok(Selection { labels, fields });
+    }
+    let stored = |term: &FieldTerm| FieldTerm { field: resource.stored_field(&term.field).into(), ..term.clone() };
+    Ok(Selection { labels, fields: FieldSelector::new(fields.terms().iter().map(stored).collect()) })
 }
 
 /// A `resourceVersion` parameter; `None` when it is empty.

@@ -18,7 +18,7 @@ pub(super) struct Page {
     pub(super) more: bool,
     /// Objects on it; only counted where there is a limit.
     pub(super) items: u64,
-    /// Objects after it, matching or not; only counted on the first page.
+    /// Objects after it, matching or not; only counted on the first page of a state.
     pub(super) remaining: u64,
 }
 
@@ -30,12 +30,13 @@ impl Selection {
     }
 }
 
-/// The page after a key.
+/// The page after a key. With `counts` it is the first page of a state, on which the rest is counted.
 pub(super) fn find(
     snapshot: &Snapshot,
     prefix: &[u8],
     after: Option<&[u8]>,
     options: &ListOptions,
+    counts: bool,
 ) -> Result<Page, CorruptValue> {
     let mut page = Page::default();
     if options.limit == 0 {
@@ -53,7 +54,7 @@ pub(super) fn find(
         page.items += 1;
         page.last = Some(key.clone());
     }
-    if page.more && after.is_none() && everything {
+    if page.more && counts && everything {
         page.remaining = snapshot.count(prefix, page.last.as_deref()) as u64;
     }
     Ok(page)

@@ -1,13 +1,15 @@
 //! PATCH on an object or one of its subresources (document 001, "Update mechanisms").
 //!
 //! A patch without a resourceVersion is applied to whatever the object has become; so nothing is lost and the client never
-//! sees a conflict with somebody else's change. Server-side apply joins with an issue of its own.
+//! sees a conflict with somebody else's change. Server-side apply is told by its media type and has a file of its own.
+
+use std::sync::Arc;
 
 use http::{Response, StatusCode};
-use quorate_meta::{Cause, GroupKind, Reason, Status, Value, well_known};
+use quorate_meta::{Cause, GroupKind, Status, Value, well_known};
 
 use super::write_options::{FieldValidation, Parameters};
-use super::{decode, identity, warnings, written};
+use super::{apply, decode, identity, warnings, written};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -17,16 +19,19 @@ use crate::registry::{Part, Resource};
 use crate::request::Request;
 
 /// A patch that has been read.
-enum Patch {
+pub(super) enum Patch {
     Json(JsonPatch),
     Merge(Value),
     Strategic(Value),
 }
 
 /// Applies the patch in the body; 200 with the new state.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let media = decode::media_type(request);
+    if media == well_known::MEDIA_APPLY_PATCH {
+        return apply::handle(api, request).await;
+    }
     check_media(media)?;
     written::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
@@ -41,7 +46,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let mut unknown = Vec::new();
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
-        let (object, fields) = apply(api, request, resource, &patch, current)?;
+        let (object, fields) = patched(api, request, resource, &patch, current)?;
         if parameters.validation == FieldValidation::Strict && !fields.is_empty() {
             return Err(bad_patch(request, &format!("strict decoding error: {}", fields.join(", "))));
         }
@@ -49,25 +54,22 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
         identity::check_name(name, &object)?;
         Ok(object)
     };
-    let answer = api.writer().update(target, options, change).await;
+    let answer = api.writer_for(&request.user).update(target, options, change).await;
     let answer = answer.and_then(|answer| written::object(api, request, StatusCode::OK, &answer));
     let told = if parameters.validation == FieldValidation::Warn { [unknown, told].concat() } else { Vec::new() };
     warnings::attach(request, &told, answer)
 }
 
-fn check_media(media: &str) -> Result<(), Error> {
+/// Refuses a body that is no patch.
+pub(super) fn check_media(media: &str) -> Result<(), Error> {
     match media {
         well_known::MEDIA_JSON_PATCH | well_known::MEDIA_MERGE_PATCH | well_known::MEDIA_STRATEGIC_PATCH => Ok(()),
-        well_known::MEDIA_APPLY_PATCH => {
-            let message = "server-side apply is not served by this version; use a merge patch";
-            Err(Status::failure(Reason::UnsupportedMediaType, message).into())
-        }
         _ => Err(Status::unsupported_media_type().into()),
     }
 }
 
 /// Reads the patch and what is odd about its text.
-fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>), Error> {
+pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>), Error> {
     let undecodable = |why: String| Error::bad_request(format!("error decoding patch: {why}"));
     let (document, duplicates) =
         quorate_wire::json::parse(&request.body).map_err(|error| undecodable(error.to_string()))?;
@@ -89,7 +91,7 @@ fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>), Error> {
 }
 
 /// The patched object in canonical form with its defaults, and the unknown fields that were dropped.
-fn apply(
+pub(super) fn patched(
     api: &Api,
     request: &Request,
     resource: &Resource,
@@ -116,7 +118,7 @@ fn apply(
 }
 
 /// 422 for a patch that leads to nothing sensible.
-fn bad_patch(request: &Request, why: &str) -> Error {
+pub(super) fn bad_patch(request: &Request, why: &str) -> Error {
     let text = String::from_utf8_lossy(&request.body);
     Status::invalid(&GroupKind::default(), "", vec![Cause::invalid("patch", text.as_ref(), why)]).into()
 }

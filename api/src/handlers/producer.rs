@@ -13,8 +13,9 @@ use futures::Stream;
 use quorate_store::Snapshot;
 use quorate_wire::stored::{CorruptValue, StoredRef};
 
+use super::list_writer::ListWriter;
 use super::options::Selection;
-use super::render::{ListMeta, Renderer};
+use super::render::ListMeta;
 use crate::body::Chunks;
 
 /// Bytes after which a buffer is handed on; the last object may exceed it.
@@ -23,6 +24,7 @@ pub(super) const BUFFER_BYTES: usize = 128 * 1024;
 const SCAN_OBJECTS: usize = 4096;
 
 /// The state of a list that is being written.
+#[derive(Clone)]
 pub(super) struct Producer {
     snapshot: Snapshot,
     prefix: Bytes,
@@ -31,7 +33,7 @@ pub(super) struct Producer {
     /// The last key of the page, when it is not the last of the collection.
     stop: Option<Bytes>,
     selection: Option<Selection>,
-    renderer: Arc<Renderer>,
+    writer: Arc<ListWriter>,
     meta: ListMeta,
     begun: bool,
     any_item: bool,
@@ -45,11 +47,16 @@ impl Producer {
         after: Option<Bytes>,
         stop: Option<Bytes>,
         selection: Option<Selection>,
-        renderer: Arc<Renderer>,
+        writer: Arc<ListWriter>,
         meta: ListMeta,
     ) -> Self {
         let (begun, any_item, done) = (false, false, false);
-        Self { snapshot, prefix, cursor: after, stop, selection, renderer, meta, begun, any_item, done }
+        Self { snapshot, prefix, cursor: after, stop, selection, writer, meta, begun, any_item, done }
+    }
+
+    /// What writes the pieces.
+    pub(super) fn writer(&self) -> &ListWriter {
+        &self.writer
     }
 
     /// Whether the list has been written to its end.
@@ -65,7 +72,7 @@ impl Producer {
         let mut out = Vec::with_capacity(self.capacity());
         if !self.begun {
             self.begun = true;
-            self.renderer.list_head(&self.meta, &mut out);
+            self.writer.head(&self.meta, &mut out)?;
         }
         let mut cursor = None;
         let mut ended = true;
@@ -75,12 +82,13 @@ impl Producer {
                 break;
             }
             cursor = Some(key);
-            let stored = StoredRef::parse(&entry.value)?;
-            if self.selection.as_ref().is_none_or(|selection| selection.matches(&stored)) {
-                if std::mem::replace(&mut self.any_item, true) {
-                    out.push(b',');
-                }
-                self.renderer.item(&stored, entry.modified, &mut out)?;
+            let selected = match &self.selection {
+                Some(selection) => selection.matches(&StoredRef::parse(&entry.value)?),
+                None => true,
+            };
+            if selected {
+                let further = std::mem::replace(&mut self.any_item, true);
+                self.writer.item(&entry.value, entry.modified, further, &mut out)?;
             }
             if self.stop.as_ref() == Some(key) {
                 break;
@@ -91,7 +99,7 @@ impl Producer {
         }
         if ended {
             self.done = true;
-            self.renderer.list_tail(&mut out);
+            self.writer.tail(&mut out);
         }
         Ok(Some(out.into()))
     }

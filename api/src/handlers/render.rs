@@ -1,7 +1,7 @@
 //! How the objects of one answer are written: whole, only their metadata, or as table rows.
 //!
-//! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse. A renderer is made once per
-//! request and only reads afterwards, so streams keep it.
+//! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse, and kinds that are stored in
+//! another version's form. A renderer is made once per request and only reads afterwards, so streams keep it.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, 
 
 use crate::Api;
 use crate::error::Error;
-use crate::negotiation::Shape;
-use crate::registry::Resource;
+use crate::negotiation::{Media, Shape};
+use crate::protobuf::Protobuf;
+use crate::registry::{Resource, conversion};
 use crate::request::Request;
 use crate::table::{Include, Layout};
 
@@ -25,6 +26,8 @@ pub(crate) struct Renderer {
     api_version: String,
     resource: Arc<Resource>,
     form: Form,
+    /// What writes the events of a watch in protobuf, where that was asked for.
+    protobuf: Option<Protobuf>,
     now_ms: u64,
 }
 
@@ -66,16 +69,26 @@ impl Renderer {
             api_version: request.info.api_version.clone(),
             resource: resource.clone(),
             form,
+            protobuf: match &request.format.media {
+                Media::Protobuf(writer) => Some(writer.clone()),
+                Media::Json | Media::Yaml => None,
+            },
             now_ms: api.env.clock.now_ms(),
         })
+    }
+
+    /// What writes events in protobuf; `None` where they are JSON.
+    pub(crate) fn protobuf(&self) -> Option<&Protobuf> {
+        self.protobuf.as_ref()
     }
 
     /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
     pub(crate) fn variant(&self) -> Option<Arc<str>> {
         let kind = &self.resource.kind;
+        let media = self.protobuf.as_ref().map_or("", Protobuf::media_type);
         match &self.form {
-            Form::Object => Some(format!("{} {kind}", self.api_version).into()),
-            Form::Metadata(meta) => Some(format!("{meta} metadata of {kind}").into()),
+            Form::Object => Some(format!("{media} {} {kind}", self.api_version).into()),
+            Form::Metadata(meta) => Some(format!("{media} {meta} metadata of {kind}").into()),
             // Ages differ from moment to moment.
             Form::Table { .. } => None,
         }
@@ -89,13 +102,19 @@ impl Renderer {
         first: bool,
         out: &mut Vec<u8>,
     ) -> Result<(), CorruptValue> {
-        let stored = StoredRef::parse(value)?;
         match &self.form {
-            Form::Object => splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get()),
-            Form::Metadata(api_version) => splice_partial(out, &stored, api_version, revision.get()),
+            Form::Object => {
+                let value = conversion::served(&self.resource, value)?;
+                let stored = StoredRef::parse(&value)?;
+                splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get());
+            }
+            Form::Metadata(api_version) => {
+                let value = conversion::served(&self.resource, value)?;
+                splice_partial(out, &StoredRef::parse(&value)?, api_version, revision.get());
+            }
             Form::Table { .. } => {
                 self.table_head(&ListMeta { revision, ..ListMeta::default() }, first, out);
-                self.row(&stored, revision, out)?;
+                self.row(value, revision, out)?;
                 out.put_slice(b"]}");
             }
         }
@@ -126,29 +145,44 @@ impl Renderer {
         out.put_slice(b"}");
     }
 
+    /// `apiVersion` and `kind` of a list.
+    pub(crate) fn list_type(&self) -> (&str, &str) {
+        match &self.form {
+            Form::Object => (&self.api_version, &self.resource.list_kind),
+            Form::Metadata(api_version) => (api_version, "PartialObjectMetadataList"),
+            Form::Table { api_version, .. } => (api_version, "Table"),
+        }
+    }
+
+    /// `kind` of an item of a list.
+    pub(crate) fn item_kind(&self) -> &str {
+        match &self.form {
+            Form::Object => &self.resource.kind,
+            Form::Metadata(_) => "PartialObjectMetadata",
+            Form::Table { .. } => "TableRow",
+        }
+    }
+
     /// Everything of a list before its first item.
     pub(crate) fn list_head(&self, meta: &ListMeta, out: &mut Vec<u8>) {
-        let (api_version, kind) = match &self.form {
-            Form::Object => (self.api_version.as_str(), self.resource.list_kind.as_str()),
-            Form::Metadata(api_version) => (api_version.as_ref(), "PartialObjectMetadataList"),
-            Form::Table { .. } => return self.table_head(meta, true, out),
-        };
+        if matches!(self.form, Form::Table { .. }) {
+            return self.table_head(meta, true, out);
+        }
+        let (api_version, kind) = self.list_type();
         put_type(api_version, kind, out);
         put_list_meta(meta, out);
         out.put_slice(b",\"items\":[");
     }
 
     /// One item of a list.
-    pub(crate) fn item(
-        &self,
-        stored: &StoredRef<'_>,
-        revision: Revision,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CorruptValue> {
+    pub(crate) fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         match &self.form {
-            Form::Object => splice_item(out, stored, revision.get()),
-            Form::Metadata(api_version) => splice_partial(out, stored, api_version, revision.get()),
-            Form::Table { .. } => self.row(stored, revision, out)?,
+            Form::Object => {
+                let value = conversion::served(&self.resource, value)?;
+                splice_item(out, &StoredRef::parse(&value)?, revision.get());
+            }
+            Form::Metadata(_) => self.object(value, revision, false, out)?,
+            Form::Table { .. } => self.row(value, revision, out)?,
         }
         Ok(())
     }
@@ -167,8 +201,10 @@ impl Renderer {
         out.put_slice(b",\"rows\":[");
     }
 
-    fn row(&self, stored: &StoredRef<'_>, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+    /// A row of a table. Cells are made from the stored form, whatever version is served.
+    fn row(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         let Form::Table { api_version, layout, include } = &self.form else { return Ok(()) };
+        let stored = StoredRef::parse(value)?;
         let object: Value = stored.to_value(&self.api_version, &self.resource.kind, revision.get())?;
         out.put_slice(b"{\"cells\":");
         layout.cells(&object, self.now_ms, out);
@@ -176,11 +212,13 @@ impl Renderer {
             Include::None => {}
             Include::Metadata => {
                 out.put_slice(b",\"object\":");
-                splice_partial(out, stored, api_version, revision.get());
+                splice_partial(out, &stored, api_version, revision.get());
             }
             Include::Object => {
                 out.put_slice(b",\"object\":");
-                splice_object(out, stored, &self.api_version, &self.resource.kind, revision.get());
+                let value = conversion::served(&self.resource, value)?;
+                let stored = StoredRef::parse(&value)?;
+                splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get());
             }
         }
         out.put_slice(b"}");

@@ -9,7 +9,10 @@ use http::Response;
 use quorate_meta::Status;
 
 use super::health::Endpoint;
-use super::{create, delete, deletecollection, discovery, get, health, list, openapi, patch, update, version, watch};
+use super::{
+    create, delete, deletecollection, discovery, get, health, list, openapi, openid, patch, review, scale,
+    token_request, update, version, warnings, watch,
+};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -26,6 +29,8 @@ pub(crate) enum Route {
     Discovery(discovery::Page),
     /// To an OpenAPI document.
     OpenApi(openapi::Page),
+    /// To what relying parties of tokens read.
+    OpenId(openid::Page),
     /// To the health checks: of one name, or all.
     Health(Endpoint, Option<String>),
     /// To the version.
@@ -45,10 +50,11 @@ impl Route {
     pub(crate) fn offer(&self, verb: Verb) -> Option<Offer> {
         match self {
             Self::Resource(_) if verb == Verb::Watch => Some(Offer::Stream),
+            Self::Resource(resource) if !resource.stored => Some(Offer::Document),
             Self::Resource(_) => Some(Offer::Objects),
             Self::Discovery(page) if page.is_aggregated() => None,
             Self::Discovery(_) => Some(Offer::Document),
-            Self::OpenApi(_) | Self::Health(..) | Self::Version => None,
+            Self::OpenApi(_) | Self::OpenId(_) | Self::Health(..) | Self::Version => None,
         }
     }
 }
@@ -76,6 +82,9 @@ fn find_page(api: &Api, path: &str) -> Option<Route> {
     if let Some(page) = openapi::Page::find(trimmed) {
         return Some(Route::OpenApi(page));
     }
+    if let Some(page) = openid::Page::find(trimmed) {
+        return Some(Route::OpenId(page));
+    }
     discovery::Page::find(api, trimmed).map(Route::Discovery)
 }
 
@@ -86,7 +95,9 @@ fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> 
         (None, Some(_)) => !resource.namespaced,
         (None, None) => true,
     };
-    if !scope_fits || info.excess {
+    // A question without a namespace in its path, or with a name, is nowhere; so is everything below one.
+    let nowhere = info.name.is_some() || (resource.namespaced && info.namespace.is_none());
+    if !scope_fits || info.excess || (!resource.stored && nowhere) {
         return Err(Error::no_such_path());
     }
     let verbs = match &info.subresource {
@@ -111,7 +122,11 @@ pub(crate) fn run<'a>(
     route: Route,
     request: &'a Request,
 ) -> BoxFuture<'a, Result<Response<Body>, Error>> {
-    Box::pin(dispatch(api, route, request))
+    Box::pin(async move {
+        let deprecated = route.resource().and_then(|resource| resource.deprecation.clone());
+        let answer = dispatch(api, route, request).await;
+        warnings::attach(request, deprecated.as_slice(), answer)
+    })
 }
 
 async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Response<Body>, Error> {
@@ -120,11 +135,19 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
         Route::OpenApi(page) => openapi::handle(api, request, &page),
         Route::Health(endpoint, check) => health::handle(api, request, endpoint, check.as_deref()).await,
         Route::Version => version::handle(api),
+        Route::OpenId(page) => openid::handle(api, page),
+        Route::Resource(resource) if !resource.stored => review::handle(api, request).await,
+        Route::Resource(_) if request.info.subresource.as_deref() == Some(scale::SCALE) => {
+            scale::handle(api, request).await
+        }
         Route::Resource(_) => match request.info.verb {
             Verb::Get => get::handle(api, request).await,
             Verb::List => list::handle(api, request).await,
             Verb::Watch => watch::handle(api, request).await,
-            Verb::Create => create::handle(api, request).await,
+            Verb::Create => match request.info.subresource.as_deref() {
+                Some("token") => token_request::handle(api, request).await,
+                _ => create::handle(api, request).await,
+            },
             Verb::Update => update::handle(api, request).await,
             Verb::Patch => patch::handle(api, request).await,
             Verb::Delete => delete::handle(api, request).await,

@@ -1,5 +1,7 @@
 //! PUT on an object or one of its subresources.
 
+use std::sync::Arc;
+
 use http::{Response, StatusCode};
 
 use super::write_options::Parameters;
@@ -12,7 +14,7 @@ use crate::registry::write::{Outcome, Target, UpdateOptions};
 use crate::request::Request;
 
 /// Replaces the object with the one in the body; 200, or 201 where the kind is created by an update.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     written::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
@@ -30,7 +32,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     // Only an update that has to be made again reads the body again.
     let mut object = Some(object);
     let again = move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
-    let answer = api.writer().update(target, options, again).await;
+    let answer = api.writer_for(&request.user).update(target, options, again).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         written::object(api, request, status, &answer)

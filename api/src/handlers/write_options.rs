@@ -8,6 +8,8 @@ use crate::request::Request;
 
 /// Bytes of a field manager's name.
 const MAX_MANAGER_BYTES: usize = 128;
+/// The options of every patch.
+const PATCH: &str = "PatchOptions";
 /// Who owns fields when nothing says who writes.
 const UNKNOWN_MANAGER: &str = "unknown";
 
@@ -28,16 +30,31 @@ pub(super) struct Parameters {
     pub(super) dry_run: bool,
     pub(super) manager: String,
     pub(super) validation: FieldValidation,
+    /// Conflicts of an apply are won; nothing else can be forced.
+    pub(super) force: bool,
 }
 
 impl Parameters {
     /// Reads and checks the parameters; `kind` names the options in a refusal (`CreateOptions`, ...).
     pub(super) fn parse(names: &Names, request: &Request, kind: &str) -> Result<Self, Error> {
-        let query = &request.info.query;
         let mut causes = Vec::new();
-        if kind == "PatchOptions" && query.get("force").is_some() {
+        if kind == PATCH && request.info.query.get("force").is_some() {
             causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
         }
+        Self::read(names, request, kind, causes)
+    }
+
+    /// Reads and checks the parameters of a server-side apply.
+    pub(super) fn parse_apply(names: &Names, request: &Request) -> Result<Self, Error> {
+        let mut causes = Vec::new();
+        if request.info.query.text("fieldManager").is_empty() {
+            causes.push(Cause::required("fieldManager", "is required for apply patch"));
+        }
+        Self::read(names, request, PATCH, causes)
+    }
+
+    fn read(names: &Names, request: &Request, kind: &str, mut causes: Vec<Cause>) -> Result<Self, Error> {
+        let query = &request.info.query;
         let asked = query.text("fieldManager");
         check_manager(asked, &mut causes);
         let dry_run = check_dry_run(query.all("dryRun"), &mut causes);
@@ -52,7 +69,7 @@ impl Parameters {
         };
         refuse(names, kind, causes)?;
         let manager = if asked.is_empty() { from_user_agent(request) } else { asked.to_owned() };
-        Ok(Self { dry_run, manager, validation })
+        Ok(Self { dry_run, manager, validation, force: query.flag("force") == Some(true) })
     }
 
     pub(super) fn write(&self) -> WriteOptions<'_> {

@@ -49,10 +49,6 @@ pub(super) fn object(
 /// What a dry run has not created has no version.
 fn without_version(request: &Request, status: StatusCode, written: &Answer) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
-    let stored = form::header(resource, &written.value)?;
-    let mut object = stored
-        .to_value(&request.info.api_version, &resource.kind, 0)
-        .map_err(|error| Error::internal(error.to_string()))?;
-    object.remove_at(&["metadata", "resourceVersion"]);
+    let object = form::decode_unversioned(resource, &request.info.api_version, &written.value)?;
     respond::value(&request.format, status, &object)
 }

@@ -6,6 +6,8 @@
 mod json;
 mod merge;
 mod pointer;
+#[cfg(test)]
+mod properties;
 
 pub(crate) use json::{JsonPatch, Malformed};
 pub(crate) use merge::merge;

@@ -4,13 +4,12 @@
 //! resource, never a guess.
 
 use bytes::Bytes;
-use quorate_meta::{Cause, FieldSelector, LabelSelector, Time, Value};
-use quorate_schema::fieldset::FieldSet;
-use quorate_schema::{Graph, managed};
+use quorate_meta::{Cause, FieldSelector, LabelSelector, Value};
+use quorate_schema::Graph;
 use quorate_store::Entry;
 use quorate_wire::stored::{self, CorruptValue, StoredRef};
 
-use super::{Part, Resource};
+use super::{Resource, Strategy, conversion};
 use crate::error::Error;
 
 /// Fields that every stored object has in its header anyway.
@@ -21,9 +20,18 @@ const HEADER_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
 /// # Errors
 /// 400 when a text that objects are selected by is too long for the header.
 pub(crate) fn encode(resource: &Resource, object: &Value) -> Result<Bytes, Error> {
-    let fields = resource.selectable_fields.iter().filter(|field| !HEADER_FIELDS.contains(&field.as_str()));
+    let Some(form) = &resource.stored_form else {
+        return encode_as_it_is(&resource.selectable_fields, &*resource.strategy, object);
+    };
+    let mut object = object.clone();
+    form.conversion.to_stored(&mut object);
+    encode_as_it_is(&form.selectable_fields, &*form.strategy, &object)
+}
+
+fn encode_as_it_is(fields: &[String], strategy: &dyn Strategy, object: &Value) -> Result<Bytes, Error> {
+    let fields = fields.iter().filter(|field| !HEADER_FIELDS.contains(&field.as_str()));
     let selectable: Vec<(&str, String)> =
-        fields.map(|field| (field.as_str(), resource.strategy.selectable(object, field))).collect();
+        fields.map(|field| (field.as_str(), strategy.selectable(object, field))).collect();
     stored::encode(object, &selectable).map_err(|error| Error::bad_request(error.to_string()))
 }
 
@@ -31,10 +39,24 @@ pub(crate) fn encode(resource: &Resource, object: &Value) -> Result<Bytes, Error
 pub(crate) fn decode(resource: &Resource, entry: &Entry) -> Result<Value, Error> {
     let stored = StoredRef::parse(&entry.value).map_err(|error| unreadable(resource, &error))?;
     let version = entry.modified.get();
-    stored.to_value(&resource.api_version, &resource.kind, version).map_err(|error| unreadable(resource, &error))
+    let object = stored.to_value(&resource.api_version, &resource.kind, version);
+    let mut object = object.map_err(|error| unreadable(resource, &error))?;
+    if let Some(form) = &resource.stored_form {
+        form.conversion.to_served(&mut object);
+    }
+    Ok(object)
 }
 
-/// The header of a stored object.
+/// An object of which there is no revision, as clients see it: what a dry run would have created.
+pub(crate) fn decode_unversioned(resource: &Resource, api_version: &str, value: &Bytes) -> Result<Value, Error> {
+    let value = conversion::served(resource, value).map_err(|error| unreadable(resource, &error))?;
+    let object = header(resource, &value)?.to_value(api_version, &resource.kind, 0);
+    let mut object = object.map_err(|error| unreadable(resource, &error))?;
+    object.remove_at(&["metadata", "resourceVersion"]);
+    Ok(object)
+}
+
+/// The header of a stored object: names and values of fields are those of the stored form.
 pub(crate) fn header<'v>(resource: &Resource, value: &'v Bytes) -> Result<StoredRef<'v>, Error> {
     StoredRef::parse(value).map_err(|error| unreadable(resource, &error))
 }
@@ -47,27 +69,6 @@ pub(crate) fn matches(stored: &StoredRef<'_>, labels: &LabelSelector, fields: &F
 /// What the schema finds missing or out of range.
 pub(crate) fn structure_problems(graph: &Graph, resource: &Resource, object: &Value) -> Vec<Cause> {
     quorate_schema::validate_structure(graph, resource.ty, object)
-}
-
-/// Who changed which fields between `old` and `new`, recorded in the new object's `metadata.managedFields`. Comes before the
-/// strategy fills in what only the server sets.
-pub(crate) fn track(
-    graph: &Graph,
-    resource: &Resource,
-    part: Part,
-    old: Option<&Value>,
-    new: &mut Value,
-    manager: &str,
-    now: Time,
-) {
-    let writer = managed::Writer {
-        name: manager,
-        api_version: &resource.api_version,
-        subresource: part.subresource(),
-        time: &now.seconds(),
-        ignored: &FieldSet::of_fields(resource.strategy.ignored(part)),
-    };
-    managed::update_managed_fields(graph, resource.ty, old, new, &writer);
 }
 
 fn unreadable(resource: &Resource, error: &CorruptValue) -> Error {

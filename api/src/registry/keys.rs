@@ -32,6 +32,14 @@ pub enum Key<'a> {
         /// The namespace.
         namespace: &'a str,
     },
+    /// `h/CLASS/NAME`: something that only one object may have, such as an address. Put and removed together with what has
+    /// it; the value is `RESOURCE/NAMESPACE/NAME` of that. See `registry::holdings`.
+    Holding {
+        /// What it is: `address`, `port`.
+        class: &'a str,
+        /// Which of them.
+        name: &'a str,
+    },
     /// `s/NAME`: what nodes keep for themselves (tokens, certificates, sealed keys). `NAME` may hold further `/`.
     System {
         /// Everything after `s/`.
@@ -52,6 +60,7 @@ impl<'a> Key<'a> {
                 }
             }
             Self::Live { namespace } => join(b"n", &[namespace]),
+            Self::Holding { class, name } => join(b"h", &[class, name]),
             Self::System { name } => join(b"s", &[name]),
         }
     }
@@ -63,6 +72,11 @@ impl<'a> Key<'a> {
         match class {
             "o" => Self::parse_object(rest),
             "n" => (!rest.is_empty() && !rest.contains('/')).then_some(Self::Live { namespace: rest }),
+            "h" => {
+                let (class, name) = rest.split_once('/')?;
+                let whole = !class.is_empty() && !name.is_empty() && !name.contains('/');
+                whole.then_some(Self::Holding { class, name })
+            }
             "s" => (!rest.is_empty()).then_some(Self::System { name: rest }),
             _ => None,
         }
@@ -89,6 +103,12 @@ impl<'a> Key<'a> {
 #[must_use]
 pub fn resource_prefix(group: &str, resource: &str) -> Bytes {
     join(b"o", &[if group.is_empty() { CORE } else { group }, resource, ""])
+}
+
+/// `o/`: what every key of an object begins with.
+#[must_use]
+pub fn objects() -> Bytes {
+    Bytes::from_static(b"o/")
 }
 
 fn join(class: &[u8], segments: &[&str]) -> Bytes {
@@ -123,6 +143,7 @@ mod tests {
             "o/x.example/ws/a/b.c",
         );
         check(Key::Live { namespace: "a" }, "n/a");
+        check(Key::Holding { class: "address", name: "fd00::1" }, "h/address/fd00::1");
         check(Key::System { name: "tokens/a" }, "s/tokens/a");
     }
 
@@ -138,6 +159,8 @@ mod tests {
             "o/a/b/c/d/e",
             "n/",
             "n/a/b",
+            "h/address",
+            "h/address/a/b",
             "x/y",
         ] {
             assert_eq!(Key::parse(key.as_bytes()), None, "{key}");

@@ -3,15 +3,22 @@
 //! Invariant: a further kind joins with an entry in the schema and one strategy file here; nothing else names a kind.
 
 pub mod builtin;
+pub mod holdings;
 pub mod keys;
 pub mod write;
 
+mod author;
+pub(crate) mod conversion;
 pub(crate) mod form;
 mod kinds;
+pub(crate) mod ownership;
 mod resource;
+pub(crate) mod selector;
 mod strategy;
 mod table;
 
+pub use author::{Author, Gift, Permission, Who};
+pub use conversion::{Conversion, StoredForm};
 pub use resource::{Resource, Subresource};
 pub use strategy::{NameRule, Part, Step, Strategy};
 pub use table::Registry;

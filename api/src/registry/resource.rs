@@ -9,6 +9,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use quorate_meta::{GroupKind, GroupResource};
 use quorate_schema::{Column, TypeId};
 
+use super::conversion::StoredForm;
 use super::keys::{self, Key};
 use super::strategy::Strategy;
 
@@ -35,6 +36,8 @@ pub struct Resource {
     pub categories: Vec<String>,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
+    /// Whether its objects are kept. Else it is virtual: a question that is answered at once, with the verb `create` only.
+    pub stored: bool,
     /// Verbs served on the resource itself, as discovery lists them.
     pub verbs: Vec<String>,
     /// What is served below an object.
@@ -47,8 +50,14 @@ pub struct Resource {
     pub columns: Vec<Column>,
     /// Whether an immediate deletion answers with the object, not with a Status.
     pub delete_returns_object: bool,
+    /// The group that objects are stored in, as discovery hashes it.
+    pub storage_group: String,
+    /// What every user of the resource should know: since when not to use it, and what instead.
+    pub deprecation: Option<String>,
     /// The version that objects are stored in, as discovery hashes it.
     pub storage_version: String,
+    /// How objects are stored, when that is in the form of another version.
+    pub stored_form: Option<StoredForm>,
     /// What no schema can say about the kind.
     pub strategy: Arc<dyn Strategy>,
     pub(super) prefix: Bytes,
@@ -109,6 +118,18 @@ impl Resource {
         }
     }
 
+    /// Whether the store holds its objects in the form in which they are served; each object has one such resource.
+    #[must_use]
+    pub fn is_stored_form(&self) -> bool {
+        self.stored && self.stored_form.is_none()
+    }
+
+    /// The name that a selectable field has in stored objects.
+    #[must_use]
+    pub fn stored_field<'f>(&self, field: &'f str) -> &'f str {
+        self.stored_form.as_ref().map_or(field, |form| form.conversion.stored_field(field))
+    }
+
     /// Whether the resource itself serves this verb.
     #[must_use]
     pub fn serves(&self, verb: &str) -> bool {
@@ -133,10 +154,11 @@ impl Resource {
         GroupResource::new(self.group.as_str(), self.plural.as_str())
     }
 
-    /// Group and kind: what Status bodies of validation are about.
+    /// Kind and the group that it is stored in: what Status bodies of validation are about.
     #[must_use]
     pub fn group_kind(&self) -> GroupKind {
-        GroupKind::new(self.group.as_str(), self.kind.as_str())
+        let group = if self.stored { &self.storage_group } else { &self.group };
+        GroupKind::new(group.as_str(), self.kind.as_str())
     }
 
     pub(super) fn storage_prefix(group: &str, plural: &str) -> Bytes {
@@ -163,5 +185,16 @@ mod tests {
         assert_eq!(namespaces.key(Some("ignored"), "a"), "o/core/namespaces/a".as_bytes());
         assert_eq!(namespaces.prefix(Some("a")), namespaces.prefix(None));
         assert_eq!(namespaces.parse_key(&key), None);
+    }
+
+    #[test]
+    fn messages_about_an_object_name_the_group_that_it_is_stored_in() {
+        let registry = builtin::registry(&Graph::builtin(Naming::Svc.names()));
+        let check = |group: &str, plural: &str, expect: &str| {
+            assert_eq!(registry.find(group, "v1", plural).unwrap().group_kind().group, expect, "{plural}");
+        };
+        check("apps", "deployments", "apps");
+        check("events.svc.io", "events", "");
+        check("authorization.svc.io", "subjectaccessreviews", "authorization.svc.io");
     }
 }

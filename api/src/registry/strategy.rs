@@ -6,10 +6,13 @@
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use quorate_meta::{Cause, Names, Value};
+use quorate_meta::{Cause, Names, Time, Value};
 use quorate_store::Operation;
 
+use super::author::{Gift, Permission, Who};
+use super::holdings::Holder;
 use super::keys::Key;
+use super::write::Propagation;
 
 /// Which part of an object a write is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +23,10 @@ pub enum Part {
     Status,
     /// The `finalize` subresource.
     Finalize,
+    /// The `approval` subresource.
+    Approval,
+    /// The number of replicas, through the `scale` subresource.
+    Scale,
 }
 
 impl Part {
@@ -30,6 +37,7 @@ impl Part {
             None => Some(Self::Main),
             Some("status") => Some(Self::Status),
             Some("finalize") => Some(Self::Finalize),
+            Some("approval") => Some(Self::Approval),
             Some(_) => None,
         }
     }
@@ -41,6 +49,8 @@ impl Part {
             Self::Main => "",
             Self::Status => "status",
             Self::Finalize => "finalize",
+            Self::Approval => "approval",
+            Self::Scale => "scale",
         }
     }
 }
@@ -63,8 +73,12 @@ pub enum NameRule {
     Subdomain,
     /// Lower case letters, digits and `-`; at most 63 bytes.
     Label,
+    /// The same, beginning with a letter.
+    HostName,
     /// Whatever fits in a path.
     PathSegment,
+    /// What the kind's own validation says; it must fit in a path.
+    Own,
 }
 
 /// The semantics of one kind.
@@ -84,9 +98,20 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         true
     }
 
+    /// Whether the schema's required fields and closed sets of values are checked; a strategy whose [`Strategy::validate`]
+    /// says everything itself turns that off.
+    fn checks_structure(&self) -> bool {
+        true
+    }
+
     /// Whether `metadata.generation` counts the changes of the object's intent.
     fn counts_generations(&self) -> bool {
         false
+    }
+
+    /// Whether a change of the object is one that `metadata.generation` counts.
+    fn changes_intent(&self, old: &Value, new: &Value) -> bool {
+        self.counts_generations() && intent_differs(old, new)
     }
 
     /// Fills in what the schema's defaults cannot; runs on every object that a client sends.
@@ -110,8 +135,48 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         let _ = (names, part, old, new);
     }
 
+    /// Sets the times at which something in the object happened, which is now; `old` is what it replaces. Comes after
+    /// [`Strategy::prepare_create`] and [`Strategy::prepare_update`].
+    fn stamp(&self, names: &Names, old: Option<&Value>, new: &mut Value, now: Time) {
+        let _ = (names, old, new, now);
+    }
+
+    /// Records who creates an object, for kinds that keep that; `None` is the server itself.
+    fn created_by(&self, who: Option<Who<'_>>, object: &mut Value) {
+        let _ = (who, object);
+    }
+
+    /// What somebody who makes this write must be allowed to do besides; `Err` is why nobody may.
+    fn permission(
+        &self,
+        names: &Names,
+        part: Part,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<Option<Permission>, String> {
+        let _ = (names, part, old, new);
+        Ok(None)
+    }
+
+    /// Rights that a write of this object gives to others; `None` when it gives none, or none that `old` did not.
+    fn gift(&self, old: Option<&Value>, new: &Value) -> Option<Gift> {
+        let _ = (old, new);
+        None
+    }
+
+    /// Required fields of whose absence the kind tells in words of its own.
+    fn judges(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// What is wrong with an object, whoever wrote it.
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        let _ = (names, object);
+        Vec::new()
+    }
+
+    /// What is wrong with a new object, besides [`Strategy::validate`].
+    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let _ = (names, object);
         Vec::new()
     }
@@ -133,9 +198,21 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         let _ = object;
     }
 
+    /// What becomes of an object's dependents when neither its deletion nor the object itself says it.
+    fn propagation(&self) -> Propagation {
+        Propagation::Background
+    }
+
     /// Whether a deletion that is held back has a grace period (of zero) to show.
     fn shows_grace_period(&self) -> bool {
         true
+    }
+
+    /// The seconds that an object has between the beginning of its deletion and its end, of which the client may have
+    /// asked for a number; `None` for kinds whose objects go at once.
+    fn grace_seconds(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
+        let _ = (object, asked);
+        None
     }
 
     /// Whether something besides `metadata.finalizers` holds back the object's removal.
@@ -156,10 +233,24 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Vec::new()
     }
 
+    /// What chooses and names that which only one object may have; `None` for kinds without such things.
+    fn holder(&self) -> Option<&dyn Holder> {
+        None
+    }
+
     /// The value of a selectable field; empty when it has none.
     fn selectable(&self, object: &Value, field: &str) -> String {
         plain_field(object, field)
     }
+}
+
+/// Whether anything but `metadata` and `status` differs.
+pub(super) fn intent_differs(old: &Value, new: &Value) -> bool {
+    fn intent(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
+        let entries = object.as_map().into_iter().flat_map(|map| map.iter());
+        entries.filter(|(key, _)| !matches!(*key, "metadata" | "status"))
+    }
+    !intent(old).eq(intent(new))
 }
 
 /// The value at a dotted path as a field selector compares it.

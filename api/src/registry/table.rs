@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::keys::Key;
 use super::resource::Resource;
 
 /// Every resource that is served, by group, version and plural name.
@@ -42,6 +43,14 @@ impl Registry {
         self.resources
             .iter()
             .find(|resource| resource.kind == kind && resource.group == group && resource.version == version)
+    }
+
+    /// The resource that an object's key in the store belongs to, in the version that its objects are stored in.
+    #[must_use]
+    pub fn of_key(&self, key: &[u8]) -> Option<&Arc<Resource>> {
+        let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else { return None };
+        let resources = self.by_name.get(plural)?.iter().map(|index| &self.resources[*index]);
+        resources.into_iter().find(|resource| resource.group == group && resource.version == resource.storage_version)
     }
 
     /// Every resource, in the order of discovery.
@@ -90,7 +99,10 @@ mod tests {
         {
             assert!(registry.find(group, version, plural).is_none(), "{group}/{version} {plural}");
         }
-        assert!(registry.serves("", "v1") && !registry.serves("apps", "v1"));
+        assert!(registry.serves("", "v1") && !registry.serves("apps", "v2"));
+        let secrets = registry.of_key(b"o/core/secrets/a/b").unwrap();
+        assert_eq!((secrets.group.as_str(), secrets.plural.as_str()), ("", "secrets"));
+        assert!([&b"o/apps/secrets/a/b"[..], b"n/a", b"x"].iter().all(|key| registry.of_key(key).is_none()));
         assert_eq!(registry.group_versions()[0], ("", "v1"));
     }
 }

@@ -40,7 +40,8 @@ pub(super) struct Shared {
 
 /// Serves one accepted connection to its end. Errors of the peer end it silently.
 pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
-    let acceptor = TlsAcceptor::from(shared.tls.current());
+    let tls = shared.tls.current();
+    let acceptor = TlsAcceptor::from(tls.config.clone());
     let io = StallGuard::new(io, shared.limits.stall);
     let stream = match timeout(shared.limits.handshake, acceptor.accept(io)).await {
         Ok(Ok(stream)) => stream,
@@ -48,8 +49,8 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
         Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
     };
     let (_, session) = stream.get_ref();
-    let leaf = session.peer_certificates().and_then(<[_]>::first);
-    let identity = Identity::of_certificate(leaf.map(AsRef::as_ref));
+    let identity = tls.identify(session.peer_certificates().unwrap_or_default());
+    let identity = identity.with_peer(&peer);
     let result = if session.alpn_protocol() == Some(b"h2") {
         serve_http2(&shared, stream, identity).await
     } else {

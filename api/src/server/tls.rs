@@ -1,17 +1,21 @@
 //! The server's certificate and the CA of its clients, replaceable while connections are open.
 //!
-//! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, but one that does not verify against the
-//! client CA ends the handshake. A replacement counts for new connections only.
+//! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, but one that verifies neither against the CA of
+//! clients nor against that of proxies ends the handshake; one of the latter makes nobody a client. A replacement counts for new connections only.
 
 use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use thiserror::Error;
+
+use crate::authentication::Identity;
 
 /// Why certificates cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -27,6 +31,8 @@ pub struct TlsFiles {
     pub key: Vec<u8>,
     /// The CAs of client certificates.
     pub client_authority: Vec<u8>,
+    /// The CAs of proxies in front that say in headers who their clients are; `None` where there are none.
+    pub proxy_authority: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for TlsFiles {
@@ -38,7 +44,26 @@ impl fmt::Debug for TlsFiles {
 /// The configuration that new connections get.
 #[derive(Debug)]
 pub struct ServerTls {
-    current: ArcSwap<ServerConfig>,
+    current: ArcSwap<Current>,
+}
+
+/// What a connection begins with and keeps.
+#[derive(Debug)]
+pub(super) struct Current {
+    pub(super) config: Arc<ServerConfig>,
+    clients: Arc<dyn ClientCertVerifier>,
+    proxies: Option<Arc<dyn ClientCertVerifier>>,
+}
+
+impl Current {
+    /// Who is at the other end, by the chain that the handshake has verified: a client, a proxy, or both, each by its own CAs.
+    pub(super) fn identify(&self, chain: &[CertificateDer<'_>]) -> Identity {
+        let Some((leaf, others)) = chain.split_first() else { return Identity::default() };
+        let Some(proxies) = &self.proxies else { return Identity::of_certificate(Some(leaf)) };
+        let is = |of: &Arc<dyn ClientCertVerifier>| of.verify_client_cert(leaf, others, UnixTime::now()).is_ok();
+        let identity = if is(&self.clients) { Identity::of_certificate(Some(leaf)) } else { Identity::default() };
+        if is(proxies) { identity.with_proxy(leaf) } else { identity }
+    }
 }
 
 impl ServerTls {
@@ -53,23 +78,23 @@ impl ServerTls {
         Ok(())
     }
 
-    pub(super) fn current(&self) -> Arc<ServerConfig> {
+    pub(super) fn current(&self) -> Arc<Current> {
         self.current.load_full()
     }
 }
 
-fn configuration(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
+fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
     let chain = certificates(&files.certificate, "server certificate")?;
     let key = PrivateKeyDer::from_pem_slice(&files.key).map_err(|e| problem("server key", e))?;
-    let mut roots = RootCertStore::empty();
-    for authority in certificates(&files.client_authority, "client CA")? {
-        roots.add(authority).map_err(|e| problem("client CA", e))?;
-    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone())
-        .allow_unauthenticated()
-        .build()
-        .map_err(|e| problem("client CA", e))?;
+    let clients = roots(&files.client_authority, "client CA")?;
+    let (mut all, mut proxies) = (clients.clone(), None);
+    if let Some(authority) = &files.proxy_authority {
+        let roots = roots(authority, "proxy CA")?;
+        all.roots.extend(roots.roots.iter().cloned());
+        proxies = Some(verifier(roots, &provider)?);
+    }
+    let (clients, verifier) = (verifier(clients, &provider)?, verifier(all, &provider)?);
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .map_err(|e| problem("TLS", e))?
@@ -77,7 +102,20 @@ fn configuration(files: &TlsFiles) -> Result<Arc<ServerConfig>, TlsError> {
         .with_single_cert(chain, key)
         .map_err(|e| problem("server certificate", e))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+    Ok(Arc::new(Current { config: Arc::new(config), clients, proxies }))
+}
+
+fn roots(pem: &[u8], what: &str) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for authority in certificates(pem, what)? {
+        roots.add(authority).map_err(|e| problem(what, e))?;
+    }
+    Ok(roots)
+}
+
+fn verifier(roots: RootCertStore, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let builder = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone());
+    builder.allow_unauthenticated().build().map_err(|e| problem("client CA", e))
 }
 
 fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {

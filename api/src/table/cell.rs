@@ -1,25 +1,30 @@
 //! One cell: a rule of the schema's column, understood once, evaluated for each object.
 //!
-//! The common forms are a path, `len(PATH)+...`, `age(PATH)`, `rfc3339(PATH)`, `trim(PATH)` and `PATH; TEXT` (the text when
-//! nothing is there). What the schema only says in words is a function in a file of its own, found by kind and column.
+//! The common forms are a path, `len(PATH)+...`, `age(PATH)`, `rfc3339(PATH)`, `trim(PATH)`, `names(PATH)` and `images(PATH)` of
+//! containers, `labels(PATH)`, `selector(PATH)`, and `FORM; TEXT` or `FORM; nil -> TEXT` (the text when nothing is there).
+//! What the schema only says in words is a function in a file of its own, found by kind and column.
 
-use quorate_meta::{Time, Value};
+use quorate_meta::{LabelSelector, Names, Time, Value};
 use quorate_schema::{Column, KindDef};
 
-use super::event;
-use super::human;
+use super::special::{self, Special};
+use super::{human, node};
 
 /// What is shown where a time is missing.
 const UNKNOWN: &str = "<unknown>";
 
-/// A cell that no simple form describes: the object and the time now (milliseconds) to its text.
-pub(super) type Special = fn(&Value, u64) -> Value;
+/// What is shown where nothing is there.
+const NONE: &str = "<none>";
+/// What is shown of a selector that cannot be understood.
+const INVALID: &str = "<invalid>";
 
 /// A column's rule.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
     form: Form,
     empty: Value,
+    /// Whether numbers are shown as text.
+    text: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -29,6 +34,10 @@ enum Form {
     Age(Path),
     Time(Path),
     Trim(Path),
+    Texts(Path, &'static str),
+    Labels(Path),
+    Selector(Path),
+    Roles(String, String),
     Special(Special),
     Nothing,
 }
@@ -37,30 +46,60 @@ type Path = Vec<String>;
 
 impl Cell {
     /// Understands the rule of a column.
-    pub(super) fn new(kind: &KindDef, column: &Column) -> Self {
+    pub(super) fn new(names: &Names, kind: &KindDef, column: &Column) -> Self {
         let number = matches!(column.cell.as_ref(), "int") || (column.cell.is_empty() && column.kind == "integer");
-        let (rule, otherwise) = match column.value.split_once("; ") {
-            Some((rule, text)) if text.starts_with('<') && !text.contains(' ') => (rule, Value::from(text)),
-            _ => (column.value.as_ref(), if number { Value::from(0) } else { Value::from("") }),
+        let otherwise = |text: &'static str| match column.kind.as_ref() {
+            _ if number => Value::from(0),
+            "boolean" if column.cell.is_empty() => Value::from(false),
+            _ => Value::from(text),
         };
-        let form =
-            form(rule).or_else(|| event::special(&kind.kind, &column.name).map(Form::Special)).unwrap_or(Form::Nothing);
-        Self { form, empty: otherwise }
+        let (rule, empty) = match column.value.split_once("; ") {
+            Some((rule, text)) if !text.trim_start_matches("nil -> ").contains(' ') => {
+                (rule, constant(text.trim_start_matches("nil -> ")))
+            }
+            _ => (column.value.as_ref(), otherwise("")),
+        };
+        let roles = || {
+            let prefix = format!("node-role.{}", names.domain_key(""));
+            (kind.kind == "Node" && column.name == "Roles").then(|| Form::Roles(prefix, names.domain_key("role")))
+        };
+        let special = || special::find(&kind.kind, &column.name).map(Form::Special);
+        let form = special().or_else(|| form(rule)).or_else(roles).unwrap_or(Form::Nothing);
+        Self { form, empty, text: column.kind == "string" && column.cell.is_empty() }
     }
 
     /// The cell of an object; `now_ms` is the time that ages are measured from.
     pub(super) fn evaluate(&self, object: &Value, now_ms: u64) -> Value {
         match &self.form {
-            Form::Path(path) => {
-                at(object, path).filter(|v| !v.is_null()).cloned().unwrap_or_else(|| self.empty.clone())
-            }
+            Form::Path(path) => match at(object, path).filter(|value| !value.is_null()) {
+                Some(Value::Int(number)) if self.text => number.to_string().into(),
+                Some(value) => value.clone(),
+                None => self.empty.clone(),
+            },
             Form::Length(paths) => Value::from(paths.iter().map(|path| length(at(object, path))).sum::<i64>()),
-            Form::Age(path) => Value::from(age(at(object, path), now_ms).unwrap_or_else(|| UNKNOWN.into())),
+            Form::Age(path) => match (age(at(object, path), now_ms), self.empty.is_empty()) {
+                (Some(age), _) => age.into(),
+                (None, true) => UNKNOWN.into(),
+                (None, false) => self.empty.clone(),
+            },
             Form::Time(path) => at(object, path).cloned().unwrap_or_else(|| Value::from(UNKNOWN)),
             Form::Trim(path) => Value::from(at(object, path).and_then(Value::as_str).unwrap_or_default().trim()),
+            Form::Texts(path, field) => texts(at(object, path), field),
+            Form::Labels(path) => labels(at(object, path)),
+            Form::Selector(path) => selector(at(object, path)),
+            Form::Roles(prefix, label) => node::roles(object, prefix, label),
             Form::Special(evaluate) => evaluate(object, now_ms),
             Form::Nothing => self.empty.clone(),
         }
+    }
+}
+
+/// What a rule says is shown where nothing is there.
+fn constant(text: &str) -> Value {
+    match text {
+        "true" => Value::from(true),
+        "false" => Value::from(false),
+        text => Value::from(text),
     }
 }
 
@@ -84,9 +123,40 @@ fn form(rule: &str) -> Option<Form> {
     if let Some(path) = call("trim") {
         return Some(Form::Trim(path));
     }
+    for (name, field) in [("names", "name"), ("images", "image")] {
+        if let Some(path) = call(name) {
+            return Some(Form::Texts(path, field));
+        }
+    }
+    if let Some(path) = call("labels") {
+        return Some(Form::Labels(path));
+    }
+    let selected =
+        rule.strip_prefix("text form of ").and_then(|rest| path(rest.split_once(';').map_or(rest, |(path, _)| path)));
+    if let Some(path) = call("selector").or(selected) {
+        return Some(Form::Selector(path));
+    }
     let sum: Option<Vec<Path>> =
         rule.split('+').map(|term| path(term.trim().strip_prefix("len(")?.strip_suffix(')')?)).collect();
     sum.map(Form::Length)
+}
+
+/// One text of each item of a list, in one.
+fn texts(list: Option<&Value>, field: &str) -> Value {
+    let items = list.and_then(Value::as_list).unwrap_or_default();
+    items.iter().map(|item| item.str_at(&[field]).unwrap_or_default()).collect::<Vec<_>>().join(",").into()
+}
+
+fn labels(map: Option<&Value>) -> Value {
+    let pairs = map.and_then(Value::as_map).into_iter().flat_map(|map| map.iter());
+    let texts: Vec<String> =
+        pairs.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect();
+    if texts.is_empty() { NONE.into() } else { texts.join(",").into() }
+}
+
+fn selector(value: Option<&Value>) -> Value {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return NONE.into() };
+    LabelSelector::from_object(value).map_or_else(|| INVALID.into(), |selector| selector.to_string().into())
 }
 
 fn path(text: &str) -> Option<Path> {

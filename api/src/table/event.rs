@@ -4,7 +4,8 @@
 
 use quorate_meta::Value;
 
-use super::cell::{Special, age};
+use super::cell::age;
+use super::special::Special;
 
 /// What is shown where a time is missing.
 const UNKNOWN: &str = "<unknown>";
@@ -18,10 +19,18 @@ pub(super) fn special(kind: &str, column: &str) -> Option<Special> {
         "Last Seen" => last_seen,
         "First Seen" => |object, now| first_seen(object, now).into(),
         "Object" => involved,
+        "Subobject" => {
+            |object, _| either(object, &[&["involvedObject", "fieldPath"], &["regarding", "fieldPath"]]).into()
+        }
+        "Message" => |object, _| either(object, &[&["message"], &["note"]]).trim().into(),
         "Source" => source,
         "Count" => count,
         _ => return None,
     })
+}
+
+fn either<'v>(object: &'v Value, paths: &[&[&str]]) -> &'v str {
+    first(object, paths).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn last_seen(object: &Value, now_ms: u64) -> Value {

@@ -50,7 +50,7 @@ impl Layout {
         let defaults = default_columns();
         let columns = if def.columns.is_empty() { &defaults } else { &def.columns };
         let definitions = Value::List(columns.iter().map(definition).collect());
-        let cells = columns.iter().map(|column| Cell::new(def, column)).collect();
+        let cells = columns.iter().map(|column| Cell::new(graph.names(), def, column)).collect();
         Ok(Self { columns: json::to_vec(&definitions), cells })
     }
 

@@ -15,7 +15,13 @@ const PATIENCE_STEPS: usize = 2000;
 /// A server whose controllers run until the handle is dropped or stopped.
 fn start() -> (Server, ControllersHandle) {
     let server = Server::new();
-    let options = ControllersOptions { api: server.api.clone(), root_ca: "PEM".into(), event_lifetime: LIFETIME };
+    let options = ControllersOptions {
+        api: server.api.clone(),
+        root_ca: "PEM".into(),
+        event_lifetime: LIFETIME,
+        signing: None,
+        api_port: 6443,
+    };
     let (controllers, handle) = Controllers::new(options);
     tokio::spawn(controllers.run());
     (server, handle)
@@ -60,6 +66,28 @@ async fn every_cluster_has_its_namespaces_and_every_namespace_its_account() {
     assert_eq!(send(&server, Method::PUT, map, changed).await, 200);
     let restored = until_body(&server, map, |_, body| body["data"]["ca.crt"] == "PEM").await;
     assert_eq!(restored["metadata"]["labels"], json!({"mine": ""}), "what is not the controller's stays");
+}
+
+#[tokio::test]
+async fn every_cluster_has_its_own_objects() {
+    let (server, _controllers) = start();
+    let service = until(&server, "/api/v1/namespaces/default/services/svc", 200).await;
+    assert_eq!(service["spec"]["clusterIP"], "10.96.0.1");
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], 6443);
+    let address = until(&server, "/apis/networking.svc.io/v1/ipaddresses/10.96.0.1", 200).await;
+    assert_eq!(address["spec"]["parentRef"], json!({"resource": "services", "namespace": "default", "name": "svc"}));
+    let flow = "/apis/flowcontrol.apiserver.svc.io/v1";
+    let paths = [
+        "/apis/scheduling.svc.io/v1/priorityclasses/system-node-critical".to_owned(),
+        "/apis/networking.svc.io/v1/servicecidrs/svc".to_owned(),
+        "/apis/apiregistration.svc.io/v1/apiservices/v1.".to_owned(),
+        "/apis/apiregistration.svc.io/v1/apiservices/v1.storage.svc.io".to_owned(),
+        format!("{flow}/prioritylevelconfigurations/exempt"),
+        format!("{flow}/flowschemas/svc-system-service-accounts"),
+    ];
+    for path in &paths {
+        until(&server, path, 200).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,4 +141,61 @@ async fn stopped_controllers_do_nothing() {
     server.namespace("a").await;
     tokio::time::sleep(10 * LIFETIME).await;
     assert_eq!(server.get("/api/v1/namespaces/a/serviceaccounts/default").await.status, 404);
+}
+
+const SECRET: &str = "/api/v1/namespaces/a/secrets/tok";
+
+fn token_secret(account: &str) -> Value {
+    let annotations = json!({"svc.io/service-account.name": account});
+    json!({"metadata": {"name": "tok", "annotations": annotations}, "type": "svc.io/service-account-token"})
+}
+
+/// Whether the token in the Secret lets its bearer in, whatever it may do then.
+async fn lets_in(server: &Server, secret: &Value) -> bool {
+    use base64::Engine;
+    let token = secret["data"]["token"].as_str().unwrap();
+    let token = base64::engine::general_purpose::STANDARD.decode(token).unwrap();
+    let bearer = format!("Bearer {}", String::from_utf8(token).unwrap());
+    let answer = server.by(None).send(Method::GET, "/api", &[("authorization", bearer.as_str())], "").await;
+    answer.status != 401
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_secret_is_filled_and_goes_with_its_account() {
+    let (server, _controllers) = start();
+    server.namespace("a").await;
+    let accounts = "/api/v1/namespaces/a/serviceaccounts";
+    let secrets = "/api/v1/namespaces/a/secrets";
+    assert_eq!(send(&server, Method::POST, accounts, json!({"metadata": {"name": "robot"}})).await, 201);
+    let uid = server.get(&format!("{accounts}/robot")).await.json()["metadata"]["uid"].clone();
+    assert_eq!(send(&server, Method::POST, secrets, token_secret("robot")).await, 201);
+    let filled = until_body(&server, SECRET, |_, body| body["data"]["token"].is_string()).await;
+    assert_eq!(filled["metadata"]["annotations"]["svc.io/service-account.uid"], uid);
+    assert_eq!((&filled["data"]["namespace"], &filled["data"]["ca.crt"]), (&json!("YQ=="), &json!("UEVN")));
+    assert!(lets_in(&server, &filled).await);
+    // Taken out, another one comes, and the first is good for nothing.
+    let headers = [("content-type", "application/merge-patch+json")];
+    let patch = json!({"data": {"token": null, "ca.crt": "AAAA"}}).to_string();
+    assert_eq!(server.send(Method::PATCH, SECRET, &headers, &patch).await.status, 200);
+    let again = until_body(&server, SECRET, |_, body| body["data"]["token"].is_string()).await;
+    assert_eq!(again["data"]["ca.crt"], "UEVN");
+    assert_ne!(again["data"]["token"], filled["data"]["token"]);
+    assert!(!lets_in(&server, &filled).await && lets_in(&server, &again).await);
+    assert_eq!(send(&server, Method::DELETE, &format!("{accounts}/robot"), json!({})).await, 200);
+    assert!(!lets_in(&server, &again).await);
+    until(&server, SECRET, 404).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_secret_of_nobody_or_of_another_account_goes() {
+    let (server, _controllers) = start();
+    server.namespace("a").await;
+    let secrets = "/api/v1/namespaces/a/secrets";
+    assert_eq!(send(&server, Method::POST, secrets, token_secret("nobody")).await, 201);
+    until(&server, SECRET, 404).await;
+    let mut foreign = token_secret("default");
+    foreign["metadata"]["annotations"]["svc.io/service-account.uid"] = "another".into();
+    until(&server, "/api/v1/namespaces/a/serviceaccounts/default", 200).await;
+    assert_eq!(send(&server, Method::POST, secrets, foreign).await, 201);
+    until(&server, SECRET, 404).await;
 }

@@ -112,7 +112,9 @@ async fn nobody_is_told_anything() {
 
 #[tokio::test]
 async fn others_may_look_at_the_server_only() {
-    let server = Server::with_namespace().await.by(Some(User::new("joe", [])));
+    let server = Server::with_namespace().await;
+    server.defaults().await.stop();
+    let server = server.by(Some(User::new("joe", [])));
     for path in ["/api", "/apis", "/api/v1", "/version", "/livez", "/readyz", "/healthz", "/openapi/v3", "/openapi/v2"]
     {
         assert_eq!(server.get(path).await.status, 200, "{path}");
@@ -142,4 +144,17 @@ async fn acting_as_somebody_else_and_wrong_tokens() {
     check(&[("impersonate-group", "dev")], 400).await;
     check(&[("authorization", "bearer not-a-token")], 401).await;
     check(&[("authorization", "Basic abc")], 200).await;
+}
+
+#[tokio::test]
+async fn a_read_says_how_fresh_it_is() {
+    let server = Server::with_namespace().await;
+    let version = server.create("a", "m", &[]).await;
+    let later = server.create("a", "n", &[]).await;
+    for path in ["configmaps/m", "configmaps/m?resourceVersion=0", "configmaps", "configmaps?limit=1"] {
+        let answer = server.get(&format!("/api/v1/namespaces/a/{path}")).await;
+        assert_eq!((answer.header("quorate-revision"), answer.header("quorate-lag")), (later.as_str(), "0"), "{path}");
+    }
+    let exact = format!("/api/v1/namespaces/a/configmaps?resourceVersion={version}&resourceVersionMatch=Exact");
+    assert_eq!(server.get(&exact).await.header("quorate-revision"), version);
 }

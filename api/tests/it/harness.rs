@@ -9,10 +9,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use quorate_api::authentication::{Identity, User};
+use quorate_api::audit::Audit;
+use quorate_api::authentication::token::{KeyMaterial, KeySet, TokenOptions};
+use quorate_api::authentication::{AuthenticationOptions, Identity, User};
+use quorate_api::authorization::ModeOptions;
+use quorate_api::authorization::rbac::{FeedOptions, RuleFeed};
 use quorate_api::body::Body;
+use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, Version, filters, registry};
+use quorate_api::{Api, ApiOptions, InFlightLimits, Version, filters, registry};
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::env::{Clock, Entropy, Env, SystemEnv};
@@ -21,7 +26,7 @@ use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
 
 /// 2030-01-01T00:00:00Z.
-const START_MS: u64 = 1_893_456_000_000;
+pub(crate) const START_MS: u64 = 1_893_456_000_000;
 /// No single step of a test takes longer, in the time that tests may run fast.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -58,7 +63,18 @@ impl Entropy for Counter {
 pub(crate) struct Server {
     pub(crate) api: Arc<Api>,
     pub(crate) clock: Arc<TestClock>,
+    /// The key that signs tokens.
+    pub(crate) key: KeyMaterial,
     identity: Identity,
+}
+
+/// Who issues tokens, and for whom they are.
+pub(crate) const ISSUER: &str = "https://svc.default.svc";
+
+/// What tokens say and accept.
+fn tokens() -> TokenOptions {
+    let issuer = vec![ISSUER.to_owned()];
+    TokenOptions { audiences: issuer.clone(), issuers: issuer, max_expiration: Some(86_400), ..TokenOptions::default() }
 }
 
 /// A finished answer.
@@ -100,6 +116,15 @@ impl Server {
     }
 
     pub(crate) fn with(naming: Naming, retention: Retention) -> Self {
+        Self::make(naming, retention, AuthenticationOptions::default())
+    }
+
+    /// A server that finds out in these ways who asks, besides by tokens of service accounts.
+    pub(crate) fn with_authentication(authentication: AuthenticationOptions) -> Self {
+        Self::make(Naming::Svc, Retention::default(), authentication)
+    }
+
+    fn make(naming: Naming, retention: Retention, authentication: AuthenticationOptions) -> Self {
         let clock = Arc::new(TestClock(AtomicU64::new(START_MS)));
         let store = MemoryStore::new(MemoryOptions { retention, ..MemoryOptions::new(clock.clone()) });
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
@@ -112,16 +137,31 @@ impl Server {
             env: Env { clock: clock.clone(), entropy, network: SystemEnv::env().network },
             version: Version { git_version: "v1.35.0+test".into(), ..Version::default() },
             phase: Phase::Serving,
+            authentication: AuthenticationOptions { tokens: tokens(), ..authentication },
+            audit: None,
+            authorization: vec![ModeOptions::Rules],
             token_secret: [7; 32],
+            in_flight: InFlightLimits { read_only: 4, mutating: 4, long_running: 4 },
+            gates: "AllowUnsafeMalformedObjectDeletion=true".parse().unwrap(),
         });
+        let key = KeyMaterial::generate(START_MS).unwrap();
+        let keys = KeySet::new(std::slice::from_ref(&key)).unwrap();
+        api.authentication.service_accounts.set_keys(keys);
+        let (feed, _) = RuleFeed::new(FeedOptions { authorizer: api.authorizer.clone() });
+        tokio::spawn(feed.run());
         let identity = Identity::of_user(User::new("admin", ["system:masters".to_owned()]));
-        Self { api, clock, identity }
+        Self { api, clock, key, identity }
+    }
+
+    /// Gives the server an audit trail; comes before the first request.
+    pub(crate) fn audited(&mut self, audit: Audit) {
+        Arc::get_mut(&mut self.api).expect("nobody else has it yet").audit = Some(Arc::new(audit));
     }
 
     /// The same server, asked by somebody else; nobody when there is no user.
     pub(crate) fn by(&self, user: Option<User>) -> Self {
         let identity = user.map_or_else(Identity::default, Identity::of_user);
-        Self { api: self.api.clone(), clock: self.clock.clone(), identity }
+        Self { api: self.api.clone(), clock: self.clock.clone(), key: self.key.clone(), identity }
     }
 
     /// A server with the namespace `a`.
@@ -129,6 +169,22 @@ impl Server {
         let server = Self::new();
         server.namespace("a").await;
         server
+    }
+
+    /// Runs the controllers until the roles are there that every cluster has.
+    pub(crate) async fn defaults(&self) -> ControllersHandle {
+        let event_lifetime = Duration::from_secs(3600);
+        let api = self.api.clone();
+        let options = ControllersOptions { api, root_ca: String::new(), event_lifetime, signing: None, api_port: 6443 };
+        let (controllers, handle) = Controllers::new(options);
+        tokio::spawn(controllers.run());
+        let ready = async {
+            while !self.api.authorizer.is_ready() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, ready).await.expect("default roles");
+        handle
     }
 
     pub(crate) async fn namespace(&self, name: &str) {

@@ -148,6 +148,10 @@ async fn tokens_are_bound_and_expire() {
     server.create("a", "e", &[]).await;
     let answer = ls(&server, &format!("continue={token}")).await;
     assert_eq!((answer.status.as_u16(), answer.json()["reason"].as_str().unwrap()), (410, "Expired"));
+    // The rest can still be had, from the state of now.
+    let rest = answer.json()["metadata"]["continue"].as_str().unwrap().to_owned();
+    assert_eq!(brief(&ls(&server, &format!("limit=2&continue={rest}")).await), "c c2 +2");
+    assert_eq!(brief(&ls(&server, &format!("continue={rest}")).await), "c c2 d e");
     let answer = ls(&server, "resourceVersion=1&resourceVersionMatch=Exact").await;
     assert_eq!(answer.status, 410);
     assert_eq!(answer.json()["message"], "The resourceVersion for the provided list is too old.");

@@ -2,14 +2,25 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that unwraps nothing has failed")]
 
+mod apply;
+mod audit;
+mod certificates;
 mod controllers;
 mod discovery;
+mod garbage;
 mod get;
 mod harness;
 mod health;
+mod intruders;
 mod list;
 mod negotiation;
 mod protobuf;
+mod protobuf_answers;
+mod rbac;
+mod review;
+mod scale;
 mod tls;
+mod tokens;
+mod unreadable;
 mod watch;
 mod write;

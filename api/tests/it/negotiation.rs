@@ -52,7 +52,7 @@ async fn not_acceptable() {
     );
     check(&format!("{MAPS}/none"), "application/xml", 406).await;
     check("/api/v1/things", "application/xml", 404).await;
-    check(&format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf", 406).await;
+    check(&format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf", 200).await;
     check(&format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf,application/json", 200).await;
     check(&format!("{MAPS}?watch=1&timeoutSeconds=1"), "application/yaml", 406).await;
     check(&format!("{MAPS}?watch=1&timeoutSeconds=1"), "application/json;stream=watch", 200).await;
@@ -122,4 +122,12 @@ async fn metadata_only() {
     assert_eq!(watch.next().await.unwrap()["object"], expect);
     let text = "you requested PartialObjectMetadata, but the requested object is a list (*core.ConfigMapList)";
     assert_eq!(server.get_as(MAPS, PARTIAL).await.json()["message"], text);
+}
+
+#[tokio::test]
+async fn several_accept_headers_are_one() {
+    let server = server().await;
+    let headers = [("accept", "application/xml"), ("accept", "application/yaml")];
+    let answer = server.send(Method::GET, MAPS, &headers, "").await;
+    assert_eq!(answer.header("content-type"), "application/yaml");
 }

@@ -21,13 +21,15 @@ use tokio_rustls::client::TlsStream;
 
 use crate::harness::Server;
 
-struct Authority {
-    pem: String,
+/// A certificate authority.
+pub(crate) struct Authority {
+    /// Its certificate.
+    pub(crate) pem: String,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, name);
@@ -37,7 +39,7 @@ impl Authority {
     }
 
     /// Certificate and key (PEM) of a subject.
-    fn issue(&self, name: &str, group: Option<&str>) -> (String, String) {
+    pub(crate) fn issue(&self, name: &str, group: Option<&str>) -> (String, String) {
         let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         if let Some(group) = group {
@@ -46,6 +48,15 @@ impl Authority {
         let key = KeyPair::generate().unwrap();
         (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
+}
+
+/// Certificate and key (PEM) of somebody whom nobody vouches for.
+pub(crate) fn self_issued(name: &str, group: &str) -> (String, String) {
+    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.distinguished_name.push(DnType::OrganizationName, group);
+    let key = KeyPair::generate().unwrap();
+    (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
 }
 
 struct Running {
@@ -58,7 +69,12 @@ struct Running {
 /// PEM texts of a server certificate of this authority.
 fn files(authority: &Authority) -> TlsFiles {
     let (certificate, key) = authority.issue("server", None);
-    TlsFiles { certificate: certificate.into(), key: key.into(), client_authority: authority.pem.clone().into() }
+    TlsFiles {
+        certificate: certificate.into(),
+        key: key.into(),
+        client_authority: authority.pem.clone().into(),
+        proxy_authority: None,
+    }
 }
 
 async fn start() -> Running {

@@ -147,7 +147,7 @@ async fn patches_that_are_refused() {
         assert_eq!(refusal(&patch(&server, media, body.clone()).await), expect, "{body}");
     };
     check("application/json", json!({}), "415 UnsupportedMediaType").await;
-    check("application/apply-patch+yaml", json!({}), "415 UnsupportedMediaType").await;
+    check("application/apply-patch+cbor", json!({}), "415 UnsupportedMediaType").await;
     check(MERGE, json!([]), "400 BadRequest").await;
     check(JSON_PATCH, json!({}), "400 BadRequest").await;
     check(JSON_PATCH, json!([{"op": "remove", "path": "/data/none"}]), "422 Invalid").await;

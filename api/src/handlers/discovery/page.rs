@@ -77,7 +77,8 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
     if let Some(form) = aggregated::Form::asked(api.names, accept) {
         return aggregated_answer(request, &form, &respond::json(&aggregated::document(&api.registry, core, &form)));
     }
-    let format = negotiation::negotiate(api.names, accept, Offer::Document).map_err(respond::unacceptable)?;
+    let format = negotiation::negotiate(&api.graph, accept, Offer::Document);
+    let format = format.map_err(|refused| respond::unacceptable(api.names, refused))?;
     let mut response = respond::value(&format, StatusCode::OK, &plain::document(api, page))?;
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)

@@ -107,7 +107,8 @@ fn resource_entry(resource: &Resource) -> Value {
         entry.insert("categories", texts(&resource.categories));
     }
     if resource.serves("list") {
-        let digest = Sha256::digest(format!("{}/{}/{}", resource.group, resource.storage_version, resource.kind));
+        let digest =
+            Sha256::digest(format!("{}/{}/{}", resource.storage_group, resource.storage_version, resource.kind));
         entry.insert("storageVersionHash", STANDARD.encode(&digest[..STORAGE_HASH_BYTES]));
     }
     Value::Map(entry)

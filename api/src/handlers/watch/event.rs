@@ -9,6 +9,7 @@ use bytes::Bytes;
 use quorate_meta::Status;
 use quorate_store::{Event, Revision};
 use quorate_wire::json;
+use quorate_wire::protobuf::write_frame;
 use quorate_wire::stored::{CorruptValue, StoredRef};
 
 use crate::cache::{EventKey, Seat};
@@ -46,7 +47,7 @@ fn matching<'a>(value: Option<&'a Bytes>, selection: Option<&Selection>) -> Resu
     }
 }
 
-/// Writes an event's line.
+/// Writes an event's line, or its frame in protobuf.
 pub(super) fn line(
     renderer: &Renderer,
     seen: &Seen<'_>,
@@ -54,10 +55,7 @@ pub(super) fn line(
     first: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), CorruptValue> {
-    open(seen.kind, out);
-    renderer.object(seen.value, revision, first, out)?;
-    close(out);
-    Ok(())
+    write(renderer, seen.kind, out, |out| renderer.object(seen.value, revision, first, out))
 }
 
 /// An event's line, shared with every watcher that wants it in the same form, which is what the variant names.
@@ -83,25 +81,43 @@ pub(super) fn shared_line(
 }
 
 /// Writes a bookmark's line; annotations mark the end of the initial events.
-pub(super) fn bookmark(renderer: &Renderer, revision: Revision, annotations: &[&str], out: &mut Vec<u8>) {
-    open("BOOKMARK", out);
-    renderer.bookmark(revision, annotations, out);
-    close(out);
+pub(super) fn bookmark(
+    renderer: &Renderer,
+    revision: Revision,
+    annotations: &[&str],
+    out: &mut Vec<u8>,
+) -> Result<(), CorruptValue> {
+    write(renderer, "BOOKMARK", out, |out| {
+        renderer.bookmark(revision, annotations, out);
+        Ok(())
+    })
 }
 
 /// Writes the line that ends a stream which cannot go on.
-pub(super) fn error(status: &Status, out: &mut Vec<u8>) {
-    open("ERROR", out);
-    json::write(&status.to_value(), out);
-    close(out);
+pub(super) fn error(renderer: &Renderer, status: &Status, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+    write(renderer, "ERROR", out, |out| {
+        json::write(&status.to_value(), out);
+        Ok(())
+    })
 }
 
-fn open(kind: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"type\":\"");
-    out.extend_from_slice(kind.as_bytes());
-    out.extend_from_slice(b"\",\"object\":");
-}
-
-fn close(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"}\n");
+/// Writes an event around an object's JSON.
+fn write(
+    renderer: &Renderer,
+    kind: &str,
+    out: &mut Vec<u8>,
+    object: impl FnOnce(&mut Vec<u8>) -> Result<(), CorruptValue>,
+) -> Result<(), CorruptValue> {
+    let Some(protobuf) = renderer.protobuf() else {
+        out.extend_from_slice(b"{\"type\":\"");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\",\"object\":");
+        object(out)?;
+        out.extend_from_slice(b"}\n");
+        return Ok(());
+    };
+    let mut json = Vec::new();
+    object(&mut json)?;
+    let framed = protobuf.body_of_json(&json).map(|body| write_frame(kind, &body, out));
+    framed.ok().and_then(Result::ok).ok_or(CorruptValue::Header("it does not fit the schema of its kind"))
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use http::Response;
-use http::header::{CONTENT_TYPE, HeaderValue, USER_AGENT};
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use quorate_meta::Status;
 use quorate_store::{HistoryError, Revision};
 
@@ -17,7 +17,9 @@ use crate::error::Error;
 use crate::handlers::options::{At, Start, WatchOptions};
 use crate::handlers::render::Renderer;
 use crate::handlers::snapshot;
+use crate::negotiation::Media;
 use crate::request::Request;
+use crate::respond;
 
 pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
@@ -42,12 +44,17 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
         }
         Err(error) => {
             let mut line = Vec::new();
-            event::error(&refusal(after, error), &mut line);
+            let status = refusal(after, error);
+            event::error(&renderer, &status, &mut line).map_err(|error| Error::internal(error.to_string()))?;
             Body::full(line)
         }
     };
+    let media = match &request.format.media {
+        Media::Protobuf(protobuf) => format!("{};stream=watch", protobuf.media_type()),
+        Media::Json | Media::Yaml => request.format.content_type().to_owned(),
+    };
     let mut response = Response::new(body);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(request.format.content_type()));
+    response.headers_mut().insert(CONTENT_TYPE, respond::header(&media)?);
     Ok(response)
 }
 

@@ -1,7 +1,7 @@
 //! The running stream of one watch.
 //!
 //! Invariants: a buffer is made only when the connection asks for one, and holds all events that are there by then, so many
-//! events cost one write. The watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
+//! events cost one write; the next one is asked for at the pace that is allowed. The watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
 //! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event.
 
 use std::io;
@@ -16,6 +16,7 @@ use quorate_wire::stored::{CorruptValue, StoredRef};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::event::{self, ADDED, Seen};
+use super::pace::Pace;
 use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
@@ -64,6 +65,9 @@ pub(super) struct WatchStream {
     next_bookmark: Instant,
     bookmark_period: Duration,
     bookmarked: Revision,
+    pace: Pace,
+    /// Until when changes are held back.
+    pause: Option<Instant>,
     timer: Pin<Box<Sleep>>,
     ending: Pin<Box<dyn Future<Output = ()> + Send>>,
     ended: bool,
@@ -73,6 +77,8 @@ pub(super) struct WatchStream {
 enum Wake {
     Batch(Result<WatchBatch, HistoryError>),
     Timer,
+    /// Changes are no longer held back.
+    Pause,
     Ending,
 }
 
@@ -100,6 +106,8 @@ impl WatchStream {
             next_bookmark,
             bookmark_period,
             bookmarked: Revision::ZERO,
+            pace: Pace::new(api.fanout.beat()),
+            pause: None,
             timer: Box::pin(sleep_until(deadline)),
             ending: Box::pin(async move { owner.lifecycle.ending().await }),
             ended: false,
@@ -158,7 +166,7 @@ impl WatchStream {
             tokio::task::yield_now().await;
         } else if !initial.end.is_empty() {
             let revision = initial.snapshot.revision();
-            event::bookmark(&self.parts.renderer, revision, initial.end, &mut out);
+            event::bookmark(&self.parts.renderer, revision, initial.end, &mut out)?;
             self.bookmarked = revision;
         }
         Ok(out.into())
@@ -166,24 +174,30 @@ impl WatchStream {
 
     async fn tell_changes(&mut self) -> Result<Bytes, CorruptValue> {
         let next_timer = if self.parts.bookmarks { self.deadline.min(self.next_bookmark) } else { self.deadline };
-        if self.timer.deadline() != next_timer {
-            self.timer.as_mut().reset(next_timer);
+        let pause = self.pause.filter(|until| *until < next_timer);
+        let wake_at = pause.unwrap_or(next_timer);
+        if self.timer.deadline() != wake_at {
+            self.timer.as_mut().reset(wake_at);
         }
         let wake = tokio::select! {
             biased;
             () = &mut self.ending => Wake::Ending,
-            () = &mut self.timer => Wake::Timer,
-            batch = self.parts.watch.next() => Wake::Batch(batch),
+            () = &mut self.timer => if pause.is_some() { Wake::Pause } else { Wake::Timer },
+            batch = self.parts.watch.next(), if pause.is_none() => Wake::Batch(batch),
         };
         match wake {
+            Wake::Pause => {
+                self.pause = None;
+                Ok(Bytes::new())
+            }
             Wake::Ending => {
                 self.ended = true;
-                Ok(self.bookmark())
+                self.bookmark()
             }
             Wake::Timer => {
                 self.ended = Instant::now() >= self.deadline;
                 self.next_bookmark = Instant::now() + self.bookmark_period;
-                Ok(self.bookmark())
+                self.bookmark()
             }
             Wake::Batch(batch) => self.tell_batches(batch).await,
         }
@@ -210,7 +224,7 @@ impl WatchStream {
                 Err(error) => {
                     self.ended = true;
                     let mut line = Vec::new();
-                    event::error(&refusal(self.parts.watch.position(), error), &mut line);
+                    event::error(&self.parts.renderer, &refusal(self.parts.watch.position(), error), &mut line)?;
                     out.push(line.into());
                     break;
                 }
@@ -223,19 +237,23 @@ impl WatchStream {
         if looked_at >= SCAN_OBJECTS {
             tokio::task::yield_now().await;
         }
+        // A buffer that is full already would gain nothing by a pause.
+        if (1..BUFFER_BYTES).contains(&out.len()) {
+            self.pause = self.pace.sent(Instant::now());
+        }
         Ok(out.finish())
     }
 
     /// A bookmark's line, when the client wants one and it would say something new.
-    fn bookmark(&mut self) -> Bytes {
+    fn bookmark(&mut self) -> Result<Bytes, CorruptValue> {
         let position = self.parts.watch.position();
         if !self.parts.bookmarks || position <= self.bookmarked {
-            return Bytes::new();
+            return Ok(Bytes::new());
         }
         self.bookmarked = position;
         let mut out = Vec::new();
-        event::bookmark(&self.parts.renderer, position, &[], &mut out);
-        out.into()
+        event::bookmark(&self.parts.renderer, position, &[], &mut out)?;
+        Ok(out.into())
     }
 }
 

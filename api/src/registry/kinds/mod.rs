@@ -1,26 +1,70 @@
-//! The semantics of each served kind, one file per kind, and the table that finds them.
+//! The semantics of each served kind: a folder per group, a file per kind, and the table that finds them.
 
-mod configmap;
-mod data;
-mod event;
-mod namespace;
+mod admissionregistration;
+mod apiregistration;
+mod apps;
+mod autoscaling;
+mod batch;
+mod certificates;
+mod coordination;
+mod core;
+mod discovery;
+mod events;
+mod field;
+mod flowcontrol;
+mod loadbalancer;
+mod net;
+mod networking;
+mod node;
 mod plain;
-mod secret;
-mod serviceaccount;
+mod policy;
+mod rbac;
+mod resource;
+mod rules;
+mod scheduling;
+mod status;
+mod storage;
+mod workload;
 
 use std::sync::Arc;
 
-use super::Strategy;
+use quorate_meta::Names;
 
-/// The strategy of a kind; `group` is the neutral name, such as `rbac.authorization`.
+use super::{Conversion, Strategy};
+
+/// The strategy of a version of a kind; `group` is the neutral name, such as `rbac.authorization`, or `core`.
 #[must_use]
-pub(super) fn strategy(group: &str, kind: &str) -> Arc<dyn Strategy> {
-    match (group, kind) {
-        ("", "ConfigMap") => Arc::new(configmap::ConfigMap),
-        ("", "Event") => Arc::new(event::Event),
-        ("", "Namespace") => Arc::new(namespace::Namespace),
-        ("", "Secret") => Arc::new(secret::Secret),
-        ("", "ServiceAccount") => Arc::new(serviceaccount::ServiceAccount),
-        _ => Arc::new(plain::Plain),
+pub(super) fn strategy(group: &str, version: &str, kind: &str) -> Arc<dyn Strategy> {
+    let own = match group {
+        "core" => core::strategy(kind),
+        "apps" => apps::strategy(kind),
+        "batch" => batch::strategy(kind),
+        "coordination" => coordination::strategy(kind),
+        "node" => node::strategy(kind),
+        "policy" => policy::strategy(kind),
+        "scheduling" => scheduling::strategy(kind),
+        "autoscaling" => autoscaling::strategy(version, kind),
+        "certificates" => certificates::strategy(kind),
+        "admissionregistration" => admissionregistration::strategy(kind),
+        "apiregistration" => apiregistration::strategy(kind),
+        "discovery" => discovery::strategy(kind),
+        "events" => events::strategy(kind),
+        "flowcontrol.apiserver" => flowcontrol::strategy(kind),
+        "networking" => networking::strategy(kind),
+        "resource" => resource::strategy(kind),
+        "storage" => storage::strategy(kind),
+        "rbac.authorization" => rbac::strategy(kind),
+        _ => None,
+    };
+    own.unwrap_or_else(|| Arc::new(plain::Plain))
+}
+
+/// What turns objects of a version into those of the version that is stored; `None` for versions without one.
+#[must_use]
+pub(super) fn conversion(names: &'static Names, group: &str, version: &str, kind: &str) -> Option<Arc<dyn Conversion>> {
+    match group {
+        "autoscaling" => autoscaling::conversion(names, version, kind),
+        "events" => events::conversion(kind),
+        _ => None,
     }
 }

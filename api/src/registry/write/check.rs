@@ -15,7 +15,9 @@ impl NameRule {
         match self {
             Self::Subdomain => name::dns_subdomain(text),
             Self::Label => name::dns_label(text),
+            Self::HostName => name::dns_1035_label(text),
             Self::PathSegment => name::path_segment(text),
+            Self::Own => Vec::new(),
         }
     }
 }

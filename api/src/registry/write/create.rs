@@ -4,11 +4,13 @@ use bytes::Bytes;
 use quorate_meta::{Status, Value, name};
 use quorate_store::{Condition, Operation, Outcome as Decision, Revision, Txn};
 
+use super::holdings::Changes;
 use super::metadata;
-use super::options::{Target, WriteOptions};
+use super::options::{Owners, Target, WriteOptions};
 use super::writer::{Answer, Outcome, Writer, invalid};
 use crate::error::Error;
 use crate::registry::keys::Key;
+use crate::registry::ownership::Claim;
 use crate::registry::{Part, Step, form};
 
 /// Names that are tried for one `generateName`.
@@ -18,6 +20,8 @@ const MAX_GENERATED_NAMES: usize = 8;
 enum Refused {
     Namespace(Revision),
     Exists,
+    /// Somebody else has taken what was chosen for it.
+    Taken,
 }
 
 impl Writer {
@@ -25,11 +29,17 @@ impl Writer {
     ///
     /// # Errors
     /// 409 when the name is taken, 404 or 403 when the namespace takes no objects, 422 for an invalid object.
-    pub async fn create(
+    pub async fn create(&self, target: Target<'_>, object: Value, options: WriteOptions<'_>) -> Result<Answer, Error> {
+        self.create_owned(target, object, options, Owners::Change).await
+    }
+
+    /// The same for an object whose owners may be settled already.
+    pub(super) async fn create_owned(
         &self,
         target: Target<'_>,
         mut object: Value,
         options: WriteOptions<'_>,
+        owners: Owners,
     ) -> Result<Answer, Error> {
         let resource = target.resource;
         if !metadata::text(&object, "resourceVersion").is_empty() {
@@ -47,24 +57,31 @@ impl Writer {
                 resource.strategy.default(self.names, &mut object);
             }
             if !std::mem::replace(&mut prepared, true) {
-                form::track(&self.graph, resource, Part::Main, None, &mut object, options.manager, now);
+                if owners == Owners::Change {
+                    Claim { graph: &self.graph, resource, part: Part::Main, manager: options.manager, now }
+                        .track(None, &mut object);
+                }
                 resource.strategy.prepare_create(self.names, &mut object);
+                resource.strategy.stamp(self.names, None, &mut object, now);
+                resource.strategy.created_by(self.author(), &mut object);
             }
             let name = metadata::text(&object, "name").to_owned();
             let target = Target { resource, namespace, name: &name };
-            let causes = self.problems(resource, &object);
+            if let Err(refusal) = self.give(target, None, &object).await {
+                return Err(self.refuse_creation(target, refusal).await?);
+            }
+            let mut causes = self.problems(resource, &object);
+            causes.extend(resource.strategy.validate_create(self.names, &object));
             if !causes.is_empty() {
                 return Err(self.refuse_creation(target, invalid(resource, &name, causes)).await?);
             }
-            let value = form::encode(resource, &object)?;
-            let refused = match self.propose_creation(target, value.clone(), options.dry_run).await? {
-                Ok(revision) => {
-                    let warnings = resource.strategy.warnings(self.names, None, &object);
-                    return Ok(Answer { outcome: Outcome::Created, value, revision, warnings });
-                }
+            self.permit(target, Part::Main, None, &object).await?;
+            let refused = match self.attempt_creation(target, &object, options).await? {
+                Ok(answer) => return Ok(answer),
                 Err(refused) => refused,
             };
             match refused {
+                Refused::Taken => {}
                 Refused::Exists if prefix.is_some() => {}
                 Refused::Exists => return Err(Status::already_exists(&resource.group_resource(), &name).into()),
                 Refused::Namespace(at) => {
@@ -76,6 +93,32 @@ impl Writer {
         }
         let name = metadata::text(&object, "name");
         Err(Status::generated_name_exists(&resource.group_resource(), name).into())
+    }
+
+    /// Chooses what the object lacks, and proposes it.
+    async fn attempt_creation(
+        &self,
+        target: Target<'_>,
+        object: &Value,
+        options: WriteOptions<'_>,
+    ) -> Result<Result<Answer, Refused>, Error> {
+        let strategy = &target.resource.strategy;
+        let mut chosen = strategy.holder().map(|_| object.clone());
+        let held = match &mut chosen {
+            Some(chosen) => self.hold(target, Part::Main, None, chosen).await,
+            None => Ok(Changes::default()),
+        };
+        let held = match held {
+            Ok(held) => held,
+            Err(refusal) => return Err(self.refuse_creation(target, refusal).await?),
+        };
+        let object = chosen.as_ref().unwrap_or(object);
+        let value = form::encode(target.resource, object)?;
+        let proposed = self.propose_creation(target, value.clone(), held, options.dry_run).await?;
+        Ok(proposed.map(|revision| {
+            let warnings = strategy.warnings(self.names, None, object);
+            Answer { outcome: Outcome::Created, value, revision, warnings }
+        }))
     }
 
     fn generate(&self, prefix: &str) -> String {
@@ -96,6 +139,7 @@ impl Writer {
         &self,
         target: Target<'_>,
         value: Bytes,
+        held: Changes,
         dry_run: bool,
     ) -> Result<Result<Revision, Refused>, Error> {
         let key = target.key();
@@ -111,11 +155,14 @@ impl Writer {
         conditions.extend(live.map(|key| Condition::Exists { key }));
         let free = conditions.len();
         conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
+        conditions.extend(held.conditions);
         let mut operations = vec![Operation::Put { key, value }];
+        operations.extend(held.operations);
         operations.extend(target.resource.strategy.companions(Step::Created, target.name));
         Ok(match self.decide(Txn { conditions, operations }).await? {
             Decision::Committed { revision } => Ok(revision),
             Decision::Conflict { condition, .. } if condition == free => Err(Refused::Exists),
+            Decision::Conflict { condition, .. } if condition > free => Err(Refused::Taken),
             Decision::Conflict { revision, .. } => Err(Refused::Namespace(revision)),
         })
     }

@@ -1,7 +1,6 @@
 //! Delete: at once when nothing holds the object, else the beginning of its deletion.
 //!
-//! The garbage collector is not here yet, so the propagation policy is checked and otherwise has no effect: dependents
-//! stay, and no finalizer is added that nobody would take away.
+//! The propagation policy is written down as a finalizer; what it asks for is the garbage collector's to do.
 
 use bytes::Bytes;
 use quorate_meta::{Status, Value};
@@ -9,6 +8,7 @@ use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, 
 
 use super::metadata;
 use super::options::Target;
+use super::propagation::{self, Propagation};
 use super::writer::{Answer, Outcome, Writer, not_found, stale};
 use crate::error::Error;
 use crate::registry::{Step, form};
@@ -32,8 +32,10 @@ pub struct DeleteOptions {
     pub dry_run: bool,
     /// What must be true of the object.
     pub preconditions: Preconditions,
-    /// The old form of the propagation policy; decides nothing but the code of the answer.
-    pub orphan_dependents: Option<bool>,
+    /// What becomes of the dependents; `None` leaves it to the object and its kind.
+    pub propagation: Option<Propagation>,
+    /// Seconds until objects that have time to end are gone; `None` leaves it to the object.
+    pub grace_seconds: Option<i64>,
 }
 
 enum Attempt {
@@ -87,12 +89,31 @@ impl Writer {
         let mut object = form::decode(target.resource, entry)?;
         metadata::of(&mut object).remove("resourceVersion");
         check_preconditions(target, entry.modified, &object, &options.preconditions)?;
-        let held = metadata::finalizers(&object).next().is_some() || strategy.is_held(&object);
-        if held && metadata::is_terminating(&object) {
+        let finalizers: Vec<&str> = metadata::finalizers(&object).collect();
+        let marked = propagation::finalizers(&finalizers, options.propagation, strategy.propagation());
+        let held = marked.as_ref().map_or(!finalizers.is_empty(), |marked| !marked.is_empty());
+        let (terminating, had) = (metadata::is_terminating(&object), metadata::grace_seconds(&object));
+        let grace = match strategy.grace_seconds(&object, options.grace_seconds) {
+            None => 0,
+            Some(seconds) if !terminating => seconds,
+            // Once begun, a deletion can only be hurried.
+            Some(seconds) if options.grace_seconds.is_some() => seconds.min(had),
+            Some(_) => had,
+        };
+        let held = held || grace > 0 || strategy.is_held(&object);
+        let decided = marked.is_none() && grace == had;
+        if let Some(marked) = marked {
+            metadata::set_finalizers(&mut object, marked);
+        }
+        if held && decided && terminating {
             return Ok(done(Outcome::Unchanged, entry.value.clone(), entry.modified));
         }
         let (outcome, value, operation, step) = if held {
-            self.begin_deletion(target, &mut object);
+            if terminating {
+                metadata::hurry(&mut object, had, grace);
+            } else {
+                self.begin_deletion(target, &mut object, grace);
+            }
             let value = form::encode(target.resource, &object)?;
             (Outcome::Terminating, value.clone(), Operation::Put { key: key.clone(), value }, Step::Terminating)
         } else {
@@ -103,6 +124,9 @@ impl Writer {
         }
         let mut operations = vec![operation];
         operations.extend(strategy.companions(step, target.name));
+        if step == Step::Removed {
+            operations.extend(self.give_up(target, &object)?);
+        }
         let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
         Ok(match self.decide(Txn { conditions, operations }).await? {
             Decision::Committed { revision } => done(outcome, value, revision),
@@ -110,13 +134,12 @@ impl Writer {
         })
     }
 
-    fn begin_deletion(&self, target: Target<'_>, object: &mut Value) {
+    fn begin_deletion(&self, target: Target<'_>, object: &mut Value, grace_seconds: i64) {
         let strategy = &target.resource.strategy;
-        let now = self.now().seconds();
         let metadata = metadata::of(object);
-        metadata.insert("deletionTimestamp", now);
+        metadata.insert("deletionTimestamp", metadata::after(self.now(), grace_seconds).seconds());
         if strategy.shows_grace_period() {
-            metadata.insert("deletionGracePeriodSeconds", 0);
+            metadata.insert("deletionGracePeriodSeconds", grace_seconds);
         }
         if strategy.counts_generations() {
             metadata::next_generation(object);

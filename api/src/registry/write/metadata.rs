@@ -23,6 +23,30 @@ pub(super) fn text<'v>(object: &'v Value, field: &str) -> &'v str {
     object.str_at(&["metadata", field]).unwrap_or_default()
 }
 
+/// The seconds that a terminating object was given to end.
+pub(super) fn grace_seconds(object: &Value) -> i64 {
+    object.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// The time some seconds after another one, or before it.
+pub(super) fn after(time: Time, seconds: i64) -> Time {
+    let (start, micros) = time.unix();
+    Time::from_unix(start.saturating_add(seconds), micros).unwrap_or(time)
+}
+
+/// Brings the end of a terminating object forward, from one number of seconds to a smaller one.
+pub(super) fn hurry(object: &mut Value, had: i64, seconds: i64) {
+    if seconds >= had {
+        return;
+    }
+    let end = Time::parse(text(object, "deletionTimestamp")).map(|end| after(end, seconds - had));
+    let metadata = of(object);
+    metadata.insert("deletionGracePeriodSeconds", seconds);
+    if let Ok(end) = end {
+        metadata.insert("deletionTimestamp", end.seconds());
+    }
+}
+
 /// Whether deletion has begun.
 pub(super) fn is_terminating(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
@@ -32,6 +56,15 @@ pub(super) fn is_terminating(object: &Value) -> bool {
 pub(super) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
     let list = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     list.iter().filter_map(Value::as_str)
+}
+
+/// Replaces the finalizers.
+pub(super) fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
+    if finalizers.is_empty() {
+        of(object).remove("finalizers");
+    } else {
+        of(object).insert("finalizers", finalizers);
+    }
 }
 
 /// Gives a new object its identity, and drops what its creator does not decide.

@@ -45,3 +45,12 @@ pub struct UpdateOptions<'a> {
     /// `metadata.resourceVersion` needs a kind that allows it.
     pub replaces: bool,
 }
+
+/// What becomes of `metadata.managedFields` in a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owners {
+    /// The writer takes what it changes.
+    Change,
+    /// The object says already who owns what: it was applied.
+    Settled,
+}

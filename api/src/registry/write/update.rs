@@ -1,14 +1,17 @@
-//! Update and patch: a change is made from the newest state at hand, and proposed on the condition that it is still the
+//! Update, patch and apply: a change is made from the newest state at hand, and proposed on the condition that it is still the
 //! newest; when it is not, the store hands back what is, and the change is made again from that.
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use quorate_meta::{Cause, Status, Value};
+use quorate_schema::managed::{same_but_for_owners, same_owners};
 use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
 
-use super::options::{Target, UpdateOptions};
+use super::options::{Owners, Target, UpdateOptions};
 use super::writer::{Answer, Outcome, Writer, invalid, not_found, revision, stale};
 use super::{check, metadata};
 use crate::error::Error;
+use crate::registry::ownership::Claim;
 use crate::registry::{Part, Step, form};
 
 /// How often a change is made again because the object has changed meanwhile.
@@ -19,6 +22,23 @@ enum Attempt {
     Done(Answer),
     /// The object is something else by now: at a revision that is known to have been current.
     Overtaken(Option<Entry>),
+}
+
+/// Asked before an absent object is created.
+pub type Permit<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), Error>> + Sync);
+
+/// How an object is changed.
+#[derive(Clone, Copy)]
+pub(super) struct Plan<'a> {
+    pub(super) options: UpdateOptions<'a>,
+    /// Given for an apply, which may create the object.
+    pub(super) permit: Option<Permit<'a>>,
+}
+
+impl Plan<'_> {
+    fn owners(self) -> Owners {
+        if self.permit.is_some() { Owners::Settled } else { Owners::Change }
+    }
 }
 
 /// What a change is made from.
@@ -35,15 +55,36 @@ impl Writer {
     /// # Errors
     /// 404 for an absent object, 409 when the revision that the change is bound to is not the current one, 422 for an
     /// invalid result, and whatever `change` refuses.
-    pub async fn update<F>(
+    pub async fn update<F>(&self, target: Target<'_>, options: UpdateOptions<'_>, change: F) -> Result<Answer, Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        self.change(target, Plan { options, permit: None }, change).await
+    }
+
+    /// Applies to an object: as [`Writer::update`], but what `change` gives says already who owns what, and an absent object
+    /// is created if `permit` lets it.
+    ///
+    /// # Errors
+    /// Those of an update and of a create, and whatever `permit` refuses.
+    pub async fn apply<'a, F>(
         &self,
         target: Target<'_>,
-        options: UpdateOptions<'_>,
-        mut change: F,
+        options: UpdateOptions<'a>,
+        permit: Permit<'a>,
+        change: F,
     ) -> Result<Answer, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
+        self.change(target, Plan { options, permit: Some(permit) }, change).await
+    }
+
+    async fn change<F>(&self, target: Target<'_>, plan: Plan<'_>, mut change: F) -> Result<Answer, Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        let options = plan.options;
         let key = target.key();
         let mut known = if options.write.dry_run {
             Known { entry: self.current().await?.get(&key).cloned(), current: true }
@@ -52,8 +93,8 @@ impl Writer {
         };
         for _ in 0..MAX_ATTEMPTS {
             let attempt = match &known.entry {
-                Some(entry) => self.replace(target, &key, entry, options, &mut change).await,
-                None => self.create_by_update(target, options, &mut change).await,
+                Some(entry) => self.replace(target, &key, entry, plan, &mut change).await,
+                None => self.create_by_change(target, plan, &mut change).await,
             };
             match attempt {
                 Ok(Attempt::Done(answer)) if known.current || answer.outcome != Outcome::Unchanged => {
@@ -78,25 +119,30 @@ impl Writer {
         Err(stale(target))
     }
 
-    async fn create_by_update<F>(
-        &self,
-        target: Target<'_>,
-        options: UpdateOptions<'_>,
-        change: &mut F,
-    ) -> Result<Attempt, Error>
+    async fn create_by_change<F>(&self, target: Target<'_>, plan: Plan<'_>, change: &mut F) -> Result<Attempt, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
-        if options.part != Part::Main || !options.replaces || !target.resource.strategy.create_on_update() {
+        let options = plan.options;
+        let creates = plan.permit.is_some() || (options.replaces && target.resource.strategy.create_on_update());
+        if options.part != Part::Main || !creates {
             return Err(not_found(target));
         }
+        if options.if_match.is_some() {
+            return Err(stale(target));
+        }
         let mut object = change(None)?;
-        if !metadata::text(&object, "uid").is_empty() {
-            let why = "the object that is meant by metadata.uid does not exist";
-            return Err(Status::conflict(&target.resource.group_resource(), target.name, why).into());
+        let uid = metadata::text(&object, "uid");
+        if !uid.is_empty() {
+            let why =
+                format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+            return Err(Status::conflict(&target.resource.group_resource(), target.name, &why).into());
         }
         metadata::of(&mut object).remove("resourceVersion");
-        match self.create(target, object, options.write).await {
+        if let Some(permit) = plan.permit {
+            permit().await?;
+        }
+        match self.create_owned(target, object, options.write, plan.owners()).await {
             Err(Error::Status(status)) if status.reason == quorate_meta::Reason::AlreadyExists => {
                 Ok(Attempt::Overtaken(self.current().await?.get(&target.key()).cloned()))
             }
@@ -109,30 +155,34 @@ impl Writer {
         target: Target<'_>,
         key: &Bytes,
         entry: &Entry,
-        options: UpdateOptions<'_>,
+        plan: Plan<'_>,
         change: &mut F,
     ) -> Result<Attempt, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
+        let options = plan.options;
         let mut old = form::decode(target.resource, entry)?;
         let mut new = change(Some(&old))?;
         check_revision(target, entry.modified, options, &old, &new)?;
         metadata::of(&mut old).remove("resourceVersion");
-        self.complete(target, options, &old, &mut new);
+        self.complete(target, plan, &old, &mut new);
+        self.give(target, Some(&old), &new).await?;
         let causes = self.change_problems(target, options.part, &old, &new);
         if !causes.is_empty() {
             return Err(invalid(target.resource, target.name, causes));
         }
+        self.permit(target, options.part, Some(&old), &new).await?;
+        let held = self.hold(target, options.part, Some(&old), &mut new).await?;
         let warnings = target.resource.strategy.warnings(self.names, Some(&old), &new);
-        if new == old {
+        if same_but_for_owners(&old, &new) && same_owners(&old, &new) {
             let (value, revision) = (entry.value.clone(), entry.modified);
             return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings }));
         }
         let value = form::encode(target.resource, &new)?;
         let strategy = &target.resource.strategy;
-        let removed =
-            metadata::is_terminating(&new) && metadata::finalizers(&new).next().is_none() && !strategy.is_held(&new);
+        let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
+        let removed = metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
         let outcome = if removed { Outcome::Removed } else { Outcome::Updated };
         if options.write.dry_run {
             return Ok(Attempt::Done(Answer { outcome, value, revision: entry.modified, warnings }));
@@ -140,24 +190,36 @@ impl Writer {
         let operations = if removed {
             let mut operations = vec![Operation::Delete { key: key.clone() }];
             operations.extend(strategy.companions(Step::Removed, target.name));
+            operations.extend(self.give_up(target, &old)?);
             operations
         } else {
-            vec![Operation::Put { key: key.clone(), value: value.clone() }]
+            let mut operations = vec![Operation::Put { key: key.clone(), value: value.clone() }];
+            operations.extend(held.operations);
+            operations
         };
-        let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
+        let mut conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
+        conditions.extend(held.conditions.into_iter().filter(|_| !removed));
         Ok(match self.decide(Txn { conditions, operations }).await? {
             Decision::Committed { revision } => Attempt::Done(Answer { outcome, value, revision, warnings }),
+            // Somebody else has taken what was chosen.
+            Decision::Conflict { condition, .. } if condition > 0 => {
+                Attempt::Overtaken(self.current().await?.get(key).cloned())
+            }
             Decision::Conflict { current, .. } => Attempt::Overtaken(current),
         })
     }
 
     /// Gives the new object everything that its writer does not decide.
-    fn complete(&self, target: Target<'_>, options: UpdateOptions<'_>, old: &Value, new: &mut Value) {
-        let resource = target.resource;
+    pub(super) fn complete(&self, target: Target<'_>, plan: Plan<'_>, old: &Value, new: &mut Value) {
+        let (resource, part) = (target.resource, plan.options.part);
         metadata::keep(old, new);
-        form::track(&self.graph, resource, options.part, Some(old), new, options.write.manager, self.now());
-        resource.strategy.prepare_update(self.names, options.part, old, new);
-        if resource.strategy.counts_generations() && intent_differs(old, new) {
+        if plan.owners() == Owners::Change {
+            Claim { graph: &self.graph, resource, part, manager: plan.options.write.manager, now: self.now() }
+                .track(Some(old), new);
+        }
+        resource.strategy.prepare_update(self.names, part, old, new);
+        resource.strategy.stamp(self.names, Some(old), new, self.now());
+        if resource.strategy.changes_intent(old, new) {
             metadata::next_generation(new);
         }
     }
@@ -202,13 +264,4 @@ fn check_revision(
 fn matches_tag(tag: &str, is_current: impl Fn(&str) -> bool) -> bool {
     let tag = tag.trim();
     tag == "*" || is_current(tag.trim_matches('"'))
-}
-
-/// Whether anything but `metadata` and `status` differs.
-fn intent_differs(old: &Value, new: &Value) -> bool {
-    fn intent(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
-        let entries = object.as_map().into_iter().flat_map(|map| map.iter());
-        entries.filter(|(key, _)| !matches!(*key, "metadata" | "status"))
-    }
-    !intent(old).eq(intent(new))
 }

@@ -9,11 +9,11 @@ use quorate_schema::Graph;
 use quorate_store::env::Env;
 use quorate_store::{Entry, Outcome as Decision, Revision, Snapshot, Store, Txn};
 
-use super::check;
 use super::options::Target;
+use super::{check, metadata};
 use crate::error::Error;
 use crate::registry::keys::Key;
-use crate::registry::{NAMESPACES, Resource, form};
+use crate::registry::{Author, NAMESPACES, Part, Resource, Who, form};
 
 /// How long a refusal waits for this node to see the state that it is based on.
 const CATCH_UP: Duration = Duration::from_secs(2);
@@ -53,13 +53,20 @@ pub struct Writer {
     pub(super) graph: Arc<Graph>,
     pub(super) store: Arc<dyn Store>,
     pub(super) env: Env,
+    author: Option<Arc<dyn Author>>,
 }
 
 impl Writer {
     /// A writer to this store.
     #[must_use]
     pub fn new(graph: Arc<Graph>, store: Arc<dyn Store>, env: Env) -> Self {
-        Self { names: graph.names(), graph, store, env }
+        Self { names: graph.names(), graph, store, env, author: None }
+    }
+
+    /// The same writer on behalf of somebody. Without this it writes for the server itself.
+    #[must_use]
+    pub fn on_behalf_of(self, author: Arc<dyn Author>) -> Self {
+        Self { author: Some(author), ..self }
     }
 
     pub(super) fn now(&self) -> Time {
@@ -72,10 +79,53 @@ impl Writer {
         Ok(self.store.snapshot())
     }
 
+    /// Who writes; `None` for the server itself.
+    pub(super) fn author(&self) -> Option<Who<'_>> {
+        self.author.as_ref().map(|author| author.who())
+    }
+
+    /// Refuses what the author lacks a permission for that the kind asks for.
+    pub(super) async fn permit(
+        &self,
+        target: Target<'_>,
+        part: Part,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), Error> {
+        let Some(author) = &self.author else { return Ok(()) };
+        let resource = target.resource;
+        let name = metadata::text(new, "name");
+        let refuse = |why: &str| Err(Status::forbidden(&resource.group_resource(), name, why).into());
+        let permission = match resource.strategy.permission(self.names, part, old, new) {
+            Ok(None) => return Ok(()),
+            Ok(Some(permission)) => permission,
+            Err(why) => return refuse(&why),
+        };
+        for name in &permission.names {
+            if author.may(&permission, name).await? {
+                return Ok(());
+            }
+        }
+        refuse(&permission.refusal)
+    }
+
+    /// Refuses a write that gives away rights which the author may not give.
+    pub(super) async fn give(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
+        let Some(author) = &self.author else { return Ok(()) };
+        match target.resource.strategy.gift(old, new) {
+            Some(gift) => author.give(target, &gift).await,
+            None => Ok(()),
+        }
+    }
+
     /// Everything wrong with an object, whoever wrote it.
     pub(super) fn problems(&self, resource: &Resource, object: &Value) -> Vec<Cause> {
         let mut causes = check::metadata(self.names, resource.strategy.name_rule(), object);
-        causes.extend(form::structure_problems(&self.graph, resource, object));
+        if resource.strategy.checks_structure() {
+            let own = resource.strategy.judges();
+            let missing = form::structure_problems(&self.graph, resource, object);
+            causes.extend(missing.into_iter().filter(|cause| !own.contains(&cause.field.as_str())));
+        }
         causes.extend(resource.strategy.validate(self.names, object));
         causes
     }

@@ -1,0 +1,60 @@
+//! The audit trail: who asked for what when, and what became of it, as one JSON line for each stage of a request.
+//!
+//! `policy` says how much of which request is told ([`Policy`]), a `Trace` follows one request and makes its events, a
+//! spool holds them until its [`Sink`] takes them. Invariants: a request never waits for a sink: what finds its spool full is
+//! dropped and counted; bodies of secrets and of what carries tokens are never told, whatever the policy says.
+
+mod event;
+mod policy;
+mod read;
+mod spool;
+mod trace;
+
+use std::sync::Arc;
+
+use http::HeaderValue;
+use http::request::Parts;
+use quorate_meta::Names;
+use quorate_store::env::Clock;
+
+pub use policy::{Level, Policy, Stage};
+pub use read::InvalidPolicy;
+pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
+pub(crate) use trace::Trace;
+
+use spool::Spool;
+
+/// The audit trail of one node.
+#[derive(Debug)]
+pub struct Audit {
+    policy: Policy,
+    spools: Vec<Arc<Spool>>,
+    clock: Arc<dyn Clock>,
+    names: &'static Names,
+}
+
+impl Audit {
+    /// A trail under this policy that leads to these sinks, and what carries the events there.
+    #[must_use]
+    pub fn new(
+        policy: Policy,
+        sinks: Vec<(Box<dyn Sink>, SpoolOptions)>,
+        clock: Arc<dyn Clock>,
+        names: &'static Names,
+    ) -> (Self, Vec<(AuditWriter, AuditWriterHandle)>) {
+        let writers: Vec<_> = sinks.into_iter().map(|(sink, options)| AuditWriter::new(sink, options)).collect();
+        let spools = writers.iter().map(|(writer, _)| writer.spool()).collect();
+        (Self { policy, spools, clock, names }, writers)
+    }
+
+    /// Events that no sink got so far, because its spool was full or it did not take them.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.spools.iter().map(|spool| spool.dropped()).sum()
+    }
+
+    /// Begins to follow a request from this address.
+    pub(crate) fn follow(self: &Arc<Self>, id: &HeaderValue, head: &Parts, peer: Option<&str>) -> Trace {
+        Trace::new(self.clone(), id, head, peer)
+    }
+}

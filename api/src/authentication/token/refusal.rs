@@ -1,0 +1,54 @@
+//! Why a token is not accepted.
+
+use thiserror::Error;
+
+/// Why a token is not accepted, in words that may be told to whoever reviews it. They never hold the token.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// It does not have the form of a token.
+    #[error("invalid bearer token: it is not a signed token")]
+    Malformed,
+    /// No known key has signed it, or not with the algorithm that all keys have.
+    #[error("invalid bearer token: its signature is not by a known key")]
+    Signature,
+    /// It says something else than tokens of this cluster do.
+    #[error("invalid bearer token: its claims are not those of a service account")]
+    Claims,
+    /// Another issuer made it.
+    #[error("invalid bearer token: it comes from another issuer")]
+    Issuer,
+    /// It is for others.
+    #[error("token audiences {token:?} are invalid for the target audiences {target:?}")]
+    Audience {
+        /// For whom it is.
+        token: Vec<String>,
+        /// Who asks.
+        target: Vec<String>,
+    },
+    /// Its time is over.
+    #[error("service account token has expired")]
+    Expired,
+    /// Its time has not come.
+    #[error("service account token is not valid yet")]
+    Early,
+    /// What it depends on is gone, or another object of the same name.
+    #[error("service account token has been invalidated: the {0} that it is bound to does not exist")]
+    Gone(&'static str),
+    /// It was taken out of the Secret that held it.
+    #[error("service account token has been invalidated: its secret holds another")]
+    Replaced,
+    /// There are no keys to check or sign it with yet.
+    #[error("the keys of service account tokens are not known yet")]
+    NoKeys,
+    /// It could not be signed.
+    #[error("the token could not be signed")]
+    Unsigned,
+}
+
+impl Refusal {
+    /// Whether a newer state of the cluster might say otherwise.
+    #[must_use]
+    pub fn is_of_this_state(&self) -> bool {
+        matches!(self, Self::Gone(_) | Self::Replaced)
+    }
+}

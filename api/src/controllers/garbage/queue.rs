@@ -1,0 +1,110 @@
+//! Which objects are to be looked at: each once, however often it was named, and never twice at the same time.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use tokio::time::Instant;
+
+use super::graph::ObjectKey;
+
+/// Where an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Waiting,
+    Running,
+    /// Under way, and named again meanwhile.
+    RunningAgain,
+}
+
+/// The queue. Bounded by the number of objects that have owners or are being deleted.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: VecDeque<ObjectKey>,
+    places: HashMap<ObjectKey, Place>,
+    later: BTreeMap<Instant, Vec<ObjectKey>>,
+}
+
+impl Queue {
+    /// Names an object.
+    pub(super) fn add(&mut self, key: ObjectKey) {
+        match self.places.get_mut(&key) {
+            Some(Place::Waiting | Place::RunningAgain) => {}
+            Some(place @ Place::Running) => *place = Place::RunningAgain,
+            None => {
+                self.places.insert(key.clone(), Place::Waiting);
+                self.waiting.push_back(key);
+            }
+        }
+    }
+
+    /// The next object; it is under way until [`Queue::done`].
+    pub(super) fn next(&mut self) -> Option<ObjectKey> {
+        let key = self.waiting.pop_front()?;
+        self.places.insert(key.clone(), Place::Running);
+        Some(key)
+    }
+
+    /// Ends the work on an object; with a time, it is looked at again then.
+    pub(super) fn done(&mut self, key: &ObjectKey, again_at: Option<Instant>) {
+        let named_again = self.places.remove(key) == Some(Place::RunningAgain);
+        if named_again {
+            self.add(key.clone());
+        } else if let Some(at) = again_at {
+            self.later.entry(at).or_default().push(key.clone());
+        }
+    }
+
+    /// When the next failed object is due.
+    pub(super) fn retry_at(&self) -> Option<Instant> {
+        self.later.keys().next().copied()
+    }
+
+    /// Names every failed object that is due.
+    pub(super) fn retry(&mut self, now: Instant) {
+        while let Some(first) = self.later.first_entry()
+            && *first.key() <= now
+        {
+            first.remove().into_iter().for_each(|key| self.add(key));
+        }
+    }
+
+    /// Whether nothing waits; something may still be under way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const A: ObjectKey = ObjectKey::from_static(b"a");
+    const B: ObjectKey = ObjectKey::from_static(b"b");
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_waits_once_and_runs_once_at_a_time() {
+        let mut queue = Queue::default();
+        [A, B, A].into_iter().for_each(|key| queue.add(key));
+        assert_eq!((queue.next(), queue.next(), queue.next()), (Some(A), Some(B), None));
+        queue.add(A);
+        queue.add(A);
+        assert_eq!(queue.next(), None, "it is still under way");
+        queue.done(&B, None);
+        queue.done(&A, Some(Instant::now()));
+        assert_eq!((queue.next(), queue.next(), queue.retry_at()), (Some(A), None, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_failed_comes_back_in_its_time() {
+        let (mut queue, start) = (Queue::default(), Instant::now());
+        queue.add(A);
+        queue.next();
+        let due = start + Duration::from_secs(1);
+        queue.done(&A, Some(due));
+        queue.retry(start);
+        assert_eq!((queue.is_empty(), queue.retry_at()), (true, Some(due)));
+        queue.retry(due);
+        assert_eq!((queue.next(), queue.retry_at()), (Some(A), None));
+    }
+}

@@ -1,0 +1,146 @@
+//! PATCH with an apply body: server-side apply (document 001, "Server-side apply").
+//!
+//! The body is read once and applied to whatever the object is; when it changed meanwhile it is applied again. An absent
+//! object is created, for which its creator needs the permission to create as well.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use http::{Response, StatusCode};
+use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value};
+use quorate_schema::apply::{ApplyError, Config};
+use quorate_wire::yaml;
+
+use super::write_options::{FieldValidation, Parameters};
+use super::{decode, identity, warnings, written};
+use crate::Api;
+use crate::authorization::Action;
+use crate::body::Body;
+use crate::error::Error;
+use crate::registry::ownership::Claim;
+use crate::registry::write::{Outcome, Target, UpdateOptions};
+use crate::registry::{Part, Resource};
+use crate::request::{Request, RequestInfo, Verb};
+
+/// Applies the body; 200 with the new state, 201 when the object is new.
+pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+    let (resource, name) = (request.resource()?, request.name()?);
+    written::check_form(api, request)?;
+    let parameters = Parameters::parse_apply(api.names, request)?;
+    let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
+    let options =
+        UpdateOptions { write: parameters.write(), part, if_match: request.header("if-match"), replaces: false };
+    let target = Target { resource, namespace: request.namespace(), name };
+    let body = read(api, request, resource);
+    let change = |live: Option<&Value>| {
+        let body = body.as_ref().map_err(Clone::clone)?;
+        let now = Time::from_ms(api.env.clock.now_ms());
+        let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
+        let mut object = claim.apply(live, &body.config, parameters.force).map_err(refusal)?;
+        if parameters.validation == FieldValidation::Strict && !body.duplicates.is_empty() {
+            return Err(Error::bad_request(format!(
+                "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
+                body.duplicates.join("\n  ")
+            )));
+        }
+        identity::set_namespace(resource, request.namespace(), &mut object)?;
+        identity::check_name(name, &object)?;
+        decode::complete(&api.graph, api.names, resource, &mut object);
+        Ok(object)
+    };
+    let creation = RequestInfo { verb: Verb::Create, ..request.info.clone() };
+    let permit = || -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async { api.authorizer.check(&request.user, &Action::of(&creation)).await })
+    };
+    let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
+    let answer = answer.and_then(|answer| {
+        let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
+        written::object(api, request, status, &answer)
+    });
+    match body {
+        Ok(body) if answer.is_ok() && parameters.validation == FieldValidation::Warn => {
+            warnings::attach(request, &body.duplicates, answer)
+        }
+        _ => answer,
+    }
+}
+
+/// A body that has been read.
+pub(super) struct Applied {
+    pub(super) config: Config,
+    /// Keys that it has twice, in the words of warnings.
+    duplicates: Vec<String>,
+}
+
+/// Reads the body as a part of an object of a resource.
+pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<Applied, Error> {
+    let undecodable = |why: String| Error::bad_request(format!("error decoding YAML: {why}"));
+    let (mut body, duplicates) =
+        yaml::parse(&request.body).map_err(|error| undecodable(format!("error converting YAML to JSON: {error}")))?;
+    if body.is_null() {
+        body = Value::Map(quorate_meta::Map::new());
+    }
+    if body.as_map().is_none() {
+        let found = body.type_name();
+        return Err(undecodable(format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )));
+    }
+    check_kind(api, resource, &mut body)?;
+    if body.at(&["metadata", "managedFields"]).is_some_and(|entries| !entries.is_null()) {
+        return Err(Error::bad_request("metadata.managedFields must be nil"));
+    }
+    let config = fit(api, resource, body)?;
+    Ok(Applied { config, duplicates: duplicates.iter().map(ToString::to_string).collect() })
+}
+
+/// Checks what is wanted of an object against its type.
+pub(super) fn fit(api: &Api, resource: &Resource, body: Value) -> Result<Config, Error> {
+    let what = described(resource, &body);
+    let config = Config::new(&api.graph, resource.ty, body).map_err(|unfit| Status {
+        code: 500,
+        message: format!("failed to create typed patch object ({what}): {unfit}"),
+        ..Status::default()
+    })?;
+    Ok(config)
+}
+
+/// Refuses a body that does not say what the path says.
+fn check_kind(api: &Api, resource: &Resource, body: &mut Value) -> Result<(), Error> {
+    let says = |field: &str| body.str_at(&[field]).unwrap_or_default();
+    let (api_version, kind) = (says("apiVersion"), says("kind"));
+    if kind != resource.kind || !decode::means(api.names, api_version, decode::BodyKind::of(resource)) {
+        return Err(Error::bad_request(format!("invalid object type: {}", type_text(api_version, kind))));
+    }
+    // The one name of the group version that entries and objects have.
+    body.set_at(&["apiVersion"], resource.api_version.as_str());
+    Ok(())
+}
+
+/// Group, version and kind as messages have them: `apps/v1, Kind=Deployment`, `/v1, Kind=ConfigMap`.
+fn type_text(api_version: &str, kind: &str) -> String {
+    let GroupVersion { group, version } = GroupVersion::parse(api_version).unwrap_or_default();
+    format!("{group}/{version}, Kind={kind}")
+}
+
+/// Which object a message is about.
+fn described(resource: &Resource, body: &Value) -> String {
+    let text = |field| body.str_at(&["metadata", field]).unwrap_or_default();
+    format!("{}/{}; {}", text("namespace"), text("name"), type_text(&resource.api_version, &resource.kind))
+}
+
+/// The answer to an apply that does not happen.
+pub(super) fn refusal(error: ApplyError) -> Error {
+    let message = error.to_string();
+    match error {
+        ApplyError::Conflicts(conflicts) => {
+            let causes = conflicts.iter().map(|conflict| Cause {
+                reason: CauseReason::FieldManagerConflict,
+                field: conflict.field(),
+                message: format!("conflict with {}", conflict.owner),
+            });
+            Status::apply_conflict(message, causes.collect()).into()
+        }
+        ApplyError::Entries(_) => Error::internal(message),
+    }
+}

@@ -1,0 +1,64 @@
+//! What relying parties need to check service account tokens by themselves: the issuer and its public keys (OpenID Connect
+//! Discovery 1.0, the part that needs no user).
+//!
+//! Invariant: both documents are made from the keys of the moment, so a key that was added is there at once.
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Response, StatusCode};
+use quorate_meta::{Map, Status, Value};
+
+use crate::Api;
+use crate::authentication::token::{ALGORITHM, Refusal};
+use crate::body::Body;
+use crate::error::Error;
+use crate::negotiation::Format;
+use crate::respond;
+
+/// How long a relying party may keep the documents: new keys sign later than that only by its own choice, unknown ones make
+/// it ask again.
+const CACHING: &str = "public, max-age=3600";
+
+/// A document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// Who issues tokens, and where its keys are.
+    Configuration,
+    /// The keys.
+    Keys,
+}
+
+impl Page {
+    /// The document at a path.
+    pub(crate) fn find(path: &str) -> Option<Self> {
+        match path {
+            "/.well-known/openid-configuration" => Some(Self::Configuration),
+            "/openid/v1/jwks" => Some(Self::Keys),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn handle(api: &Api, page: Page) -> Result<Response<Body>, Error> {
+    let tokens = &api.authentication.service_accounts;
+    let keys = tokens.keys().ok_or_else(|| Status::service_unavailable(Refusal::NoKeys.to_string()))?;
+    let (media, document) = match page {
+        Page::Configuration => ("application/json", configuration(api)),
+        Page::Keys => ("application/jwk-set+json", keys.published()),
+    };
+    let mut response = respond::value(&Format::JSON, StatusCode::OK, &document)?;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(CACHING));
+    Ok(response)
+}
+
+fn configuration(api: &Api) -> Value {
+    let options = api.authentication.service_accounts.options();
+    let list = |text: &str| Value::from(vec![text]);
+    Value::Map(Map::from([
+        ("issuer", Value::from(options.issuers.first().cloned().unwrap_or_default())),
+        ("jwks_uri", options.jwks_uri.as_str().into()),
+        ("response_types_supported", list("id_token")),
+        ("subject_types_supported", list("public")),
+        ("id_token_signing_alg_values_supported", list(ALGORITHM)),
+    ]))
+}

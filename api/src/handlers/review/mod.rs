@@ -1,0 +1,75 @@
+//! POST of a virtual kind: a question in the form of an object, answered at once and never stored (document 000, "Review
+//! operations").
+//!
+//! Invariants: such an object passes what every object passes (media type, field validation, options, form of the answer);
+//! a dry run changes nothing about the answer, because nothing is written anyway; `status` is the server's alone. A further
+//! virtual kind joins with a file here, a line in [`answer`] and one in the registry's list.
+
+mod attributes;
+mod self_access;
+mod self_rules;
+mod self_subject;
+mod subject_access;
+mod token;
+mod user_info;
+
+use http::{Response, StatusCode};
+use quorate_meta::{Cause, Map, Status, Value};
+
+use super::write_options::Parameters;
+use super::{decode, identity, warnings};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::request::Request;
+use crate::respond;
+
+/// Answers the question in the body; 201.
+pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let resource = request.resource()?;
+    let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
+    let decode::Decoded { mut object, warnings } = decode::object(api, request, resource, parameters.validation)?;
+    identity::set_namespace(resource, request.namespace(), &mut object)?;
+    let answer = answer(api, request, object).await.and_then(|mut object| {
+        object.set_at(&["apiVersion"], request.info.api_version.as_str());
+        respond::value(&request.format, StatusCode::CREATED, &object)
+    });
+    warnings::attach(request, &warnings, answer)
+}
+
+/// The object with its answer in it.
+async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+    match request.resource()?.kind.as_str() {
+        "LocalSubjectAccessReview" => subject_access::local_answer(api, request, object).await,
+        "SubjectAccessReview" => subject_access::answer(api, request, object).await,
+        "SelfSubjectRulesReview" => self_rules::answer(api, request, object).await,
+        "SelfSubjectAccessReview" => self_access::answer(api, request, object).await,
+        "SelfSubjectReview" => self_subject::answer(api, request, object),
+        "TokenReview" => token::answer(api, object).await,
+        _ => Err(Error::no_such_path()),
+    }
+}
+
+/// 422 when something is wrong with the question.
+fn refuse(request: &Request, causes: Vec<Cause>) -> Result<(), Error> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&request.resource()?.group_kind(), "", causes).into())
+}
+
+/// A question has no identity of its own: nothing but its namespace may be in its metadata.
+fn check_metadata(object: &Value, causes: &mut Vec<Cause>) {
+    let Some(metadata) = object.get("metadata").and_then(Value::as_map) else { return };
+    let has_namespace = metadata.contains_key("namespace");
+    if metadata.iter().any(|(field, value)| field != "namespace" && !value.is_empty()) {
+        let why = if has_namespace { "must be empty except for namespace" } else { "must be empty" };
+        causes.push(Cause::invalid("metadata", Value::Map(metadata.clone()), why));
+    }
+}
+
+/// Replaces whatever status the question came with.
+fn with_status(mut object: Value, status: Map) -> Value {
+    object.set_at(&["status"], status);
+    object
+}

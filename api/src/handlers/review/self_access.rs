@@ -1,0 +1,20 @@
+//! SelfSubjectAccessReview: may I do this?
+
+use quorate_meta::Value;
+
+use super::{attributes, check_metadata, refuse, with_status};
+use crate::Api;
+use crate::error::Error;
+use crate::request::Request;
+
+/// The review with the answer for whoever asks.
+pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    let mut causes = attributes::problems(spec);
+    check_metadata(&object, &mut causes);
+    refuse(request, causes)?;
+    let (action, errors) = attributes::action(spec);
+    let decision = api.authorizer.decide(&request.user, &action).await;
+    let status = attributes::status(decision, errors);
+    Ok(with_status(object, status))
+}

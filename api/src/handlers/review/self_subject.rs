@@ -1,0 +1,14 @@
+//! SelfSubjectReview: who am I? With impersonation, whom do I act as?
+
+use quorate_meta::{Map, Time, Value};
+
+use super::{user_info, with_status};
+use crate::Api;
+use crate::error::Error;
+use crate::request::Request;
+
+/// The review with the user who asks.
+pub(super) fn answer(api: &Api, request: &Request, mut object: Value) -> Result<Value, Error> {
+    object.set_at(&["metadata"], [("creationTimestamp", Time::from_ms(api.env.clock.now_ms()).seconds())]);
+    Ok(with_status(object, Map::from([("userInfo", user_info::of(&request.user))])))
+}

@@ -1,0 +1,243 @@
+//! The `scale` subresource: the one number of a workload's replicas, in a form that is the same for every kind that has one.
+//!
+//! A scale is made from the workload and nothing of it is stored. Writing one changes the workload's `spec.replicas` under
+//! the conditions that the scale brings along (its version and identity), and its writer owns that field as of `scale`.
+
+use futures::future::BoxFuture;
+use http::{Response, StatusCode};
+use quorate_meta::{Cause, GroupKind, LabelSelector, Map, Status, Time, Value, well_known};
+use quorate_schema::apply::Config;
+use quorate_store::{Entry, Revision};
+
+use super::options::{At, parse_version};
+use super::write_options::{FieldValidation, Parameters};
+use super::{apply, decode, identity, patch, snapshot, warnings};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::registry::ownership::Claim;
+use crate::registry::write::{Answer, Target, UpdateOptions};
+use crate::registry::{Part, Resource, builtin, form};
+use crate::request::{Request, Verb};
+use crate::respond;
+
+/// The subresource's name.
+pub(super) const SCALE: &str = "scale";
+const REPLICAS: [&str; 2] = ["spec", "replicas"];
+
+/// Reads, replaces, patches or applies a scale.
+pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let form = form_of_scales(api, request)?;
+    match request.info.verb {
+        Verb::Get => get(api, request).await,
+        Verb::Update => update(api, request, &form).await,
+        _ => patch(api, request, &form).await,
+    }
+}
+
+/// The kind of the body as a resource of its own, so that bodies and patches are read as everywhere.
+fn form_of_scales(api: &Api, request: &Request) -> Result<Resource, Error> {
+    let subresource = request.resource()?.subresource(SCALE).ok_or_else(Error::no_such_path)?;
+    builtin::body_of(&api.graph, subresource).ok_or_else(|| Error::internal("the schema has no form of a scale"))
+}
+
+async fn get(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let (resource, name) = (request.resource()?, request.name()?);
+    let at = match parse_version(request.info.query.text("resourceVersion"))? {
+        None => At::MostRecent,
+        Some(Revision::ZERO) => At::Any,
+        Some(revision) => At::NotOlderThan(revision),
+    };
+    let snapshot = snapshot::snapshot(api, at).await?;
+    let entry = snapshot.get(&resource.key(request.namespace(), name));
+    let entry = entry.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
+    respond::value(&request.format, StatusCode::OK, &scale_of(&form::decode(resource, entry)?))
+}
+
+async fn update(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+    let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
+    let decode::Decoded { object: mut scale, warnings } = decode::object(api, request, form, parameters.validation)?;
+    identity::check_name(request.name()?, &scale)?;
+    identity::set_namespace(form, request.namespace(), &mut scale)?;
+    let answer = write(api, request, form, &parameters, true, |_| Ok(scale.clone())).await;
+    warnings::attach(request, &warnings, answer)
+}
+
+async fn patch(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+    let media = decode::media_type(request);
+    if media == well_known::MEDIA_APPLY_PATCH {
+        return apply(api, request, form).await;
+    }
+    patch::check_media(media)?;
+    let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
+    let (body, told) = patch::read(media, request)?;
+    let mut unknown = Vec::new();
+    let change = |scale: &Value| {
+        let (scale, fields) = patch::patched(api, request, form, &body, scale)?;
+        if parameters.validation == FieldValidation::Strict && !(fields.is_empty() && told.is_empty()) {
+            let odd = [fields, told.clone()].concat().join(", ");
+            return Err(patch::bad_patch(request, &format!("strict decoding error: {odd}")));
+        }
+        unknown = fields;
+        identity::check_name(request.name()?, &scale)?;
+        Ok(scale)
+    };
+    let answer = write(api, request, form, &parameters, false, change).await;
+    let told = if parameters.validation == FieldValidation::Warn { [unknown, told].concat() } else { Vec::new() };
+    warnings::attach(request, &told, answer)
+}
+
+/// Applies a scale: what it wants is wanted of the workload, by an owner as of `scale`.
+async fn apply(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+    let (resource, name) = (request.resource()?, request.name()?);
+    let parameters = Parameters::parse_apply(api.names, request)?;
+    let wanted = apply::read(api, request, form).and_then(|body| wanted(api, resource, form, body.config.value()));
+    let target = Target { resource, namespace: request.namespace(), name };
+    let (part, if_match) = (Part::Scale, request.header("if-match"));
+    let options = UpdateOptions { write: parameters.write(), part, if_match, replaces: false };
+    let change = |live: Option<&Value>| {
+        let wanted = wanted.as_ref().map_err(Clone::clone)?;
+        let now = Time::from_ms(api.env.clock.now_ms());
+        let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
+        let mut object = claim.apply(live, wanted, parameters.force).map_err(apply::refusal)?;
+        identity::set_namespace(resource, request.namespace(), &mut object)?;
+        identity::check_name(name, &object)?;
+        decode::complete(&api.graph, api.names, resource, &mut object);
+        Ok(object)
+    };
+    // A scale creates nothing, so nobody is asked.
+    let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
+    let answer = api.writer().apply(target, options, &permit, change).await?;
+    respond::value(&request.format, StatusCode::OK, &written(resource, &answer)?)
+}
+
+/// What an applied scale wants, as a part of the workload.
+fn wanted(api: &Api, resource: &Resource, form: &Resource, scale: &Value) -> Result<Config, Error> {
+    let mut wanted = Value::Map(Map::from([
+        ("apiVersion", Value::from(resource.api_version.as_str())),
+        ("kind", Value::from(resource.kind.as_str())),
+    ]));
+    if let Some(metadata) = scale.get("metadata").filter(|metadata| !metadata.is_null()) {
+        wanted.set_at(&["metadata"], metadata.clone());
+    }
+    if let Some(asked) = scale.at(&REPLICAS).filter(|asked| !asked.is_null()) {
+        check(form, scale.str_at(&["metadata", "name"]).unwrap_or_default(), scale)?;
+        wanted.set_at(&REPLICAS, asked.clone());
+    }
+    apply::fit(api, resource, wanted)
+}
+
+/// Gives the workload the replicas of the scale that `change` makes of the current one.
+async fn write<F>(
+    api: &Api,
+    request: &Request,
+    form: &Resource,
+    parameters: &Parameters,
+    replaces: bool,
+    mut change: F,
+) -> Result<Response<Body>, Error>
+where
+    F: FnMut(&Value) -> Result<Value, Error> + Send,
+{
+    let (resource, name) = (request.resource()?, request.name()?);
+    let target = Target { resource, namespace: request.namespace(), name };
+    let if_match = request.header("if-match");
+    let options = UpdateOptions { write: parameters.write(), part: Part::Scale, if_match, replaces };
+    let change = |current: Option<&Value>| {
+        let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
+        let scale = change(&scale_of(current))?;
+        check(form, name, &scale)?;
+        let mut object = current.clone();
+        for field in ["resourceVersion", "uid"] {
+            let asked = scale.str_at(&["metadata", field]).unwrap_or_default();
+            object.set_at(&["metadata", field], asked);
+        }
+        object.set_at(&REPLICAS, replicas(&scale));
+        Ok(object)
+    };
+    let answer = api.writer().update(target, options, change).await?;
+    respond::value(&request.format, StatusCode::OK, &written(resource, &answer)?)
+}
+
+fn written(resource: &Resource, answer: &Answer) -> Result<Value, Error> {
+    let entry = Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
+    Ok(scale_of(&form::decode(resource, &entry)?))
+}
+
+fn check(form: &Resource, name: &str, scale: &Value) -> Result<(), Error> {
+    let replicas = replicas(scale);
+    if replicas >= 0 {
+        return Ok(());
+    }
+    let cause = Cause::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+    Err(Status::invalid(&GroupKind::new(&*form.group, &*form.kind), name, vec![cause]).into())
+}
+
+fn replicas(object: &Value) -> i64 {
+    object.at(&REPLICAS).and_then(Value::as_i64).unwrap_or_default()
+}
+
+/// The scale of a workload.
+fn scale_of(object: &Value) -> Value {
+    let mut metadata = Map::new();
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = object.at(&["metadata", field]) {
+            metadata.insert(field, value.clone());
+        }
+    }
+    let mut spec = Map::new();
+    if replicas(object) != 0 {
+        spec.insert("replicas", replicas(object));
+    }
+    let running = object.at(&["status", "replicas"]).and_then(Value::as_i64).unwrap_or_default();
+    let mut status = Map::from([("replicas", running)]);
+    let selector = object.at(&["spec", "selector"]).map(selector_text).unwrap_or_default();
+    if !selector.is_empty() {
+        status.insert("selector", selector);
+    }
+    Value::from([
+        ("apiVersion", Value::from("autoscaling/v1")),
+        ("kind", "Scale".into()),
+        ("metadata", metadata.into()),
+        ("spec", spec.into()),
+        ("status", status.into()),
+    ])
+}
+
+/// A selector as list requests take it. Old workloads have no more than labels.
+fn selector_text(selector: &Value) -> String {
+    let labels = selector.as_map().filter(|map| map.values().all(|value| value.as_str().is_some()));
+    let selector = match labels.filter(|labels| !labels.is_empty()) {
+        Some(labels) => LabelSelector::from_object(&Value::from([("matchLabels", labels.clone())])),
+        None => LabelSelector::from_object(selector),
+    };
+    selector.map(|selector| selector.to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn scales() {
+        let object = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "5", "labels": {"x": "y"}},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "a"}}}, "status": {"replicas": 2}});
+        let expect = json!({"apiVersion": "autoscaling/v1", "kind": "Scale",
+            "metadata": {"name": "a", "uid": "u", "resourceVersion": "5"},
+            "spec": {"replicas": 3}, "status": {"replicas": 2, "selector": "app=a"}});
+        assert_eq!(scale_of(&object.into()), expect.into());
+        let none = json!({"metadata": {}, "spec": {"replicas": 0}});
+        let expect = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {}, "spec": {}, "status": {"replicas": 0}});
+        assert_eq!(scale_of(&none.into()), expect.into());
+    }
+
+    #[test]
+    fn selectors() {
+        let check = |selector: serde_json::Value, expect: &str| assert_eq!(selector_text(&selector.into()), expect);
+        check(json!({"app": "a", "b": "c"}), "app=a,b=c");
+        let term = json!({"key": "tier", "operator": "NotIn", "values": ["x", "y"]});
+        check(json!({"matchLabels": {"app": "a"}, "matchExpressions": [term]}), "app=a,tier notin (x,y)");
+        check(json!({}), "");
+    }
+}

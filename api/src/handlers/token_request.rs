@@ -1,0 +1,202 @@
+//! POST on an account's `token`: a new token for it (document 000, TokenRequest).
+//!
+//! Invariants: nothing is stored, so nothing but the account and what the token is bound to ends it; both are read from a
+//! state that is current, and the token names them by uid. The token is in the answer and nowhere else.
+
+use http::{Response, StatusCode};
+use quorate_meta::{Cause, GroupKind, GroupResource, GroupVersion, GroupVersionKind, Status, Time, Value};
+use quorate_schema::{KindDef, apply_defaults};
+use quorate_store::Snapshot;
+
+use super::write_options::Parameters;
+use super::{decode, identity, warnings};
+use crate::Api;
+use crate::authentication::token::{Bound, Identified, Issue};
+use crate::body::Body;
+use crate::error::Error;
+use crate::registry::form;
+use crate::request::Request;
+use crate::respond;
+
+const KIND: &str = "TokenRequest";
+/// Seconds that a token lives at least, as far as requests go.
+const MIN_EXPIRATION: i64 = 10 * 60;
+/// Seconds that may be asked for.
+const MAX_EXPIRATION: i64 = 1 << 32;
+/// Seconds that a token lives when nothing is said.
+const DEFAULT_EXPIRATION: i64 = 60 * 60;
+
+/// Issues the token that the body asks for; 201 with the body and the token in it.
+pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
+    let kind = kind(api)?;
+    let api_version = kind.api_version();
+    let wanted = decode::BodyKind {
+        group: &kind.group,
+        version: &kind.version,
+        kind: KIND,
+        api_version: &api_version,
+        ty: kind.ty,
+    };
+    let (decoded, asked) = decode::of_kind(api, request, wanted, parameters.validation)?;
+    let decode::Decoded { mut object, warnings: mut told } = decoded;
+    apply_defaults(&api.graph, kind.ty, &mut object);
+    identity::set_namespace(request.resource()?, request.namespace(), &mut object)?;
+    let answer = answer(api, request, &mut object, &mut told).await.and_then(|()| {
+        if let Some(asked) = asked {
+            object.set_at(&["apiVersion"], asked);
+        }
+        respond::value(&request.format.plain(), StatusCode::CREATED, &object)
+    });
+    warnings::attach(request, &told, answer)
+}
+
+fn kind(api: &Api) -> Result<&KindDef, Error> {
+    let kind = api.graph.kind(&GroupVersionKind::new(api.names.group("authentication"), "v1", KIND));
+    kind.ok_or_else(|| Error::internal("the schema has no TokenRequest"))
+}
+
+/// Completes the request with its answer.
+async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec<String>) -> Result<(), Error> {
+    let (name, namespace) = (request.name()?, request.namespace().unwrap_or_default());
+    let own = GroupKind::new(api.names.group("authentication"), KIND);
+    let text = |object: &Value, field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
+    let given = text(object, "name");
+    if !given.is_empty() && given != name {
+        let cause = Cause::invalid("metadata.name", given, "must match the service account name if specified");
+        return Err(Status::invalid(&own, name, vec![cause]).into());
+    }
+    api.store.read_index().await?;
+    let snapshot = api.store.snapshot();
+    let account = find(api, &snapshot, "serviceaccounts", Some(namespace), name)?;
+    let uid = text(&account, "uid");
+    let asked = text(object, "uid");
+    if !asked.is_empty() && asked != uid {
+        let why =
+            format!("the UID in the token request ({asked}) does not match the UID of the service account ({uid})");
+        let resource = GroupResource::new(own.group.as_str(), KIND);
+        return Err(Status::conflict(&resource, name, &why).into());
+    }
+    let now_ms = api.env.clock.now_ms();
+    object.set_at(&["metadata", "name"], name);
+    object.set_at(&["metadata", "uid"], uid.as_str());
+    object.set_at(&["metadata", "creationTimestamp"], Time::from_ms(now_ms).seconds());
+    let lifetime = expiration(api, &own, object, told)?;
+    let issue = Issue {
+        namespace: namespace.to_owned(),
+        account: Identified { name: name.to_owned(), uid },
+        audiences: audiences(api, object),
+        lifetime: Some(lifetime),
+        bound: bound(api, &snapshot, namespace, name, object)?,
+        id: id(api),
+    };
+    let issued = api.authentication.service_accounts.issue(issue, now_ms);
+    let issued = issued.map_err(|refusal| Error::from(Status::service_unavailable(refusal.to_string())))?;
+    let end = Time::from_ms(issued.expires_ms.unwrap_or_default()).seconds();
+    object.set_at(&["status"], [("expirationTimestamp", end), ("token", issued.token)]);
+    Ok(())
+}
+
+/// For whom the token is: this server, when nothing is said.
+fn audiences(api: &Api, object: &mut Value) -> Vec<String> {
+    let asked = object.at(&["spec", "audiences"]).and_then(Value::as_list).unwrap_or_default();
+    let asked: Vec<String> = asked.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    if !asked.is_empty() {
+        return asked;
+    }
+    let own = api.authentication.service_accounts.options().audiences.clone();
+    object.set_at(&["spec", "audiences"], own.clone());
+    own
+}
+
+/// How long the token lives, in seconds.
+fn expiration(api: &Api, own: &GroupKind, object: &mut Value, told: &mut Vec<String>) -> Result<u64, Error> {
+    let path = ["spec", "expirationSeconds"];
+    let asked = object.at(&path).and_then(Value::as_i64).unwrap_or(DEFAULT_EXPIRATION);
+    let why = match asked {
+        ..MIN_EXPIRATION => "may not specify a duration less than 10 minutes",
+        MIN_EXPIRATION..=MAX_EXPIRATION => "",
+        _ => "may not specify a duration larger than 2^32 seconds",
+    };
+    if !why.is_empty() {
+        return Err(Status::invalid(own, "", vec![Cause::invalid("spec.expirationSeconds", asked, why)]).into());
+    }
+    let asked = asked.unsigned_abs();
+    let given = api.authentication.service_accounts.options().max_expiration.map_or(asked, |most| most.min(asked));
+    if given < asked {
+        told.push(format!("requested expiration of {asked} seconds shortened to {given} seconds"));
+    }
+    object.set_at(&path, given);
+    Ok(given)
+}
+
+/// What the token is to be bound to, if anything.
+fn bound(
+    api: &Api,
+    snapshot: &Snapshot,
+    namespace: &str,
+    account: &str,
+    object: &Value,
+) -> Result<Option<Bound>, Error> {
+    let Some(wanted) = object.at(&["spec", "boundObjectRef"]).filter(|wanted| !wanted.is_null()) else {
+        return Ok(None);
+    };
+    let text = |field: &str| wanted.str_at(&[field]).unwrap_or_default();
+    let (api_version, kind, name, uid) = (text("apiVersion"), text("kind"), text("name"), text("uid"));
+    let version = GroupVersion::parse(api_version).unwrap_or_else(|| GroupVersion::new("", ""));
+    let (resource, scope) = match (version.group.as_str(), kind) {
+        ("", "Pod") => ("pods", Some(namespace)),
+        ("", "Secret") => ("secrets", Some(namespace)),
+        ("", "Node") => ("nodes", None),
+        (group, _) => {
+            let what = format!("cannot bind token to object of type {group}/{}, Kind={kind}", version.version);
+            return Err(Error::bad_request(what));
+        }
+    };
+    let found = find(api, snapshot, resource, scope, name)?;
+    if kind == "Pod" && found.str_at(&["spec", "serviceAccountName"]).unwrap_or_default() != account {
+        return Err(Error::bad_request(format!(
+            "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
+        )));
+    }
+    let identified = identified(&found);
+    if !uid.is_empty() && uid != identified.uid {
+        let why = format!(
+            "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
+        );
+        return Err(Status::conflict(&GroupResource::new(version.group.as_str(), kind), name, &why).into());
+    }
+    Ok(Some(match kind {
+        "Pod" => Bound::Pod(identified, node_of(api, snapshot, &found)),
+        "Secret" => Bound::Secret(identified),
+        _ => Bound::Node(identified),
+    }))
+}
+
+/// The node that a pod runs on; by its name only when there is no such node.
+fn node_of(api: &Api, snapshot: &Snapshot, pod: &Value) -> Option<Identified> {
+    let name = pod.str_at(&["spec", "nodeName"]).filter(|name| !name.is_empty())?;
+    let found = find(api, snapshot, "nodes", None, name);
+    Some(found.map_or_else(|_| Identified { name: name.to_owned(), uid: String::new() }, |node| identified(&node)))
+}
+
+fn identified(object: &Value) -> Identified {
+    let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
+    Identified { name: text("name"), uid: text("uid") }
+}
+
+/// An object of the core group, or 404.
+fn find(api: &Api, snapshot: &Snapshot, plural: &str, namespace: Option<&str>, name: &str) -> Result<Value, Error> {
+    let resource = api.registry.find("", "v1", plural).ok_or_else(Error::no_such_path)?;
+    match snapshot.get(&resource.key(namespace, name)) {
+        Some(entry) => form::decode(resource, entry),
+        None => Err(Status::not_found(&resource.group_resource(), name).into()),
+    }
+}
+
+/// A random id (version 4, RFC 9562).
+fn id(api: &Api) -> String {
+    let mut bytes = [0; 16];
+    api.env.entropy.fill(&mut bytes);
+    uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+}

@@ -1,0 +1,96 @@
+//! What certificates and requests look like as text: blocks of PEM with anything between them.
+
+use x509_parser::prelude::{FromDer, X509Certificate, X509CertificationRequest};
+
+/// The label of a certificate.
+pub(super) const CERTIFICATE: &str = "CERTIFICATE";
+/// The label of a request for one.
+const REQUEST: &str = "CERTIFICATE REQUEST";
+
+/// One block of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    /// What stands after `BEGIN`.
+    pub(super) label: String,
+    /// Whether there are lines of headers.
+    pub(super) has_headers: bool,
+    /// What the block encodes.
+    pub(super) contents: Vec<u8>,
+}
+
+/// The blocks of a text, in order; what is around them is ignored.
+///
+/// # Errors
+/// What is wrong with a block.
+pub(super) fn blocks(text: &[u8]) -> Result<Vec<Block>, String> {
+    let found = pem::parse_many(text).map_err(|error| format!("malformed PEM block: {error}"))?;
+    let block = |pem: pem::Pem| Block {
+        label: pem.tag().to_owned(),
+        has_headers: pem.headers().iter().next().is_some(),
+        contents: pem.into_contents(),
+    };
+    Ok(found.into_iter().map(block).collect())
+}
+
+/// Checks the text of a request: its first block is one.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn check_request(text: &[u8]) -> Result<(), String> {
+    let blocks = blocks(text).unwrap_or_default();
+    let first = blocks.first().filter(|block| block.label == REQUEST);
+    let first = first.ok_or_else(|| format!("PEM block type must be {REQUEST}"))?;
+    match X509CertificationRequest::from_der(&first.contents) {
+        Ok(([], _)) => Ok(()),
+        Ok(_) => Err("asn1: syntax error: trailing data".to_owned()),
+        Err(error) => Err(format!("asn1: structure error: {error}")),
+    }
+}
+
+/// The organizations in the subject of a request; none when the text is no request.
+pub(super) fn organizations(text: &[u8]) -> Vec<String> {
+    let blocks = blocks(text).unwrap_or_default();
+    let Some(Ok((_, request))) = blocks.first().map(|block| X509CertificationRequest::from_der(&block.contents)) else {
+        return Vec::new();
+    };
+    let subject = &request.certification_request_info.subject;
+    subject.iter_organization().filter_map(|o| o.as_str().ok()).map(str::to_owned).collect()
+}
+
+/// The certificate that a block holds, or `None`.
+pub(super) fn certificate(block: &Block) -> Option<X509Certificate<'_>> {
+    match X509Certificate::from_der(&block.contents) {
+        Ok(([], certificate)) => Some(certificate),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_stand_among_other_text() {
+        let text = "before\n-----BEGIN A-----\nAAEC\n-----END A-----\nbetween\n-----BEGIN B C-----\nk: v\n\nAAEC\n-----END B C-----\n";
+        let found = blocks(text.as_bytes()).unwrap();
+        let shown: Vec<_> = found.iter().map(|b| (b.label.as_str(), b.has_headers, b.contents.as_slice())).collect();
+        assert_eq!(shown, [("A", false, &[0, 1, 2][..]), ("B C", true, &[0, 1, 2][..])]);
+        assert_eq!(blocks(b"nothing").unwrap(), []);
+        assert!(blocks(b"-----BEGIN A-----\n!!\n-----END A-----\n").is_err());
+    }
+
+    #[test]
+    fn a_request_is_the_first_block() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        let request = params.serialize_request(&key).unwrap().pem().unwrap();
+        assert_eq!(check_request(request.as_bytes()), Ok(()));
+        assert_eq!(check_request(format!("text\n{request}text").as_bytes()), Ok(()));
+        let wrong_label = "PEM block type must be CERTIFICATE REQUEST".to_owned();
+        let certificate = params.self_signed(&key).unwrap().pem();
+        assert_eq!(check_request(certificate.as_bytes()), Err(wrong_label.clone()));
+        assert_eq!(check_request(b""), Err(wrong_label));
+        let garbage = "-----BEGIN CERTIFICATE REQUEST-----\nAAEC\n-----END CERTIFICATE REQUEST-----\n";
+        assert!(check_request(garbage.as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,185 @@
+//! LimitRange: what a single pod, container or claim of a namespace may ask for, and what it asks for by default.
+
+use std::collections::{BTreeSet, HashSet};
+
+use quorate_meta::{Cause, Map, Names, Quantity, Value, name};
+
+use crate::registry::Strategy;
+use crate::registry::kinds::field::Field;
+use crate::registry::kinds::rules;
+
+const TYPES: [&str; 3] = ["Pod", "Container", "PersistentVolumeClaim"];
+
+/// The semantics of limit ranges.
+#[derive(Debug)]
+pub(super) struct LimitRange;
+
+impl Strategy for LimitRange {
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
+    fn create_on_update(&self) -> bool {
+        true
+    }
+
+    fn default(&self, _: &Names, object: &mut Value) {
+        rules::null_when_empty(object, &["spec", "limits"]);
+        for item in object.at_mut(&["spec", "limits"]).and_then(Value::as_list_mut).into_iter().flatten() {
+            if let Some(item) = item.as_map_mut().filter(|item| item.get_str("type") == Some("Container")) {
+                default_item(item);
+            }
+        }
+    }
+
+    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let mut types = HashSet::new();
+        for item in Field::root(object).get("spec.limits").items() {
+            let kind = item.get("type");
+            check_type(&kind, &mut causes);
+            if !types.insert(kind.text()) {
+                causes.push(kind.duplicate());
+            }
+            check_item(&item, &mut causes);
+        }
+        causes
+    }
+}
+
+/// The limit is the most there may be, and the request is the limit or the least.
+fn default_item(item: &mut Map) {
+    let amounts = |item: &Map, field: &str| item.get(field).and_then(Value::as_map).cloned().unwrap_or_default();
+    let (max, min) = (amounts(item, "max"), amounts(item, "min"));
+    let mut default = amounts(item, "default");
+    for (name, amount) in max.iter() {
+        default.get_or_insert_with(name, || amount.clone());
+    }
+    let mut request = amounts(item, "defaultRequest");
+    for (name, amount) in default.iter().chain(min.iter()) {
+        request.get_or_insert_with(name, || amount.clone());
+    }
+    for (field, amounts) in [("default", default), ("defaultRequest", request)] {
+        if !amounts.is_empty() {
+            item.insert(field, amounts);
+        }
+    }
+}
+
+fn check_type(kind: &Field<'_>, causes: &mut Vec<Cause>) {
+    let wrong = name::qualified_name(kind.text());
+    causes.extend(wrong.iter().map(|why| Cause::invalid(kind.path(), kind.text(), why)));
+    if wrong.is_empty() && !kind.text().contains('/') && !TYPES.contains(&kind.text()) {
+        causes.push(kind.invalid("must be a standard limit type or fully qualified"));
+    }
+}
+
+fn check_item(item: &Field<'_>, causes: &mut Vec<Cause>) {
+    let part = |field: &str| item.get(field);
+    let (min, max, default, request) = (part("min"), part("max"), part("default"), part("defaultRequest"));
+    let ratio = part("maxLimitRequestRatio");
+    match item.get("type").text() {
+        "Pod" => {
+            for field in [&default, &request] {
+                if !field.is_empty() {
+                    causes.push(field.forbidden("may not be specified when `type` is 'Pod'"));
+                }
+            }
+        }
+        "PersistentVolumeClaim" if !min.get("storage").is_set() && !max.get("storage").is_set() => {
+            let why = "either minimum or maximum storage value is required, but neither was provided";
+            causes.push(Cause::required(item.path().child("limits"), why));
+        }
+        _ => {}
+    }
+    let names: BTreeSet<&str> = [&max, &min, &default, &request, &ratio]
+        .into_iter()
+        .flat_map(|field| field.entries().map(|(name, _)| name).collect::<Vec<_>>())
+        .collect();
+    for name in names {
+        check_order(name, [&min, &request, &default, &max], causes);
+        check_ratio(name, &ratio, [&min, &max], causes);
+    }
+}
+
+/// Each amount must not be above those that come after it.
+fn check_order(name: &str, [min, request, default, max]: [&Field<'_>; 4], causes: &mut Vec<Cause>) {
+    let of = |field: &Field<'_>| Quantity::parse(field.value().get(name)?.as_str()?);
+    let mut check = |small: (&Field<'_>, &str), large: (&Field<'_>, &str), at: &Field<'_>| {
+        let (Some(low), Some(high)) = (of(small.0), of(large.0)) else { return };
+        if low > high {
+            let why = format!("{} value {low} is greater than {} value {high}", small.1, large.1);
+            let value = at.value().get(name).cloned().unwrap_or_default();
+            causes.push(Cause::invalid(at.path().key(name), value, &why));
+        }
+    };
+    check((min, "min"), (max, "max"), min);
+    check((min, "min"), (request, "default request"), request);
+    check((request, "default request"), (max, "max"), request);
+    check((request, "default request"), (default, "default limit"), request);
+    check((min, "min"), (default, "default"), default);
+    check((default, "default"), (max, "max"), default);
+}
+
+fn check_ratio(name: &str, ratio: &Field<'_>, [min, max]: [&Field<'_>; 2], causes: &mut Vec<Cause>) {
+    let of = |field: &Field<'_>| Quantity::parse(field.value().get(name)?.as_str()?);
+    let Some(asked) = of(ratio) else { return };
+    let value = || ratio.value().get(name).cloned().unwrap_or_default();
+    if asked < Quantity::from_units(1) {
+        causes.push(Cause::invalid(ratio.path().key(name), value(), &format!("ratio {asked} is less than 1")));
+    }
+    if let (Some(low), Some(high)) = (of(min), of(max))
+        && asked.units() > high.units() / low.units().max(1)
+        && low.is_whole()
+        && high.is_whole()
+    {
+        let why = format!("ratio {asked} is greater than max/min = {}", high.units() / low.units().max(1));
+        causes.push(Cause::invalid(ratio.path().key(name), value(), &why));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::kinds::rules::testing::shown;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn defaults() {
+        let mut object = Value::from(json!({"spec": {"limits": [
+            {"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "1", "memory": "1Gi"}}, {"type": "Pod", "max": {"cpu": "4"}}]}}));
+        LimitRange.default(Naming::Svc.names(), &mut object);
+        let expect = json!({"spec": {"limits": [
+            {"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "1", "memory": "1Gi"},
+                "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2", "memory": "1Gi"}},
+            {"type": "Pod", "max": {"cpu": "4"}}]}});
+        assert_eq!(object, expect.into());
+    }
+
+    #[test]
+    fn items() {
+        let check = |limits: serde_json::Value, expect: &[&str]| {
+            let causes = LimitRange.validate(Naming::Svc.names(), &json!({"spec": {"limits": limits}}).into());
+            assert_eq!(shown(&causes), expect);
+        };
+        let of = |field: &str, amounts: serde_json::Value| json!([{"type": "Pod", field: amounts}]);
+        check(json!([{"type": "Container", "min": {"cpu": "1"}, "max": {"cpu": "1000m"}}]), &[]);
+        check(
+            json!([{"type": "Container", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]),
+            &["Invalid spec.limits[0].min[cpu]"],
+        );
+        check(
+            json!([{"type": "Container", "defaultRequest": {"cpu": "2"}, "default": {"cpu": "1"}}]),
+            &["Invalid spec.limits[0].defaultRequest[cpu]"],
+        );
+        check(json!([{"type": "Pod"}, {"type": "Pod"}]), &["Duplicate spec.limits[1].type"]);
+        check(of("default", json!({"cpu": "1"})), &["Forbidden spec.limits[0].default"]);
+        check(
+            of("maxLimitRequestRatio", json!({"cpu": "500m"})),
+            &["Invalid spec.limits[0].maxLimitRequestRatio[cpu]"],
+        );
+        check(json!([{"type": "PersistentVolumeClaim"}]), &["Required spec.limits[0].limits"]);
+        check(json!([{"type": "Box"}]), &["Invalid spec.limits[0].type"]);
+    }
+}

@@ -1,0 +1,76 @@
+//! Ephemeral containers: guests for looking into a running pod, with less than others may have.
+
+use std::collections::HashSet;
+
+use quorate_meta::Cause;
+
+use super::containers::{self, Around};
+use crate::registry::kinds::field::Field;
+
+/// What a guest may not have.
+const NOT_ALLOWED: [&str; 7] =
+    ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy"];
+
+/// What is wrong with the guests.
+pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    let hosts: HashSet<&str> = ["containers", "initContainers"]
+        .into_iter()
+        .flat_map(|list| spec.get(list).items().map(|container| container.get("name").text()).collect::<Vec<_>>())
+        .collect();
+    let mut names = hosts.clone();
+    for guest in spec.get("ephemeralContainers").items() {
+        containers::check_one(around, &guest, causes);
+        let (name, target) = (guest.get("name"), guest.get("targetContainerName"));
+        if !name.is_empty() && !names.insert(name.text()) {
+            causes.push(name.duplicate());
+        }
+        if !target.is_empty() && !hosts.contains(target.text()) {
+            causes.push(Cause::not_found(target.path(), target.text()));
+        }
+        for field in NOT_ALLOWED {
+            let part = guest.get(field);
+            if !part.is_empty() {
+                causes.push(part.forbidden("cannot be set for an Ephemeral Container"));
+            }
+        }
+        let resources = guest.get("resources");
+        if !resources.is_empty() {
+            causes.push(resources.forbidden("cannot be set for an Ephemeral Container"));
+        }
+        for mount in guest.get("volumeMounts").items() {
+            let below = mount.get("subPath");
+            if !below.is_empty() {
+                causes.push(below.forbidden("cannot be set for an Ephemeral Container"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::kinds::rules::testing::shown;
+    use quorate_meta::{Naming, Value};
+    use serde_json::json;
+
+    #[test]
+    fn guests() {
+        let run = |change: serde_json::Value, expect: &[&str]| {
+            let mut guest =
+                json!({"name": "e", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+            for (key, value) in change.as_object().unwrap() {
+                guest[key] = value.clone();
+            }
+            let object = Value::from(json!({"containers": [{"name": "c"}], "ephemeralContainers": [guest]}));
+            let around = Around { names: Naming::Svc.names(), volumes: vec![], claims: vec![] };
+            let mut causes = Vec::new();
+            check(&around, &Field::root(&object), &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        run(json!({"targetContainerName": "c"}), &[]);
+        run(json!({"targetContainerName": "d"}), &["NotFound ephemeralContainers[0].targetContainerName"]);
+        run(json!({"name": "c"}), &["Duplicate ephemeralContainers[0].name"]);
+        let port = json!([{"containerPort": 1, "protocol": "TCP"}]);
+        run(json!({"ports": port}), &["Forbidden ephemeralContainers[0].ports"]);
+    }
+}

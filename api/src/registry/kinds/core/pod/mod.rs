@@ -1,0 +1,29 @@
+//! Pods, and the template of pods that every workload has: one set of defaults and rules for both.
+//!
+//! A file for each part of the specification; [`spec`] puts them together, [`template`] is what workloads use.
+
+mod affinity;
+mod containers;
+pub(in crate::registry::kinds) mod defaults;
+mod deletion;
+mod env;
+mod ephemeral;
+mod handlers;
+mod mounts;
+mod network;
+mod ports;
+mod resources;
+mod scheduling;
+mod security;
+mod spec;
+mod strategy;
+pub(in crate::registry::kinds) mod template;
+mod update;
+mod volume_files;
+mod volumes;
+pub(in crate::registry::kinds) mod warnings;
+
+pub(in crate::registry::kinds) use resources::check_amount;
+pub(in crate::registry::kinds) use scheduling::{check_taint_effect, check_tolerations};
+pub(super) use strategy::Pod;
+pub(in crate::registry::kinds) use volumes::check_claim_template;

@@ -1,0 +1,157 @@
+//! Pod: containers that run together, once, on one node.
+
+use quorate_meta::{Cause, Map, Names, Value};
+
+use super::{defaults, deletion, resources, spec, update, warnings};
+use crate::registry::kinds::field::Field;
+use crate::registry::kinds::{rules, status};
+use crate::registry::strategy::plain_field;
+use crate::registry::{Part, Strategy};
+
+/// The semantics of pods.
+#[derive(Debug)]
+pub(in crate::registry::kinds::core) struct Pod;
+
+impl Strategy for Pod {
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
+    fn counts_generations(&self) -> bool {
+        true
+    }
+
+    fn default(&self, _: &Names, object: &mut Value) {
+        if let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) {
+            defaults::pod(spec);
+        }
+    }
+
+    fn ignored(&self, part: Part) -> &'static [&'static str] {
+        status::ignored(part)
+    }
+
+    fn prepare_create(&self, names: &Names, object: &mut Value) {
+        set_priority(object);
+        add_tolerations(names, object);
+        let spec = object.get("spec").cloned().unwrap_or_default();
+        let quality = resources::quality_class(&spec);
+        let mut status = Map::from([("phase", Value::from("Pending")), ("qosClass", quality.into())]);
+        if spec.get("schedulingGates").is_some_and(|gates| !gates.is_empty()) {
+            let condition = [
+                ("lastProbeTime", Value::Null),
+                ("lastTransitionTime", Value::Null),
+                ("message", "Scheduling is blocked due to non-empty scheduling gates".into()),
+                ("reason", "SchedulingGated".into()),
+                ("status", "False".into()),
+                ("type", "PodScheduled".into()),
+            ];
+            status.insert("conditions", vec![Value::from(condition)]);
+        }
+        object.set_at(&["status"], status);
+    }
+
+    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
+        status::restore(part, old, new);
+        if part == Part::Status && new.str_at(&["status", "qosClass"]).unwrap_or_default().is_empty() {
+            let quality = old.at(&["status", "qosClass"]).cloned();
+            let quality = quality
+                .unwrap_or_else(|| resources::quality_class(&new.get("spec").cloned().unwrap_or_default()).into());
+            new.set_at(&["status", "qosClass"], quality);
+        }
+    }
+
+    fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        spec::check(names, &Field::root(object).get("spec"), false, Vec::new(), &mut causes);
+        causes
+    }
+
+    fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let guests = Field::root(object).get("spec.ephemeralContainers");
+        if guests.is_empty() { Vec::new() } else { vec![guests.forbidden("cannot be set on create")] }
+    }
+
+    fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        match part {
+            Part::Main => update::check(old, new, &mut causes),
+            _ => check_status(old, new, &mut causes),
+        }
+        causes
+    }
+
+    fn warnings(&self, _: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        if old.is_some_and(|old| old.get("spec") == new.get("spec")) {
+            return Vec::new();
+        }
+        let name = new.str_at(&["metadata", "name"]).unwrap_or_default();
+        let own = if old.is_none() { warnings::of_name(name) } else { None };
+        own.into_iter().chain(warnings::of_spec(&Field::root(new).get("spec"))).collect()
+    }
+
+    fn grace_seconds(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
+        Some(deletion::grace_seconds(object, asked))
+    }
+
+    fn selectable(&self, object: &Value, field: &str) -> String {
+        match field {
+            "spec.host" => plain_field(object, "spec.nodeName"),
+            "spec.hostNetwork" => {
+                object.at(&["spec", "hostNetwork"]).and_then(Value::as_bool).unwrap_or_default().to_string()
+            }
+            "status.podIP" => {
+                let first = object.at(&["status", "podIPs"]).and_then(Value::as_list).and_then(<[Value]>::first);
+                first.and_then(|first| first.str_at(&["ip"])).unwrap_or_default().to_owned()
+            }
+            "status.podIPs" => String::new(),
+            _ => plain_field(object, field),
+        }
+    }
+}
+
+/// A pod that names no class has the lowest priority that is not below others.
+fn set_priority(object: &mut Value) {
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
+    if spec.get_str("priorityClassName").is_none_or(str::is_empty) {
+        spec.get_or_insert_with("priority", || 0.into());
+        spec.get_or_insert_with("preemptionPolicy", || "PreemptLowerPriority".into());
+    }
+}
+
+/// A pod stays for some time on a node that is not there, unless it says otherwise.
+fn add_tolerations(names: &Names, object: &mut Value) {
+    const SECONDS: i64 = 300;
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
+    let mut list = spec.get("tolerations").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
+    for name in ["not-ready", "unreachable"] {
+        let key = format!("{}/{name}", names.group("node"));
+        let told = list.iter().any(|toleration| {
+            let text = |field: &str| toleration.str_at(&[field]).unwrap_or_default();
+            (text("key").is_empty() || text("key") == key) && matches!(text("effect"), "" | "NoExecute")
+        });
+        if !told {
+            list.push(Value::from([
+                ("effect", Value::from("NoExecute")),
+                ("key", key.into()),
+                ("operator", "Exists".into()),
+                ("tolerationSeconds", SECONDS.into()),
+            ]));
+        }
+    }
+    spec.insert("tolerations", list);
+}
+
+/// What is wrong with the change of a status.
+fn check_status(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let (before, after) = (Field::root(old).get("status"), Field::root(new).get("status"));
+    let (had, has) = (before.get("qosClass"), after.get("qosClass"));
+    if had.is_set() {
+        rules::immutable(&had, &has, causes);
+    }
+    let nominated = after.get("nominatedNodeName");
+    rules::optional_name(&nominated, quorate_meta::name::dns_subdomain, causes);
+    for address in after.get("podIPs").items() {
+        rules::address(&address.get("ip"), causes);
+    }
+}

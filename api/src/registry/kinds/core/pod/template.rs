@@ -1,0 +1,130 @@
+//! The template of pods that workloads have: its labels, its specification, and the selector that must choose its pods.
+
+use quorate_meta::{Cause, LabelSelector, Names, Value, name};
+
+use super::{defaults, spec};
+use crate::registry::kinds::field::Field;
+use crate::registry::kinds::rules;
+
+const NO_MATCH: &str = "`selector` does not match template `labels`";
+
+/// Fills in the template at a path of the object.
+pub(in crate::registry::kinds) fn default(object: &mut Value, path: &[&str]) {
+    if let Some(spec) = object.at_mut(path).and_then(|template| template.get_mut("spec")).and_then(Value::as_map_mut) {
+        defaults::spec(spec);
+    }
+}
+
+/// What is wrong with a template, whatever it is used for.
+pub(in crate::registry::kinds) fn check(names: &Names, template: &Field<'_>, causes: &mut Vec<Cause>) {
+    check_with_volumes(names, template, Vec::new(), causes);
+}
+
+/// What is wrong with a template whose pods have further volumes, known by name.
+pub(in crate::registry::kinds) fn check_with_volumes(
+    names: &Names,
+    template: &Field<'_>,
+    volumes: Vec<&str>,
+    causes: &mut Vec<Cause>,
+) {
+    rules::labels(&template.get("metadata.labels"), causes);
+    let annotations = template.get("metadata.annotations");
+    let texts = annotations.entries().map(|(key, value)| (key, value.text()));
+    causes.extend(name::annotations(annotations.path(), texts));
+    spec::check(names, &template.get("spec"), true, volumes, causes);
+    let guests = template.get("spec.ephemeralContainers");
+    if !guests.is_empty() {
+        causes.push(guests.forbidden("ephemeral containers not allowed in pod template"));
+    }
+}
+
+/// What is wrong with a template whose pods are started again whenever they end, told in the workload's own name.
+pub(in crate::registry::kinds) fn check_long_running(
+    names: &Names,
+    template: &Field<'_>,
+    workload: &str,
+    causes: &mut Vec<Cause>,
+) {
+    check(names, template, causes);
+    check_restarts(template, workload, causes);
+}
+
+/// What is wrong with how the pods of such a template end.
+pub(in crate::registry::kinds) fn check_restarts(template: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) {
+    let (policy, deadline) = (template.get("spec.restartPolicy"), template.get("spec.activeDeadlineSeconds"));
+    if matches!(policy.text(), "Never" | "OnFailure") {
+        causes.push(policy.not_supported(&["Always"]));
+    }
+    if deadline.is_set() {
+        causes.push(deadline.forbidden(&format!("activeDeadlineSeconds in {workload} is not Supported")));
+    }
+}
+
+/// The labels of the template do not meet the selector, which may be missing.
+pub(in crate::registry::kinds) fn check_chosen(selector: &Field<'_>, template: &Field<'_>, causes: &mut Vec<Cause>) {
+    let labels = template.get("metadata.labels");
+    let met = selector.is_set()
+        && LabelSelector::from_object(selector.value()).is_some_and(|selector| {
+            let texts = labels.value().as_map().into_iter().flat_map(|map| map.iter());
+            selector.matches(texts.map(|(key, value)| (key, value.as_str().unwrap_or_default())))
+        });
+    if !met {
+        causes.push(labels.invalid(NO_MATCH));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::kinds::rules::testing::shown;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    fn good() -> serde_json::Value {
+        let container =
+            json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+        json!({"metadata": {"labels": {"app": "a"}},
+            "spec": {"containers": [container], "restartPolicy": "Always", "dnsPolicy": "Default"}})
+    }
+
+    #[test]
+    fn templates() {
+        let run = |change: serde_json::Value, expect: &[&str]| {
+            let mut object = Value::from(json!({"t": good()}));
+            crate::patch::merge(&mut object, json!({ "t": change }).into());
+            let mut causes = Vec::new();
+            check_long_running(Naming::Svc.names(), &Field::root(&object).get("t"), "X", &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        run(json!({}), &[]);
+        run(json!({"spec": {"containers": null}}), &["Required t.spec.containers"]);
+        run(json!({"spec": {"restartPolicy": "Never"}}), &["NotSupported t.spec.restartPolicy"]);
+        run(
+            json!({"spec": {"restartPolicy": "Odd", "dnsPolicy": ""}}),
+            &["NotSupported t.spec.restartPolicy", "Required t.spec.dnsPolicy"],
+        );
+        run(json!({"spec": {"activeDeadlineSeconds": 5}}), &["Forbidden t.spec.activeDeadlineSeconds"]);
+        run(json!({"spec": {"nodeSelector": {"a b": "c"}}}), &["Invalid t.spec.nodeSelector"]);
+        run(json!({"metadata": {"labels": {"a b": "c"}}}), &["Invalid t.metadata.labels"]);
+        run(json!({"spec": {"os": {"name": "odd"}}}), &["NotSupported t.spec.os.name"]);
+    }
+
+    #[test]
+    fn the_selector_chooses_the_template() {
+        let check = |selector: serde_json::Value, expect: bool| {
+            let object = Value::from(json!({"s": selector, "t": good()}));
+            let root = Field::root(&object);
+            let mut causes = Vec::new();
+            check_chosen(&root.get("s"), &root.get("t"), &mut causes);
+            assert_eq!(causes.is_empty(), expect, "{object:?}");
+        };
+        check(json!({"matchLabels": {"app": "a"}}), true);
+        check(
+            json!({"matchLabels": {"app": "a"}, "matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}),
+            true,
+        );
+        check(json!({"matchLabels": {"app": "b"}}), false);
+        check(json!({}), true);
+        check(json!(null), false);
+    }
+}

@@ -1,0 +1,149 @@
+//! What may change in a pod once it is there: images, and a few limits in one direction each.
+
+use quorate_meta::{Cause, Value};
+
+use super::defaults::CONTAINERS;
+use super::scheduling::only_adds_tolerations;
+use crate::registry::kinds::field::Field;
+
+const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
+                   `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
+                   existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
+                   previously negative)";
+
+/// What is wrong with the change of a pod's specification.
+pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let (before, after) = (Field::root(old).get("spec"), Field::root(new).get("spec"));
+    for list in ["containers", "initContainers"] {
+        let (had, has) = (before.get(list), after.get(list));
+        if had.items().len() != has.items().len() {
+            causes.push(Cause::forbidden(has.path(), "pod updates may not add or remove containers"));
+            return;
+        }
+    }
+    check_deadline(&before.get("activeDeadlineSeconds"), &after.get("activeDeadlineSeconds"), causes);
+    if !only_adds_tolerations(before.value(), after.value()) {
+        let why = "existing toleration can not be modified except its tolerationSeconds";
+        causes.push(after.get("tolerations").forbidden(why));
+    }
+    check_gates(&before.get("schedulingGates"), &after.get("schedulingGates"), causes);
+    if fixed(before.value(), after.value()) != *before.value() {
+        causes.push(after.forbidden(WHY));
+    }
+}
+
+/// A deadline may come and come closer, but neither go nor move away.
+fn check_deadline(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
+    match (before.int(), after.int()) {
+        (Some(before), Some(seconds)) if seconds > before => {
+            causes.push(after.invalid("must be less than or equal to previous value"));
+        }
+        (Some(_), None) => causes.push(after.invalid("must not update from a positive integer to nil value")),
+        _ => {}
+    }
+}
+
+/// Gates of scheduling only ever open.
+fn check_gates(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
+    let known: Vec<&str> = before.items().map(|gate| gate.get("name").text()).collect();
+    if after.items().any(|gate| !known.contains(&gate.get("name").text())) {
+        causes.push(after.forbidden("only deletion is allowed, but found new scheduling gates"));
+    }
+}
+
+/// The new specification with everything that may have changed as it was.
+fn fixed(before: &Value, after: &Value) -> Value {
+    let mut fixed = after.clone();
+    for list in &CONTAINERS[..2] {
+        let old = before.get(list).and_then(Value::as_list).unwrap_or_default();
+        let new = fixed.get_mut(list).and_then(Value::as_list_mut);
+        for (container, old) in new.into_iter().flatten().zip(old) {
+            keep(old, container, "image");
+        }
+    }
+    for field in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
+        keep(before, &mut fixed, field);
+    }
+    let negative =
+        before.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0);
+    if negative && after.get("terminationGracePeriodSeconds").and_then(Value::as_i64) == Some(1) {
+        keep(before, &mut fixed, "terminationGracePeriodSeconds");
+    }
+    if before.get("schedulingGates").is_some_and(|gates| !gates.is_empty()) {
+        narrowed(before, &mut fixed);
+    }
+    fixed
+}
+
+/// A pod that waits at a gate may still be told where to go, more narrowly than before.
+fn narrowed(before: &Value, fixed: &mut Value) {
+    let had = before.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
+    let has = fixed.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
+    if had.iter().all(|(key, value)| has.get(key) == Some(value)) {
+        keep(before, fixed, "nodeSelector");
+    }
+    if before.at(&["affinity", "nodeAffinity"]).is_none_or(Value::is_empty) {
+        keep(before, fixed, "affinity");
+    }
+}
+
+fn keep(from: &Value, to: &mut Value, field: &str) {
+    match from.get(field) {
+        Some(value) => {
+            to.set_at(&[field], value.clone());
+        }
+        None => {
+            to.remove_at(&[field]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::kinds::rules::testing::shown;
+    use serde_json::json;
+
+    #[test]
+    fn changes() {
+        let run = |before: serde_json::Value, change: serde_json::Value, expect: &[&str]| {
+            let mut old = Value::from(
+                json!({"spec": {"containers": [{"name": "c", "image": "a"}], "tolerations": [{"key": "k"}]}}),
+            );
+            crate::patch::merge(&mut old, json!({ "spec": before }).into());
+            let mut new = old.clone();
+            crate::patch::merge(&mut new, json!({ "spec": change }).into());
+            let mut causes = Vec::new();
+            check(&old, &new, &mut causes);
+            assert_eq!(shown(&causes), expect, "{change}");
+        };
+        let none = || json!({});
+        run(none(), json!({"containers": [{"name": "c", "image": "b"}]}), &[]);
+        run(none(), json!({"containers": [{"name": "d", "image": "a"}]}), &["Forbidden spec"]);
+        run(none(), json!({"containers": []}), &["Forbidden spec.containers"]);
+        run(none(), json!({"activeDeadlineSeconds": 5}), &[]);
+        run(
+            json!({"activeDeadlineSeconds": 5}),
+            json!({"activeDeadlineSeconds": 6}),
+            &["Invalid spec.activeDeadlineSeconds"],
+        );
+        run(
+            json!({"activeDeadlineSeconds": 5}),
+            json!({"activeDeadlineSeconds": null}),
+            &["Invalid spec.activeDeadlineSeconds"],
+        );
+        run(none(), json!({"tolerations": []}), &["Forbidden spec.tolerations"]);
+        run(none(), json!({"tolerations": [{"key": "k"}, {"key": "l"}]}), &[]);
+        run(none(), json!({"nodeSelector": {"a": "b"}}), &["Forbidden spec"]);
+        let gated = || json!({"schedulingGates": [{"name": "g"}]});
+        run(gated(), json!({"nodeSelector": {"a": "b"}}), &[]);
+        run(gated(), json!({"schedulingGates": []}), &[]);
+        run(gated(), json!({"schedulingGates": [{"name": "h"}]}), &["Forbidden spec.schedulingGates"]);
+        run(json!({"terminationGracePeriodSeconds": -1}), json!({"terminationGracePeriodSeconds": 1}), &[]);
+        run(
+            json!({"terminationGracePeriodSeconds": 30}),
+            json!({"terminationGracePeriodSeconds": 5}),
+            &["Forbidden spec"],
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! ResourceQuota: how much a namespace may have of what.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, Map, Names, Value, name};
+
+use super::pod::check_amount;
+use crate::registry::kinds::field::Field;
+use crate::registry::kinds::{rules, status};
+use crate::registry::{Part, Strategy};
+
+/// Resources that pods use, whatever their scope is.
+const COMPUTE: [&str; 9] = [
+    "pods",
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    "limits.cpu",
+    "limits.memory",
+    "hugepages-",
+];
+/// Further resources with a plain name.
+const OTHER: [&str; 12] = [
+    "requests.ephemeral-storage",
+    "limits.ephemeral-storage",
+    "requests.storage",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "persistentvolumeclaims",
+    "configmaps",
+    "services.nodeports",
+    "services.loadbalancers",
+    "requests.hugepages-",
+];
+const SCOPES: [&str; 7] = [
+    "Terminating",
+    "NotTerminating",
+    "BestEffort",
+    "NotBestEffort",
+    "PriorityClass",
+    "CrossNamespacePodAffinity",
+    "VolumeAttributesClass",
+];
+
+/// The semantics of quotas.
+#[derive(Debug)]
+pub(super) struct ResourceQuota;
+
+impl Strategy for ResourceQuota {
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
+    fn ignored(&self, part: Part) -> &'static [&'static str] {
+        status::ignored(part)
+    }
+
+    fn prepare_create(&self, _: &Names, object: &mut Value) {
+        object.set_at(&["status"], Map::new());
+    }
+
+    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
+        status::restore(part, old, new);
+    }
+
+    fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let spec = Field::root(object).get("spec");
+        check_amounts(names, &spec.get("hard"), &mut causes);
+        check_scopes(&spec, &mut causes);
+        check_scope_selector(&spec, &mut causes);
+        causes
+    }
+
+    fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let (old, new) = (Field::root(old), Field::root(new));
+        if part == Part::Status {
+            check_amounts(names, &new.get("status.hard"), &mut causes);
+            check_amounts(names, &new.get("status.used"), &mut causes);
+            return causes;
+        }
+        let scopes = |object: &Field<'_>| -> HashSet<String> {
+            object.get("spec.scopes").items().map(|scope| scope.text().to_owned()).collect()
+        };
+        if scopes(&old) != scopes(&new) {
+            causes.push(new.get("spec.scopes").invalid(rules::IMMUTABLE));
+        }
+        causes
+    }
+}
+
+fn check_amounts(names: &Names, amounts: &Field<'_>, causes: &mut Vec<Cause>) {
+    for (resource, amount) in amounts.entries() {
+        let wrong = name::qualified_name(resource);
+        causes.extend(wrong.iter().map(|why| Cause::invalid(amount.path(), resource, why)));
+        let pages = ["hugepages-", "requests.hugepages-"].iter().any(|prefix| resource.starts_with(prefix));
+        let known = resource.contains('/') || COMPUTE.contains(&resource) || OTHER.contains(&resource) || pages;
+        if wrong.is_empty() && !known {
+            let why = "must be a standard resource type or fully qualified";
+            causes.push(Cause::invalid(amount.path(), resource, why));
+        }
+        check_amount(names, resource, &amount, causes);
+    }
+}
+
+/// Scopes must be known, fit every resource, and not exclude each other.
+fn check_scopes(spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    let field = spec.get("scopes");
+    let scopes: Vec<&str> = field.items().map(|scope| scope.text()).collect();
+    for scope in &scopes {
+        if !SCOPES.contains(scope) {
+            causes.push(field.invalid("unsupported scope"));
+        }
+        for (resource, _) in spec.get("hard").entries() {
+            if !fits(scope, resource) {
+                causes.push(field.invalid("unsupported scope applied to resource"));
+            }
+        }
+    }
+    for pair in [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]] {
+        if pair.iter().all(|scope| scopes.contains(scope)) {
+            causes.push(field.invalid("conflicting scopes"));
+        }
+    }
+}
+
+/// Whether a scope can say which part of a resource is meant; unknown ones are told of elsewhere.
+fn fits(scope: &str, resource: &str) -> bool {
+    let compute = COMPUTE.contains(&resource)
+        || resource.starts_with("hugepages-")
+        || matches!(resource, "requests.ephemeral-storage" | "limits.ephemeral-storage" | "count/pods");
+    match scope {
+        "BestEffort" => matches!(resource, "pods" | "count/pods"),
+        "NotBestEffort" | "Terminating" | "NotTerminating" | "PriorityClass" | "CrossNamespacePodAffinity" => compute,
+        "VolumeAttributesClass" => resource == "persistentvolumeclaims" || resource == "requests.storage",
+        _ => true,
+    }
+}
+
+fn check_scope_selector(spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    for term in spec.get("scopeSelector.matchExpressions").items() {
+        let (scope, operator, values) = (term.get("scopeName"), term.get("operator"), term.get("values"));
+        if !SCOPES.contains(&scope.text()) {
+            causes.push(scope.invalid("unsupported scope"));
+        }
+        let only_there = matches!(
+            scope.text(),
+            "BestEffort" | "NotBestEffort" | "Terminating" | "NotTerminating" | "CrossNamespacePodAffinity"
+        );
+        if only_there && operator.text() != "Exists" {
+            let why = "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, \
+                       ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or \
+                       ResourceQuotaScopeCrossNamespacePodAffinity";
+            causes.push(operator.invalid(why));
+        }
+        match operator.text() {
+            "In" | "NotIn" if values.is_empty() => {
+                causes.push(
+                    values.required("must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"),
+                );
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                causes.push(
+                    values.invalid("must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"),
+                );
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            _ => causes.push(operator.invalid("not a valid selector operator")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::kinds::rules::testing::shown;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn quotas() {
+        let check = |spec: serde_json::Value, expect: &[&str]| {
+            let causes = ResourceQuota.validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
+            assert_eq!(shown(&causes), expect);
+        };
+        check(
+            json!({"hard": {"pods": "10", "count/deployments.apps": "3", "limits.cpu": "2", "requests.storage": "1Ti"}}),
+            &[],
+        );
+        check(json!({"hard": {"gpus": "1"}}), &["Invalid spec.hard[gpus]"]);
+        check(json!({"hard": {"pods": "-1"}}), &["Invalid spec.hard[pods]"]);
+        check(json!({"hard": {"pods": "500m"}}), &["Invalid spec.hard[pods]"]);
+        check(json!({"hard": {"pods": "1"}, "scopes": ["Maybe"]}), &["Invalid spec.scopes"]);
+        check(json!({"hard": {"secrets": "1"}, "scopes": ["BestEffort"]}), &["Invalid spec.scopes"]);
+        check(json!({"hard": {"pods": "1"}, "scopes": ["BestEffort", "NotBestEffort"]}), &["Invalid spec.scopes"]);
+        let term = |scope: &str, operator: &str, values: &[&str]| json!({"scopeSelector": {"matchExpressions": [{"scopeName": scope, "operator": operator, "values": values}]}});
+        check(term("PriorityClass", "In", &["x"]), &[]);
+        check(term("PriorityClass", "Exists", &["x"]), &["Invalid spec.scopeSelector.matchExpressions[0].values"]);
+        check(term("BestEffort", "In", &["x"]), &["Invalid spec.scopeSelector.matchExpressions[0].operator"]);
+    }
+}

@@ -1,0 +1,90 @@
+//! PodDisruptionBudget: how many pods of a kind may be taken away at a time.
+
+use quorate_meta::{Cause, Names, Value};
+
+use crate::registry::kinds::field::Field;
+use crate::registry::kinds::{rules, status, workload};
+use crate::registry::{Part, Strategy};
+
+const COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
+
+/// The semantics of budgets.
+#[derive(Debug)]
+pub(super) struct PodDisruptionBudget;
+
+impl Strategy for PodDisruptionBudget {
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
+    fn unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn counts_generations(&self) -> bool {
+        true
+    }
+
+    fn ignored(&self, part: Part) -> &'static [&'static str] {
+        status::ignored(part)
+    }
+
+    fn prepare_create(&self, _: &Names, object: &mut Value) {
+        object.set_at(&["status"], COUNTS.map(|field| (field, 0)));
+    }
+
+    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
+        status::restore(part, old, new);
+    }
+
+    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let spec = Field::root(object).get("spec");
+        let (least, most) = (spec.get("minAvailable"), spec.get("maxUnavailable"));
+        if least.is_set() && most.is_set() {
+            causes.push(spec.invalid("minAvailable and maxUnavailable cannot be both set"));
+        }
+        for field in [&least, &most] {
+            workload::number_or_percent(field, &mut causes);
+            workload::at_most_all(field, &mut causes);
+        }
+        rules::selector(&spec.get("selector"), &mut causes);
+        let policy = spec.get("unhealthyPodEvictionPolicy");
+        rules::optional_one_of(&policy, &["AlwaysAllow", "IfHealthyBudget"], &mut causes);
+        causes
+    }
+
+    fn validate_update(&self, _: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        if part == Part::Status {
+            workload::not_negative(&Field::root(new).get("status"), &COUNTS, &mut causes);
+        }
+        causes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::kinds::rules::testing::shown;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn budgets() {
+        let check = |spec: serde_json::Value, expect: &[&str]| {
+            let causes = PodDisruptionBudget.validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!({}), &[]);
+        check(
+            json!({"minAvailable": "30%", "selector": {"matchLabels": {"a": "b"}}, "unhealthyPodEvictionPolicy": "AlwaysAllow"}),
+            &[],
+        );
+        check(json!({"minAvailable": 1, "maxUnavailable": 1}), &["Invalid spec"]);
+        check(
+            json!({"maxUnavailable": "101%", "unhealthyPodEvictionPolicy": "Maybe"}),
+            &["Invalid spec.maxUnavailable", "NotSupported spec.unhealthyPodEvictionPolicy"],
+        );
+    }
+}

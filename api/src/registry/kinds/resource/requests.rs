@@ -1,0 +1,176 @@
+//! What claims and classes have in common: requests for devices, selectors, and configuration.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, Value, name};
+
+use super::super::field::Field;
+use super::super::rules;
+
+/// Requests, and choices within one.
+const MAX_REQUESTS: usize = 32;
+/// Choices within one request.
+const MAX_CHOICES: usize = 8;
+/// Selectors of one request.
+const MAX_SELECTORS: usize = 32;
+
+/// Fills in the number of devices of each request below `spec`.
+pub(super) fn default_counts(spec: &mut Value) {
+    let requests = spec.at_mut(&["devices", "requests"]).and_then(Value::as_list_mut);
+    for request in requests.into_iter().flatten() {
+        if let Some(exactly) = request.get_mut("exactly") {
+            default_count(exactly);
+        }
+        let choices = request.get_mut("firstAvailable").and_then(Value::as_list_mut);
+        choices.into_iter().flatten().for_each(default_count);
+    }
+}
+
+fn default_count(request: &mut Value) {
+    let exact = request.str_at(&["allocationMode"]) == Some("ExactCount");
+    if exact && request.get("count").and_then(Value::as_i64).unwrap_or_default() == 0 {
+        request.set_at(&["count"], 1);
+    }
+}
+
+/// Checks the devices that a claim asks for.
+pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
+    let requests = devices.get("requests");
+    too_many(&requests, MAX_REQUESTS, causes);
+    let mut names = HashSet::new();
+    for request in requests.items() {
+        named(&request, &mut names, causes);
+        let (exactly, choices) = (request.get("exactly"), request.get("firstAvailable"));
+        match (exactly.is_set(), choices.is_empty()) {
+            (false, true) => causes.push(request.required("exactly one of `exactly` or `firstAvailable` is required")),
+            (true, false) => {
+                causes.push(
+                    request.invalid(
+                        "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set",
+                    ),
+                );
+            }
+            (true, true) => check_request(&exactly, causes),
+            (false, false) => {
+                too_many(&choices, MAX_CHOICES, causes);
+                let mut names = HashSet::new();
+                for choice in choices.items() {
+                    named(&choice, &mut names, causes);
+                    check_request(&choice, causes);
+                }
+            }
+        }
+    }
+    devices.get("config").items().for_each(|config| configuration(&config, causes));
+}
+
+fn named<'v>(entry: &Field<'v>, seen: &mut HashSet<&'v str>, causes: &mut Vec<Cause>) {
+    let own = entry.get("name");
+    rules::optional_name(&own, name::dns_label, causes);
+    if !own.is_empty() && !seen.insert(own.text()) {
+        causes.push(own.duplicate());
+    }
+}
+
+fn check_request(request: &Field<'_>, causes: &mut Vec<Cause>) {
+    rules::optional_name(&request.get("deviceClassName"), name::dns_subdomain, causes);
+    selectors(&request.get("selectors"), causes);
+    let count = request.get("count");
+    match request.get("allocationMode").text() {
+        "All" if count.int().unwrap_or_default() != 0 => {
+            causes.push(count.invalid("must not be specified when allocationMode is 'All'"));
+        }
+        "ExactCount" if count.int().unwrap_or_default() <= 0 => causes.push(count.invalid("must be greater than zero")),
+        _ => {}
+    }
+}
+
+/// Checks selectors: each has an expression.
+pub(super) fn selectors(list: &Field<'_>, causes: &mut Vec<Cause>) {
+    too_many(list, MAX_SELECTORS, causes);
+    let empty = list.items().map(|selector| selector.get("cel")).filter(|cel| !cel.is_set());
+    causes.extend(empty.map(|cel| cel.required("")));
+}
+
+/// Checks configuration: parameters for one driver, which are an object.
+pub(super) fn configuration(config: &Field<'_>, causes: &mut Vec<Cause>) {
+    let opaque = config.get("opaque");
+    if !opaque.is_set() {
+        causes.push(opaque.required(""));
+        return;
+    }
+    rules::optional_name(&opaque.get("driver"), name::dns_subdomain, causes);
+    let parameters = opaque.get("parameters");
+    if parameters.is_set() && parameters.value().as_map().is_none() {
+        causes.push(parameters.invalid("must be a valid JSON object"));
+    }
+}
+
+fn too_many(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
+    if list.items().len() > max {
+        causes.push(Cause::too_many(list.path(), list.items().len(), max));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::kinds::rules::testing::shown;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn counts() {
+        let check = |request: Json, expect: Json| {
+            let mut spec = json!({"devices": {"requests": [request]}}).into();
+            default_counts(&mut spec);
+            assert_eq!(spec, json!({"devices": {"requests": [expect]}}).into());
+        };
+        let exact = |count: Option<i64>| match count {
+            Some(count) => json!({"allocationMode": "ExactCount", "count": count}),
+            None => json!({"allocationMode": "ExactCount"}),
+        };
+        check(json!({"exactly": exact(None)}), json!({"exactly": exact(Some(1))}));
+        check(json!({"exactly": exact(Some(3))}), json!({"exactly": exact(Some(3))}));
+        check(json!({"exactly": {"allocationMode": "All"}}), json!({"exactly": {"allocationMode": "All"}}));
+        check(json!({"firstAvailable": [exact(None)]}), json!({"firstAvailable": [exact(Some(1))]}));
+    }
+
+    #[test]
+    fn requests() {
+        let check = |requests: Json, expect: &[&str]| {
+            let object = json!({"requests": requests}).into();
+            let mut causes = Vec::new();
+            devices(&Field::root(&object), &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        let one = |count: i64| json!({"deviceClassName": "c", "allocationMode": "ExactCount", "count": count});
+        check(json!([{"name": "a", "exactly": one(1)}]), &[]);
+        check(
+            json!([{"name": "A", "exactly": one(0)}]),
+            &["Invalid requests[0].name", "Invalid requests[0].exactly.count"],
+        );
+        check(json!([{"name": "a"}]), &["Required requests[0]"]);
+        check(
+            json!([{"name": "a", "exactly": one(1)}, {"name": "a", "exactly": one(1)}]),
+            &["Duplicate requests[1].name"],
+        );
+        let all = json!({"deviceClassName": "c", "allocationMode": "All", "count": 1});
+        check(json!([{"name": "a", "firstAvailable": [all]}]), &["Invalid requests[0].firstAvailable[0].count"]);
+    }
+
+    #[test]
+    fn configurations() {
+        let check = |config: Json, expect: &[&str]| {
+            let object = config.into();
+            let mut causes = Vec::new();
+            configuration(&Field::root(&object), &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!({"opaque": {"driver": "x.example.com", "parameters": {}}}), &[]);
+        check(json!({}), &["Required opaque"]);
+        check(
+            json!({"opaque": {"driver": "A b", "parameters": 1}}),
+            &["Invalid opaque.driver", "Invalid opaque.parameters"],
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! Kinds with a `spec` for its owner and a `status` for its controller: who may write which.
+
+use quorate_meta::Value;
+
+use crate::registry::Part;
+
+/// What a writer of one part does not reach.
+pub(super) fn ignored(part: Part) -> &'static [&'static str] {
+    match part {
+        Part::Main => &["status"],
+        Part::Status => &["spec"],
+        _ => &[],
+    }
+}
+
+/// Restores what a writer of one part does not decide.
+pub(super) fn restore(part: Part, old: &Value, new: &mut Value) {
+    for field in ignored(part) {
+        keep(field, old, new);
+    }
+}
+
+/// Restores one field of the object.
+pub(super) fn keep(field: &str, old: &Value, new: &mut Value) {
+    match old.get(field) {
+        Some(value) => {
+            new.set_at(&[field], value.clone());
+        }
+        None => {
+            new.remove_at(&[field]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_part_keeps_the_other() {
+        let check = |part: Part, expect: serde_json::Value| {
+            let mut new = Value::from(json!({"spec": 2, "status": 2}));
+            restore(part, &json!({"spec": 1, "status": 1}).into(), &mut new);
+            assert_eq!(new, expect.into());
+        };
+        check(Part::Main, json!({"spec": 2, "status": 1}));
+        check(Part::Status, json!({"spec": 1, "status": 2}));
+        let mut new = Value::from(json!({"spec": 2, "status": 2}));
+        restore(Part::Main, &json!({"spec": 1}).into(), &mut new);
+        assert_eq!(new, json!({"spec": 2}).into());
+    }
+}

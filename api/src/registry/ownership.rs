@@ -1,0 +1,84 @@
+//! Who owns which fields of an object (document 001, "Field ownership"): the schema's engine with what it has to know of the
+//! resource, the part that is written, and the other versions of the kind.
+
+use std::sync::Arc;
+
+use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
+use quorate_schema::apply::{Applier, ApplyError, Config};
+use quorate_schema::fieldset::FieldSet;
+use quorate_schema::managed::{Seen, Versions, Writer, update_managed_fields};
+use quorate_schema::{Graph, KindDef};
+
+use super::conversion::Conversion;
+use super::{Part, Resource, kinds};
+
+/// Somebody who writes a part of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claim<'a> {
+    pub(crate) graph: &'a Graph,
+    pub(crate) resource: &'a Resource,
+    pub(crate) part: Part,
+    /// Who it is.
+    pub(crate) manager: &'a str,
+    pub(crate) now: Time,
+}
+
+impl Claim<'_> {
+    /// Records in the new object's `metadata.managedFields` who changed which fields since `old`. Comes before the strategy
+    /// fills in what only the server sets.
+    pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value) {
+        self.with_writer(|writer| update_managed_fields(self.graph, self.resource.ty, old, new, &writer));
+    }
+
+    /// The object that results from a server-side apply, with its owners, before defaults.
+    ///
+    /// # Errors
+    /// Conflicts with other owners, unless they are to be won.
+    pub(crate) fn apply(&self, live: Option<&Value>, config: &Config, force: bool) -> Result<Value, ApplyError> {
+        let (graph, ty) = (self.graph, self.resource.ty);
+        self.with_writer(|writer| Applier { graph, ty, writer, force }.apply(live, config))
+    }
+
+    fn with_writer<T>(&self, act: impl FnOnce(Writer<'_>) -> T) -> T {
+        act(Writer {
+            name: self.manager,
+            api_version: &self.resource.api_version,
+            subresource: self.part.subresource(),
+            time: &self.now.seconds(),
+            ignored: &FieldSet::of_fields(self.resource.strategy.ignored(self.part)),
+            versions: &OtherVersions { graph: self.graph, resource: self.resource },
+        })
+    }
+}
+
+/// The versions of a resource's kind.
+struct OtherVersions<'a> {
+    graph: &'a Graph,
+    resource: &'a Resource,
+}
+
+impl Versions for OtherVersions<'_> {
+    fn convert(&self, from: &str, to: &str, object: &Value) -> Seen {
+        // Entries of another group's kind that shares the objects are left alone.
+        let version = |text: &str| GroupVersion::parse(text).filter(|found| found.group == self.resource.group);
+        let (Some(from), Some(to)) = (version(from), version(to)) else { return Seen::Unknown };
+        let kind = |of: GroupVersion| {
+            self.graph.kind(&GroupVersionKind::new(of.group, of.version, self.resource.kind.as_str()))
+        };
+        let (Some(from), Some(to)) = (kind(from), kind(to)) else { return Seen::Gone };
+        let mut object = object.clone();
+        if let Some(conversion) = self.conversion(from) {
+            conversion.to_stored(&mut object);
+        }
+        if let Some(conversion) = self.conversion(to) {
+            conversion.to_served(&mut object);
+        }
+        Seen::As(to.ty, object)
+    }
+}
+
+impl OtherVersions<'_> {
+    fn conversion(&self, kind: &KindDef) -> Option<Arc<dyn Conversion>> {
+        kinds::conversion(self.graph.names(), kind.neutral_group, &kind.version, &kind.kind)
+    }
+}

@@ -1,0 +1,231 @@
+//! Holdings in transactions: what an object takes and gives up when it is written.
+
+use bytes::Bytes;
+use quorate_meta::Value;
+use quorate_store::{Condition, Operation, Revision, Snapshot};
+use quorate_wire::stored::{self, StoredRef};
+
+use super::metadata;
+use super::options::Target;
+use super::writer::{Writer, invalid};
+use crate::error::Error;
+use crate::registry::Part;
+use crate::registry::holdings::{Holder, Holding, Shadow, Unavailable, World};
+
+/// What is added to a transaction.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    pub(super) conditions: Vec<Condition>,
+    pub(super) operations: Vec<Operation>,
+}
+
+impl Writer {
+    /// Chooses what the object lacks, and says what its transaction puts and removes besides it.
+    pub(super) async fn hold(
+        &self,
+        target: Target<'_>,
+        part: Part,
+        old: Option<&Value>,
+        new: &mut Value,
+    ) -> Result<Changes, Error> {
+        let Some(holder) = target.resource.strategy.holder().filter(|_| part == Part::Main) else {
+            return Ok(Changes::default());
+        };
+        let snapshot = self.current().await?;
+        let world = World { names: self.names, snapshot: &snapshot, entropy: &*self.env.entropy };
+        holder.choose(world, old, new).map_err(|unavailable| match unavailable {
+            Unavailable::Refused(causes) => invalid(target.resource, target.name, causes),
+            Unavailable::Exhausted(why) => Error::internal(why),
+        })?;
+        self.changes(holder, &snapshot, old, Some(new))
+    }
+
+    /// What the removal of an object gives up.
+    pub(super) fn give_up(&self, target: Target<'_>, object: &Value) -> Result<Vec<Operation>, Error> {
+        let Some(holder) = target.resource.strategy.holder() else { return Ok(Vec::new()) };
+        Ok(self.changes(holder, &self.store.snapshot(), Some(object), None)?.operations)
+    }
+
+    fn changes(
+        &self,
+        holder: &dyn Holder,
+        snapshot: &Snapshot,
+        old: Option<&Value>,
+        new: Option<&Value>,
+    ) -> Result<Changes, Error> {
+        let holdings =
+            |object: Option<&Value>| object.map_or_else(Vec::new, |object| holder.holdings(self.names, object));
+        let (before, after) = (holdings(old), holdings(new));
+        let mut changes = Changes::default();
+        for taken in after.iter().filter(|holding| !has(&before, holding)) {
+            self.take(taken, &mut changes)?;
+        }
+        for given_up in before.iter().filter(|holding| !has(&after, holding)) {
+            changes.operations.push(Operation::Delete { key: given_up.key() });
+            let own = given_up.shadow.iter().filter(|shadow| is_ours(snapshot, shadow));
+            changes.operations.extend(own.map(|shadow| Operation::Delete { key: shadow.key.clone() }));
+        }
+        Ok(changes)
+    }
+
+    fn take(&self, holding: &Holding, changes: &mut Changes) -> Result<(), Error> {
+        let mut put = |key: Bytes, value: Bytes| {
+            changes.conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
+            changes.operations.push(Operation::Put { key, value });
+        };
+        put(holding.key(), Bytes::from(holding.owner.clone()));
+        if let Some(shadow) = &holding.shadow {
+            let mut object = shadow.object.clone();
+            metadata::begin(&mut object, None, metadata::new_uid(&*self.env.entropy), self.now(), false);
+            let value = stored::encode(&object, &[]).map_err(|error| Error::internal(error.to_string()))?;
+            put(shadow.key.clone(), value);
+        }
+        Ok(())
+    }
+}
+
+fn has(holdings: &[Holding], holding: &Holding) -> bool {
+    holdings.iter().any(|other| other.class == holding.class && other.name == holding.name)
+}
+
+/// Whether the object in a shadow's place is the shadow, and not what somebody has put there since.
+fn is_ours(snapshot: &Snapshot, shadow: &Shadow) -> bool {
+    let Some(entry) = snapshot.get(&shadow.key) else { return false };
+    let object = StoredRef::parse(&entry.value).and_then(|stored| stored.to_value("", "", 0));
+    object.is_ok_and(|object| object.get("spec") == shadow.object.get("spec"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use futures::future::join_all;
+    use quorate_meta::Naming;
+    use quorate_schema::Graph;
+    use quorate_store::env::SystemEnv;
+    use quorate_store::{MemoryOptions, MemoryStore, Store, Txn};
+    use serde_json::{Value as Json, json};
+
+    use super::super::testing::Awkward;
+    use super::super::{DeleteOptions, Target, WriteOptions, Writer};
+    use super::*;
+    use crate::registry::keys::Key;
+    use crate::registry::{Registry, builtin, form};
+
+    struct Cluster {
+        writer: Writer,
+        registry: Registry,
+        store: Arc<Awkward>,
+    }
+
+    /// A cluster whose services get six addresses, and a writer that meets others at every step.
+    async fn cluster() -> Cluster {
+        let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
+        let registry = builtin::registry(&graph);
+        let env = SystemEnv::env();
+        let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
+        let ranges = registry.find("networking.svc.io", "v1", "servicecidrs").unwrap();
+        let range = json!({"metadata": {"name": "r", "uid": "u"}, "spec": {"cidrs": ["10.0.0.0/29"]}}).into();
+        let operations = vec![
+            Operation::Put { key: ranges.key(None, "r"), value: form::encode(ranges, &range).unwrap() },
+            Operation::Put { key: Key::Live { namespace: "n" }.encode(), value: Bytes::new() },
+        ];
+        store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+        let store = Arc::new(Awkward::new(store));
+        Cluster { writer: Writer::new(graph, store.clone(), env), registry, store }
+    }
+
+    impl Cluster {
+        async fn create(&self, name: &str, spec: Json) -> Result<Value, Error> {
+            let resource = self.registry.find("", "v1", "services").unwrap();
+            let mut object = Value::from(json!({"metadata": {"name": name}, "spec": spec}));
+            quorate_schema::decode(&self.writer.graph, resource.ty, &mut object).unwrap();
+            quorate_schema::apply_defaults(&self.writer.graph, resource.ty, &mut object);
+            resource.strategy.default(self.writer.names, &mut object);
+            let target = Target { resource, namespace: Some("n"), name };
+            let answer = self.writer.create(target, object, WriteOptions { dry_run: false, manager: "test" }).await?;
+            Ok(StoredRef::parse(&answer.value).unwrap().to_value("v1", "Service", 0).unwrap())
+        }
+
+        async fn delete(&self, name: &str) {
+            let resource = self.registry.find("", "v1", "services").unwrap();
+            let target = Target { resource, namespace: Some("n"), name };
+            self.writer.delete(target, &DeleteOptions::default()).await.unwrap();
+        }
+
+        async fn exists(&self, key: Bytes) -> bool {
+            self.store.read_index().await.unwrap();
+            self.store.snapshot().get(&key).is_some()
+        }
+    }
+
+    fn address(service: &Value) -> String {
+        service.str_at(&["spec", "clusterIP"]).unwrap().to_owned()
+    }
+
+    fn plain() -> Json {
+        json!({"ports": [{"port": 80}]})
+    }
+
+    #[tokio::test]
+    async fn writers_that_meet_never_get_the_same() {
+        let cluster = cluster().await;
+        let names: Vec<String> = (0..6).map(|number| format!("s{number}")).collect();
+        let node = json!({"type": "NodePort", "ports": [{"port": 80}]});
+        let made = join_all(names.iter().map(|name| cluster.create(name, node.clone()))).await;
+        let made: Vec<Value> = made.into_iter().map(Result::unwrap).collect();
+        let addresses: HashSet<String> = made.iter().map(address).collect();
+        assert_eq!(addresses.len(), 6, "{addresses:?}");
+        let port = |service: &Value| {
+            service.at(&["spec", "ports"]).and_then(Value::as_list).unwrap()[0].get("nodePort").cloned()
+        };
+        let ports: HashSet<String> = made.iter().map(|service| format!("{:?}", port(service))).collect();
+        assert_eq!(ports.len(), 6);
+        assert_eq!(cluster.create("more", plain()).await.unwrap_err().into_status().code, 500);
+    }
+
+    #[tokio::test]
+    async fn what_is_given_up_can_be_had_again() {
+        let cluster = cluster().await;
+        let named = || json!({"clusterIP": "10.0.0.3", "ports": [{"port": 80}]});
+        let (claim, shadow) = (
+            Key::Holding { class: "address", name: "10.0.0.3" }.encode(),
+            cluster.registry.find("networking.svc.io", "v1", "ipaddresses").unwrap().key(None, "10.0.0.3"),
+        );
+        assert_eq!(address(&cluster.create("a", named()).await.unwrap()), "10.0.0.3");
+        assert!(cluster.exists(claim.clone()).await && cluster.exists(shadow.clone()).await);
+        let refused = cluster.create("b", named()).await.unwrap_err().into_status();
+        assert_eq!(refused.code, 422, "{refused:?}");
+        cluster.delete("a").await;
+        assert!(!cluster.exists(claim).await && !cluster.exists(shadow).await);
+        assert_eq!(address(&cluster.create("b", named()).await.unwrap()), "10.0.0.3");
+    }
+
+    #[tokio::test]
+    async fn what_nobody_can_have_is_refused() {
+        let cluster = cluster().await;
+        let check = async |spec: Json, code: u16| {
+            let answer = cluster.create("a", spec).await;
+            assert_eq!(answer.map_or_else(|error| error.into_status().code, |_| 201), code);
+        };
+        check(json!({"clusterIP": "192.0.2.1", "ports": [{"port": 80}]}), 422).await;
+        check(json!({"ipFamilies": ["IPv6"], "ports": [{"port": 80}]}), 422).await;
+        check(json!({"ipFamilyPolicy": "RequireDualStack", "ports": [{"port": 80}]}), 422).await;
+        check(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 80}]}), 422).await;
+        check(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30_080}]}), 201).await;
+        let taken = json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30_080}]});
+        assert_eq!(cluster.create("b", taken).await.unwrap_err().into_status().code, 422);
+    }
+
+    #[tokio::test]
+    async fn services_without_addresses_hold_nothing() {
+        let cluster = cluster().await;
+        let bare = cluster.create("a", json!({"clusterIP": "None"})).await.unwrap();
+        let versions = json!(["IPv4", "IPv6"]).into();
+        assert_eq!((address(&bare).as_str(), bare.at(&["spec", "ipFamilies"])), ("None", Some(&versions)));
+        let named =
+            cluster.create("b", json!({"type": "ExternalName", "externalName": "x.example.com"})).await.unwrap();
+        assert_eq!(named.at(&["spec", "clusterIPs"]), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Requests for certificates from creation to the issued certificate, with an issuer that signs nothing of value.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::Method;
+use quorate_api::authentication::User;
+use quorate_api::controllers::certificates::{Issuer, NotIssued, Order, Signing};
+use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
+use rcgen::{CertificateParams, DnType, KeyPair};
+use serde_json::{Value, json};
+
+use crate::harness::Server;
+
+const REQUESTS: &str = "/apis/certificates.svc.io/v1/certificatesigningrequests";
+/// Steps of 20 ms that a controller may take.
+const PATIENCE_STEPS: usize = 2000;
+
+/// Issues the same certificate to everybody.
+#[derive(Debug)]
+struct Stamp(String);
+
+impl Issuer for Stamp {
+    fn issue(&self, order: &Order<'_>) -> Result<String, NotIssued> {
+        assert!(order.not_before < order.not_after);
+        Ok(self.0.clone())
+    }
+}
+
+fn start() -> (Server, ControllersHandle) {
+    let server = Server::new();
+    let params = CertificateParams::new(Vec::new()).unwrap();
+    let issuer = Arc::new(Stamp(params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()));
+    let signing = Some(Signing { issuer, duration: Duration::from_secs(24 * 3600) });
+    let event_lifetime = Duration::from_secs(3600);
+    let options =
+        ControllersOptions { api: server.api.clone(), root_ca: String::new(), event_lifetime, signing, api_port: 6443 };
+    let (controllers, handle) = Controllers::new(options);
+    tokio::spawn(controllers.run());
+    (server, handle)
+}
+
+fn request(name: &str, subject: (&str, &str), signer: &str) -> Value {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, subject.0);
+    params.distinguished_name.push(DnType::OrganizationName, subject.1);
+    let pem = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
+    let usages = ["client auth", "digital signature"];
+    json!({"metadata": {"name": name}, "spec": {"request": STANDARD.encode(pem), "signerName": signer, "usages": usages}})
+}
+
+async fn post(server: &Server, object: Value) {
+    let answer = server.send(Method::POST, REQUESTS, &[], &object.to_string()).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+}
+
+async fn approve(server: &Server, name: &str) -> u16 {
+    let patch = json!({"status": {"conditions": [{"type": "Approved", "status": "True", "reason": "Test"}]}});
+    let headers = [("content-type", "application/merge-patch+json")];
+    let path = format!("{REQUESTS}/{name}/approval");
+    server.send(Method::PATCH, &path, &headers, &patch.to_string()).await.status.as_u16()
+}
+
+/// The types of a request's conditions, and whether it has a certificate, once `done` says so.
+async fn until(server: &Server, name: &str, done: impl Fn(&[String], bool) -> bool) -> (Vec<String>, bool) {
+    for _ in 0..PATIENCE_STEPS {
+        let object = server.get(&format!("{REQUESTS}/{name}")).await.json();
+        let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let types: Vec<_> = conditions.iter().map(|c| c["type"].as_str().unwrap().to_owned()).collect();
+        let issued = object["status"]["certificate"].is_string();
+        if done(&types, issued) {
+            return (types, issued);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{name} stays {}", server.get(&format!("{REQUESTS}/{name}")).await.text());
+}
+
+#[tokio::test]
+async fn approved_requests_of_well_known_signers_are_issued() {
+    let (server, _controllers) = start();
+    let node = ("system:node:n", "system:nodes");
+    for (name, subject, signer) in [
+        ("client", ("ann", "dev"), "svc.io/apiserver-client"),
+        ("foreign", ("ann", "dev"), "example.com/signer"),
+        ("unfit", ("ann", "dev"), "svc.io/node-agent-serving"),
+        ("node", node, "svc.io/apiserver-client-node-agent"),
+        ("no-node", ("ann", "dev"), "svc.io/apiserver-client-node-agent"),
+    ] {
+        post(&server, request(name, subject, signer)).await;
+    }
+    // Made by somebody who may do everything, so the node's request is approved as well.
+    until(&server, "node", |types, issued| types == ["Approved"] && issued).await;
+    for name in ["client", "foreign", "unfit", "no-node"] {
+        assert_eq!(until(&server, name, |_, _| true).await, (Vec::new(), false), "{name} is not approved by itself");
+        assert_eq!(approve(&server, name).await, 200);
+    }
+    until(&server, "client", |types, issued| types == ["Approved"] && issued).await;
+    until(&server, "unfit", |types, issued| types == ["Approved", "Failed"] && !issued).await;
+    until(&server, "no-node", |types, issued| types == ["Approved", "Failed"] && !issued).await;
+    assert_eq!(until(&server, "foreign", |_, _| true).await, (vec!["Approved".to_owned()], false));
+}
+
+#[tokio::test]
+async fn a_request_says_who_made_it() {
+    let server = Server::new();
+    let masters = User { uid: "7".into(), ..User::new("ann", ["system:masters".to_owned()]) };
+    let mut object = request("a", ("x", "y"), "example.com/signer");
+    object["spec"]["username"] = json!("mallory");
+    post(&server.by(Some(masters)), object).await;
+    let spec = server.get(&format!("{REQUESTS}/a")).await.json()["spec"].clone();
+    assert_eq!((&spec["username"], &spec["uid"]), (&json!("ann"), &json!("7")));
+    assert_eq!(spec["groups"], json!(["system:masters", "system:authenticated"]));
+}

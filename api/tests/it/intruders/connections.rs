@@ -1,0 +1,178 @@
+//! Connections: whose certificate, which headers, which path, how much and how slow, and how old.
+
+use quorate_store::env::SystemEnv;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+
+use super::{Castle, PATIENCE, SECRET, Subject};
+use crate::tls::{Authority, self_issued};
+
+#[tokio::test]
+async fn certificates_of_others() {
+    let castle = Castle::new().await;
+    let masters = Some("system:masters");
+    let good = Some(castle.authority.issue("admin", masters));
+    assert_eq!(castle.get(good, "/api/v1/namespaces", &[]).await, 200, "the good one lets in");
+    let foreign = Authority::new("client CA");
+    let attempts: [(&str, Subject); 5] = [
+        ("an authority of the same name", Some(foreign.issue("admin", masters))),
+        ("the proxies' authority", Some(castle.proxies.issue("admin", masters))),
+        ("the peers' authority", Some(Authority::new("peer CA").issue("node-1", masters))),
+        ("nobody's name", Some(castle.authority.issue("", masters))),
+        ("itself", Some(self_issued("admin", "system:masters"))),
+    ];
+    let mut count = 0;
+    for (what, subject) in attempts {
+        count += Castle::refused(what, castle.get(subject, SECRET, &[]).await);
+    }
+    println!("{count} attempts with certificates, none got in");
+    assert_eq!(count, 5);
+}
+
+#[tokio::test]
+async fn headers_that_only_a_proxy_may_send() {
+    let castle = Castle::new().await;
+    let claims: &[(&str, &str)] = &[("X-Remote-User", "admin"), ("X-Remote-Group", "system:masters")];
+    let proxy = Some(castle.proxies.issue("front", None));
+    assert_eq!(castle.get(proxy, "/api/v1/namespaces", claims).await, 200, "a proxy may");
+    let joe = || Some(castle.authority.issue("joe", Some("dev")));
+    let impersonate: &[(&str, &str)] = &[("Impersonate-User", "admin"), ("Impersonate-Group", "system:masters")];
+    let ann: (&str, &str) = ("Authorization", "Bearer static-secret");
+    let attempts: Vec<(Subject, Vec<(&str, &str)>)> = vec![
+        (None, claims.to_vec()),
+        (joe(), claims.to_vec()),
+        (None, [claims, &[ann]].concat()),
+        (None, impersonate.to_vec()),
+        (joe(), impersonate.to_vec()),
+        (joe(), impersonate[1..].to_vec()),
+        (joe(), vec![("Impersonate-User", ""), impersonate[1]]),
+        (joe(), vec![("impersonate-user", "joe"), impersonate[1]]),
+        (joe(), vec![("Impersonate-Uid", "1")]),
+        (joe(), vec![("Impersonate-Extra-Scopes", "all")]),
+        (None, [impersonate, &[ann]].concat()),
+        (None, vec![ann, ("Authorization", "Bearer other")]),
+        (None, vec![("Authorization", "Basic YWRtaW46YWRtaW4="), ann]),
+        (None, vec![("Proxy-Authorization", "Bearer static-secret")]),
+        (None, vec![("X-Original-URL", "/livez"), ("X-Forwarded-User", "admin")]),
+        (None, vec![("X-HTTP-Method-Override", "GET"), ("X-Forwarded-Client-Cert", "Subject=\"CN=admin\"")]),
+        (Some(castle.proxies.issue("front", Some("system:masters"))), Vec::new()),
+        (Some(castle.proxies.issue("front", None)), claims[1..].to_vec()),
+    ];
+    let mut count = 0;
+    for (subject, headers) in attempts {
+        count += Castle::refused(&format!("{headers:?}"), castle.get(subject, SECRET, &headers).await);
+    }
+    println!("{count} attempts with headers, none got in");
+    assert_eq!(count, 18);
+}
+
+#[tokio::test]
+async fn paths_that_mean_to_be_read_twice() {
+    let castle = Castle::new().await;
+    let joe = || Some(castle.authority.issue("joe", Some("dev")));
+    assert_ne!(castle.get(None, "/livez", &[]).await, 401, "health needs no credentials here");
+    let tail = "api/v1/namespaces/a/secrets/treasure";
+    let mut paths: Vec<String> =
+        ["/livez/../", "/livez/%2e%2e/", "/livez/..%2f", "/livez%2f..%2f", "/livez//../", "/healthz;/../"]
+            .iter()
+            .chain(&[
+                "//",
+                "/./",
+                "/%2f",
+                "/../",
+                "/apis/../",
+                "/apis/%2e%2e/",
+                "/openapi/v3/../../",
+                "/version/../",
+                "/api/../",
+            ])
+            .map(|head| format!("{head}{tail}"))
+            .collect();
+    paths.extend(
+        [
+            "/api//v1/namespaces/a/secrets/treasure",
+            "/api/v1//namespaces/a/secrets/treasure",
+            "/api/v1/namespaces//secrets/treasure",
+            "/api/v1/namespaces/a//secrets/treasure",
+            "/api/v1/namespaces/a/secrets//treasure",
+            "/api/v1/namespaces/a%2fsecrets/treasure",
+            "/api/v1/namespaces/a/secrets%2ftreasure",
+            "/api/v1/namespaces/a/configmaps/../secrets/treasure",
+            "/api/v1/namespaces/a/configmaps/%2e%2e/secrets/treasure",
+            "/api/v1/namespaces/a/configmaps/x%2f..%2f..%2fsecrets%2ftreasure",
+            "/api/v1/namespaces/a/secrets/treasure%00",
+            "/api/v1/namespaces/a/secrets/treasure?/livez",
+            "/API/V1/namespaces/a/secrets/treasure",
+            "/api/v1/watch/namespaces/a/secrets/treasure",
+            "/api/v1/namespaces/a/secrets?watch=1&timeoutSeconds=1",
+            "https://localhost/api/v1/namespaces/a/secrets/treasure",
+            "/\\..\\api/v1/namespaces/a/secrets/treasure",
+        ]
+        .map(str::to_owned),
+    );
+    let mut count = 0;
+    for path in &paths {
+        for subject in [None, joe()] {
+            count += Castle::refused(path, castle.get(subject, path, &[]).await);
+        }
+    }
+    println!("{count} attempts with paths, none got in");
+    assert_eq!(count, 64);
+}
+
+#[tokio::test]
+async fn peers_that_waste_room_and_time() {
+    let castle = Castle::new().await;
+    let long = "x".repeat(300_000);
+    let many: Vec<String> = (0..2000).map(|at| format!("x-{at}")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "y")).collect();
+    let admin = || Some(castle.authority.issue("admin", Some("system:masters")));
+    let mut count = 0;
+    count += Castle::refused("a long header", castle.get(admin(), SECRET, &[("x-long", &long)]).await);
+    count += Castle::refused("a long credential", castle.get(None, SECRET, &[("authorization", &long)]).await);
+    count += Castle::refused("many headers", castle.get(admin(), SECRET, &many).await);
+    count += Castle::refused("a long path", castle.get(admin(), &format!("{SECRET}{long}"), &[]).await);
+    for text in ["GET ", "GET / HTTP/1.1\r\nslow: ", "\r\n\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+        let answer = castle.say(admin(), text).await;
+        assert!(!answer.starts_with("HTTP/1.1 2"), "{text:?}: {answer}");
+        count += 1;
+    }
+    println!("{count} attempts that waste room or time, none got in");
+    assert_eq!(count, 8);
+}
+
+/// A ClientHello that offers nothing newer than this version (RFC 5246, appendix A.4; the versions before are alike).
+fn hello(version: [u8; 2]) -> Vec<u8> {
+    let mut body = version.to_vec();
+    body.extend([7; 32]);
+    // No session; four old cipher suites; no compression; no extensions.
+    body.extend([0, 0, 8, 0xc0, 0x13, 0xc0, 0x14, 0, 0x2f, 0, 0x35, 1, 0]);
+    let mut message = vec![1, 0, 0, u8::try_from(body.len()).unwrap()];
+    message.extend(body);
+    let mut record = vec![22, 3, 1, 0, u8::try_from(message.len()).unwrap()];
+    record.extend(message);
+    record
+}
+
+#[tokio::test]
+async fn protocols_that_are_too_old() {
+    let castle = Castle::new().await;
+    let mut count = 0;
+    for version in [[2, 0], [3, 0], [3, 1], [3, 2]] {
+        let mut io = SystemEnv::env().network.connect(castle.handle.address()).await.unwrap();
+        io.write_all(&hello(version)).await.unwrap();
+        let mut answer = Vec::new();
+        let _ = timeout(PATIENCE, io.read_to_end(&mut answer)).await.expect("the server hangs up");
+        // An alert or nothing, never a handshake message.
+        assert!(answer.first().is_none_or(|kind| *kind == 21), "{version:?}: {answer:?}");
+        count += 1;
+    }
+    let mut plain = SystemEnv::env().network.connect(castle.handle.address()).await.unwrap();
+    plain.write_all(b"GET /livez HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    let _ = timeout(PATIENCE, plain.read_to_end(&mut answer)).await.expect("the server hangs up");
+    assert!(!answer.starts_with(b"HTTP"));
+    count += 1;
+    println!("{count} attempts with old protocols, none got in");
+    assert_eq!(count, 5);
+}

@@ -1,0 +1,123 @@
+//! Those who try to get in: wrong tokens, certificates of others, headers and paths that mean to be read twice, peers that
+//! waste time. Every attempt is refused, over a real connection; each test says how many it made.
+//!
+//! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes.
+
+mod connections;
+mod tokens;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+use quorate_api::authentication::{AuthenticationOptions, StaticTokens};
+use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
+use quorate_store::env::SystemEnv;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use crate::harness::Server;
+use crate::tls::Authority;
+
+/// What nobody is to read.
+const TREASURE: &str = "dHJlYXN1cmU=";
+const SECRET: &str = "/api/v1/namespaces/a/secrets/treasure";
+/// No attempt may take longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server with a secret, an account, and all ways of proving who one is.
+struct Castle {
+    server: Server,
+    authority: Authority,
+    proxies: Authority,
+    handle: Handle,
+}
+
+type Subject = Option<(String, String)>;
+
+impl Castle {
+    async fn new() -> Self {
+        let server = Server::with_authentication(AuthenticationOptions {
+            static_tokens: StaticTokens::parse("static-secret,ann,1,dev").unwrap(),
+            anonymous_health: true,
+            ..AuthenticationOptions::default()
+        });
+        server.defaults().await.stop();
+        server.namespace("a").await;
+        let secret = json!({"metadata": {"name": "treasure"}, "data": {"gold": TREASURE}});
+        for (plural, body) in [("secrets", secret), ("serviceaccounts", json!({"metadata": {"name": "robot"}}))] {
+            let path = format!("/api/v1/namespaces/a/{plural}");
+            assert_eq!(server.send(Method::POST, &path, &[], body.to_string()).await.status, 201);
+        }
+        let (authority, proxies) = (Authority::new("client CA"), Authority::new("proxy CA"));
+        let (certificate, key) = authority.issue("server", None);
+        let files = TlsFiles {
+            certificate: certificate.into(),
+            key: key.into(),
+            client_authority: authority.pem.clone().into(),
+            proxy_authority: Some(proxies.pem.clone().into()),
+        };
+        let short = Duration::from_secs(2);
+        let options = Options {
+            address: "127.0.0.1:0".into(),
+            tls: Arc::new(ServerTls::new(&files).unwrap()),
+            limits: Limits { handshake: short, header: short, ..Limits::default() },
+            shutdown_delay: Duration::ZERO,
+            shutdown_grace: Duration::from_secs(1),
+        };
+        let (listening, handle) = ApiServer::bind(server.api.clone(), options).await.unwrap();
+        tokio::spawn(listening.run());
+        Self { server, authority, proxies, handle }
+    }
+
+    fn config(&self, subject: Subject) -> ClientConfig {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(self.authority.pem.as_bytes()).unwrap()).unwrap();
+        let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        match subject {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+                builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap()).unwrap()
+            }
+        }
+    }
+
+    /// What comes back when this text is sent; empty when the connection ends without an answer.
+    async fn say(&self, subject: Subject, text: &str) -> String {
+        let attempt = async {
+            let io = SystemEnv::env().network.connect(self.handle.address()).await.ok()?;
+            let connector = TlsConnector::from(Arc::new(self.config(subject)));
+            let mut stream = connector.connect(ServerName::try_from("localhost").unwrap(), io).await.ok()?;
+            // The server may hang up while the text is still on its way.
+            let _ = stream.write_all(text.as_bytes()).await;
+            let mut answer = Vec::new();
+            let _ = stream.read_to_end(&mut answer).await;
+            Some(String::from_utf8_lossy(&answer).into_owned())
+        };
+        timeout(PATIENCE, attempt).await.expect("an attempt ends").unwrap_or_default()
+    }
+
+    /// A GET with these headers; gives the status code, 0 for none.
+    async fn get(&self, subject: Subject, path: &str, headers: &[(&str, &str)]) -> u16 {
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let text = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
+        let answer = self.say(subject, &text).await;
+        assert!(!answer.contains(TREASURE), "{path}: {answer}");
+        answer.split(' ').nth(1).map_or(0, |code| code.parse().unwrap())
+    }
+
+    #[track_caller]
+    fn refused(what: &str, code: u16) -> usize {
+        assert!(code == 0 || code >= 400, "{what} got {code}");
+        1
+    }
+}

@@ -1,0 +1,166 @@
+//! Who may do what: roles and bindings as requests feel them.
+
+use http::{Method, StatusCode};
+use quorate_api::authentication::User;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Server};
+
+const RBAC: &str = "/apis/rbac.authorization.svc.io/v1";
+const MAPS: &str = "/api/v1/namespaces/a/configmaps";
+
+fn role(name: &str, rules: Value) -> Value {
+    json!({"metadata": {"name": name}, "rules": rules})
+}
+
+fn binding(name: &str, role: &str, subjects: Value) -> Value {
+    let (kind, role) = role.split_once('/').unwrap();
+    json!({"metadata": {"name": name}, "roleRef": {"kind": kind, "name": role}, "subjects": subjects})
+}
+
+fn maps(verbs: &[&str]) -> Value {
+    json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": verbs}])
+}
+
+fn user(name: &str) -> Value {
+    json!([{"kind": "User", "name": name}])
+}
+
+async fn post(server: &Server, path: &str, body: Value) -> Answer {
+    server.send(Method::POST, path, &[], body.to_string()).await
+}
+
+/// Creates an object that must be accepted.
+async fn make(server: &Server, path: &str, body: Value) {
+    let answer = post(server, path, body).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+}
+
+fn joe(server: &Server) -> Server {
+    server.by(Some(User::new("joe", [])))
+}
+
+#[tokio::test]
+async fn a_binding_is_in_force_when_it_is_acknowledged() {
+    let server = Server::with_namespace().await;
+    let joe = joe(&server);
+    assert_eq!(joe.get(MAPS).await.status, 403);
+    for turn in 0..20 {
+        let (role_name, name) = (format!("r{turn}"), format!("b{turn}"));
+        let roles = format!("{RBAC}/namespaces/a/roles");
+        let bindings = format!("{RBAC}/namespaces/a/rolebindings");
+        make(&server, &roles, role(&role_name, maps(&["list"]))).await;
+        make(&server, &bindings, binding(&name, &format!("Role/{role_name}"), user("joe"))).await;
+        assert_eq!(joe.get(MAPS).await.status, 200, "{turn}");
+        assert_eq!(joe.get("/api/v1/namespaces/b/configmaps").await.status, 403);
+        let gone = server.send(Method::DELETE, &format!("{bindings}/{name}"), &[], "").await;
+        assert_eq!(gone.status, 200);
+        assert_eq!(joe.get(MAPS).await.status, 403, "{turn}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_tells_what_is_wrong_with_bindings() {
+    let server = Server::with_namespace().await;
+    let joe = joe(&server);
+    let bindings = format!("{RBAC}/namespaces/a/rolebindings");
+    make(&server, &bindings, binding("b", "Role/later", user("joe"))).await;
+    let missing = "RBAC: role.rbac.authorization.svc.io \\\"later\\\" not found";
+    let answer = joe.get(MAPS).await;
+    assert!(answer.status == 403 && answer.text().contains(missing), "{}", answer.text());
+    let subject = json!([{"kind": "User", "name": "joe", "namespace": "a"}]);
+    make(&server, &bindings, binding("wrong", "Role/later", subject)).await;
+    let answer = joe.get(MAPS).await;
+    assert!(answer.text().contains("must not have a namespace"), "{}", answer.text());
+    make(&server, &format!("{RBAC}/namespaces/a/roles"), role("later", maps(&["list"]))).await;
+    assert_eq!(joe.get(MAPS).await.status, 200);
+}
+
+#[tokio::test]
+async fn defaults_are_there_for_everybody() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let joe = joe(&server);
+    assert_eq!(joe.get("/version").await.status, 200);
+    assert_eq!(joe.get("/apis").await.status, 200);
+    assert_eq!(joe.get("/metrics").await.status, 403);
+    assert_eq!(joe.get(MAPS).await.status, 403);
+    let bindings = format!("{RBAC}/namespaces/a/rolebindings");
+    make(&server, &bindings, binding("b", "ClusterRole/view", user("joe"))).await;
+    // The rules of `view` are gathered from another role in the background.
+    while joe.get(MAPS).await.status != 200 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(joe.get("/api/v1/namespaces/a/secrets").await.status, 403);
+}
+
+#[tokio::test]
+async fn defaults_are_mended_in_one_transaction() {
+    let server = Server::new();
+    server.defaults().await.stop();
+    let roles = format!("{RBAC}/clusterroles");
+    let all = server.get(&roles).await.json();
+    let versions: std::collections::BTreeSet<_> = all["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|role| role["aggregationRule"].is_null())
+        .map(|role| role["metadata"]["resourceVersion"].to_string())
+        .collect();
+    assert_eq!(versions.len(), 1, "one transaction: {versions:?}");
+    let path = format!("{roles}/system:basic-user");
+    let mine = json!({"apiVersion": "rbac.authorization.svc.io/v1", "kind": "ClusterRole", "metadata": {"name": "system:basic-user"}, "rules": maps(&["get"])});
+    let written = server.send(Method::PUT, &path, &[], mine.to_string()).await;
+    assert_eq!(written.status, 200, "{}", written.text());
+    let gone = server.send(Method::DELETE, &format!("{roles}/system:discovery"), &[], "").await;
+    assert_eq!(gone.status, 200);
+    let _controllers = server.defaults().await;
+    while server.get(&format!("{roles}/system:discovery")).await.status == StatusCode::NOT_FOUND {
+        tokio::task::yield_now().await;
+    }
+    let rules = server.get(&path).await.json()["rules"].to_string();
+    assert!(rules.contains("configmaps") && rules.contains("selfsubjectrulesreviews"), "{rules}");
+}
+
+#[tokio::test]
+async fn somebody_elses_rights_can_be_asked_for() {
+    let server = Server::with_namespace().await;
+    make(&server, &format!("{RBAC}/namespaces/a/roles"), role("r", maps(&["get"]))).await;
+    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("b", "Role/r", user("joe"))).await;
+    let check = async |path: &str, spec: Value, expect: Value| {
+        let answer = post(&server, path, json!({"spec": spec})).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        assert_eq!(answer.json()["status"], expect, "{spec}");
+    };
+    let any = "/apis/authorization.svc.io/v1/subjectaccessreviews";
+    let local = "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews";
+    let on = |namespace: &str| json!({"verb": "get", "resource": "configmaps", "namespace": namespace});
+    let yes = json!({"allowed": true, "reason": "RBAC: allowed by RoleBinding \"b/a\" of Role \"r\" to User \"joe\""});
+    let no = json!({"allowed": false});
+    check(any, json!({"user": "joe", "resourceAttributes": on("a")}), yes.clone()).await;
+    check(any, json!({"user": "joe", "resourceAttributes": on("")}), no.clone()).await;
+    check(any, json!({"user": "ann", "resourceAttributes": on("a")}), no).await;
+    check(local, json!({"user": "joe", "resourceAttributes": on("a")}), yes.clone()).await;
+    check(local, json!({"user": "joe", "resourceAttributes": on("")}), yes).await;
+    let answer = post(&server, local, json!({"spec": {"user": "joe", "resourceAttributes": on("b")}})).await;
+    assert_eq!(answer.status, 422, "{}", answer.text());
+}
+
+#[tokio::test]
+async fn ones_own_rights_can_be_listed() {
+    let server = Server::with_namespace().await;
+    make(&server, &format!("{RBAC}/namespaces/a/roles"), role("r", maps(&["get"]))).await;
+    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("b", "Role/r", user("joe"))).await;
+    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("c", "Role/gone", user("joe"))).await;
+    let rules = "/apis/authorization.svc.io/v1/selfsubjectrulesreviews";
+    make(&server, &format!("{RBAC}/clusterroles"), role("asks", json!([{"apiGroups": ["authorization.svc.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]}]))).await;
+    make(&server, &format!("{RBAC}/clusterrolebindings"), binding("asks", "ClusterRole/asks", user("joe"))).await;
+    let answer = post(&joe(&server), rules, json!({"spec": {"namespace": "a"}})).await;
+    let status = answer.json()["status"].clone();
+    assert_eq!(status["resourceRules"].as_array().unwrap().len(), 2, "{status}");
+    assert!(status["evaluationError"].as_str().unwrap().contains("\"gone\" not found"), "{status}");
+    let answer = post(&server, rules, json!({"spec": {"namespace": "a"}})).await;
+    let all = json!(["*"]);
+    assert_eq!(answer.json()["status"]["resourceRules"], json!([{"verbs": all, "apiGroups": all, "resources": all}]));
+    assert_eq!(post(&server, rules, json!({"spec": {}})).await.status, 400);
+}

@@ -1,0 +1,79 @@
+//! The scale of a workload over HTTP: read, replaced, patched and applied, with its owners in the workload.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Server};
+
+const WEB: &str = "/apis/apps/v1/namespaces/a/deployments/web";
+const SCALE: &str = "/apis/apps/v1/namespaces/a/deployments/web/scale";
+
+async fn send(server: &Server, method: Method, path: &str, media: &str, body: Value) -> Answer {
+    server.send(method, path, &[("content-type", media)], &body.to_string()).await
+}
+
+async fn apply(server: &Server, path: &str, manager: &str, body: Value) -> Answer {
+    let path = format!("{path}?fieldManager={manager}");
+    send(server, Method::PATCH, &path, "application/apply-patch+yaml", body).await
+}
+
+fn scale(replicas: i64) -> Value {
+    json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": replicas}})
+}
+
+/// A Deployment that somebody has applied.
+async fn deployed() -> Server {
+    let server = Server::with_namespace().await;
+    let labels = json!({"app": "web"});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let spec = json!({"replicas": 2, "selector": {"matchLabels": labels}, "template": template});
+    let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec});
+    assert_eq!(apply(&server, WEB, "owner", body).await.status, 201);
+    server
+}
+
+#[tokio::test]
+async fn a_scale_is_a_view_of_its_object() {
+    let server = deployed().await;
+    let (web, shown) = (server.get(WEB).await.json(), server.get(SCALE).await.json());
+    assert_eq!((&shown["kind"], &shown["spec"]), (&json!("Scale"), &json!({"replicas": 2})));
+    assert_eq!(shown["status"], json!({"replicas": 0, "selector": "app=web"}));
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        assert_eq!(shown["metadata"][field], web["metadata"][field], "{field}");
+    }
+    assert_eq!(server.get(&SCALE.replace("web", "none")).await.status, 404);
+}
+
+#[tokio::test]
+async fn replicas_are_changed_through_it() {
+    let server = deployed().await;
+    let replaced = send(&server, Method::PUT, SCALE, "application/json", scale(3)).await;
+    assert_eq!((replaced.status.as_u16(), &replaced.json()["spec"]), (200, &json!({"replicas": 3})));
+    let merge = "application/merge-patch+json";
+    let patched = send(&server, Method::PATCH, SCALE, merge, json!({"spec": {"replicas": 0}})).await;
+    assert_eq!((patched.status.as_u16(), &patched.json()["spec"]), (200, &json!({})));
+    let web = server.get(WEB).await.json();
+    assert_eq!(web["spec"]["replicas"], 0);
+    let negative = send(&server, Method::PUT, SCALE, "application/json", scale(-1)).await;
+    let body = negative.json();
+    assert_eq!((negative.status.as_u16(), &body["details"]["kind"]), (422, &json!("Scale")));
+    assert_eq!(body["details"]["causes"][0]["field"], "spec.replicas");
+    let stale = json!({"metadata": {"resourceVersion": "1"}});
+    assert_eq!(send(&server, Method::PATCH, SCALE, merge, stale).await.status, 409);
+}
+
+#[tokio::test]
+async fn whoever_scales_owns_the_replicas_of_the_object() {
+    let server = deployed().await;
+    let refused = apply(&server, SCALE, "scaler", scale(5)).await;
+    assert_eq!(refused.json()["details"]["causes"][0]["field"], ".spec.replicas");
+    let forced = apply(&server, SCALE, "scaler&force=true", scale(5)).await;
+    assert_eq!((forced.status.as_u16(), &forced.json()["spec"]), (200, &json!({"replicas": 5})));
+    let web = server.get(WEB).await.json();
+    let entries = web["metadata"]["managedFields"].as_array().unwrap();
+    let entry = entries.iter().find(|entry| entry["manager"] == "scaler").unwrap();
+    assert_eq!((&entry["subresource"], &entry["apiVersion"]), (&json!("scale"), &json!("apps/v1")));
+    assert_eq!(entry["fieldsV1"], json!({"f:spec": {"f:replicas": {}}}));
+    let absent = apply(&server, &SCALE.replace("web", "none"), "scaler", json!({})).await;
+    assert_eq!(absent.status, 404);
+}
