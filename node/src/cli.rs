@@ -1,11 +1,20 @@
 //! The command line: every command and option, with its default and its unit. No behaviour.
 
+mod governance;
+mod sizes;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use quorate_api::InFlightLimits;
 use quorate_meta::Naming;
 
+pub(crate) use governance::Governance;
+pub(crate) use sizes::bytes;
+
+use crate::access::Access;
+use crate::audit::AuditOptions;
 use crate::telemetry::LogFormat;
 
 /// A cluster API server: the resource API on a replicated store, in one binary.
@@ -27,8 +36,10 @@ pub(crate) enum Command {
     Join(Join),
     /// Serve the node of a data folder.
     Serve(Serve),
+    /// Make a stopped node, whose quorum is lost for good, the only voter of a new cluster with its data.
+    Recover(Recover),
     /// Show the cluster as a node sees it.
-    Status(Query),
+    Status(Status),
     /// List, add, promote and remove members.
     #[command(subcommand)]
     Member(Member),
@@ -38,6 +49,9 @@ pub(crate) enum Command {
     /// Create, list and revoke join tokens.
     #[command(subcommand)]
     Token(Token),
+    /// List, add and remove the keys that service account tokens are signed with.
+    #[command(subcommand)]
+    SigningKey(crate::command::SigningKey),
     /// Print a kubeconfig with a new client certificate.
     Kubeconfig(Kubeconfig),
     /// Measure a running cluster.
@@ -135,6 +149,17 @@ pub(crate) struct Serve {
     pub(crate) supervised: bool,
 }
 
+/// `quorate recover`
+#[derive(Debug, Args)]
+pub(crate) struct Recover {
+    /// The node's data folder. The node must be stopped.
+    #[arg(long)]
+    pub(crate) data_dir: PathBuf,
+    /// Carry it out; without this, only say what it would do.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
 /// What an operator may tune from start to start.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Tuning {
@@ -153,12 +178,33 @@ pub(crate) struct Tuning {
     /// Bytes of keys and values at which only deletes pass.
     #[arg(long, default_value = "8GiB", value_parser = bytes)]
     pub(crate) size_limit: u64,
+    /// Log entries after which the state is made durable, so that the log before can go. Bounds what a restart applies again.
+    #[arg(long, default_value = "20000", value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) snapshot_every: u64,
+    /// Log entries before that point that stay, for members that are a little behind. Who needs older ones gets a snapshot.
+    #[arg(long, default_value = "50000", value_name = "ENTRIES")]
+    pub(crate) log_keep: u64,
+    /// Requests that only read and may run at one time; 0 is any number. Nobody gets more than half of them.
+    #[arg(long, default_value_t = InFlightLimits::default().read_only)]
+    pub(crate) max_requests_inflight: usize,
+    /// Requests that write and may run at one time; 0 is any number.
+    #[arg(long, default_value_t = InFlightLimits::default().mutating)]
+    pub(crate) max_mutating_requests_inflight: usize,
+    /// Watches that may be open at one time; 0 is any number.
+    #[arg(long, default_value_t = InFlightLimits::default().long_running)]
+    pub(crate) max_watches: usize,
+    #[command(flatten)]
+    pub(crate) access: Access,
+    #[command(flatten)]
+    pub(crate) governance: Governance,
+    #[command(flatten)]
+    pub(crate) audit: AuditOptions,
 }
 
 impl Tuning {
     /// The same as command-line arguments, for the processes that `dev` starts.
     pub(crate) fn to_args(&self) -> Vec<String> {
-        let Self { log_format, shutdown_delay_duration, history_duration, history_size, size_limit } = self;
+        let Self { log_format, shutdown_delay_duration, history_duration, history_size, size_limit, .. } = self;
         let duration = |duration: &Duration| humantime::format_duration(*duration).to_string();
         let format = log_format.to_possible_value().expect("no format is hidden");
         [
@@ -167,9 +213,18 @@ impl Tuning {
             ("history-duration", duration(history_duration)),
             ("history-size", history_size.to_string()),
             ("size-limit", size_limit.to_string()),
+            ("snapshot-every", self.snapshot_every.to_string()),
+            ("log-keep", self.log_keep.to_string()),
+            ("max-requests-inflight", self.max_requests_inflight.to_string()),
+            ("max-mutating-requests-inflight", self.max_mutating_requests_inflight.to_string()),
+            ("max-watches", self.max_watches.to_string()),
         ]
         .map(|(name, value)| format!("--{name}={value}"))
-        .to_vec()
+        .into_iter()
+        .chain(self.access.to_args())
+        .chain(self.governance.to_args())
+        .chain(self.audit.to_args())
+        .collect()
     }
 }
 
@@ -199,6 +254,16 @@ pub(crate) enum Output {
     Table,
     /// For programs.
     Json,
+}
+
+/// `quorate status`
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// Fail unless the node can carry out a consistent read now: for health checks.
+    #[arg(long)]
+    pub(crate) ready: bool,
+    #[command(flatten)]
+    pub(crate) query: Query,
 }
 
 /// `quorate member`
@@ -291,20 +356,6 @@ fn naming(text: &str) -> Result<Naming, String> {
     text.parse().map_err(|_| "must be 'svc' or 'kubernetes'".to_owned())
 }
 
-/// A number of bytes with an optional binary unit: `4096`, `64KiB`, `512MiB`, `8GiB`.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit: u64 = match &text[digits.len()..] {
-        "" | "B" => 1,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
-        unit => return Err(format!("'{unit}' is no unit: use B, KiB, MiB or GiB")),
-    };
-    let number: u64 = digits.parse().map_err(|_| format!("'{digits}' is not a whole number"))?;
-    number.checked_mul(unit).ok_or_else(|| "the number is too large".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -318,8 +369,15 @@ mod tests {
 
     #[test]
     fn tuning_survives_the_way_to_another_process() {
-        let given =
-            ["--history-duration=90s", "--history-size=1MiB", "--log-format=json", "--shutdown-delay-duration=1500ms"];
+        let given = [
+            "--history-duration=90s",
+            "--history-size=1MiB",
+            "--log-format=json",
+            "--shutdown-delay-duration=1500ms",
+            "--snapshot-every=7",
+            "--log-keep=9",
+            "--feature-gates=ClusterTrustBundle=false",
+        ];
         let parse = |arguments: Vec<String>| {
             let all = ["quorate", "serve", "--data-dir=d"].map(str::to_owned).into_iter().chain(arguments);
             let Command::Serve(serve) = Cli::try_parse_from(all).unwrap().command else { panic!("not serve") };
@@ -329,17 +387,5 @@ mod tests {
         assert_eq!(tuning.history_duration, Duration::from_secs(90));
         assert_eq!(tuning.history_size, 1 << 20);
         assert_eq!(parse(tuning.to_args()), tuning);
-    }
-
-    #[test]
-    fn byte_sizes() {
-        let check = |text, expect: Result<u64, &str>| assert_eq!(bytes(text), expect.map_err(str::to_owned));
-        check("0", Ok(0));
-        check("4096B", Ok(4096));
-        check("3KiB", Ok(3 << 10));
-        check("8GiB", Ok(8 << 30));
-        check("8GB", Err("'GB' is no unit: use B, KiB, MiB or GiB"));
-        check("-1", Err("'-1' is not a whole number"));
-        check("99999999999GiB", Err("the number is too large"));
     }
 }

@@ -1,6 +1,8 @@
 //! `quorate`: the binary. Parses the command line, carries out one command, and says in one line why it failed.
 
+mod access;
 mod admin;
+mod audit;
 mod bench;
 mod cli;
 mod client;
@@ -15,6 +17,7 @@ mod pki;
 mod serve;
 mod setup;
 mod signals;
+mod signing_keys;
 mod telemetry;
 mod text;
 

@@ -69,7 +69,9 @@ impl Foundation {
         write_private(&dir.cluster_secret(), self.secret.as_bytes())?;
         let server = Subject::Server { names: server_names(self.naming, &api.advertise) };
         self.authority.issue(&server, self.now)?.write(&pki, names::SERVER)?;
-        self.peer_authority.issue(&Subject::Peer { node }, self.now)?.write(&pki, names::PEER)?;
+        self.peer_authority
+            .issue(&Subject::Peer { cluster: self.cluster, node }, self.now)?
+            .write(&pki, names::PEER)?;
         let first = founders.first().is_some_and(|founder| founder.node == node);
         if first {
             self.authority.identity().write(&pki, names::AUTHORITY)?;

@@ -52,7 +52,7 @@ impl Target {
             )));
         }
         let protocols: &[&[u8]] = if options.http == 1 { &HTTP_1 } else { &HTTP_2 };
-        Ok(Self { servers, tls: pki::client_config(&authority, &identity, protocols)?, pids })
+        Ok(Self { servers, tls: pki::client_config(&authority, Some(&identity), protocols)?, pids })
     }
 
     /// The address that the client with this number uses.

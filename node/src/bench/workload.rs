@@ -10,9 +10,11 @@ use bytes::Bytes;
 use clap::ValueEnum;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use http::{Method, Request};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request};
 use http_body_util::{BodyExt, Full};
 use indicatif::{ProgressBar, ProgressStyle};
+use quorate_meta::well_known::MEDIA_APPLY_PATCH;
 use quorate_store::env::Env;
 
 use super::Options;
@@ -35,6 +37,8 @@ pub(crate) enum Kind {
     Create,
     /// Replace objects.
     Update,
+    /// Apply objects on the server side, each time with one change.
+    Apply,
     /// Read objects, most recent.
     Get,
     /// Read objects, any version.
@@ -149,6 +153,12 @@ impl Workspace {
             Kind::Create => self.create(&self.nursery, server, number, &format!("new-{client}-{turn}")),
             Kind::Update | Kind::Watch => {
                 request(Method::PUT, server, &format!("{collection}/{name}"), self.object(number, turn, &name))
+            }
+            Kind::Apply => {
+                let path = format!("{collection}/{name}?fieldManager=bench&force=true");
+                let mut apply = request(Method::PATCH, server, &path, self.object(number, turn, &name));
+                apply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_APPLY_PATCH));
+                apply
             }
             Kind::Get => get(format!("{collection}/{name}")),
             Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),

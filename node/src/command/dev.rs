@@ -138,7 +138,7 @@ impl Node {
 async fn all_ready(root: &Path, env: &Env, nodes: &mut [Node]) -> Result<(), Error> {
     let admin = Identity::read(&root.join("pki"), names::ADMIN)?;
     let authority = pki::read_text(&root.join("pki").join(names::AUTHORITY_CERTIFICATE))?;
-    let tls = pki::client_config(&authority, &admin, &HTTP_1)?;
+    let tls = pki::client_config(&authority, Some(&admin), &HTTP_1)?;
     let deadline = Instant::now() + START_LIMIT;
     for node in nodes {
         while !is_ready(env, &node.config.api.advertise, tls.clone()).await {

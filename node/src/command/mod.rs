@@ -5,9 +5,13 @@ mod init;
 mod join;
 mod kubeconfig;
 mod member;
+mod recover;
 mod serve;
+mod signing_key;
 mod status;
 mod token;
+
+pub(crate) use signing_key::SigningKey;
 
 use quorate_store::env::SystemEnv;
 
@@ -27,10 +31,12 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::Init(options) => init::run(&options, &env),
         Command::Join(options) => join::run(&options, &env).await,
         Command::Serve(options) => serve::run(options, env).await,
-        Command::Status(query) => status::run(&query, &env).await,
+        Command::Recover(options) => recover::run(&options, &env).await,
+        Command::Status(options) => status::run(&options, &env).await,
         Command::Member(command) => member::run(command, &env).await,
         Command::Leader(command) => member::lead(command, &env).await,
         Command::Token(command) => token::run(command, &env).await,
+        Command::SigningKey(command) => signing_key::run(command, &env).await,
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Bench(options) => bench::run(&options, &env).await,
         Command::Version => {

@@ -1,18 +1,23 @@
-//! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, so that it can be a health check.
+//! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, and with `--ready` when
+//! it cannot carry out a consistent read, so that it can be a health check.
 
-use quorate_raft::admin::NodeStatus;
+use quorate_raft::admin::{AdminRequest, NodeStatus};
 use quorate_raft::{Member, Role};
 use quorate_store::env::Env;
 use serde_json::{Value, json};
 
 use crate::admin::Admin;
-use crate::cli::{Output, Query};
+use crate::cli::{Output, Status};
 use crate::console::{say, table};
 use crate::error::Error;
 
 /// Asks and prints.
-pub(crate) async fn run(query: &Query, env: &Env) -> Result<(), Error> {
-    let status = Admin::connect(&query.target, env).await?.status().await?;
+pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(), Error> {
+    let mut admin = Admin::connect(&query.target, env).await?;
+    if *ready {
+        admin.carry_out(AdminRequest::Ready).await?;
+    }
+    let status = admin.status().await?;
     match query.output {
         Output::Json => say(format_args!("{:#}", to_json(&status))),
         Output::Table => {
@@ -22,6 +27,7 @@ pub(crate) async fn run(query: &Query, env: &Env) -> Result<(), Error> {
             say(format_args!("node     {}", store.node));
             say(format_args!("leader   {leader} (term {})", store.term));
             say(format_args!("applied  revision {}, {} entries behind", store.applied, store.lag));
+            say(format_args!("log      entries {} to {}", status.log_purged + 1, status.log_last));
             say(format_args!("history  from revision {}", store.oldest));
             say(format_args!("size     {} of {} bytes", store.size, store.size_limit));
             print_members(&status.members);
@@ -65,6 +71,8 @@ fn to_json(status: &NodeStatus) -> Value {
         "term": store.term,
         "applied": store.applied.get(),
         "lag": store.lag,
+        "logPurged": status.log_purged,
+        "logLast": status.log_last,
         "oldest": store.oldest.get(),
         "size": store.size,
         "sizeLimit": store.size_limit,

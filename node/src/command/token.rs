@@ -90,7 +90,8 @@ pub(crate) fn parse_hash(text: &str) -> Result<[u8; 32], Error> {
     hash.ok_or_else(|| Error::config("--ca-hash must be 'sha256:' and 64 hexadecimal digits"))
 }
 
-fn moment(ms: u64) -> String {
+/// A time of the cluster's clock, for people.
+pub(super) fn moment(ms: u64) -> String {
     let seconds = i64::try_from(ms / 1000).unwrap_or(i64::MAX);
     let time = OffsetDateTime::from_unix_timestamp(seconds).ok().and_then(|time| time.format(&Rfc3339).ok());
     time.unwrap_or_else(|| format!("{ms} ms"))

@@ -3,7 +3,7 @@
 //! Invariants: keys are ECDSA P-256; an issued certificate has exactly one purpose (serving, client, or peer, which is
 //! both); it starts five minutes in the past, so that clocks may differ. Authorities last ten years, the rest one year.
 
-use quorate_raft::PEER_NAME;
+use quorate_raft::{ClusterId, peer_names};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
@@ -24,8 +24,8 @@ pub(crate) enum Subject {
     Server { names: Vec<String> },
     /// A user: common name and group (organization), document 000, authentication. rcgen writes one organization at most.
     Client { user: String, group: Option<String> },
-    /// A node among nodes. All have one name; what tells them apart is who holds the key.
-    Peer { node: u64 },
+    /// A node among nodes.
+    Peer { cluster: ClusterId, node: u64 },
 }
 
 /// An authority that can issue.
@@ -87,8 +87,8 @@ fn params(subject: &Subject, now: OffsetDateTime) -> Result<CertificateParams, E
         Subject::Client { user, group } => {
             (vec![], name(user, group.as_deref()), vec![ExtendedKeyUsagePurpose::ClientAuth])
         }
-        Subject::Peer { node } => (
-            vec![PEER_NAME.to_owned()],
+        Subject::Peer { cluster, node } => (
+            peer_names(*cluster, *node).to_vec(),
             name(&format!("node-{node}"), None),
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
         ),
@@ -117,6 +117,7 @@ mod tests {
     use super::*;
     use x509_parser::prelude::*;
 
+    const CLUSTER: ClusterId = ClusterId::new([7; 16]);
     const NOW: OffsetDateTime = OffsetDateTime::UNIX_EPOCH;
 
     fn check(subject: &Subject, expect_name: &str, expect_usages: (bool, bool)) {
@@ -138,7 +139,7 @@ mod tests {
         check(&Subject::Server { names: vec!["localhost".into(), "127.0.0.1".into()] }, "CN=quorate", (true, false));
         let client = Subject::Client { user: "admin".into(), group: Some("system:masters".into()) };
         check(&client, "CN=admin, O=system:masters", (false, true));
-        check(&Subject::Peer { node: 3 }, "CN=node-3", (true, true));
+        check(&Subject::Peer { cluster: CLUSTER, node: 3 }, "CN=node-3", (true, true));
     }
 
     #[test]
@@ -147,11 +148,11 @@ mod tests {
         let key = KeyPair::generate().unwrap();
         let asked = CertificateParams::new(vec!["evil.example".to_owned()]).unwrap();
         let request = asked.serialize_request(&key).unwrap().pem().unwrap();
-        let signed = authority.sign(&request, &Subject::Peer { node: 2 }, NOW).unwrap();
+        let signed = authority.sign(&request, &Subject::Peer { cluster: CLUSTER, node: 2 }, NOW).unwrap();
         let chain = Identity { certificate: signed, key: String::new() }.chain().unwrap();
         let (_, leaf) = X509Certificate::from_der(&chain[0]).unwrap();
         assert_eq!(leaf.subject().to_string(), "CN=node-2");
         assert!(!format!("{:?}", leaf.subject_alternative_name().unwrap()).contains("evil"));
-        assert!(authority.sign("nonsense", &Subject::Peer { node: 2 }, NOW).is_err());
+        assert!(authority.sign("nonsense", &Subject::Peer { cluster: CLUSTER, node: 2 }, NOW).is_err());
     }
 }

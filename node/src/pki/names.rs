@@ -10,7 +10,13 @@ pub(crate) const ADMIN: &str = "admin";
 pub(crate) const AUTHORITY: &str = "ca";
 /// The authority among nodes; also its name in the store.
 pub(crate) const PEER_AUTHORITY: &str = "peer-ca";
+/// The keys of service account tokens, in the store only.
+pub(crate) const TOKEN_KEYS: &str = "token-keys";
 /// The certificate of [`AUTHORITY`].
 pub(crate) const AUTHORITY_CERTIFICATE: &str = "ca.crt";
 /// The certificate of [`PEER_AUTHORITY`].
 pub(crate) const PEER_AUTHORITY_CERTIFICATE: &str = "peer-ca.crt";
+/// The authority of the well-known signers of certificate requests; also its name in the store.
+pub(crate) const SIGNER_AUTHORITY: &str = "signer-ca";
+/// The certificate of [`SIGNER_AUTHORITY`].
+pub(crate) const SIGNER_AUTHORITY_CERTIFICATE: &str = "signer-ca.crt";

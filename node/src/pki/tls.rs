@@ -14,11 +14,16 @@ use super::identity::{certificates, read_text};
 use super::{Identity, names};
 use crate::error::Error;
 
-/// What the API port shows and whom it believes.
-pub(crate) fn server_files(pki: &Path) -> Result<TlsFiles, Error> {
+/// What the API port shows and whom it believes; `proxy_authority` is that of proxies in front, as PEM.
+pub(crate) fn server_files(pki: &Path, proxy_authority: Option<Vec<u8>>) -> Result<TlsFiles, Error> {
     let Identity { certificate, key } = Identity::read(pki, names::SERVER)?;
-    let client_authority = read_text(&pki.join(names::AUTHORITY_CERTIFICATE))?.into_bytes();
-    Ok(TlsFiles { certificate: certificate.into_bytes(), key: key.into_bytes(), client_authority })
+    let mut client_authority = read_text(&pki.join(names::AUTHORITY_CERTIFICATE))?.into_bytes();
+    // Not there before the cluster has run for the first time.
+    let signer = pki.join(names::SIGNER_AUTHORITY_CERTIFICATE);
+    if signer.exists() {
+        client_authority.extend_from_slice(read_text(&signer)?.as_bytes());
+    }
+    Ok(TlsFiles { certificate: certificate.into_bytes(), key: key.into_bytes(), client_authority, proxy_authority })
 }
 
 /// What nodes show each other and whom they believe. The authority is shown too: a joining node knows only its hash.
@@ -33,19 +38,23 @@ pub(crate) fn peer_credentials(pki: &Path) -> Result<Credentials, Error> {
 /// How a client of the API proves who it is and whom it believes. `protocols` are offered in this order.
 pub(crate) fn client_config(
     authority: &str,
-    identity: &Identity,
+    identity: Option<&Identity>,
     protocols: &[&[u8]],
 ) -> Result<Arc<ClientConfig>, Error> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(authority)? {
         roots.add(certificate).map_err(|error| Error::config(format_args!("authority certificate: {error}")))?;
     }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(Error::failed)?
-        .with_root_certificates(roots)
-        .with_client_auth_cert(identity.chain()?, identity.private_key()?)
-        .map_err(|error| Error::config(format_args!("client certificate: {error}")))?;
+        .with_root_certificates(roots);
+    let mut config = match identity {
+        None => config.with_no_client_auth(),
+        Some(identity) => config
+            .with_client_auth_cert(identity.chain()?, identity.private_key()?)
+            .map_err(|error| Error::config(format_args!("client certificate: {error}")))?,
+    };
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     Ok(Arc::new(config))
 }

@@ -1,14 +1,15 @@
-//! What every node needs and nobody else may read: the authorities' keys, in the replicated store, sealed.
+//! What every node needs and nobody else may read: the authorities' keys and those of tokens, in the replicated store, sealed.
 //!
 //! Each secret is sealed with AES-256-GCM under the cluster secret, a random 256-bit key that every member keeps in its
 //! data folder and a new node receives when it joins. The name of the secret is authenticated with it, so that sealed
 //! values cannot be swapped. Layout of a sealed value: 12 bytes of nonce, then ciphertext and tag.
 
 use std::fmt;
+use std::path::Path;
 
 use bytes::Bytes;
 use quorate_store::env::Entropy;
-use quorate_store::{Condition, Operation, Outcome, Revision, Store, Txn};
+use quorate_store::{Condition, Operation, Outcome, Revision, Snapshot, Store, Txn};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 
@@ -42,6 +43,12 @@ impl ClusterSecret {
             Error::config(format_args!("the cluster secret has {} bytes and must have {SECRET_LENGTH}", bytes.len()))
         })?;
         Ok(Self(secret))
+    }
+
+    /// Reads a node's secret.
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        let bytes = std::fs::read(path).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))?;
+        Self::from_bytes(&bytes)
     }
 
     /// Its bytes, to be kept where only the node reads them.
@@ -89,30 +96,59 @@ pub(crate) async fn publish(
 ) -> Result<(), Error> {
     let Identity { certificate, key } = authority.identity();
     let plain = serde_json::to_vec(&[certificate, key]).map_err(Error::failed)?;
+    put(store, secret, entropy, name, &plain, Revision::ZERO).await.map(drop)
+}
+
+/// Puts a secret into the store in place of the one of that name and revision (zero for none). False when another one is
+/// there.
+pub(crate) async fn put(
+    store: &dyn Store,
+    secret: &ClusterSecret,
+    entropy: &dyn Entropy,
+    name: &str,
+    plain: &[u8],
+    at: Revision,
+) -> Result<bool, Error> {
     let key = key_of(name);
     let txn = Txn {
-        conditions: vec![Condition::Modified { key: key.clone(), revision: Revision::ZERO }],
-        operations: vec![Operation::Put { key, value: secret.seal(name, &plain, entropy).into() }],
+        conditions: vec![Condition::Modified { key: key.clone(), revision: at }],
+        operations: vec![Operation::Put { key, value: secret.seal(name, plain, entropy).into() }],
     };
     match store.txn(txn).await.map_err(Error::failed)? {
-        Outcome::Committed { .. } | Outcome::Conflict { .. } => Ok(()),
+        Outcome::Committed { .. } => Ok(true),
+        Outcome::Conflict { .. } => Ok(false),
     }
+}
+
+/// A secret in a state of the store, and its revision; `None` when there is none of that name.
+pub(crate) fn get(
+    snapshot: &Snapshot,
+    secret: &ClusterSecret,
+    name: &str,
+) -> Result<Option<(Vec<u8>, Revision)>, Error> {
+    let Some(entry) = snapshot.get(&key_of(name)) else { return Ok(None) };
+    let plain = secret.open(name, &entry.value);
+    let plain =
+        plain.ok_or_else(|| Error::failed(format_args!("'{name}' is not sealed with this node's cluster secret")))?;
+    Ok(Some((plain, entry.modified)))
 }
 
 /// Reads an authority from the store.
 pub(crate) fn authority(store: &dyn Store, secret: &ClusterSecret, name: &str) -> Result<Authority, Error> {
-    let snapshot = store.snapshot();
-    let entry = snapshot
-        .get(&key_of(name))
-        .ok_or_else(|| Error::failed(format_args!("the store does not hold the authority '{name}' yet")))?;
-    let plain = secret.open(name, &entry.value).ok_or_else(|| {
-        Error::failed(format_args!("the authority '{name}' is not sealed with this node's cluster secret"))
-    })?;
+    authority_in(&store.snapshot(), secret, name)
+}
+
+/// The same from what a store holds.
+pub(crate) fn authority_in(snapshot: &Snapshot, secret: &ClusterSecret, name: &str) -> Result<Authority, Error> {
+    let found = get(snapshot, secret, name)?;
+    let (plain, _) =
+        found.ok_or_else(|| Error::failed(format_args!("the store does not hold the authority '{name}' yet")))?;
     let [certificate, key]: [String; 2] = serde_json::from_slice(&plain).map_err(Error::failed)?;
     Ok(Authority::from_identity(Identity { certificate, key }))
 }
 
-fn key_of(name: &str) -> Bytes {
+/// The key under which a secret lies in the store.
+pub(crate) fn key_of(name: &str) -> Bytes {
     format!("s/pki/{name}").into()
 }
 

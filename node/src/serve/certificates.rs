@@ -54,9 +54,10 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
     }
 }
 
-fn reload(parts: &Parts) -> Result<(), Error> {
+/// Reads the files again and uses them from now on.
+pub(super) fn reload(parts: &Parts) -> Result<(), Error> {
     let folder = parts.dir.pki();
-    let (server, peer) = (pki::server_files(&folder)?, pki::peer_credentials(&folder)?);
+    let (server, peer) = (pki::server_files(&folder, parts.proxies.clone())?, pki::peer_credentials(&folder)?);
     parts.server_tls.replace(&server).map_err(Error::config)?;
     parts.peer_tls.reload(&peer).map_err(Error::config)
 }
@@ -71,7 +72,12 @@ fn renew(parts: &Parts, store: &dyn Store) -> Result<(), Error> {
     let config = &parts.config;
     let server = Subject::Server { names: server_names(config.naming, &config.api.advertise) };
     renew_one(parts, store, (names::SERVER, names::AUTHORITY), &server)?;
-    renew_one(parts, store, (names::PEER, names::PEER_AUTHORITY), &Subject::Peer { node: config.node })
+    renew_one(
+        parts,
+        store,
+        (names::PEER, names::PEER_AUTHORITY),
+        &Subject::Peer { cluster: config.cluster, node: config.node },
+    )
 }
 
 fn renew_one(
@@ -100,6 +106,7 @@ fn is_due(certificate: &[u8], now: i64) -> Result<bool, Error> {
 
 #[cfg(test)]
 mod tests {
+    use quorate_raft::ClusterId;
     use time::OffsetDateTime;
 
     use super::*;
@@ -108,7 +115,9 @@ mod tests {
     #[test]
     fn a_certificate_is_due_in_the_last_third_of_its_life() {
         let authority = Authority::generate("test-ca", OffsetDateTime::UNIX_EPOCH).unwrap();
-        let issued = authority.issue(&Subject::Peer { node: 1 }, OffsetDateTime::UNIX_EPOCH).unwrap();
+        let issued = authority
+            .issue(&Subject::Peer { cluster: ClusterId::new([7; 16]), node: 1 }, OffsetDateTime::UNIX_EPOCH)
+            .unwrap();
         let chain = issued.chain().unwrap();
         let day = |days: i64| days * 24 * 3600;
         assert!(!is_due(&chain[0], day(240)).unwrap());

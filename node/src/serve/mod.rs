@@ -6,17 +6,21 @@
 
 mod authorities;
 mod certificates;
+mod issuer;
 mod signer;
+mod token_keys;
 mod wiring;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use quorate_api::audit::AuditWriterHandle;
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls};
 use quorate_raft::{PeerTls, Replica};
 use quorate_store::Store;
 use quorate_store::env::Env;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::cli::Tuning;
 use crate::config::NodeConfig;
@@ -27,6 +31,8 @@ use crate::pki::vault::ClusterSecret;
 
 /// How long running requests may take to finish when the node stops; with the replica's own limit below 10 s.
 const STOP_GRACE: Duration = Duration::from_secs(4);
+/// How long the last audit events may take to be written.
+const AUDIT_GRACE: Duration = Duration::from_secs(2);
 
 /// A node that serves.
 pub(crate) struct Node {
@@ -34,6 +40,7 @@ pub(crate) struct Node {
     api: Handle,
     server: JoinHandle<()>,
     background: Vec<JoinHandle<()>>,
+    audit: Vec<(AuditWriterHandle, JoinHandle<()>)>,
     _lock: Lock,
 }
 
@@ -44,6 +51,8 @@ struct Parts {
     env: Env,
     secret: ClusterSecret,
     server_tls: Arc<ServerTls>,
+    /// The authority (PEM) of proxies in front, if there are any.
+    proxies: Option<Vec<u8>>,
     peer_tls: Arc<PeerTls>,
 }
 
@@ -53,12 +62,13 @@ impl Node {
     pub(crate) async fn start(dir: &DataDir, tuning: &Tuning, env: &Env) -> Result<Self, Error> {
         let config = NodeConfig::read(dir)?;
         let lock = dir.lock()?;
-        let parts = Arc::new(Parts::read(config, dir, env)?);
+        let parts = Arc::new(Parts::read(config, dir, env, tuning.access.proxy_authority()?)?);
         let (node, naming) = (parts.config.node, parts.config.naming);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");
+        let (trail, writers) = tuning.audit.trail(node, naming.names(), env)?.unzip();
         let replica = wiring::replica(&parts, tuning).await?;
         let store: Arc<dyn Store> = Arc::new(replica.clone());
-        let api = wiring::api(&parts, store);
+        let api = wiring::api(&parts, tuning, store, trail)?;
         let options = Options {
             address: parts.config.api.bind.clone(),
             tls: parts.server_tls.clone(),
@@ -72,8 +82,10 @@ impl Node {
             bound.map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
         let server = tokio::spawn(server.run());
         tracing::info!(api = handle.address(), peers = replica.address(), "listening");
-        let background = wiring::background(&parts, &replica, &api)?;
-        Ok(Self { replica, api: handle, server, background, _lock: lock })
+        let background = wiring::background(&parts, tuning, &replica, &api)?;
+        let audit =
+            writers.into_iter().flatten().map(|(writer, handle)| (handle, tokio::spawn(writer.run()))).collect();
+        Ok(Self { replica, api: handle, server, background, audit, _lock: lock })
     }
 
     /// Returns when the node cannot go on, with the reason.
@@ -92,25 +104,29 @@ impl Node {
         if let Err(error) = self.server.await {
             tracing::error!(%error, "the API server ended badly");
         }
+        for (handle, writing) in self.audit {
+            handle.stop();
+            if timeout(AUDIT_GRACE, writing).await.is_err() {
+                tracing::error!("the last audit events could not be written in time");
+            }
+        }
         self.replica.stop().await;
         tracing::info!("stopped");
     }
 }
 
 impl Parts {
-    fn read(config: NodeConfig, dir: &DataDir, env: &Env) -> Result<Self, Error> {
+    fn read(config: NodeConfig, dir: &DataDir, env: &Env, proxies: Option<Vec<u8>>) -> Result<Self, Error> {
         let folder = dir.pki();
-        let server_tls = ServerTls::new(&pki::server_files(&folder)?).map_err(Error::config)?;
+        let server_tls = ServerTls::new(&pki::server_files(&folder, proxies.clone())?).map_err(Error::config)?;
         let peer_tls = PeerTls::new(&pki::peer_credentials(&folder)?).map_err(Error::config)?;
-        let path = dir.cluster_secret();
-        let secret =
-            std::fs::read(&path).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))?;
         Ok(Self {
             config,
             dir: dir.clone(),
             env: env.clone(),
-            secret: ClusterSecret::from_bytes(&secret)?,
+            secret: ClusterSecret::read(&dir.cluster_secret())?,
             server_tls: Arc::new(server_tls),
+            proxies,
             peer_tls: Arc::new(peer_tls),
         })
     }

@@ -7,11 +7,12 @@ use bytes::Bytes;
 use quorate_raft::admin::{CertificateSigner, SigningRequest};
 use quorate_store::Store;
 
-use super::Parts;
+use super::{Parts, token_keys};
 use crate::enrolment::{Enrolled, Request, UserRequest};
 use crate::error::Error;
 use crate::pki::{Authority, Subject, names, vault};
 use crate::setup::{now, server_names};
+use crate::signing_keys::KeyRequest;
 
 /// Signs for this node's cluster.
 pub(super) struct Signer {
@@ -28,6 +29,14 @@ impl CertificateSigner for Signer {
 
     async fn certify(&self, request: Bytes) -> Result<Bytes, String> {
         self.user(&request).map(Bytes::from).map_err(|error| error.to_string())
+    }
+
+    async fn keys(&self, request: Bytes) -> Result<Bytes, String> {
+        let answer = async {
+            let store = self.store.get().ok_or_else(|| Error::failed("the node is still starting"))?;
+            token_keys::answer(&self.parts, &**store, KeyRequest::from_bytes(&request)?).await?.to_bytes()
+        };
+        answer.await.map_err(|error| error.to_string())
     }
 }
 
@@ -49,10 +58,11 @@ impl Signer {
         let (authority, peer_authority) = (self.authority(names::AUTHORITY)?, self.authority(names::PEER_AUTHORITY)?);
         let asked = Request::from_bytes(&request.csr)?;
         let server = Subject::Server { names: server_names(config.naming, &request.peer.api) };
+        let peer = Subject::Peer { cluster: config.cluster, node: request.node };
         Ok(Enrolled {
             naming: config.naming.to_string(),
             server: authority.sign(&asked.server, &server, now(env))?,
-            peer: peer_authority.sign(&asked.peer, &Subject::Peer { node: request.node }, now(env))?,
+            peer: peer_authority.sign(&asked.peer, &peer, now(env))?,
             authority: authority.identity().certificate.clone(),
             peer_authority: peer_authority.identity().certificate.clone(),
             secret: secret.as_bytes().to_vec(),

@@ -3,20 +3,24 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use quorate_api::audit::Audit;
+use quorate_api::authorization::rbac::{FeedOptions, RuleFeed};
+use quorate_api::controllers::certificates::Signing;
 use quorate_api::controllers::{Controllers, ControllersOptions};
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, Version, registry};
+use quorate_api::{Api, ApiOptions, InFlightLimits, Version, registry};
 use quorate_raft::Replica;
 use quorate_raft::admin::CertificateSigner;
 use quorate_raft::disk::SystemDisk;
-use quorate_raft::replica::{MemberOptions, Options};
+use quorate_raft::replica::{Compaction, MemberOptions, Options};
 use quorate_raft::types::Peer;
 use quorate_schema::Graph;
 use quorate_store::{Limits, Retention, Store};
 use tokio::task::JoinHandle;
 
+use super::issuer::StoreIssuer;
 use super::signer::Signer;
-use super::{Parts, authorities, certificates};
+use super::{Parts, authorities, certificates, issuer, token_keys};
 use crate::cli::Tuning;
 use crate::error::Error;
 use crate::pki::{self, names};
@@ -41,6 +45,7 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
     let mut options = Options::new(member, Arc::new(SystemDisk), &parts.dir.raft());
     options.limits = Limits { store_bytes: tuning.size_limit, ..Limits::default() };
     let time_ms = u64::try_from(tuning.history_duration.as_millis()).map_err(Error::config)?;
+    options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };
     let replica = Replica::open(options).await.map_err(Error::config)?;
     // Nobody else sets it: the signer was made just above.
@@ -56,11 +61,18 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
 }
 
 /// The API of this node.
-pub(super) fn api(parts: &Parts, store: Arc<dyn Store>) -> Arc<Api> {
+pub(super) fn api(
+    parts: &Parts,
+    tuning: &Tuning,
+    store: Arc<dyn Store>,
+    audit: Option<Audit>,
+) -> Result<Arc<Api>, Error> {
+    let config = &parts.config;
+    let authentication = tuning.access.authentication(config.naming.names(), &config.api.advertise)?;
     let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
-    Api::new(ApiOptions {
+    Ok(Api::new(ApiOptions {
         naming: parts.config.naming,
-        registry: Arc::new(registry::builtin::registry(&graph)),
+        registry: Arc::new(registry::builtin::registry_with(&graph, &tuning.governance.feature_gates)),
         graph,
         store,
         env: parts.env.clone(),
@@ -69,25 +81,51 @@ pub(super) fn api(parts: &Parts, store: Arc<dyn Store>) -> Arc<Api> {
             ..Version::default()
         },
         phase: Phase::Starting,
+        authentication,
+        audit: audit.map(Arc::new),
+        authorization: tuning.access.authorization()?,
         token_secret: parts.secret.derive("continue tokens"),
-    })
+        in_flight: InFlightLimits {
+            read_only: tuning.max_requests_inflight,
+            mutating: tuning.max_mutating_requests_inflight,
+            long_running: tuning.max_watches,
+        },
+        gates: tuning.governance.feature_gates.clone(),
+    }))
 }
 
 /// Starts what runs beside the servers, for as long as the node does.
-pub(super) fn background(parts: &Arc<Parts>, replica: &Replica, api: &Arc<Api>) -> Result<Vec<JoinHandle<()>>, Error> {
+pub(super) fn background(
+    parts: &Arc<Parts>,
+    tuning: &Tuning,
+    replica: &Replica,
+    api: &Arc<Api>,
+) -> Result<Vec<JoinHandle<()>>, Error> {
     let root_ca = pki::read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
-    let options = ControllersOptions { api: api.clone(), root_ca, event_lifetime: EVENT_LIFETIME };
+    let issuer = Arc::new(StoreIssuer { parts: parts.clone(), store: api.store.clone() });
+    let signing = Some(Signing { issuer, duration: tuning.governance.cluster_signing_duration });
+    let (_, port) = parts.config.api.bind.rsplit_once(':').unwrap_or_default();
+    let api_port = port.parse().unwrap_or_default();
+    let options = ControllersOptions { api: api.clone(), root_ca, event_lifetime: EVENT_LIFETIME, signing, api_port };
     let (controllers, _) = Controllers::new(options);
+    let (rules, _) = RuleFeed::new(FeedOptions { authorizer: api.authorizer.clone() });
+    let authorizer = api.authorizer.clone();
+    api.health.add_to_readiness("poststarthook/rbac/bootstrap-roles", Arc::new(move || authorizer.is_ready()));
     let (waiting, recovering) = (api.clone(), replica.clone());
     let recovery = async move {
         recovering.recovered().await;
+        // Without them no token could be told from a wrong one.
+        waiting.authentication.service_accounts.keys_known().await;
         waiting.lifecycle.serve();
         tracing::info!("serving");
     };
     Ok(vec![
         tokio::spawn(recovery),
         tokio::spawn(controllers.run()),
+        tokio::spawn(rules.run()),
         tokio::spawn(authorities::publish(parts.clone(), api.store.clone())),
+        tokio::spawn(issuer::establish(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
+        tokio::spawn(token_keys::run(parts.clone(), api.clone())),
     ])
 }

@@ -7,14 +7,22 @@
     reason = "a test says what it needs by failing"
 )]
 
+mod apply;
+mod audit;
 mod certificates;
 mod configuration;
 mod crash;
+mod csr;
 mod deploy;
 mod failover;
+mod full_disk;
 mod kubectl;
 mod load;
 mod membership;
+mod rbac;
+mod recovery;
 mod stopping;
 mod support;
 mod tidy;
+mod tokens;
+mod workloads;

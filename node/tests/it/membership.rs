@@ -1,6 +1,7 @@
 //! Members come and go while clients write.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use http::Method;
@@ -11,16 +12,23 @@ use crate::support::{Cluster, eventually, quorate};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_joins_is_promoted_and_another_is_removed_under_load() {
-    let mut cluster = Cluster::start(3, &[]);
-    make_namespace(&mut cluster.client(1), "load").await;
+    let mut cluster = Cluster::start(3, &["--snapshot-every=100", "--log-keep=50"]);
+    for namespace in ["load", "more"] {
+        make_namespace(&mut cluster.client(1), namespace).await;
+    }
     let load = Load::start(&cluster, &[1, 2], "load");
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    eventually("every node has cut its log", async || {
+        (1..=3).all(|node| log_purged(&cluster, node) > 100).then_some(())
+    })
+    .await;
 
     let folder = cluster.spare("node-4");
-    join(&cluster, &folder);
+    join(&cluster, 1, &folder);
     cluster.serve(&folder);
     let fourth = cluster.client(4);
     cluster.ready(4).await;
+    let log = std::fs::read_to_string(folder.join("node.log")).unwrap();
+    assert!(log.contains("installed a snapshot"), "it did not come by snapshot:\n{log}");
     assert_eq!(role(&cluster, 4), "learner");
     eventually("the learner has caught up and votes", async || {
         quorate(&["member", "promote", "4", "--data-dir"])
@@ -33,20 +41,29 @@ async fn a_node_joins_is_promoted_and_another_is_removed_under_load() {
     })
     .await;
     assert_eq!(role(&cluster, 4), "voter");
+    let load_on_the_new_node = Load::start(&cluster, &[4], "more");
 
     Cluster::run(&["leader", "transfer", "--to", "2"], &cluster.node(1));
     assert_eq!(cluster.leader(1).await, 2);
     Cluster::run(&["member", "remove", "3"], &cluster.node(1));
     let members = status(&cluster)["members"].as_array().unwrap().len();
     assert_eq!(members, 3);
-    cluster.kill(3);
+    let log = cluster.node(3).join("node.log");
+    eventually("the removed node stops and says why", async || {
+        let log = std::fs::read_to_string(&log).unwrap();
+        log.lines().any(|line| line.starts_with("quorate: node 3 was removed from cluster")).then_some(())
+    })
+    .await;
     tokio::time::sleep(Duration::from_millis(500)).await;
 
-    let written = load.finish().await;
-    println!("{} writes acknowledged, {} unknown", written.revisions.len(), written.unknown);
-    assert_eq!((written.unknown, &written.refused[..]), (0, &[][..]), "requests failed");
     let mut fourth = fourth;
-    written.check_is_there(&mut fourth, "load").await;
+    let more = load_on_the_new_node.finish().await;
+    let written = load.finish().await;
+    for (written, namespace) in [(&more, "more"), (&written, "load")] {
+        println!("{namespace}: {} writes acknowledged, {} unknown", written.revisions.len(), written.unknown);
+        assert_eq!((written.unknown, &written.refused[..]), (0, &[][..]), "requests failed");
+        written.check_is_there(&mut fourth, namespace).await;
+    }
     let watched = fourth.send(Method::GET, &format!("{}?limit=1", collection("load")), None).await.unwrap().expect(200);
     assert!(watched.revision() >= written.last());
 }
@@ -54,10 +71,10 @@ async fn a_node_joins_is_promoted_and_another_is_removed_under_load() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_a_valid_token_lets_a_node_in() {
     let cluster = Cluster::start(1, &[]);
-    let (token, hash) = token(&cluster);
+    let (token, hash) = token(&cluster, 1);
     let refuse = |token: &str, hash: &str, expect: &str| {
         let folder = cluster.spare("refused");
-        let output = join_command(&cluster, &folder, token, hash).output().unwrap();
+        let output = join_command(&cluster, 1, &folder, (token, hash)).output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success());
         assert!(text.contains(expect) && text.trim_end().lines().count() == 1, "{text}");
@@ -73,26 +90,31 @@ async fn only_a_valid_token_lets_a_node_in() {
     assert!(!list.contains(id), "{list}");
 }
 
-fn join(cluster: &Cluster, folder: &Path) {
-    let (token, hash) = token(cluster);
-    let output = join_command(cluster, folder, &token, &hash).output().unwrap();
+/// Sets a folder up for a fourth node.
+pub(crate) fn join(cluster: &Cluster, through: u64, folder: &Path) {
+    let (token, hash) = token(cluster, through);
+    let output = join_command(cluster, through, folder, (&token, &hash)).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn join_command(cluster: &Cluster, folder: &Path, token: &str, hash: &str) -> std::process::Command {
-    let mut command = quorate(&["join", &cluster.peer_address(1), "--token", token, "--ca-hash", hash]);
+fn join_command(cluster: &Cluster, through: u64, folder: &Path, (token, hash): (&str, &str)) -> Command {
+    let mut command = quorate(&["join", &cluster.peer_address(through), "--token", token, "--ca-hash", hash]);
     command.args(["--bind", &cluster.address(4), "--peer-bind", &cluster.peer_address(4), "--data-dir"]).arg(folder);
     command
 }
 
-fn token(cluster: &Cluster) -> (String, String) {
-    let text = Cluster::run(&["token", "create", "-o", "json"], &cluster.node(1));
+fn token(cluster: &Cluster, through: u64) -> (String, String) {
+    let text = Cluster::run(&["token", "create", "-o", "json"], &cluster.node(through));
     let answer: Value = serde_json::from_str(&text).unwrap();
     (answer["token"].as_str().unwrap().to_owned(), answer["caHash"].as_str().unwrap().to_owned())
 }
 
 fn status(cluster: &Cluster) -> Value {
     cluster.status(&cluster.node(1)).unwrap()
+}
+
+fn log_purged(cluster: &Cluster, node: u64) -> u64 {
+    cluster.status(&cluster.node(node)).map_or(0, |status| status["logPurged"].as_u64().unwrap())
 }
 
 fn role(cluster: &Cluster, node: u64) -> String {

@@ -45,18 +45,25 @@ impl Answer {
 pub(crate) struct Client {
     address: String,
     tls: Arc<ClientConfig>,
+    /// The Authorization header of every request.
+    authorization: Option<String>,
     sender: Option<SendRequest<Full<Bytes>>>,
 }
 
 impl Client {
     /// A client of one server, with the credentials in a folder: `ca.crt` and `NAME.{crt,key}`.
     pub(crate) fn new(address: &str, pki: &Path, name: &str) -> Self {
-        Self { address: address.to_owned(), tls: tls(pki, Some(name)), sender: None }
+        Self { address: address.to_owned(), tls: tls(pki, Some(name)), authorization: None, sender: None }
     }
 
     /// A client without a certificate of its own.
     pub(crate) fn anonymous(address: &str, pki: &Path) -> Self {
-        Self { address: address.to_owned(), tls: tls(pki, None), sender: None }
+        Self { address: address.to_owned(), tls: tls(pki, None), authorization: None, sender: None }
+    }
+
+    /// A client whose only credential is a bearer token.
+    pub(crate) fn bearer(address: &str, pki: &Path, token: &str) -> Self {
+        Self { authorization: Some(format!("Bearer {token}")), ..Self::anonymous(address, pki) }
     }
 
     /// Sends a request and waits for the whole answer. An error leaves it open what the server did.
@@ -88,9 +95,11 @@ impl Client {
         }
         let sender = self.sender.as_mut().expect("connected just now");
         let content_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(authorization) = &self.authorization {
+            request = request.header("authorization", authorization);
+        }
+        let request = request
             .header("host", &self.address)
             .header("accept", "application/json")
             .header("content-type", content_type)

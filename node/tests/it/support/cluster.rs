@@ -34,9 +34,13 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// Starts a cluster and waits until it is ready.
     pub(crate) fn start(nodes: usize, arguments: &[&str]) -> Self {
-        let folder = TempDir::new().unwrap();
+        Self::start_with(nodes, arguments, TempDir::new().unwrap(), "")
+    }
+
+    /// The same in a folder that may hold something already; `log` says how much the nodes log, if not as usual.
+    pub(crate) fn start_with(nodes: usize, arguments: &[&str], folder: TempDir, log: &str) -> Self {
         let port = free_port();
-        let supervisor = supervise(&folder.path().join("data"), nodes, port, arguments);
+        let supervisor = supervise(&folder.path().join("data"), nodes, port, arguments, log);
         Self { folder, port, supervisor, others: vec![] }
     }
 
@@ -144,14 +148,12 @@ impl Cluster {
     }
 }
 
-fn supervise(root: &Path, nodes: usize, port: u16, arguments: &[&str]) -> Child {
-    let mut child = quorate(&["dev", "--nodes", &nodes.to_string(), "--bind", &format!("127.0.0.1:{port}")])
-        .args(arguments)
-        .arg("--data-dir")
-        .arg(root)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+fn supervise(root: &Path, nodes: usize, port: u16, arguments: &[&str], log: &str) -> Child {
+    let mut command = quorate(&["dev", "--nodes", &nodes.to_string(), "--bind", &format!("127.0.0.1:{port}")]);
+    if !log.is_empty() {
+        command.env("QUORATE_LOG", log);
+    }
+    let mut child = command.args(arguments).arg("--data-dir").arg(root).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut said = String::new();
     while !said.contains("\nready ") {
@@ -164,7 +166,7 @@ fn supervise(root: &Path, nodes: usize, port: u16, arguments: &[&str]) -> Child 
 }
 
 /// The first of ten ports that are free, as are the ten that lie 1000 above.
-pub(super) fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     for _ in 0..PORT_BLOCKS {
         let block = NEXT_PORT.fetch_add(1, Ordering::Relaxed) + (std::process::id() % u32::from(PORT_BLOCKS)) as u16;
         let port = FIRST_PORT + block % PORT_BLOCKS * 10;

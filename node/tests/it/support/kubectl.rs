@@ -26,6 +26,11 @@ impl Kubectl {
         Some(Self { program: program?, kubeconfig: root.join("admin.kubeconfig"), cache: root.join("kubectl-cache") })
     }
 
+    /// The same client with other credentials.
+    pub(crate) fn with_kubeconfig(&self, kubeconfig: &Path) -> Self {
+        Self { program: self.program.clone(), kubeconfig: kubeconfig.to_owned(), cache: self.cache.clone() }
+    }
+
     /// A command that has not started.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);

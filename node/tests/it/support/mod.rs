@@ -7,7 +7,7 @@ mod kubectl;
 mod watcher;
 
 pub(crate) use client::Client;
-pub(crate) use cluster::{Cluster, quorate};
+pub(crate) use cluster::{Cluster, free_port, quorate};
 pub(crate) use compose::Compose;
 pub(crate) use kubectl::Kubectl;
 pub(crate) use watcher::{Event, Watcher};

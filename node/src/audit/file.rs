@@ -1,0 +1,202 @@
+//! Audit events in a file that is put aside when it grows too long.
+//!
+//! Invariants: a file is appended to, never overwritten; what is put aside keeps its name with the time in it
+//! (`audit-2030-01-01T00-00-00.000.log`), and only such files are ever removed.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use quorate_api::audit::Sink;
+use quorate_store::env::{Clock, blocking};
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use crate::error::{Error, at};
+
+/// What is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Bytes of the file; 0 is any number.
+    pub(super) bytes: u64,
+    /// How long files put aside stay; zero is for ever.
+    pub(super) age: Duration,
+    /// Files put aside; 0 is any number.
+    pub(super) files: usize,
+}
+
+/// The sink for a path; `-` is standard output.
+pub(super) fn open(path: &str, limits: Limits, clock: Arc<dyn Clock>) -> Result<Box<dyn Sink>, Error> {
+    if path == "-" {
+        return Ok(Box::new(StandardOutput));
+    }
+    let path = PathBuf::from(path);
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(at(folder))?;
+    }
+    let (file, size) = append_to(&path).map_err(at(&path))?;
+    Ok(Box::new(FileSink { path, limits, clock, file, size }))
+}
+
+struct StandardOutput;
+
+#[async_trait]
+impl Sink for StandardOutput {
+    fn name(&self) -> &'static str {
+        "standard output"
+    }
+
+    async fn write(&mut self, events: &[Bytes]) -> Result<(), String> {
+        let mut out = io::stdout().lock();
+        events.iter().try_for_each(|event| out.write_all(event)).map_err(|error| error.to_string())
+    }
+}
+
+struct FileSink {
+    path: PathBuf,
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    file: File,
+    size: u64,
+}
+
+fn append_to(path: &Path) -> io::Result<(File, u64)> {
+    let file = File::options().create(true).append(true).open(path)?;
+    let size = file.metadata()?.len();
+    Ok((file, size))
+}
+
+#[async_trait]
+impl Sink for FileSink {
+    fn name(&self) -> &'static str {
+        "file"
+    }
+
+    async fn write(&mut self, events: &[Bytes]) -> Result<(), String> {
+        blocking(|| self.append(events)).map_err(|error| format!("{}: {error}", self.path.display()))
+    }
+}
+
+impl FileSink {
+    /// Writes events, whole ones only into each file.
+    fn append(&mut self, events: &[Bytes]) -> io::Result<()> {
+        let mut text = Vec::new();
+        for event in events {
+            let length = event.len() as u64;
+            if self.limits.bytes > 0 && self.size > 0 && self.size + length > self.limits.bytes {
+                self.file.write_all(&text)?;
+                text.clear();
+                self.put_aside()?;
+            }
+            text.extend_from_slice(event);
+            self.size += length;
+        }
+        self.file.write_all(&text)
+    }
+
+    fn put_aside(&mut self) -> io::Result<()> {
+        std::fs::rename(&self.path, self.path.with_file_name(self.name_at(self.clock.now_ms())))?;
+        (self.file, self.size) = append_to(&self.path)?;
+        self.prune()
+    }
+
+    /// What the names of files put aside begin and end with.
+    fn affixes(&self) -> (String, String) {
+        let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+        let extension = part(self.path.extension()).map(|extension| format!(".{extension}"));
+        (format!("{}-", part(self.path.file_stem()).unwrap_or_default()), extension.unwrap_or_default())
+    }
+
+    fn name_at(&self, ms: u64) -> String {
+        let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second].[subsecond digits:3]");
+        let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).ok();
+        let time = time.and_then(|time| time.format(&format).ok()).unwrap_or_else(|| ms.to_string());
+        let (prefix, suffix) = self.affixes();
+        format!("{prefix}{time}{suffix}")
+    }
+
+    /// Removes files put aside that are too many or too old.
+    fn prune(&self) -> io::Result<()> {
+        let (prefix, suffix) = self.affixes();
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            let time = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(&suffix));
+            if time.is_some_and(|time| time.starts_with(|c: char| c.is_ascii_digit())) {
+                names.push(name);
+            }
+        }
+        // The time stands in the names as text that sorts like it.
+        names.sort_unstable();
+        let surplus = if self.limits.files == 0 { 0 } else { names.len().saturating_sub(self.limits.files) };
+        let age_ms = u64::try_from(self.limits.age.as_millis()).unwrap_or(u64::MAX);
+        let oldest = self.name_at(self.clock.now_ms().saturating_sub(age_ms));
+        for (index, name) in names.iter().enumerate() {
+            if index < surplus || (age_ms > 0 && *name < oldest) {
+                std::fs::remove_file(folder.join(name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const DAY_MS: u64 = 24 * 3600 * 1000;
+
+    #[derive(Debug, Default)]
+    struct TestClock(AtomicU64);
+
+    impl Clock for TestClock {
+        fn now_ms(&self) -> u64 {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    /// Writes one event a day; gives the files that are there then, with their contents.
+    async fn check(limits: Limits, events: &[&'static str], expect: &[(&str, &str)]) {
+        let folder = TempDir::new().unwrap();
+        let clock = Arc::new(TestClock::default());
+        let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
+        for event in events {
+            sink.write(&[Bytes::from_static(event.as_bytes())]).await.unwrap();
+            clock.0.fetch_add(DAY_MS, Ordering::Relaxed);
+        }
+        let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
+        let mut found: Vec<_> = entries
+            .map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                (name, std::fs::read_to_string(entry.path()).unwrap())
+            })
+            .collect();
+        found.sort();
+        let found: Vec<_> = found.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        assert_eq!(found, expect);
+    }
+
+    #[tokio::test]
+    async fn files_are_put_aside_and_pruned() {
+        let unlimited = Limits { bytes: 0, age: Duration::ZERO, files: 0 };
+        check(unlimited, &["one\n", "two\n"], &[("audit.log", "one\ntwo\n")]).await;
+        let small = Limits { bytes: 8, ..unlimited };
+        let (first, second) = ("audit-1970-01-03T00-00-00.000.log", "audit-1970-01-04T00-00-00.000.log");
+        let events = ["one\n", "two\n", "three\n", "four\n"];
+        let last = ("audit.log", "four\n");
+        check(small, &events, &[(first, "one\ntwo\n"), (second, "three\n"), last]).await;
+        check(Limits { files: 1, ..small }, &events, &[(second, "three\n"), last]).await;
+        let a_moment = Duration::from_secs(3600);
+        check(Limits { age: a_moment, ..small }, &events, &[(second, "three\n"), last]).await;
+        check(small, &["longer than allowed\n"], &[("audit.log", "longer than allowed\n")]).await;
+    }
+}

@@ -1,0 +1,92 @@
+//! The audit trail of a node: its options, and where its events go.
+
+mod file;
+mod webhook;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use quorate_api::audit::{Audit, AuditWriter, AuditWriterHandle, Batching, Policy, Sink, SpoolOptions};
+use quorate_meta::Names;
+use quorate_store::env::Env;
+
+use crate::error::Error;
+use crate::pki::read_text;
+
+/// Bytes of events that may wait for the file, and for the webhook.
+const SPOOL_BYTES: usize = 32 << 20;
+/// The file gets what came within this time at once.
+const FILE_BATCHING: Batching = Batching { events: 10_000, wait: Duration::from_millis(50) };
+/// The webhook gets fewer events, less often.
+const WEBHOOK_BATCHING: Batching = Batching { events: 400, wait: Duration::from_secs(1) };
+
+/// What is told of requests, and to whom.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Audit trail")]
+pub(crate) struct AuditOptions {
+    /// Policy that says how much of which request is told.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit_policy_file: Option<PathBuf>,
+    /// File for the events, a line of JSON each; `{node}` in its name is the node's number, `-` is standard output.
+    #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
+    pub(crate) audit_log_path: Option<String>,
+    /// MiB at which the file is put aside and a new one begun; 0 never does.
+    #[arg(long, value_name = "MIB", default_value_t = 100)]
+    pub(crate) audit_log_maxsize: u64,
+    /// Days that files put aside stay; 0 is for ever.
+    #[arg(long, value_name = "DAYS", default_value_t = 0)]
+    pub(crate) audit_log_maxage: u64,
+    /// Files put aside that stay; 0 is any number.
+    #[arg(long, value_name = "FILES", default_value_t = 0)]
+    pub(crate) audit_log_maxbackup: usize,
+    /// Where to send events as lists: a kubeconfig with the server's URL and authority, and a token or client certificate.
+    #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
+    pub(crate) audit_webhook_config_file: Option<PathBuf>,
+}
+
+/// A trail and what carries its events.
+pub(crate) type Trail = (Audit, Vec<(AuditWriter, AuditWriterHandle)>);
+
+impl AuditOptions {
+    /// The same as command-line arguments, for the processes that `dev` starts.
+    pub(crate) fn to_args(&self) -> Vec<String> {
+        let file = |path: &PathBuf| path.display().to_string();
+        let given = [
+            ("audit-policy-file", self.audit_policy_file.as_ref().map(file)),
+            ("audit-log-path", self.audit_log_path.clone()),
+            ("audit-webhook-config-file", self.audit_webhook_config_file.as_ref().map(file)),
+            ("audit-log-maxsize", Some(self.audit_log_maxsize.to_string())),
+            ("audit-log-maxage", Some(self.audit_log_maxage.to_string())),
+            ("audit-log-maxbackup", Some(self.audit_log_maxbackup.to_string())),
+        ];
+        given.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))).collect()
+    }
+
+    /// The trail that these options ask for, if any.
+    pub(crate) fn trail(&self, node: u64, names: &'static Names, env: &Env) -> Result<Option<Trail>, Error> {
+        let Some(path) = &self.audit_policy_file else { return Ok(None) };
+        let wrong = |error: &dyn std::fmt::Display| Error::config(format_args!("{}: {error}", path.display()));
+        let policy = Policy::parse(names, read_text(path)?.as_bytes()).map_err(|error| wrong(&error))?;
+        let mut sinks: Vec<(Box<dyn Sink>, SpoolOptions)> = Vec::new();
+        let spool = |batching| SpoolOptions { bytes: SPOOL_BYTES, batching };
+        if let Some(path) = &self.audit_log_path {
+            let path = path.replace("{node}", &node.to_string());
+            let limits = file::Limits {
+                bytes: self.audit_log_maxsize.saturating_mul(1 << 20),
+                age: Duration::from_secs(self.audit_log_maxage.saturating_mul(24 * 3600)),
+                files: self.audit_log_maxbackup,
+            };
+            sinks.push((file::open(&path, limits, env.clock.clone())?, spool(FILE_BATCHING)));
+        }
+        if let Some(path) = &self.audit_webhook_config_file {
+            let sink = webhook::WebhookSink::new(path, names, env.network.clone())?;
+            sinks.push((Box::new(sink), spool(WEBHOOK_BATCHING)));
+        }
+        if sinks.is_empty() {
+            return Err(wrong(&"a policy needs --audit-log-path or --audit-webhook-config-file"));
+        }
+        Ok(Some(Audit::new(policy, sinks, Arc::clone(&env.clock), names)))
+    }
+}

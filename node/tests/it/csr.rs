@@ -1,0 +1,127 @@
+//! Certificates that are asked for through the API: made with openssl, approved with kubectl, issued, verified, used. And
+//! certificates that let nobody in.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use http::Method;
+use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, date_time_ymd};
+
+use crate::support::{Client, Cluster, Kubectl, eventually};
+
+/// Runs openssl in a folder; `None` where it is not installed.
+fn openssl(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let run = Command::new("openssl").args(arguments).current_dir(folder).stdin(Stdio::null()).output();
+    let Ok(output) = run else {
+        println!("skipped: no openssl");
+        return None;
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "openssl {arguments:?}: {}", text(&output.stderr));
+    Some(text(&output.stdout))
+}
+
+/// A key, a request for it and the object that asks for a client certificate, all in files.
+fn ask(folder: &Path, name: &str) -> Option<PathBuf> {
+    let (key, request) = (format!("{name}.key"), format!("{name}.csr"));
+    openssl(folder, &["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", &key])?;
+    let subject = format!("/O=dev/O=ops/CN={name}");
+    openssl(folder, &["req", "-new", "-key", &key, "-subj", &subject, "-out", &request])?;
+    let encoded = openssl(folder, &["base64", "-A", "-in", &request])?;
+    let object = serde_json::json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": name},
+        "spec": {
+            "request": encoded.trim(), "signerName": "kubernetes.io/kube-apiserver-client", "expirationSeconds": 3600,
+            "usages": ["client auth", "digital signature"]
+        }
+    });
+    let path = folder.join(format!("{name}.json"));
+    std::fs::write(&path, object.to_string()).unwrap();
+    Some(path)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approved_request_becomes_a_certificate_that_lets_its_owner_in() {
+    let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
+    let pki = cluster.root().join("pki");
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    for name in ["jane", "mallory"] {
+        let Some(manifest) = ask(&pki, name) else { return };
+        kubectl.run(&["create", "-f", manifest.to_str().unwrap()]);
+    }
+    let approved = kubectl.run(&["certificate", "approve", "jane"]);
+    assert!(approved.contains("certificatesigningrequest.certificates.k8s.io/jane approved"), "{approved}");
+    kubectl.run(&["certificate", "deny", "mallory"]);
+    eventually("the certificate is issued", async || {
+        let encoded = kubectl.run(&["get", "csr", "jane", "-o", "jsonpath={.status.certificate}"]);
+        std::fs::write(pki.join("jane.b64"), &encoded).unwrap();
+        (!encoded.is_empty()).then_some(())
+    })
+    .await;
+    openssl(&pki, &["base64", "-d", "-A", "-in", "jane.b64", "-out", "jane.crt"]).unwrap();
+
+    let authority = cluster.node(1).join("pki/signer-ca.crt");
+    let verify = ["verify", "-purpose", "sslclient", "-CAfile", authority.to_str().unwrap(), "jane.crt"];
+    assert_eq!(openssl(&pki, &verify).unwrap(), "jane.crt: OK\n");
+    let subject = openssl(&pki, &["x509", "-in", "jane.crt", "-noout", "-subject", "-nameopt", "RFC2253"]).unwrap();
+    assert_eq!(subject.trim(), "subject=CN=jane,O=ops,O=dev");
+    let answer = Client::new(&cluster.address(1), &pki, "jane").get("/api/v1/namespaces").await.expect(403);
+    assert!(answer.body["message"].as_str().unwrap().contains("User \"jane\" cannot list resource \"namespaces\""));
+
+    let denied =
+        kubectl.run(&["get", "csr", "mallory", "-o", "jsonpath={.status.conditions[*].type}{.status.certificate}"]);
+    assert_eq!(denied, "Denied");
+    let again = kubectl.fail(&["certificate", "approve", "mallory"]);
+    assert!(again.contains("is already Denied"), "{again}");
+}
+
+/// A client certificate as somebody who would like to get in may have it.
+fn client(change: impl FnOnce(&mut CertificateParams), issuer: &Issuer<'_, KeyPair>) -> (String, String) {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, "admin");
+    params.distinguished_name.push(DnType::OrganizationName, "system:masters");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    change(&mut params);
+    let key = KeyPair::generate().unwrap();
+    (params.signed_by(&key, issuer).unwrap().pem(), key.serialize_pem())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_certificates_let_nobody_in() {
+    let cluster = Cluster::start(1, &[]);
+    let (pki, node) = (cluster.root().join("pki"), cluster.node(1).join("pki"));
+    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
+    let own_key = KeyPair::from_pem(&read(pki.join("ca.key"))).unwrap();
+    let own = Issuer::from_ca_cert_pem(&read(pki.join("ca.crt")), own_key).unwrap();
+    let mut foreign = CertificateParams::default();
+    foreign.distinguished_name.push(DnType::CommonName, "quorate-ca");
+    foreign.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let foreign = Issuer::new(foreign, KeyPair::generate().unwrap());
+
+    let identity = |name: &str| (read(node.join(format!("{name}.crt"))), read(node.join(format!("{name}.key"))));
+    let wrong = [
+        ("of a foreign authority", client(|_| {}, &foreign)),
+        ("of the authority among nodes", identity("peer")),
+        ("for serving", identity("server")),
+        ("for serving, of a user", client(|p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth], &own)),
+        (
+            "expired",
+            client(|p| (p.not_before, p.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1)), &own),
+        ),
+        ("not valid yet", client(|p| p.not_before = date_time_ymd(4000, 1, 1), &own)),
+        ("of nobody", client(|p| p.distinguished_name = DistinguishedName::new(), &own)),
+    ];
+    let good = client(|_| {}, &own);
+    let ask = async |(certificate, key): (String, String)| {
+        std::fs::write(pki.join("it.crt"), certificate).unwrap();
+        std::fs::write(pki.join("it.key"), key).unwrap();
+        let mut client = Client::new(&cluster.address(1), &pki, "it");
+        client.send(Method::GET, "/api/v1/namespaces", None).await.map(|answer| answer.status)
+    };
+    assert_eq!(ask(good).await, Ok(200));
+    for (what, identity) in wrong {
+        let answer = ask(identity).await;
+        assert!(answer.is_err() || answer == Ok(401), "{what}: {answer:?}");
+    }
+}
