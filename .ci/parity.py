@@ -3,7 +3,7 @@
 
 Usage: parity.py PARITY_DIR QUORATE_BINARY [AREA ...]
 parity.txt lists what has been reached, one scenario a line; it only grows. Scenarios that agree and are not listed are
-named at the end, to be added. Further areas can be tried by naming them.
+named at the end, to be added. Whole areas are run, each that has a scenario in the list; further ones can be tried by naming them.
 """
 import json, pathlib, re, socket, subprocess, sys, tempfile
 
@@ -24,7 +24,7 @@ def free_port():
 def main():
     parity, binary = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     listed = {line.strip() for line in (HERE / 'parity.txt').read_text().splitlines() if line.strip() and not line.startswith('#')}
-    runs = [('--only', name) for name in sorted(listed)] + [('--area', area) for area in sys.argv[3:]]
+    areas = sorted({name.split('/')[0] for name in listed} | set(sys.argv[3:]))
     with tempfile.TemporaryDirectory() as work:
         data, port = pathlib.Path(work) / 'data', free_port()
         server = subprocess.Popen([binary, 'dev', '--data-dir', data, '--bind', f'127.0.0.1:{port}'], stdout=subprocess.PIPE, text=True)
@@ -33,9 +33,9 @@ def main():
                 if line.startswith('ready'): break
             else: raise SystemExit('the server did not start')
             good, bad, output = set(), {}, ''
-            for run in runs:
+            for area in areas:
                 report = pathlib.Path(work) / 'report.json'
-                done = subprocess.run([sys.executable, parity / 'parity.py', 'run', '--server', f'https://127.0.0.1:{port}', *run,
+                done = subprocess.run([sys.executable, parity / 'parity.py', 'run', '--server', f'https://127.0.0.1:{port}', '--area', area,
                     '--cert', data / 'pki/admin.crt', '--key', data / 'pki/admin.key', '--ca', data / 'pki/ca.crt', '--json', report, '-v'],
                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 output += done.stdout
