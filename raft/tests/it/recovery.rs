@@ -65,7 +65,12 @@ async fn the_last_member_goes_on_and_the_old_cluster_stays_out() {
     let old = cluster.id;
     let (folder, address) = (cluster.folder(survivor), cluster.address(survivor).to_owned());
     let options = options(survivor, old, Arc::new(SystemDisk), &folder, &address);
-    let recovery = Recovery::open(options).await.unwrap();
+    let recovery = eventually("the data is free", async || match Recovery::open(options.clone()).await {
+        Ok(recovery) => Some(recovery),
+        Err(RecoveryError::State(state_machine::OpenError::Locked { .. })) => None,
+        Err(error) => panic!("{error}"),
+    })
+    .await;
     let plan = recovery.plan().clone();
     assert_eq!((plan.old, plan.begun, plan.role), (old, None, Some(Role::Voter)));
     assert_eq!(plan.given_up.iter().map(|given| given.node).collect::<Vec<_>>(), lost);
