@@ -5,22 +5,20 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value};
 use quorate_schema::apply::{ApplyError, Config};
 use quorate_wire::yaml;
 
 use super::write_options::{FieldValidation, Parameters};
-use super::{decode, identity, warnings, written};
+use super::{decode, identity, permit, warnings, written};
 use crate::Api;
-use crate::authorization::Action;
 use crate::body::Body;
 use crate::error::Error;
 use crate::registry::ownership::Claim;
 use crate::registry::write::{Outcome, Target, UpdateOptions};
 use crate::registry::{Part, Resource};
-use crate::request::{Request, RequestInfo, Verb};
+use crate::request::Request;
 
 /// Applies the body; 200 with the new state, 201 when the object is new.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
@@ -48,10 +46,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         decode::complete(&api.graph, api.names, resource, &mut object);
         Ok(object)
     };
-    let creation = RequestInfo { verb: Verb::Create, ..request.info.clone() };
-    let permit = || -> BoxFuture<'_, Result<(), Error>> {
-        Box::pin(async { api.authorizer.check(&request.user, &Action::of(&creation)).await })
-    };
+    let permit = || permit::creation(api, request);
     let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };

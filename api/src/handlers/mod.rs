@@ -27,6 +27,7 @@ mod openid;
 mod options;
 mod page;
 mod patch;
+mod permit;
 mod producer;
 mod render;
 mod review;

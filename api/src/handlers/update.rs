@@ -1,11 +1,12 @@
-//! PUT on an object or one of its subresources.
+//! PUT on an object or one of its subresources. Where the kind lets an update create the object, its creator needs the
+//! permission to create as well.
 
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
 use super::write_options::Parameters;
-use super::{decode, identity, warnings, written};
+use super::{decode, identity, permit, warnings, written};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -32,7 +33,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     // Only an update that has to be made again reads the body again.
     let mut object = Some(object);
     let again = move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
-    let answer = api.writer_for(&request.user).update(target, options, again).await;
+    let permit = || permit::creation(api, request);
+    let answer = api.writer_for(&request.user).put(target, options, &permit, again).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         written::object(api, request, status, &answer)

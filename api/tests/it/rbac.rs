@@ -164,3 +164,47 @@ async fn ones_own_rights_can_be_listed() {
     assert_eq!(answer.json()["status"]["resourceRules"], json!([{"verbs": all, "apiGroups": all, "resources": all}]));
     assert_eq!(post(&server, rules, json!({"spec": {}})).await.status, 400);
 }
+
+#[tokio::test]
+async fn an_update_that_creates_needs_the_permission_to_create() {
+    let server = Server::with_namespace().await;
+    let joe = joe(&server);
+    let grant = async |name: &str, verbs: &[&str]| {
+        let resources =
+            json!([{"apiGroups": ["", "coordination.svc.io"], "resources": ["leases", "limitranges"], "verbs": verbs}]);
+        make(&server, &format!("{RBAC}/namespaces/a/roles"), role(name, resources)).await;
+        let binding = binding(name, &format!("Role/{name}"), user("joe"));
+        make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding).await;
+    };
+    grant("updates", &["update"]).await;
+    for (prefix, group, plural) in
+        [("/apis/coordination.svc.io/v1", "coordination.svc.io", "leases"), ("/api/v1", "", "limitranges")]
+    {
+        let path = format!("{prefix}/namespaces/a/{plural}/x");
+        let spec = if plural == "leases" { json!({}) } else { json!({"limits": []}) };
+        let put = async |by: &Server, turn: &str, version: &str, dry: &str| {
+            let metadata = json!({"name": "x", "labels": {"turn": turn}, "resourceVersion": version});
+            let body = json!({"metadata": metadata, "spec": spec}).to_string();
+            by.send(Method::PUT, &format!("{path}{dry}"), &[], body).await
+        };
+        for dry in ["", "?dryRun=All"] {
+            let refused = put(&joe, "1", "", dry).await;
+            let why = format!(
+                r#"{plural}{}{group} "x" is forbidden: User "joe" cannot create resource "{plural}" in API group "{group}" in the namespace "a""#,
+                if group.is_empty() { "" } else { "." }
+            );
+            assert_eq!((refused.status.as_u16(), refused.json()["message"].as_str()), (403, Some(why.as_str())));
+        }
+        assert_eq!(server.get(&path).await.status, 404, "{path}");
+        let created = put(&server, "1", "", "").await;
+        assert_eq!(created.status, 201);
+        let updated = put(&joe, "2", &created.version(), "").await;
+        assert_eq!(updated.status, 200, "what is there needs no more than update: {}", updated.text());
+        assert_eq!(server.get(&path).await.json()["metadata"]["labels"]["turn"], "2");
+        assert_eq!(server.send(Method::DELETE, &path, &[], "").await.status, 200);
+    }
+    grant("creates", &["create"]).await;
+    let lease = "/apis/coordination.svc.io/v1/namespaces/a/leases/y";
+    let body = json!({"metadata": {"name": "y"}, "spec": {}}).to_string();
+    assert_eq!(joe.send(Method::PUT, lease, &[], body).await.status, 201);
+}

@@ -4,7 +4,7 @@ use quorate_meta::Value;
 use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
 
 use super::metadata;
-use super::options::{Target, UpdateOptions, WriteOptions};
+use super::options::{Owners, Target, UpdateOptions, WriteOptions};
 use super::update::Plan;
 use super::writer::{Writer, invalid};
 use crate::error::Error;
@@ -48,7 +48,8 @@ impl Writer {
                 let mut old = form::decode(resource, entry)?;
                 metadata::of(&mut old).remove("resourceVersion");
                 let options = UpdateOptions { write, part: Part::Main, if_match: None, replaces: true };
-                self.complete(target, Plan { options, permit: None }, &old, &mut object);
+                let plan = Plan { options, owners: Owners::Change, creation: None };
+                self.complete(target, plan, &old, &mut object);
             }
             None => {
                 let (now, uid) = (self.now(), metadata::new_uid(&*self.env.entropy));

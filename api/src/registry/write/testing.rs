@@ -1,9 +1,15 @@
-//! Stores that behave like a cluster at its most awkward: writers that meet, and a node that is behind.
+//! Stores that behave like a cluster at its most awkward: writers that meet, and a node that is behind. And a permit.
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use quorate_store::{Error, HistoryError, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+
+/// The permit of somebody who may create anything.
+pub(super) fn anybody() -> BoxFuture<'static, Result<(), crate::error::Error>> {
+    Box::pin(async { Ok(()) })
+}
 
 /// A store of which this node sees an old state until it asks for the current one, and which lets every other task run
 /// before it decides.

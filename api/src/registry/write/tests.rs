@@ -8,7 +8,7 @@ use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Revision, Store};
 use serde_json::json;
 
-use super::testing::Awkward;
+use super::testing::{Awkward, anybody};
 use super::*;
 use crate::error::Error;
 use crate::registry::keys::Key;
@@ -383,7 +383,7 @@ async fn a_kind_may_ask_for_versions_count_generations_and_be_created_by_updates
         let metadata = json!({"name": "a", "resourceVersion": version, "uid": uid});
         let object = cluster.decoded("configmaps", json!({"metadata": metadata, "data": {"k": data}}));
         let target = Target { resource: &resource, namespace: Some("n"), name: "a" };
-        cluster.writer.update(target, REPLACE, |_| Ok(object.clone())).await
+        cluster.writer.put(target, REPLACE, &anybody, |_| Ok(object.clone())).await
     };
     let generation = || cluster.get("configmaps", "a")["metadata"]["generation"].clone();
     assert_eq!(refused(put(String::new(), "u", "1").await), refusal(409, "Conflict"), "no such object");

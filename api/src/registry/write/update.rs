@@ -31,14 +31,10 @@ pub type Permit<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), Error>> + Sync);
 #[derive(Clone, Copy)]
 pub(super) struct Plan<'a> {
     pub(super) options: UpdateOptions<'a>,
-    /// Given for an apply, which may create the object.
-    pub(super) permit: Option<Permit<'a>>,
-}
-
-impl Plan<'_> {
-    fn owners(self) -> Owners {
-        if self.permit.is_some() { Owners::Settled } else { Owners::Change }
-    }
+    /// What becomes of the owners of its fields.
+    pub(super) owners: Owners,
+    /// Given when an absent object is to be created.
+    pub(super) creation: Option<Permit<'a>>,
 }
 
 /// What a change is made from.
@@ -49,7 +45,7 @@ struct Known {
 }
 
 impl Writer {
-    /// Changes an object. `change` gets the object as clients see it (`None` when there is none) and gives the new one;
+    /// Changes an object that is there. `change` gets the object as clients see it (`None` when there is none) and gives the new one;
     /// it is called again when the object has changed meanwhile.
     ///
     /// # Errors
@@ -59,7 +55,26 @@ impl Writer {
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
-        self.change(target, Plan { options, permit: None }, change).await
+        self.change(target, Plan { options, owners: Owners::Change, creation: None }, change).await
+    }
+
+    /// Puts an object in its place: as [`Writer::update`], and an absent object of a kind that updates create is created if
+    /// `permit` lets it.
+    ///
+    /// # Errors
+    /// Those of an update and of a create, and whatever `permit` refuses.
+    pub async fn put<'a, F>(
+        &self,
+        target: Target<'_>,
+        options: UpdateOptions<'a>,
+        permit: Permit<'a>,
+        change: F,
+    ) -> Result<Answer, Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        let creation = Some(permit).filter(|_| target.resource.strategy.create_on_update());
+        self.change(target, Plan { options, owners: Owners::Change, creation }, change).await
     }
 
     /// Applies to an object: as [`Writer::update`], but what `change` gives says already who owns what, and an absent object
@@ -77,7 +92,7 @@ impl Writer {
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
-        self.change(target, Plan { options, permit: Some(permit) }, change).await
+        self.change(target, Plan { options, owners: Owners::Settled, creation: Some(permit) }, change).await
     }
 
     async fn change<F>(&self, target: Target<'_>, plan: Plan<'_>, mut change: F) -> Result<Answer, Error>
@@ -124,10 +139,7 @@ impl Writer {
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
         let options = plan.options;
-        let creates = plan.permit.is_some() || (options.replaces && target.resource.strategy.create_on_update());
-        if options.part != Part::Main || !creates {
-            return Err(not_found(target));
-        }
+        let Some(permit) = plan.creation.filter(|_| options.part == Part::Main) else { return Err(not_found(target)) };
         if options.if_match.is_some() {
             return Err(stale(target));
         }
@@ -139,10 +151,8 @@ impl Writer {
             return Err(Status::conflict(&target.resource.group_resource(), target.name, &why).into());
         }
         metadata::of(&mut object).remove("resourceVersion");
-        if let Some(permit) = plan.permit {
-            permit().await?;
-        }
-        match self.create_owned(target, object, options.write, plan.owners()).await {
+        permit().await?;
+        match self.create_owned(target, object, options.write, plan.owners).await {
             Err(Error::Status(status)) if status.reason == quorate_meta::Reason::AlreadyExists => {
                 Ok(Attempt::Overtaken(self.current().await?.get(&target.key()).cloned()))
             }
@@ -213,7 +223,7 @@ impl Writer {
     pub(super) fn complete(&self, target: Target<'_>, plan: Plan<'_>, old: &Value, new: &mut Value) {
         let (resource, part) = (target.resource, plan.options.part);
         metadata::keep(old, new);
-        if plan.owners() == Owners::Change {
+        if plan.owners == Owners::Change {
             Claim { graph: &self.graph, resource, part, manager: plan.options.write.manager, now: self.now() }
                 .track(Some(old), new);
         }

@@ -1,0 +1,14 @@
+//! Permissions that a request turns out to need besides its own.
+
+use futures::future::BoxFuture;
+
+use crate::Api;
+use crate::authorization::Action;
+use crate::error::Error;
+use crate::request::{Request, RequestInfo, Verb};
+
+/// Whether the user may create the object that the request changes; asked when there is none.
+pub(super) fn creation<'a>(api: &'a Api, request: &'a Request) -> BoxFuture<'a, Result<(), Error>> {
+    let info = RequestInfo { verb: Verb::Create, ..request.info.clone() };
+    Box::pin(async move { api.authorizer.check(&request.user, &Action::of(&info)).await })
+}
