@@ -21,7 +21,7 @@ use quorate_api::{Api, ApiOptions, InFlightLimits, Version, filters, registry};
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::env::{Clock, Entropy, Env, SystemEnv};
-use quorate_store::{MemoryOptions, MemoryStore, Retention};
+use quorate_store::{MemoryOptions, MemoryStore, Retention, Store};
 use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
 
@@ -33,6 +33,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A clock that tests move.
 #[derive(Debug)]
 pub(crate) struct TestClock(AtomicU64);
+
+impl Default for TestClock {
+    fn default() -> Self {
+        Self(AtomicU64::new(START_MS))
+    }
+}
 
 impl TestClock {
     pub(crate) fn advance(&self, ms: u64) {
@@ -124,16 +130,30 @@ impl Server {
         Self::make(Naming::Svc, Retention::default(), authentication)
     }
 
+    /// One of several servers over a store; the clock is the store's.
+    pub(crate) fn over(store: Arc<dyn Store>, clock: Arc<TestClock>) -> Self {
+        Self::build(Naming::Svc, store, clock, AuthenticationOptions::default())
+    }
+
     fn make(naming: Naming, retention: Retention, authentication: AuthenticationOptions) -> Self {
-        let clock = Arc::new(TestClock(AtomicU64::new(START_MS)));
+        let clock = Arc::<TestClock>::default();
         let store = MemoryStore::new(MemoryOptions { retention, ..MemoryOptions::new(clock.clone()) });
+        Self::build(naming, Arc::new(store), clock, authentication)
+    }
+
+    fn build(
+        naming: Naming,
+        store: Arc<dyn Store>,
+        clock: Arc<TestClock>,
+        authentication: AuthenticationOptions,
+    ) -> Self {
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
         let graph = Arc::new(Graph::builtin(naming.names()));
         let api = Api::new(ApiOptions {
             naming,
             registry: Arc::new(registry::builtin::registry(&graph)),
             graph,
-            store: Arc::new(store),
+            store,
             env: Env { clock: clock.clone(), entropy, network: SystemEnv::env().network },
             version: Version { git_version: "v1.35.0+test".into(), ..Version::default() },
             phase: Phase::Serving,

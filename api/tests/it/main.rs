@@ -5,6 +5,7 @@
 mod apply;
 mod audit;
 mod certificates;
+mod contract;
 mod controllers;
 mod discovery;
 mod garbage;

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -76,11 +77,20 @@ impl Cluster {
 
     /// Kills a node without warning.
     pub(crate) fn kill(&mut self, node: u64) {
+        self.end(node, "KILL");
+    }
+
+    /// Tells a node to stop, and waits until it has.
+    pub(crate) fn stop(&mut self, node: u64) {
+        self.end(node, "TERM");
+    }
+
+    fn end(&mut self, node: u64, how: &str) {
         let pid = std::fs::read_to_string(self.node(node).join("pid")).unwrap();
-        signal(&pid, "KILL");
+        signal(&pid, how);
         let gone = || !Path::new(&format!("/proc/{pid}/stat")).exists() || is_zombie(&pid);
         while !gone() {
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 

@@ -1,12 +1,14 @@
 //! What the tests with real processes need: clusters that end with the test, on loopback or in containers, an HTTP client, kubectl.
 
+mod balancer;
 mod client;
 mod cluster;
 mod compose;
 mod kubectl;
 mod watcher;
 
-pub(crate) use client::Client;
+pub(crate) use balancer::Balancer;
+pub(crate) use client::{Answer, Client};
 pub(crate) use cluster::{Cluster, free_port, quorate};
 pub(crate) use compose::Compose;
 pub(crate) use kubectl::Kubectl;
