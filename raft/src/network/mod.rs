@@ -10,6 +10,7 @@ pub(crate) mod codec;
 pub(crate) mod connector;
 pub(crate) mod guests;
 pub(crate) mod handshake;
+mod heartbeats;
 pub(crate) mod identity;
 pub(crate) mod link;
 pub(crate) mod links;

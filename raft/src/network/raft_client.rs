@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, future};
 use openraft::errors::{RPCError, ReplicationClosed, StreamingError, Unreachable};
 use openraft::network::{Backoff, RPCOption};
 use openraft::raft::{
@@ -24,6 +24,7 @@ use serde::de::DeserializeOwned;
 use tonic::{Request, Response, Status};
 
 use super::commits;
+use super::heartbeats::Heartbeats;
 use super::link::{Client, Link};
 use super::links::{Links, Purpose};
 use super::snapshot;
@@ -36,9 +37,9 @@ const SETUP_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause of a replication whose target cannot be reached; short, so that a member that comes back is fed at once.
 const REPLICATION_PAUSE: Duration = Duration::from_millis(100);
 
-type RpcError = RPCError<TypeConfig>;
-type Append = AppendEntriesRequest<TypeConfig>;
-type Appended = StreamAppendResult<TypeConfig>;
+pub(super) type RpcError = RPCError<TypeConfig>;
+pub(super) type Append = AppendEntriesRequest<TypeConfig>;
+pub(super) type Appended = StreamAppendResult<TypeConfig>;
 
 /// Makes the clients that openraft asks for.
 #[derive(Debug, Clone)]
@@ -56,6 +57,7 @@ impl RaftNetwork {
         RaftClient {
             control: self.links.link(&peer.address, Purpose::Control),
             stream: self.links.link(&peer.address, stream),
+            heartbeats: None,
         }
     }
 }
@@ -68,7 +70,9 @@ impl RaftNetworkFactory<TypeConfig> for RaftNetwork {
     }
 
     async fn new_heartbeat_client(&mut self, _: NodeId, peer: &Peer) -> RaftClient {
-        self.client(peer, Purpose::Control)
+        let client = self.client(peer, Purpose::Control);
+        let heartbeats = Heartbeats::new(client.control.clone());
+        RaftClient { heartbeats: Some(heartbeats), ..client }
     }
 
     async fn new_snapshot_client(&mut self, _: NodeId, peer: &Peer) -> RaftClient {
@@ -81,6 +85,8 @@ impl RaftNetworkFactory<TypeConfig> for RaftNetwork {
 pub(crate) struct RaftClient {
     control: Arc<Link>,
     stream: Arc<Link>,
+    /// For a client that sends nothing else.
+    heartbeats: Option<Heartbeats>,
 }
 
 impl RaftClient {
@@ -124,8 +130,12 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
     where
         S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
     {
+        let Self { heartbeats, stream, .. } = self;
+        if let Some(heartbeats) = heartbeats {
+            return Box::pin(future::ready(Ok(heartbeats.send(requests))));
+        }
         Box::pin(async move {
-            let setup = open_stream(&self.stream, requests);
+            let setup = open_stream(stream, requests);
             tokio::time::timeout(SETUP_TIMEOUT, setup).await.unwrap_or_else(|_| Err(unreachable("no answer in time")))
         })
     }
@@ -194,6 +204,7 @@ fn lost(status: Status) -> RpcError {
     unreachable(status.message())
 }
 
-fn unreachable(reason: impl ToString) -> RpcError {
+/// A failure, as openraft is told of it.
+pub(super) fn unreachable(reason: impl ToString) -> RpcError {
     RPCError::Unreachable(Unreachable::new(&AnyError::error(reason)))
 }
