@@ -5,6 +5,7 @@
 //! no optional escapes; two equal trees have equal bytes.
 
 mod error;
+mod lexer;
 mod parse;
 mod scan;
 #[cfg(test)]
@@ -12,5 +13,6 @@ pub(crate) mod tests;
 mod write;
 
 pub use error::{Error, ErrorKind};
+pub(crate) use lexer::Lexer;
 pub use parse::{MAX_BYTES, MAX_DEPTH, MAX_DUPLICATES, parse};
 pub use write::{pretty, to_vec, write, write_string};
