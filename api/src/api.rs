@@ -15,12 +15,13 @@ use crate::audit::Audit;
 use crate::authentication::{Authentication, AuthenticationOptions};
 use crate::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use crate::cache::Fanout;
-use crate::features::Gates;
+use crate::features::{Feature, Gates};
 use crate::handlers::continuation::Tokens;
 use crate::handlers::health::Health;
 use crate::handlers::openapi::OpenApi;
 use crate::in_flight::{InFlight, InFlightLimits};
 use crate::lifecycle::{Lifecycle, Phase};
+use crate::negotiation::Formats;
 use crate::registry::Registry;
 
 /// What an [`Api`] is made of.
@@ -92,6 +93,7 @@ pub struct Api {
     pub(crate) openapi: OpenApi,
     pub(crate) in_flight: InFlight,
     pub(crate) gates: Gates,
+    pub(crate) formats: Formats,
     /// Random bytes that tell this process from others.
     pub(crate) process: [u8; 16],
     /// Numbers requests.
@@ -121,6 +123,7 @@ impl Api {
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
             in_flight: InFlight::new(options.in_flight),
+            formats: Formats::new(options.graph.clone(), options.gates.has(Feature::CborServingAndStorage)),
             gates: options.gates,
             health: Health::default(),
             process,

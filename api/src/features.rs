@@ -12,15 +12,21 @@ use thiserror::Error;
 /// A feature with a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
+    /// Compression of large gets and lists.
+    ApiResponseCompression,
     /// Forced deletion of objects that cannot be read.
     AllowUnsafeMalformedObjectDeletion,
+    /// CBOR in requests and answers. Objects are stored as JSON all the same.
+    CborServingAndStorage,
     /// The resource of trust bundles.
     ClusterTrustBundle,
 }
 
 /// Name of each feature, and whether it is on unless somebody says otherwise.
-const TABLE: [(Feature, &str, bool); 2] = [
+const TABLE: [(Feature, &str, bool); 4] = [
+    (Feature::ApiResponseCompression, "APIResponseCompression", true),
     (Feature::AllowUnsafeMalformedObjectDeletion, "AllowUnsafeMalformedObjectDeletion", false),
+    (Feature::CborServingAndStorage, "CBORServingAndStorage", false),
     (Feature::ClusterTrustBundle, "ClusterTrustBundle", true),
 ];
 
@@ -98,12 +104,19 @@ mod tests {
             let got = text.parse::<Gates>().map(|gates| gates.to_string()).map_err(|error| error.to_string());
             assert_eq!(got, expect.map(str::to_owned).map_err(str::to_owned), "{text}");
         };
-        check("", Ok("AllowUnsafeMalformedObjectDeletion=false,ClusterTrustBundle=true"));
-        check("ClusterTrustBundle=false, ", Ok("AllowUnsafeMalformedObjectDeletion=false,ClusterTrustBundle=false"));
+        let states = |compression, cbor, bundle| {
+            format!(
+                "APIResponseCompression={compression},AllowUnsafeMalformedObjectDeletion=false,CBORServingAndStorage={cbor},ClusterTrustBundle={bundle}"
+            )
+        };
+        check("", Ok(&states(true, false, true)));
+        check("ClusterTrustBundle=false, ", Ok(&states(true, false, false)));
+        check("APIResponseCompression=false,CBORServingAndStorage=true", Ok(&states(false, true, true)));
         let malformed = |text| format!("{text:?} is not of the form Feature=true or Feature=false");
         check("ClusterTrustBundle", Err(&malformed("ClusterTrustBundle")));
         check("ClusterTrustBundle=on", Err(&malformed("ClusterTrustBundle=on")));
-        let known = "AllowUnsafeMalformedObjectDeletion, ClusterTrustBundle";
+        let known =
+            "APIResponseCompression, AllowUnsafeMalformedObjectDeletion, CBORServingAndStorage, ClusterTrustBundle";
         check("Flying=true", Err(&format!("unknown feature gate \"Flying\": there are {known}")));
         let gates: Gates = "ClusterTrustBundle=false".parse().unwrap();
         assert_eq!(gates.to_string().parse(), Ok(gates));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use quorate_meta::{Names, well_known};
 use quorate_schema::Graph;
 
-use crate::protobuf::Protobuf;
+use crate::encoding::{Cbor, Protobuf};
 
 /// The syntax of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum Media {
     Yaml,
     /// On request, with what writes it; never for tables.
     Protobuf(Protobuf),
+    /// On request and where it is switched on, with what writes it.
+    Cbor(Cbor),
 }
 
 /// What of an object is answered.
@@ -57,6 +59,7 @@ impl Format {
             Media::Json => well_known::MEDIA_JSON,
             Media::Yaml => well_known::MEDIA_YAML,
             Media::Protobuf(protobuf) => protobuf.media_type(),
+            Media::Cbor(_) => well_known::MEDIA_CBOR,
         }
     }
 
@@ -72,7 +75,7 @@ impl Format {
 pub enum Offer {
     /// Objects: in every syntax and shape.
     Objects,
-    /// A stream of objects: JSON and protobuf, in every shape.
+    /// A stream of objects: JSON and the binary ones, in every shape.
     Stream,
     /// A document of its own: in every syntax, no shapes.
     Document,
@@ -113,37 +116,72 @@ pub fn clauses(accept: &str) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// The form that an Accept header (empty when absent) asks for at a place.
-pub fn negotiate(graph: &Arc<Graph>, accept: &str, offer: Offer) -> Result<Format, Unacceptable> {
-    if accept.trim().is_empty() {
-        return Ok(Format::JSON);
+/// The syntaxes of a server, and what a header asks for of them.
+#[derive(Debug, Clone)]
+pub struct Formats {
+    graph: Arc<Graph>,
+    cbor: bool,
+}
+
+impl Formats {
+    /// The syntaxes for a schema; CBOR only where it is switched on.
+    #[must_use]
+    pub fn new(graph: Arc<Graph>, cbor: bool) -> Self {
+        Self { graph, cbor }
     }
-    let mut refused = Unacceptable::Media;
-    for clause in clauses(accept) {
-        let Some(media) = media(graph, &clause, offer) else { continue };
-        match shape(graph.names(), &clause, offer) {
-            Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => refused = Unacceptable::Parameters,
-            Some(shape) => return Ok(Format { media, shape, pretty: false }),
-            None => refused = Unacceptable::Parameters,
+
+    /// Whether CBOR is switched on.
+    #[must_use]
+    pub fn has_cbor(&self) -> bool {
+        self.cbor
+    }
+
+    /// The media types of objects, in requests and answers.
+    #[must_use]
+    pub fn media_types(&self) -> Vec<&'static str> {
+        let usual = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, self.graph.names().media_protobuf];
+        usual.into_iter().chain(self.cbor.then_some(well_known::MEDIA_CBOR)).collect()
+    }
+
+    /// The form that an Accept header (empty when absent) asks for at a place.
+    ///
+    /// # Errors
+    /// No clause fits.
+    pub fn negotiate(&self, accept: &str, offer: Offer) -> Result<Format, Unacceptable> {
+        if accept.trim().is_empty() {
+            return Ok(Format::JSON);
         }
+        let mut refused = Unacceptable::Media;
+        for clause in clauses(accept) {
+            let Some(media) = self.media(&clause, offer) else { continue };
+            match shape(self.graph.names(), &clause, offer) {
+                Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => refused = Unacceptable::Parameters,
+                Some(shape) => return Ok(Format { media, shape, pretty: false }),
+                None => refused = Unacceptable::Parameters,
+            }
+        }
+        Err(refused)
     }
-    Err(refused)
-}
 
-/// The form of an error: the wanted syntax where it is known, else JSON.
-#[must_use]
-pub fn for_errors(graph: &Arc<Graph>, accept: &str) -> Format {
-    let media = clauses(accept).iter().find_map(|c| media(graph, c, Offer::Document));
-    Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
-}
+    /// The form of an error: the wanted syntax where it is known, else JSON.
+    #[must_use]
+    pub fn for_errors(&self, accept: &str) -> Format {
+        let media = clauses(accept).iter().find_map(|clause| self.media(clause, Offer::Document));
+        Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
+    }
 
-fn media(graph: &Arc<Graph>, clause: &Clause<'_>, offer: Offer) -> Option<Media> {
-    match clause.media {
-        "*/*" | "application/*" | well_known::MEDIA_JSON => Some(Media::Json),
-        well_known::MEDIA_YAML if offer != Offer::Stream => Some(Media::Yaml),
-        other => {
-            let name = graph.names().protobuf_media_type(other)?;
-            Some(Media::Protobuf(Protobuf::new(graph.clone(), name)))
+    fn media(&self, clause: &Clause<'_>, offer: Offer) -> Option<Media> {
+        match clause.media {
+            "*/*" | "application/*" | well_known::MEDIA_JSON => Some(Media::Json),
+            well_known::MEDIA_YAML if offer != Offer::Stream => Some(Media::Yaml),
+            well_known::MEDIA_CBOR => self.cbor.then(|| Media::Cbor(Cbor::new(self.graph.clone()))),
+            well_known::MEDIA_CBOR_SEQUENCE if offer == Offer::Stream => {
+                self.cbor.then(|| Media::Cbor(Cbor::new(self.graph.clone())))
+            }
+            other => {
+                let name = self.graph.names().protobuf_media_type(other)?;
+                Some(Media::Protobuf(Protobuf::new(self.graph.clone(), name)))
+            }
         }
     }
 }
@@ -197,8 +235,13 @@ mod tests {
 
     #[track_caller]
     fn check(accept: &str, offer: Offer, expect: &str) {
+        check_with(false, accept, offer, expect);
+    }
+
+    #[track_caller]
+    fn check_with(cbor: bool, accept: &str, offer: Offer, expect: &str) {
         let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
-        let got = match negotiate(&graph, accept, offer) {
+        let got = match Formats::new(graph, cbor).negotiate(accept, offer) {
             Ok(Format { media, shape, .. }) => format!("{media:?} {shape:?}"),
             Err(e) => format!("{e:?}"),
         };
@@ -232,6 +275,22 @@ mod tests {
         check("application/json;as=Table", Offer::Objects, "Parameters");
         check("application/vnd.svc.protobuf;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Parameters");
         check("application/json;as=Table;g=meta.svc.io;v=v1", Offer::Document, "Parameters");
+    }
+
+    #[test]
+    fn cbor_where_it_is_switched_on() {
+        for (accept, offer, on) in [
+            ("application/cbor", Offer::Objects, "Cbor(Cbor) Object"),
+            ("application/cbor", Offer::Document, "Cbor(Cbor) Object"),
+            ("application/cbor", Offer::Stream, "Cbor(Cbor) Object"),
+            ("application/cbor-seq", Offer::Stream, "Cbor(Cbor) Object"),
+            ("application/cbor-seq", Offer::Objects, "Media"),
+            ("application/cbor;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Cbor(Cbor) Table(\"meta.svc.io/v1\")"),
+        ] {
+            check_with(true, accept, offer, on);
+            check_with(false, accept, offer, "Media");
+            check_with(false, &format!("{accept}, application/json;q=0.1"), offer, "Json Object");
+        }
     }
 
     #[test]

@@ -6,20 +6,22 @@
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
-use quorate_meta::{Names, Status, Value, well_known};
+use quorate_meta::{Status, Value};
+use quorate_schema::TypeId;
 use sha2::{Digest, Sha256};
 
 use crate::body::Body;
 use crate::error::Error;
-use crate::negotiation::{Format, Media, Unacceptable};
+use crate::negotiation::{Format, Formats, Media, Unacceptable};
 
-/// JSON bytes as the answer, in the wanted syntax.
-pub fn document(format: &Format, status: StatusCode, json: Bytes) -> Result<Response<Body>, Error> {
+/// JSON bytes as the answer, in the wanted syntax; `ty` is their type where it matters to know it.
+pub fn document(format: &Format, status: StatusCode, ty: Option<TypeId>, json: Bytes) -> Result<Response<Body>, Error> {
     let bytes = match (&format.media, format.pretty) {
         (Media::Json, false) => json,
         (Media::Json, true) => indent(&json).into(),
         (Media::Yaml, _) => yaml(&json)?.into(),
         (Media::Protobuf(protobuf), _) => protobuf.body_of_json(&json)?.into(),
+        (Media::Cbor(cbor), _) => cbor.body_of_json(ty, &json)?.into(),
     };
     Ok(encoded(format, status, bytes))
 }
@@ -36,7 +38,8 @@ pub fn encoded(format: &Format, status: StatusCode, bytes: Bytes) -> Response<Bo
 pub fn value(format: &Format, status: StatusCode, value: &Value) -> Result<Response<Body>, Error> {
     match &format.media {
         Media::Protobuf(protobuf) => Ok(encoded(format, status, protobuf.body(value)?.into())),
-        _ => document(format, status, json(value)),
+        Media::Cbor(cbor) => Ok(encoded(format, status, cbor.body(value)?.into())),
+        Media::Json | Media::Yaml => document(format, status, None, json(value)),
     }
 }
 
@@ -64,8 +67,8 @@ pub fn error(format: &Format, error: Error) -> Response<Body> {
 
 /// The 406 of a request whose Accept header fits nothing.
 #[must_use]
-pub fn unacceptable(names: &Names, refused: Unacceptable) -> Error {
-    let available = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
+pub fn unacceptable(formats: &Formats, refused: Unacceptable) -> Error {
+    let available = formats.media_types();
     match refused {
         Unacceptable::Media => Status::not_acceptable(&available).into(),
         Unacceptable::Parameters => Status::only_acceptable(&available).into(),

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Response};
 use parking_lot::Mutex;
 use quorate_meta::{Time, Value};
 use quorate_schema::{Graph, TypeId};
-use quorate_wire::{json, protobuf, yaml};
+use quorate_wire::{cbor, json, protobuf, yaml};
 
 use super::Audit;
 use super::event::{Facts, ObjectRef};
@@ -159,6 +159,7 @@ fn read(headers: &HeaderMap, body: &[u8], binary: impl FnOnce(&[u8]) -> Option<V
         media if media.ends_with("json") => json::parse(body).ok().map(|(value, _)| value),
         media if media.ends_with("yaml") => yaml::parse(body).ok().map(|(value, _)| value),
         media if media.ends_with("protobuf") => binary(body),
+        media if media.ends_with("cbor") => cbor::parse(body).ok(),
         _ => None,
     }
 }

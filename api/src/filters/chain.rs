@@ -25,7 +25,7 @@ use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::{self, health::Endpoint};
 use crate::lifecycle::Phase;
-use crate::negotiation::{self, Format};
+use crate::negotiation::Format;
 use crate::request::{Request, RequestInfo, Verb};
 use crate::respond;
 
@@ -56,7 +56,7 @@ where
                 payload::drain(body).await;
             }
             let wanted = wanted.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-            respond::error(&negotiation::for_errors(&api.graph, wanted), error)
+            respond::error(&api.formats.for_errors(wanted), error)
         }
     };
     let headers = response.headers_mut();
@@ -118,10 +118,10 @@ where
         let route = handlers::find(api, &info)?;
         let format = match route.offer(info.verb) {
             Some(offer) => {
-                let format = negotiation::negotiate(&api.graph, accept(&headers), offer);
+                let format = api.formats.negotiate(accept(&headers), offer);
                 Format {
                     pretty: is_pretty(&info, &headers),
-                    ..format.map_err(|refused| respond::unacceptable(api.names, refused))?
+                    ..format.map_err(|refused| respond::unacceptable(&api.formats, refused))?
                 }
             }
             None => Format::JSON,

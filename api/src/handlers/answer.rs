@@ -27,6 +27,6 @@ pub(super) fn object(
     let mut out = Vec::with_capacity(value.len() + ENVELOPE_BYTES);
     renderer.object(value, revision, true, &mut out).map_err(|e| Error::internal(e.to_string()))?;
     out.push(b'\n');
-    let response = respond::document(&request.format, status, out.into())?;
-    Ok(gzip::maybe(request, response))
+    let response = respond::document(&request.format, status, renderer.item_type(), out.into())?;
+    Ok(gzip::maybe(api, request, response))
 }

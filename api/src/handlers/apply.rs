@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
-use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value};
+use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value, well_known};
 use quorate_schema::apply::{ApplyError, Config};
-use quorate_wire::yaml;
+use quorate_wire::{cbor, yaml};
 
 use super::write_options::{FieldValidation, Parameters};
 use super::{decode, identity, permit, warnings, written};
@@ -19,6 +19,11 @@ use crate::registry::ownership::Claim;
 use crate::registry::write::{Outcome, Target, UpdateOptions};
 use crate::registry::{Part, Resource};
 use crate::request::Request;
+
+/// Whether a patch of this media type is an apply.
+pub(super) fn is_apply(api: &Api, media: &str) -> bool {
+    media == well_known::MEDIA_APPLY_PATCH || (media == well_known::MEDIA_APPLY_PATCH_CBOR && api.formats.has_cbor())
+}
 
 /// Applies the body; 200 with the new state, 201 when the object is new.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
@@ -69,9 +74,14 @@ pub(super) struct Applied {
 
 /// Reads the body as a part of an object of a resource.
 pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<Applied, Error> {
-    let undecodable = |why: String| Error::bad_request(format!("error decoding YAML: {why}"));
-    let (mut body, duplicates) =
-        yaml::parse(&request.body).map_err(|error| undecodable(format!("error converting YAML to JSON: {error}")))?;
+    let is_cbor = decode::media_type(request) == well_known::MEDIA_APPLY_PATCH_CBOR;
+    let undecodable =
+        |why: String| Error::bad_request(format!("error decoding {}: {why}", if is_cbor { "CBOR" } else { "YAML" }));
+    let (mut body, duplicates) = if is_cbor {
+        (cbor::parse(&request.body).map_err(|error| undecodable(error.to_string()))?, Vec::new())
+    } else {
+        yaml::parse(&request.body).map_err(|error| undecodable(format!("error converting YAML to JSON: {error}")))?
+    };
     if body.is_null() {
         body = Value::Map(quorate_meta::Map::new());
     }

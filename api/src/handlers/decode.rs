@@ -3,7 +3,7 @@
 
 use quorate_meta::{GroupVersion, Names, Status, Value, well_known};
 use quorate_schema::{Graph, TypeId, apply_defaults};
-use quorate_wire::{json, protobuf, yaml};
+use quorate_wire::{cbor, json, protobuf, yaml};
 
 use super::write_options::FieldValidation;
 use crate::Api;
@@ -20,6 +20,7 @@ pub(super) enum Syntax {
     Json,
     Yaml,
     Protobuf,
+    Cbor,
 }
 
 /// What a body is to be read as: its kind, and the type that a protobuf message has.
@@ -64,15 +65,13 @@ pub(super) fn media_type(request: &Request) -> &str {
 }
 
 /// The syntax of a body that holds an object.
-pub(super) fn syntax(names: &Names, request: &Request) -> Result<Syntax, Error> {
+pub(super) fn syntax(api: &Api, request: &Request) -> Result<Syntax, Error> {
     match media_type(request) {
         "" | well_known::MEDIA_JSON => Ok(Syntax::Json),
         well_known::MEDIA_YAML => Ok(Syntax::Yaml),
-        media if names.is_protobuf(media) => Ok(Syntax::Protobuf),
-        _ => {
-            let accepted = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
-            Err(Status::unsupported_body(&accepted).into())
-        }
+        well_known::MEDIA_CBOR if api.formats.has_cbor() => Ok(Syntax::Cbor),
+        media if api.names.is_protobuf(media) => Ok(Syntax::Protobuf),
+        _ => Err(Status::unsupported_body(&api.formats.media_types()).into()),
     }
 }
 
@@ -97,7 +96,7 @@ pub(super) fn of_kind(
     validation: FieldValidation,
 ) -> Result<(Decoded, Option<String>), Error> {
     let expected = Expected { graph: &api.graph, ty: wanted.ty, kind: wanted.kind };
-    let (mut object, duplicates) = parse(syntax(api.names, request)?, expected, &request.body)
+    let (mut object, duplicates) = parse(syntax(api, request)?, expected, &request.body)
         .map_err(|why| unrecognized(wanted, &why, &request.body))?;
     let asked = object.str_at(&["apiVersion"]).filter(|asked| !asked.is_empty()).map(str::to_owned);
     check_kind(api.names, wanted, &mut object).map_err(|why| match why {
@@ -166,6 +165,9 @@ pub(super) fn parse(syntax: Syntax, expected: Expected<'_>, body: &[u8]) -> Resu
         Syntax::Protobuf => {
             parse_protobuf(expected, body).map(|value| (value, Vec::new())).map_err(|error| error.to_string())
         }
+        Syntax::Cbor => cbor::parse(body)
+            .map(|value| (value, Vec::new()))
+            .map_err(|error| format!("unable to determine group/version/kind: {error}")),
     }
 }
 

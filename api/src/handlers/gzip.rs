@@ -1,4 +1,4 @@
-//! Response compression of gets and lists (document 001, "Response compression").
+//! Response compression of gets and lists (document 001, "Response compression"), unless its gate is off.
 //!
 //! Invariants: only where the client accepts it and the body is large enough to be worth it; streams are compressed buffer
 //! by buffer, so a compressed list needs no more memory than a plain one. Watches are never compressed.
@@ -14,8 +14,10 @@ use futures::Stream;
 use http::Response;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
 
+use crate::Api;
 use crate::body::{Body, Chunks};
-use crate::request::Request;
+use crate::features::Feature;
+use crate::request::{Request, Verb};
 
 /// Bodies below this many bytes are not compressed.
 pub(crate) const THRESHOLD_BYTES: usize = 128 * 1024;
@@ -23,8 +25,9 @@ pub(crate) const THRESHOLD_BYTES: usize = 128 * 1024;
 const LEVEL: u32 = 1;
 
 /// The same response, compressed if that is wanted and worth it.
-pub(crate) fn maybe(request: &Request, response: Response<Body>) -> Response<Body> {
-    if !accepts(request) {
+pub(crate) fn maybe(api: &Api, request: &Request, response: Response<Body>) -> Response<Body> {
+    let is_read = matches!(request.info.verb, Verb::Get | Verb::List);
+    if !is_read || !api.gates.has(Feature::ApiResponseCompression) || !accepts(request) {
         return response;
     }
     let (mut head, body) = response.into_parts();
@@ -34,7 +37,7 @@ pub(crate) fn maybe(request: &Request, response: Response<Body>) -> Response<Bod
         Err(stream) => Body::stream(Box::pin(Gzip::new(stream.into_chunks()))),
     };
     head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    head.headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    head.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
     Response::from_parts(head, body)
 }
 

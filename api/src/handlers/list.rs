@@ -16,7 +16,7 @@ use super::options::{At, ListOptions};
 use super::page::{self, Page};
 use super::producer::Producer;
 use super::render::{ListMeta, Renderer};
-use super::{freshness, gzip, list_protobuf, snapshot};
+use super::{freshness, gzip, list_cbor, list_protobuf, snapshot};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -38,7 +38,7 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
     let producer = Producer::new(snapshot, prefix, after, stop, selection, Arc::new(writer), meta);
-    let mut response = respond_with(request, producer).await?;
+    let mut response = respond_with(api, request, producer).await?;
     freshness::tell(api, revision, &mut response);
     Ok(response)
 }
@@ -87,18 +87,22 @@ fn list_meta(
     meta
 }
 
-async fn respond_with(request: &Request, mut producer: Producer) -> Result<Response<Body>, Error> {
-    if matches!(request.format.media, Media::Protobuf(_)) {
-        return Ok(gzip::maybe(request, list_protobuf::answer(&request.format, producer).await?));
+async fn respond_with(api: &Api, request: &Request, mut producer: Producer) -> Result<Response<Body>, Error> {
+    match request.format.media {
+        Media::Protobuf(_) => {
+            return Ok(gzip::maybe(api, request, list_protobuf::answer(&request.format, producer).await?));
+        }
+        Media::Cbor(_) => return Ok(gzip::maybe(api, request, list_cbor::answer(&request.format, producer).await?)),
+        Media::Json | Media::Yaml => {}
     }
     if request.format.media == Media::Yaml || request.format.pretty {
-        return respond::document(&request.format, StatusCode::OK, producer.whole().map_err(corrupt)?);
+        return respond::document(&request.format, StatusCode::OK, None, producer.whole().map_err(corrupt)?);
     }
     let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();
     let body = if producer.is_done() { Body::full(first) } else { Body::stream(producer.into_chunks(first)) };
     let mut response = respond::encoded(&request.format, StatusCode::OK, Bytes::new());
     *response.body_mut() = body;
-    Ok(gzip::maybe(request, response))
+    Ok(gzip::maybe(api, request, response))
 }
 
 fn corrupt(error: impl std::fmt::Display) -> Error {

@@ -1,51 +1,59 @@
 //! The pieces of a list's body: everything before the first item, the items, everything after the last one.
 //!
-//! In JSON the pieces are spliced; in protobuf each is a part of the list's message, without the envelope, whose size
-//! depends on all of them.
+//! In JSON the pieces are spliced. In protobuf each is a part of the list's message, without the envelope, whose size depends on
+//! all of them. In CBOR they are the items alone: what stands around them depends on their number.
 
 use bytes::Bytes;
 use quorate_meta::Status;
 use quorate_schema::TypeId;
 use quorate_store::Revision;
+use quorate_wire::cbor::around_list;
+use quorate_wire::json;
 use quorate_wire::protobuf::write_item;
 use quorate_wire::stored::CorruptValue;
 
 use super::render::{ListMeta, Renderer};
+use crate::encoding::{Cbor, Protobuf};
 use crate::error::Error;
 use crate::negotiation::Media;
-use crate::protobuf::Protobuf;
 use crate::request::Request;
 
 /// Writes one list.
 #[derive(Debug)]
 pub(super) struct ListWriter {
     renderer: Renderer,
-    protobuf: Option<Types>,
+    syntax: Syntax,
 }
 
-/// What a list is made of in protobuf.
+/// What pieces are made of.
 #[derive(Debug)]
-struct Types {
-    writer: Protobuf,
-    list: TypeId,
-    item: TypeId,
+enum Syntax {
+    /// Also of YAML, which is made from it.
+    Json,
+    Protobuf {
+        writer: Protobuf,
+        list: TypeId,
+        item: TypeId,
+    },
+    Cbor(Cbor),
 }
 
 impl ListWriter {
-    /// A writer in the request's syntax. YAML is made from JSON.
+    /// A writer in the request's syntax.
     ///
     /// # Errors
     /// 406 for a kind that has no protobuf form.
     pub(super) fn new(request: &Request, renderer: Renderer) -> Result<Self, Error> {
-        let protobuf = match &request.format.media {
+        let syntax = match &request.format.media {
+            Media::Json | Media::Yaml => Syntax::Json,
             Media::Protobuf(writer) => {
                 let ((api_version, list), item) = (renderer.list_type(), renderer.item_kind());
                 let (list, item) = (writer.type_of(api_version, list)?, writer.type_of(api_version, item)?);
-                Some(Types { writer: writer.clone(), list, item })
+                Syntax::Protobuf { writer: writer.clone(), list, item }
             }
-            Media::Json | Media::Yaml => None,
+            Media::Cbor(writer) => Syntax::Cbor(writer.clone()),
         };
-        Ok(Self { renderer, protobuf })
+        Ok(Self { renderer, syntax })
     }
 
     /// `apiVersion` and `kind` of the list.
@@ -55,15 +63,28 @@ impl ListWriter {
 
     /// Everything before the first item.
     pub(super) fn head(&self, meta: &ListMeta, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
-        let Some(Types { writer, list, .. }) = &self.protobuf else {
-            self.renderer.list_head(meta, out);
-            return Ok(());
-        };
+        match &self.syntax {
+            Syntax::Json => self.renderer.list_head(meta, out),
+            Syntax::Protobuf { writer, list, .. } => {
+                out.extend_from_slice(&writer.message_of_json(*list, &self.empty(meta)).map_err(unfit)?);
+            }
+            Syntax::Cbor(_) => {}
+        }
+        Ok(())
+    }
+
+    /// What stands before and after so many items in CBOR.
+    pub(super) fn around(&self, meta: &ListMeta, items: usize) -> Result<(Vec<u8>, Vec<u8>), CorruptValue> {
+        let (list, _) = json::parse(&self.empty(meta))?;
+        Ok(around_list(&list, self.renderer.items_field(), items)?)
+    }
+
+    /// The list without items, as JSON.
+    fn empty(&self, meta: &ListMeta) -> Vec<u8> {
         let mut json = Vec::new();
         self.renderer.list_head(meta, &mut json);
         self.renderer.list_tail(&mut json);
-        out.extend_from_slice(&writer.message_of_json(*list, &json).map_err(unfit)?);
-        Ok(())
+        json
     }
 
     /// One item; `further` when one has been written before.
@@ -74,21 +95,27 @@ impl ListWriter {
         further: bool,
         out: &mut Vec<u8>,
     ) -> Result<(), CorruptValue> {
-        let Some(Types { writer, item, .. }) = &self.protobuf else {
+        if matches!(self.syntax, Syntax::Json) {
             if further {
                 out.push(b',');
             }
             return self.renderer.item(value, revision, out);
-        };
+        }
         let mut json = Vec::with_capacity(value.len());
         self.renderer.item(value, revision, &mut json)?;
-        write_item(&writer.message_of_json(*item, &json).map_err(unfit)?, out);
+        match &self.syntax {
+            Syntax::Json => {}
+            Syntax::Protobuf { writer, item, .. } => {
+                write_item(&writer.message_of_json(*item, &json).map_err(unfit)?, out);
+            }
+            Syntax::Cbor(writer) => writer.item_of_json(self.renderer.item_type(), &json, out).map_err(unfit)?,
+        }
         Ok(())
     }
 
     /// Everything after the last item.
     pub(super) fn tail(&self, out: &mut Vec<u8>) {
-        if self.protobuf.is_none() {
+        if matches!(self.syntax, Syntax::Json) {
             self.renderer.list_tail(out);
         }
     }
@@ -96,6 +123,6 @@ impl ListWriter {
 
 /// A stored object that does not fit its own schema.
 fn unfit(error: Box<Status>) -> CorruptValue {
-    tracing::error!(%error, "a stored object cannot be written as protobuf");
+    tracing::error!(%error, "a stored object cannot be written in the wanted syntax");
     CorruptValue::Header("it does not fit the schema of its kind")
 }

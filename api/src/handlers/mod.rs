@@ -19,6 +19,7 @@ mod gzip;
 pub mod health;
 mod identity;
 mod list;
+mod list_cbor;
 mod list_protobuf;
 mod list_writer;
 pub(crate) mod openapi;

@@ -88,7 +88,7 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
         Page::Index => index(api, request),
         Page::Whole => {
             let document = api.openapi.document(api, "").ok_or_else(Error::no_such_path)?;
-            send(request, &document.json, &document.etag)
+            send(api, request, &document.json, &document.etag)
         }
         Page::Part(path) => part(api, request, path),
     }
@@ -102,7 +102,7 @@ fn index(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
         paths.insert(path, Value::Map(Map::from([("serverRelativeURL", Value::from(url))])));
     }
     let json = respond::json(&Value::Map(Map::from([("paths", Value::Map(paths))])));
-    send(request, &json, &respond::etag(&json))
+    send(api, request, &json, &respond::etag(&json))
 }
 
 fn part(api: &Api, request: &Request, path: &str) -> Result<Response<Body>, Error> {
@@ -113,7 +113,7 @@ fn part(api: &Api, request: &Request, path: &str) -> Result<Response<Body>, Erro
         response.headers_mut().insert(LOCATION, respond::header(&url(path, &document))?);
         return Ok(response);
     }
-    let mut response = send(request, &document.json, &document.etag)?;
+    let mut response = send(api, request, &document.json, &document.etag)?;
     if !hash.is_empty() {
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
         response.headers_mut().insert(CACHE_CONTROL, forever);
@@ -125,7 +125,7 @@ fn url(path: &str, document: &Document) -> String {
     format!("{ROOT}/{path}?hash={}", document.etag.trim_matches('"'))
 }
 
-fn send(request: &Request, json: &Bytes, etag: &str) -> Result<Response<Body>, Error> {
+fn send(api: &Api, request: &Request, json: &Bytes, etag: &str) -> Result<Response<Body>, Error> {
     let same = request.header(IF_NONE_MATCH.as_str()) == Some(etag);
     let mut response = Response::new(if same { Body::empty() } else { Body::full(json.clone()) });
     *response.status_mut() = if same { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
@@ -133,7 +133,7 @@ fn send(request: &Request, json: &Bytes, etag: &str) -> Result<Response<Body>, E
     headers.insert(ETAG, respond::header(etag)?);
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(well_known::MEDIA_JSON));
-    Ok(super::gzip::maybe(request, response))
+    Ok(super::gzip::maybe(api, request, response))
 }
 
 fn plain(status: StatusCode) -> Response<Body> {

@@ -29,5 +29,5 @@ fn documents(api: &Api) -> Documents<'_> {
         let subresources = resource.subresources.iter().map(|subresource| subresource.name.as_str()).collect();
         Some(Served { kind: api.graph.kind(&kind)?, subresources })
     });
-    Documents::new(&api.graph, served.collect(), RELEASE)
+    Documents::new(&api.graph, served.collect(), RELEASE).with_cbor(api.formats.has_cbor())
 }

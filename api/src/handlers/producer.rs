@@ -64,6 +64,37 @@ impl Producer {
         self.done
     }
 
+    /// How many items there are among the next objects; `None` at the end. Nothing is written of what has been counted.
+    pub(super) fn count_some(&mut self) -> Result<Option<usize>, CorruptValue> {
+        if self.done {
+            return Ok(None);
+        }
+        let (mut items, mut cursor) = (0, None);
+        let mut ended = true;
+        for (seen, (key, entry)) in self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate() {
+            if seen == SCAN_OBJECTS {
+                ended = false;
+                break;
+            }
+            cursor = Some(key.clone());
+            items += match &self.selection {
+                Some(selection) => usize::from(selection.matches(&StoredRef::parse(&entry.value)?)),
+                None => 1,
+            };
+            if self.stop.as_ref() == Some(key) {
+                break;
+            }
+        }
+        self.done = ended;
+        self.cursor = cursor.or(self.cursor.take());
+        Ok(Some(items))
+    }
+
+    /// What stands before and after so many items in CBOR.
+    pub(super) fn around(&self, items: usize) -> Result<(Vec<u8>, Vec<u8>), CorruptValue> {
+        self.writer.around(&self.meta, items)
+    }
+
     /// The next buffer; `None` at the end. Empty when many objects were looked at and none matched.
     pub(super) fn next_buffer(&mut self) -> Result<Option<Bytes>, CorruptValue> {
         if self.done {

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes};
-use quorate_meta::{GroupVersionKind, Status, Value};
+use quorate_meta::{GroupVersionKind, Status, Value, well_known};
+use quorate_schema::TypeId;
 use quorate_store::Revision;
 use quorate_wire::json;
 use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, splice_partial};
@@ -14,7 +15,6 @@ use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, 
 use crate::Api;
 use crate::error::Error;
 use crate::negotiation::{Media, Shape};
-use crate::protobuf::Protobuf;
 use crate::registry::{Resource, conversion};
 use crate::request::Request;
 use crate::table::{Include, Layout};
@@ -26,8 +26,8 @@ pub(crate) struct Renderer {
     api_version: String,
     resource: Arc<Resource>,
     form: Form,
-    /// What writes the events of a watch in protobuf, where that was asked for.
-    protobuf: Option<Protobuf>,
+    /// In which syntax the answer is wanted.
+    media: Media,
     now_ms: u64,
 }
 
@@ -69,23 +69,29 @@ impl Renderer {
             api_version: request.info.api_version.clone(),
             resource: resource.clone(),
             form,
-            protobuf: match &request.format.media {
-                Media::Protobuf(writer) => Some(writer.clone()),
-                Media::Json | Media::Yaml => None,
-            },
+            media: request.format.media.clone(),
             now_ms: api.env.clock.now_ms(),
         })
     }
 
-    /// What writes events in protobuf; `None` where they are JSON.
-    pub(crate) fn protobuf(&self) -> Option<&Protobuf> {
-        self.protobuf.as_ref()
+    /// The syntax of the answer; everything here is written in JSON, from which others are made.
+    pub(crate) fn media(&self) -> &Media {
+        &self.media
+    }
+
+    /// The type of an object, of a list's item or of an event's object; `None` where it is not a whole object.
+    pub(crate) fn item_type(&self) -> Option<TypeId> {
+        matches!(self.form, Form::Object).then_some(self.resource.ty)
     }
 
     /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
     pub(crate) fn variant(&self) -> Option<Arc<str>> {
         let kind = &self.resource.kind;
-        let media = self.protobuf.as_ref().map_or("", Protobuf::media_type);
+        let media = match &self.media {
+            Media::Json | Media::Yaml => "",
+            Media::Protobuf(protobuf) => protobuf.media_type(),
+            Media::Cbor(_) => well_known::MEDIA_CBOR,
+        };
         match &self.form {
             Form::Object => Some(format!("{media} {} {kind}", self.api_version).into()),
             Form::Metadata(meta) => Some(format!("{media} {meta} metadata of {kind}").into()),
@@ -152,6 +158,11 @@ impl Renderer {
             Form::Metadata(api_version) => (api_version, "PartialObjectMetadataList"),
             Form::Table { api_version, .. } => (api_version, "Table"),
         }
+    }
+
+    /// Where a list has its items.
+    pub(crate) fn items_field(&self) -> &'static str {
+        if matches!(self.form, Form::Table { .. }) { "rows" } else { "items" }
     }
 
     /// `kind` of an item of a list.

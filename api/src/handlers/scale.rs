@@ -5,7 +5,7 @@
 
 use futures::future::BoxFuture;
 use http::{Response, StatusCode};
-use quorate_meta::{Cause, GroupKind, LabelSelector, Map, Status, Time, Value, well_known};
+use quorate_meta::{Cause, GroupKind, LabelSelector, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
@@ -65,7 +65,7 @@ async fn update(api: &Api, request: &Request, form: &Resource) -> Result<Respons
 
 async fn patch(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
     let media = decode::media_type(request);
-    if media == well_known::MEDIA_APPLY_PATCH {
+    if apply::is_apply(api, media) {
         return apply(api, request, form).await;
     }
     patch::check_media(media)?;

@@ -116,29 +116,39 @@ impl Answer {
     }
 }
 
+/// What is switched on unless a test says otherwise.
+const GATES: &str = "AllowUnsafeMalformedObjectDeletion=true";
+
 impl Server {
     pub(crate) fn new() -> Self {
         Self::with(Naming::Svc, Retention::default())
     }
 
     pub(crate) fn with(naming: Naming, retention: Retention) -> Self {
-        Self::make(naming, retention, AuthenticationOptions::default())
+        Self::make(naming, retention, AuthenticationOptions::default(), GATES)
+    }
+
+    /// A server with the namespace `a` on which these features are switched on or off.
+    pub(crate) async fn with_gates(gates: &str) -> Self {
+        let server = Self::make(Naming::Svc, Retention::default(), AuthenticationOptions::default(), gates);
+        server.namespace("a").await;
+        server
     }
 
     /// A server that finds out in these ways who asks, besides by tokens of service accounts.
     pub(crate) fn with_authentication(authentication: AuthenticationOptions) -> Self {
-        Self::make(Naming::Svc, Retention::default(), authentication)
+        Self::make(Naming::Svc, Retention::default(), authentication, GATES)
     }
 
     /// One of several servers over a store; the clock is the store's.
     pub(crate) fn over(store: Arc<dyn Store>, clock: Arc<TestClock>) -> Self {
-        Self::build(Naming::Svc, store, clock, AuthenticationOptions::default())
+        Self::build(Naming::Svc, store, clock, AuthenticationOptions::default(), GATES)
     }
 
-    fn make(naming: Naming, retention: Retention, authentication: AuthenticationOptions) -> Self {
+    fn make(naming: Naming, retention: Retention, authentication: AuthenticationOptions, gates: &str) -> Self {
         let clock = Arc::<TestClock>::default();
         let store = MemoryStore::new(MemoryOptions { retention, ..MemoryOptions::new(clock.clone()) });
-        Self::build(naming, Arc::new(store), clock, authentication)
+        Self::build(naming, Arc::new(store), clock, authentication, gates)
     }
 
     fn build(
@@ -146,6 +156,7 @@ impl Server {
         store: Arc<dyn Store>,
         clock: Arc<TestClock>,
         authentication: AuthenticationOptions,
+        gates: &str,
     ) -> Self {
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
         let graph = Arc::new(Graph::builtin(naming.names()));
@@ -162,7 +173,7 @@ impl Server {
             authorization: vec![ModeOptions::Rules],
             token_secret: [7; 32],
             in_flight: InFlightLimits { read_only: 4, mutating: 4, long_running: 4 },
-            gates: "AllowUnsafeMalformedObjectDeletion=true".parse().unwrap(),
+            gates: gates.parse().unwrap(),
         });
         let key = KeyMaterial::generate(START_MS).unwrap();
         let keys = KeySet::new(std::slice::from_ref(&key)).unwrap();

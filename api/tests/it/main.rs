@@ -4,6 +4,7 @@
 
 mod apply;
 mod audit;
+mod cbor;
 mod certificates;
 mod contract;
 mod controllers;

@@ -1,9 +1,10 @@
-//! Encodings of objects: JSON, YAML and protobuf to and from the working tree, and the stored form that answers are
+//! Encodings of objects: JSON, YAML, CBOR and protobuf to and from the working tree, and the stored form that answers are
 //! spliced from.
 //!
 //! Everything here is pure and bounded: input size and depth have named limits, malformed input is an error and never a
 //! panic. What fields mean is the business of `quorate-schema`, whose graph drives protobuf; nothing here knows a kind.
 
+pub mod cbor;
 pub mod json;
 pub mod protobuf;
 pub mod stored;

@@ -25,6 +25,8 @@ pub const MEDIA_JSON: &str = "application/json";
 pub const MEDIA_YAML: &str = "application/yaml";
 /// Media type of CBOR.
 pub const MEDIA_CBOR: &str = "application/cbor";
+/// Media type of a watch in CBOR: a sequence of data items.
+pub const MEDIA_CBOR_SEQUENCE: &str = "application/cbor-seq";
 /// Media type of a JSON Patch body.
 pub const MEDIA_JSON_PATCH: &str = "application/json-patch+json";
 /// Media type of a JSON Merge Patch body.
@@ -33,6 +35,8 @@ pub const MEDIA_MERGE_PATCH: &str = "application/merge-patch+json";
 pub const MEDIA_STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 /// Media type of a server-side apply body.
 pub const MEDIA_APPLY_PATCH: &str = "application/apply-patch+yaml";
+/// Media type of a server-side apply body in CBOR.
+pub const MEDIA_APPLY_PATCH_CBOR: &str = "application/apply-patch+cbor";
 
 /// Finalizer that keeps an object until its dependents are gone.
 pub const FINALIZER_FOREGROUND: &str = "foregroundDeletion";

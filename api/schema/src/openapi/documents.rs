@@ -6,7 +6,7 @@ use quorate_meta::{GroupVersion, Map, Value};
 
 use super::definitions::Definitions;
 use super::operation::Operation;
-use super::{Dialect, naming, paths};
+use super::{Dialect, Style, naming, paths};
 use crate::graph::{Graph, KindDef};
 
 /// A resource that is served.
@@ -24,12 +24,19 @@ pub struct Documents<'g> {
     graph: &'g Graph,
     served: Vec<Served<'g>>,
     release: &'g str,
+    cbor: bool,
 }
 
 impl<'g> Documents<'g> {
     /// Documents about `served`; `release` is the version they name, such as `v1.35.0`.
     pub fn new(graph: &'g Graph, served: Vec<Served<'g>>, release: &'g str) -> Self {
-        Self { graph, served, release }
+        Self { graph, served, release, cbor: false }
+    }
+
+    /// The same documents, naming CBOR among the formats where it is switched on.
+    #[must_use]
+    pub fn with_cbor(self, cbor: bool) -> Self {
+        Self { cbor, ..self }
     }
 
     /// Paths of the documents of version 3, as the index lists them: `api`, `api/v1`, `apis/apps`, `apis/apps/v1`, ...
@@ -60,7 +67,7 @@ impl<'g> Documents<'g> {
             Some(first) => self.group_version(Dialect::V3, first.kind, &mut definitions, &mut all),
         }
         for served in resources {
-            paths::of_resource(self.graph, Dialect::V3, served, &mut definitions, &mut all);
+            paths::of_resource(self.style(Dialect::V3), served, &mut definitions, &mut all);
         }
         let schemas = Value::from([("schemas", definitions.finish())]);
         let head =
@@ -80,7 +87,7 @@ impl<'g> Documents<'g> {
             }
         }
         for served in &self.served {
-            paths::of_resource(self.graph, Dialect::V2, served, &mut definitions, &mut all);
+            paths::of_resource(self.style(Dialect::V2), served, &mut definitions, &mut all);
         }
         let head = [
             ("swagger", Value::from("2.0")),
@@ -89,6 +96,10 @@ impl<'g> Documents<'g> {
             ("definitions", definitions.finish()),
         ];
         Value::from(head)
+    }
+
+    fn style(&self, dialect: Dialect) -> Style<'g> {
+        Style { graph: self.graph, dialect, cbor: self.cbor }
     }
 
     fn info(&self) -> Value {
@@ -115,7 +126,7 @@ impl<'g> Documents<'g> {
             body: None,
             answer: Some(answer),
         };
-        let methods = Map::from([("get", operation.write(self.graph, dialect))]);
+        let methods = Map::from([("get", operation.write(self.style(dialect)))]);
         all.insert(format!("{}/", paths::root(kind)), methods);
     }
 
@@ -138,6 +149,6 @@ impl<'g> Documents<'g> {
             answer: answer.map(|name| definitions.machinery(name)),
         };
         let slash = if path == "version" { "" } else { "/" };
-        all.insert(format!("/{path}{slash}"), Map::from([("get", operation.write(self.graph, dialect))]));
+        all.insert(format!("/{path}{slash}"), Map::from([("get", operation.write(self.style(dialect)))]));
     }
 }

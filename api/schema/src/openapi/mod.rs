@@ -16,6 +16,8 @@ mod tests;
 
 pub use documents::{Documents, Served};
 
+use crate::graph::Graph;
+
 /// Which version of OpenAPI a part is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
@@ -23,6 +25,15 @@ enum Dialect {
     V2,
     /// OpenAPI 3.0: one document per group version.
     V3,
+}
+
+/// How documents are written.
+#[derive(Clone, Copy, Debug)]
+struct Style<'g> {
+    graph: &'g Graph,
+    dialect: Dialect,
+    /// Whether CBOR is among the formats.
+    cbor: bool,
 }
 
 impl Dialect {

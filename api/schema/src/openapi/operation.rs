@@ -2,8 +2,7 @@
 
 use quorate_meta::{Map, Value, well_known};
 
-use super::{Dialect, naming, parameters};
-use crate::graph::Graph;
+use super::{Dialect, Style, naming, parameters};
 
 /// What an operation is about, apart from the dialect.
 #[derive(Debug)]
@@ -26,8 +25,8 @@ pub(super) struct Operation {
 
 impl Operation {
     /// Writes the operation.
-    pub(super) fn write(self, graph: &Graph, dialect: Dialect) -> Value {
-        let names = graph.names();
+    pub(super) fn write(self, style: Style<'_>) -> Value {
+        let (names, dialect) = (style.graph.names(), style.dialect);
         let mut map = Map::from([
             ("description", Value::from(self.description)),
             ("operationId", self.id.into()),
@@ -39,18 +38,22 @@ impl Operation {
         }
         let query = parameters::of_action(self.action);
         let mut list: Vec<Value> = query.into_iter().map(|parameter| parameters::query(dialect, parameter)).collect();
-        let media = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
+        let mut media = vec![well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
+        let mut consumed = if self.action == "patch" { PATCH_MEDIA.to_vec() } else { vec!["*/*"] };
+        if style.cbor {
+            media.push(well_known::MEDIA_CBOR);
+            consumed.extend((self.action == "patch").then_some(well_known::MEDIA_APPLY_PATCH_CBOR));
+        }
         match dialect {
             Dialect::V2 => {
                 list.extend(self.body.map(|schema| body_parameter(self.action, schema)));
-                let consumes: Vec<&str> = if self.action == "patch" { PATCH_MEDIA.to_vec() } else { vec!["*/*"] };
-                map.insert("consumes", consumes);
-                map.insert("produces", media.to_vec());
+                map.insert("consumes", consumed);
+                map.insert("produces", media.clone());
                 map.insert("schemes", vec!["https"]);
             }
             Dialect::V3 => {
                 if let Some(schema) = self.body {
-                    map.insert("requestBody", request_body(self.action, &schema));
+                    map.insert("requestBody", request_body(self.action, &consumed, &schema));
                 }
             }
         }
@@ -62,7 +65,7 @@ impl Operation {
     }
 }
 
-/// Formats of a patch.
+/// Formats of a patch that are always read.
 const PATCH_MEDIA: [&str; 4] = [
     well_known::MEDIA_JSON_PATCH,
     well_known::MEDIA_MERGE_PATCH,
@@ -82,8 +85,7 @@ fn body_parameter(action: &str, schema: Value) -> Value {
     Value::Map(map)
 }
 
-fn request_body(action: &str, schema: &Value) -> Value {
-    let media: &[&str] = if action == "patch" { &PATCH_MEDIA } else { &["*/*"] };
+fn request_body(action: &str, media: &[&str], schema: &Value) -> Value {
     let mut map = Map::from([("content", content(media, schema))]);
     if body_required(action) {
         map.insert("required", true);

@@ -5,18 +5,17 @@ use quorate_meta::{GroupVersionKind, Map, Value};
 use super::definitions::Definitions;
 use super::documents::Served;
 use super::operation::Operation;
-use super::{Dialect, naming, parameters};
-use crate::graph::{Graph, KindDef, Subresource, TypeId};
+use super::{Style, naming, parameters};
+use crate::graph::{KindDef, Subresource, TypeId};
 
 /// Writes all paths of a resource into `paths`.
 pub(super) fn of_resource<'g>(
-    graph: &'g Graph,
-    dialect: Dialect,
+    style: Style<'g>,
     served: &Served<'g>,
     definitions: &mut Definitions<'g>,
     paths: &mut Map,
 ) {
-    let mut writer = Writer { graph, dialect, kind: served.kind, definitions, paths };
+    let mut writer = Writer { style, kind: served.kind, definitions, paths };
     writer.collection();
     writer.object();
     for name in &served.subresources {
@@ -27,8 +26,7 @@ pub(super) fn of_resource<'g>(
 }
 
 struct Writer<'g, 'd, 'p> {
-    graph: &'g Graph,
-    dialect: Dialect,
+    style: Style<'g>,
     kind: &'g KindDef,
     definitions: &'d mut Definitions<'g>,
     paths: &'p mut Map,
@@ -86,7 +84,7 @@ impl<'g> Writer<'g, '_, '_> {
     }
 
     fn subresource(&mut self, sub: &Subresource) {
-        let Some(kind) = self.graph.kind(&sub.kind) else { return };
+        let Some(kind) = self.style.graph.kind(&sub.kind) else { return };
         let suffix = naming::capital(&sub.name);
         let verbs: Vec<&str> = sub.verbs.iter().map(AsRef::as_ref).collect();
         let mut methods = self.body_methods(kind.ty, &verbs, &suffix);
@@ -98,7 +96,7 @@ impl<'g> Writer<'g, '_, '_> {
         }
         let gvk = gvk_value(&sub.kind);
         for operation in methods.values_mut().filter_map(Value::as_map_mut) {
-            naming::extend(self.graph.names(), operation, "group-version-kind", &gvk);
+            naming::extend(self.style.graph.names(), operation, "group-version-kind", &gvk);
         }
         self.add(&format!("{}/{{name}}/{}", self.base(), sub.name), methods, true);
     }
@@ -146,8 +144,7 @@ impl<'g> Writer<'g, '_, '_> {
         answer: Option<Value>,
     ) -> Value {
         let kind = Some(gvk_value(&self.kind.gvk()));
-        Operation { action, id, tag: naming::tag(self.kind), description, kind, body, answer }
-            .write(self.graph, self.dialect)
+        Operation { action, id, tag: naming::tag(self.kind), description, kind, body, answer }.write(self.style)
     }
 
     /// The path of the collection, with its namespace.
@@ -171,12 +168,12 @@ impl<'g> Writer<'g, '_, '_> {
     fn parameters(&self, named: bool, namespaced: bool) -> Vec<Value> {
         let mut list = Vec::new();
         if named {
-            list.push(parameters::path(self.dialect, "name", &format!("Name of the {}.", self.kind.kind)));
+            list.push(parameters::path(self.style.dialect, "name", &format!("Name of the {}.", self.kind.kind)));
         }
         if namespaced {
-            list.push(parameters::path(self.dialect, "namespace", "Namespace of the objects."));
+            list.push(parameters::path(self.style.dialect, "namespace", "Namespace of the objects."));
         }
-        list.extend(parameters::PRETTY.map(|parameter| parameters::query(self.dialect, parameter)));
+        list.extend(parameters::PRETTY.map(|parameter| parameters::query(self.style.dialect, parameter)));
         list
     }
 }

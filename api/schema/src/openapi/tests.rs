@@ -251,3 +251,18 @@ fn every_field_of_the_served_kinds_is_described() {
         }
     });
 }
+
+#[test]
+fn cbor_is_named_where_it_is_switched_on() {
+    for on in [false, true] {
+        let graph = Graph::builtin(Naming::Svc.names());
+        let kind = graph.kinds().iter().find(|kind| kind.kind == "ConfigMap").expect("a kind");
+        let served = vec![Served { kind, subresources: Vec::new() }];
+        let documents = Documents::new(&graph, served, "v1.35.0").with_cbor(on);
+        for document in [documents.whole(), documents.part("api/v1").expect("a document")] {
+            let text = serde_json::to_string(&document).expect("JSON");
+            assert_eq!(text.contains("application/cbor"), on);
+            assert_eq!(text.contains("application/apply-patch+cbor"), on);
+        }
+    }
+}

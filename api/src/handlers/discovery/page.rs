@@ -9,7 +9,7 @@ use super::{aggregated, plain};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
-use crate::negotiation::{self, Offer};
+use crate::negotiation::Offer;
 use crate::request::Request;
 use crate::respond;
 
@@ -77,8 +77,8 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
     if let Some(form) = aggregated::Form::asked(api.names, accept) {
         return aggregated_answer(request, &form, &respond::json(&aggregated::document(&api.registry, core, &form)));
     }
-    let format = negotiation::negotiate(&api.graph, accept, Offer::Document);
-    let format = format.map_err(|refused| respond::unacceptable(api.names, refused))?;
+    let format = api.formats.negotiate(accept, Offer::Document);
+    let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;
     let mut response = respond::value(&format, StatusCode::OK, &plain::document(api, page))?;
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use quorate_meta::Status;
+use quorate_schema::TypeId;
 use quorate_store::{Event, Revision};
+use quorate_wire::cbor::write_event;
 use quorate_wire::json;
 use quorate_wire::protobuf::write_frame;
 use quorate_wire::stored::{CorruptValue, StoredRef};
@@ -15,6 +17,7 @@ use quorate_wire::stored::{CorruptValue, StoredRef};
 use crate::cache::{EventKey, Seat};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
+use crate::negotiation::Media;
 
 pub(super) const ADDED: &str = "ADDED";
 const MODIFIED: &str = "MODIFIED";
@@ -47,7 +50,7 @@ fn matching<'a>(value: Option<&'a Bytes>, selection: Option<&Selection>) -> Resu
     }
 }
 
-/// Writes an event's line, or its frame in protobuf.
+/// Writes an event's line, its frame in protobuf or its data item in CBOR.
 pub(super) fn line(
     renderer: &Renderer,
     seen: &Seen<'_>,
@@ -55,7 +58,7 @@ pub(super) fn line(
     first: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), CorruptValue> {
-    write(renderer, seen.kind, out, |out| renderer.object(seen.value, revision, first, out))
+    write(renderer, seen.kind, renderer.item_type(), out, |out| renderer.object(seen.value, revision, first, out))
 }
 
 /// An event's line, shared with every watcher that wants it in the same form, which is what the variant names.
@@ -87,7 +90,7 @@ pub(super) fn bookmark(
     annotations: &[&str],
     out: &mut Vec<u8>,
 ) -> Result<(), CorruptValue> {
-    write(renderer, "BOOKMARK", out, |out| {
+    write(renderer, "BOOKMARK", None, out, |out| {
         renderer.bookmark(revision, annotations, out);
         Ok(())
     })
@@ -95,29 +98,36 @@ pub(super) fn bookmark(
 
 /// Writes the line that ends a stream which cannot go on.
 pub(super) fn error(renderer: &Renderer, status: &Status, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
-    write(renderer, "ERROR", out, |out| {
+    write(renderer, "ERROR", None, out, |out| {
         json::write(&status.to_value(), out);
         Ok(())
     })
 }
 
-/// Writes an event around an object's JSON.
+/// Writes an event around an object's JSON; `ty` is the object's type where it is a whole one.
 fn write(
     renderer: &Renderer,
     kind: &str,
+    ty: Option<TypeId>,
     out: &mut Vec<u8>,
     object: impl FnOnce(&mut Vec<u8>) -> Result<(), CorruptValue>,
 ) -> Result<(), CorruptValue> {
-    let Some(protobuf) = renderer.protobuf() else {
+    if matches!(renderer.media(), Media::Json | Media::Yaml) {
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\",\"object\":");
         object(out)?;
         out.extend_from_slice(b"}\n");
         return Ok(());
-    };
+    }
     let mut json = Vec::new();
     object(&mut json)?;
-    let framed = protobuf.body_of_json(&json).map(|body| write_frame(kind, &body, out));
-    framed.ok().and_then(Result::ok).ok_or(CorruptValue::Header("it does not fit the schema of its kind"))
+    let framed = match renderer.media() {
+        Media::Json | Media::Yaml => None,
+        Media::Protobuf(protobuf) => {
+            protobuf.body_of_json(&json).ok().and_then(|body| write_frame(kind, &body, out).ok())
+        }
+        Media::Cbor(cbor) => cbor.body_of_json(ty, &json).ok().map(|body| write_event(kind, &body, out)),
+    };
+    framed.ok_or(CorruptValue::Header("it does not fit the schema of its kind"))
 }

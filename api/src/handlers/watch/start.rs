@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::Response;
 use http::header::{CONTENT_TYPE, USER_AGENT};
-use quorate_meta::Status;
+use quorate_meta::{Status, well_known};
 use quorate_store::{HistoryError, Revision};
 
 use super::event;
@@ -51,6 +51,7 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
     };
     let media = match &request.format.media {
         Media::Protobuf(protobuf) => format!("{};stream=watch", protobuf.media_type()),
+        Media::Cbor(_) => well_known::MEDIA_CBOR_SEQUENCE.to_owned(),
         Media::Json | Media::Yaml => request.format.content_type().to_owned(),
     };
     let mut response = Response::new(body);

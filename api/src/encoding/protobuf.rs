@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use quorate_meta::{GroupVersion, Status, Value, well_known};
+use quorate_meta::{Status, Value, well_known};
 use quorate_schema::{Graph, TypeId};
 use quorate_wire::{json, protobuf};
 
@@ -59,18 +59,7 @@ impl Protobuf {
     /// # Errors
     /// 406 for a kind that has no protobuf form.
     pub(crate) fn type_of(&self, api_version: &str, kind: &str) -> Result<TypeId, Box<Status>> {
-        let names = self.graph.names();
-        let asked = GroupVersion::parse(api_version).unwrap_or_default();
-        let group = names.edge_group(&asked.group).unwrap_or(asked.group);
-        let mut kinds = self.graph.kinds().iter().filter(|def| def.group == group && def.version == asked.version);
-        let found = kinds.find_map(|def| match &def.list_kind {
-            _ if def.kind == kind => Some(def.ty),
-            Some(list) if list == kind => def.list_ty,
-            _ => None,
-        });
-        // A Status belongs to every version.
-        let found =
-            found.or_else(|| (kind == "Status").then(|| self.graph.type_named("meta/v1.Status"))?.map(|ty| ty.id));
+        let found = super::type_of(&self.graph, api_version, kind);
         found.ok_or_else(|| Box::new(Status::not_acceptable(&[well_known::MEDIA_JSON, well_known::MEDIA_YAML])))
     }
 }

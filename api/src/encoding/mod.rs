@@ -1,0 +1,25 @@
+//! Binary answers: one file per syntax, made from trees and from stored JSON with the help of the schema.
+
+mod cbor;
+mod protobuf;
+
+use quorate_meta::GroupVersion;
+use quorate_schema::{Graph, TypeId};
+
+pub use cbor::Cbor;
+pub use protobuf::Protobuf;
+
+/// The type of a kind or of its list, in the name that the client asked for.
+fn type_of(graph: &Graph, api_version: &str, kind: &str) -> Option<TypeId> {
+    let names = graph.names();
+    let asked = GroupVersion::parse(api_version).unwrap_or_default();
+    let group = names.edge_group(&asked.group).unwrap_or(asked.group);
+    let mut kinds = graph.kinds().iter().filter(|def| def.group == group && def.version == asked.version);
+    let found = kinds.find_map(|def| match &def.list_kind {
+        _ if def.kind == kind => Some(def.ty),
+        Some(list) if list == kind => def.list_ty,
+        _ => None,
+    });
+    // A Status belongs to every version.
+    found.or_else(|| (kind == "Status").then(|| graph.type_named("meta/v1.Status"))?.map(|ty| ty.id))
+}
