@@ -4,6 +4,7 @@
 //! server does not have is passed over, never an error while another clause fits. Whether a form suits the answer (a
 //! list form for a list) is the handler's to check.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use quorate_meta::{Names, well_known};
@@ -93,8 +94,8 @@ pub enum Unacceptable {
 /// One clause of an Accept header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clause<'a> {
-    /// For example `application/json`, as written.
-    pub media: &'a str,
+    /// For example `application/json`, in lower case.
+    pub media: Cow<'a, str>,
     /// Parameters but for the quality.
     pub parameters: Vec<(&'a str, &'a str)>,
     quality: u16,
@@ -156,7 +157,7 @@ impl Formats {
             let Some(media) = self.media(&clause, offer) else { continue };
             match shape(self.graph.names(), &clause, offer) {
                 Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => refused = Unacceptable::Parameters,
-                Some(shape) => return Ok(Format { media, shape, pretty: false }),
+                Some(shape) => return Ok(Format { media, shape, pretty: clause.parameter("pretty") == "1" }),
                 None => refused = Unacceptable::Parameters,
             }
         }
@@ -171,7 +172,7 @@ impl Formats {
     }
 
     fn media(&self, clause: &Clause<'_>, offer: Offer) -> Option<Media> {
-        match clause.media {
+        match clause.media.as_ref() {
             "*/*" | "application/*" | well_known::MEDIA_JSON => Some(Media::Json),
             well_known::MEDIA_YAML if offer != Offer::Stream => Some(Media::Yaml),
             well_known::MEDIA_CBOR => self.cbor.then(|| Media::Cbor(Cbor::new(self.graph.clone()))),
@@ -208,17 +209,22 @@ fn shape(names: &Names, clause: &Clause<'_>, offer: Offer) -> Option<Shape> {
 
 fn clause(text: &str) -> Option<Clause<'_>> {
     let mut parts = text.split(';').map(str::trim);
-    let media = parts.next().filter(|m| m.contains('/'))?;
+    let media = lower(parts.next().filter(|m| m.contains('/'))?);
     let mut clause = Clause { media, parameters: Vec::new(), quality: 1000 };
     for (name, value) in parts.filter_map(|p| p.split_once('=')) {
         let (name, value) = (name.trim(), value.trim().trim_matches('"'));
-        if name == "q" {
+        if name.eq_ignore_ascii_case("q") {
             clause.quality = thousandths(value);
         } else {
             clause.parameters.push((name, value));
         }
     }
     Some(clause)
+}
+
+/// Media types are the same in whatever case they are written (RFC 9110, section 8.3.1).
+pub(crate) fn lower(media: &str) -> Cow<'_, str> {
+    if media.bytes().any(|byte| byte.is_ascii_uppercase()) { media.to_ascii_lowercase().into() } else { media.into() }
 }
 
 /// A quality in thousandths; what does not parse counts as 1.
@@ -258,6 +264,7 @@ mod tests {
         check("*/*;q=0.1, application/yaml", Offer::Objects, "Yaml Object");
         check("application/xml, */*", Offer::Objects, "Json Object");
         check("application/yaml, application/json", Offer::Objects, "Yaml Object");
+        check("Application/YAML;Q=0.5, application/xml", Offer::Objects, "Yaml Object");
         check("application/vnd.svc.protobuf,application/json", Offer::Objects, "Protobuf(Protobuf) Object");
         check("application/vnd.kubernetes.protobuf;stream=watch", Offer::Stream, "Protobuf(Protobuf) Object");
         check("application/vnd.example.protobuf,application/json", Offer::Document, "Json Object");

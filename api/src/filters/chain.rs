@@ -81,9 +81,9 @@ where
     B::Error: std::fmt::Display,
 {
     let info = RequestInfo::parse(api.names, &head.method, &head.uri);
-    let path = info.path.clone();
+    let (path, limit) = (info.path.clone(), time_limit(&info));
     let answer = AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace)).catch_unwind();
-    match timeout(DEADLINE, answer).await {
+    match timeout(limit, answer).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => {
             tracing::error!(%path, "a handler panicked");
@@ -92,6 +92,13 @@ where
         }
         Err(_) => Err(Status::timeout("request did not complete within the allotted timeout", 0).into()),
     }
+}
+
+/// How long a request may take: a list at most as long as its client says.
+fn time_limit(info: &RequestInfo) -> Duration {
+    let asked = if info.verb == Verb::List { info.query.int("timeoutSeconds").ok().flatten() } else { None };
+    let asked = asked.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+    asked.map_or(DEADLINE, |seconds| DEADLINE.min(Duration::from_secs(seconds)))
 }
 
 /// The order: who, may they, can anybody be served yet, is there such a thing, in which form, is there a place for it, with
@@ -119,10 +126,8 @@ where
         let format = match route.offer(info.verb) {
             Some(offer) => {
                 let format = api.formats.negotiate(accept(&headers), offer);
-                Format {
-                    pretty: is_pretty(&info, &headers),
-                    ..format.map_err(|refused| respond::unacceptable(&api.formats, refused))?
-                }
+                let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;
+                Format { pretty: is_pretty(&info, &headers, format.pretty), ..format }
             }
             None => Format::JSON,
         };
@@ -210,9 +215,9 @@ fn accept(headers: &HeaderMap) -> &str {
 }
 
 /// Whether indentation is wanted; by default only for people at a prompt.
-fn is_pretty(info: &RequestInfo, headers: &HeaderMap) -> bool {
-    if info.verb == Verb::Watch {
-        return false;
+fn is_pretty(info: &RequestInfo, headers: &HeaderMap, asked: bool) -> bool {
+    if info.verb == Verb::Watch || asked {
+        return info.verb != Verb::Watch;
     }
     match info.query.get("pretty") {
         Some(value) if !value.is_empty() => matches!(value, "1" | "t" | "T" | "true" | "TRUE" | "True"),

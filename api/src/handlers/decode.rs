@@ -1,6 +1,8 @@
 //! From a request's body to an object in canonical form: media type, syntax, kind, types, unknown and duplicate fields,
 //! defaults (document 001, "Field validation").
 
+use std::borrow::Cow;
+
 use quorate_meta::{GroupVersion, Names, Status, Value, well_known};
 use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_wire::{cbor, json, protobuf, yaml};
@@ -8,6 +10,7 @@ use quorate_wire::{cbor, json, protobuf, yaml};
 use super::write_options::FieldValidation;
 use crate::Api;
 use crate::error::Error;
+use crate::negotiation;
 use crate::registry::Resource;
 use crate::request::Request;
 
@@ -58,15 +61,15 @@ pub(super) struct Decoded {
     pub(super) warnings: Vec<String>,
 }
 
-/// The media type of the body, without parameters; JSON when nothing is said.
-pub(super) fn media_type(request: &Request) -> &str {
+/// The media type of the body, without parameters and in lower case; JSON when nothing is said.
+pub(super) fn media_type(request: &Request) -> Cow<'_, str> {
     let header = request.header("content-type").unwrap_or(well_known::MEDIA_JSON);
-    header.split(';').next().unwrap_or_default().trim()
+    negotiation::lower(header.split(';').next().unwrap_or_default().trim())
 }
 
 /// The syntax of a body that holds an object.
 pub(super) fn syntax(api: &Api, request: &Request) -> Result<Syntax, Error> {
-    match media_type(request) {
+    match media_type(request).as_ref() {
         "" | well_known::MEDIA_JSON => Ok(Syntax::Json),
         well_known::MEDIA_YAML => Ok(Syntax::Yaml),
         well_known::MEDIA_CBOR if api.formats.has_cbor() => Ok(Syntax::Cbor),

@@ -95,11 +95,11 @@ async fn respond_with(api: &Api, request: &Request, mut producer: Producer) -> R
         Media::Cbor(_) => return Ok(gzip::maybe(api, request, list_cbor::answer(&request.format, producer).await?)),
         Media::Json | Media::Yaml => {}
     }
-    if request.format.media == Media::Yaml || request.format.pretty {
-        return respond::document(&request.format, StatusCode::OK, None, producer.whole().map_err(corrupt)?);
-    }
     let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();
-    let body = if producer.is_done() { Body::full(first) } else { Body::stream(producer.into_chunks(first)) };
+    let mut body = if producer.is_done() { Body::full(first) } else { Body::stream(producer.into_chunks(first)) };
+    if request.format.pretty && request.format.media == Media::Json {
+        body = respond::indent::body(body);
+    }
     let mut response = respond::encoded(&request.format, StatusCode::OK, Bytes::new());
     *response.body_mut() = body;
     Ok(gzip::maybe(api, request, response))

@@ -1,16 +1,16 @@
 //! The pieces of a list's body: everything before the first item, the items, everything after the last one.
 //!
-//! In JSON the pieces are spliced. In protobuf each is a part of the list's message, without the envelope, whose size depends on
+//! In JSON the pieces are spliced; in YAML the items are parsed one by one. In protobuf each is a part of the list's message, without the envelope, whose size depends on
 //! all of them. In CBOR they are the items alone: what stands around them depends on their number.
 
 use bytes::Bytes;
-use quorate_meta::Status;
+use quorate_meta::{Status, Value};
 use quorate_schema::TypeId;
 use quorate_store::Revision;
 use quorate_wire::cbor::around_list;
-use quorate_wire::json;
 use quorate_wire::protobuf::write_item;
 use quorate_wire::stored::CorruptValue;
+use quorate_wire::{json, yaml};
 
 use super::render::{ListMeta, Renderer};
 use crate::encoding::{Cbor, Protobuf};
@@ -28,13 +28,9 @@ pub(super) struct ListWriter {
 /// What pieces are made of.
 #[derive(Debug)]
 enum Syntax {
-    /// Also of YAML, which is made from it.
     Json,
-    Protobuf {
-        writer: Protobuf,
-        list: TypeId,
-        item: TypeId,
-    },
+    Yaml,
+    Protobuf { writer: Protobuf, list: TypeId, item: TypeId },
     Cbor(Cbor),
 }
 
@@ -45,7 +41,8 @@ impl ListWriter {
     /// 406 for a kind that has no protobuf form.
     pub(super) fn new(request: &Request, renderer: Renderer) -> Result<Self, Error> {
         let syntax = match &request.format.media {
-            Media::Json | Media::Yaml => Syntax::Json,
+            Media::Json => Syntax::Json,
+            Media::Yaml => Syntax::Yaml,
             Media::Protobuf(writer) => {
                 let ((api_version, list), item) = (renderer.list_type(), renderer.item_kind());
                 let (list, item) = (writer.type_of(api_version, list)?, writer.type_of(api_version, item)?);
@@ -65,8 +62,9 @@ impl ListWriter {
     pub(super) fn head(&self, meta: &ListMeta, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         match &self.syntax {
             Syntax::Json => self.renderer.list_head(meta, out),
+            Syntax::Yaml => yaml::list_head(&self.empty(meta)?, self.renderer.items_field(), out),
             Syntax::Protobuf { writer, list, .. } => {
-                out.extend_from_slice(&writer.message_of_json(*list, &self.empty(meta)).map_err(unfit)?);
+                out.extend_from_slice(&writer.message_of_json(*list, &self.empty_text(meta)).map_err(unfit)?);
             }
             Syntax::Cbor(_) => {}
         }
@@ -75,12 +73,16 @@ impl ListWriter {
 
     /// What stands before and after so many items in CBOR.
     pub(super) fn around(&self, meta: &ListMeta, items: usize) -> Result<(Vec<u8>, Vec<u8>), CorruptValue> {
-        let (list, _) = json::parse(&self.empty(meta))?;
-        Ok(around_list(&list, self.renderer.items_field(), items)?)
+        Ok(around_list(&self.empty(meta)?, self.renderer.items_field(), items)?)
+    }
+
+    /// The list without items.
+    fn empty(&self, meta: &ListMeta) -> Result<Value, CorruptValue> {
+        Ok(json::parse(&self.empty_text(meta))?.0)
     }
 
     /// The list without items, as JSON.
-    fn empty(&self, meta: &ListMeta) -> Vec<u8> {
+    fn empty_text(&self, meta: &ListMeta) -> Vec<u8> {
         let mut json = Vec::new();
         self.renderer.list_head(meta, &mut json);
         self.renderer.list_tail(&mut json);
@@ -105,6 +107,7 @@ impl ListWriter {
         self.renderer.item(value, revision, &mut json)?;
         match &self.syntax {
             Syntax::Json => {}
+            Syntax::Yaml => yaml::list_item(&json::parse(&json)?.0, out),
             Syntax::Protobuf { writer, item, .. } => {
                 write_item(&writer.message_of_json(*item, &json).map_err(unfit)?, out);
             }
@@ -113,11 +116,14 @@ impl ListWriter {
         Ok(())
     }
 
-    /// Everything after the last item.
-    pub(super) fn tail(&self, out: &mut Vec<u8>) {
-        if matches!(self.syntax, Syntax::Json) {
-            self.renderer.list_tail(out);
+    /// Everything after the last item, of which there was `any` or none.
+    pub(super) fn tail(&self, meta: &ListMeta, any: bool, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+        match &self.syntax {
+            Syntax::Json => self.renderer.list_tail(out),
+            Syntax::Yaml => yaml::list_tail(&self.empty(meta)?, self.renderer.items_field(), any, out),
+            Syntax::Protobuf { .. } | Syntax::Cbor(_) => {}
         }
+        Ok(())
     }
 }
 

@@ -81,7 +81,7 @@ impl OpenApi {
 pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
     let accept = request.header("accept").unwrap_or_default();
     let json = |media: &str| matches!(media, "*/*" | "application/*" | well_known::MEDIA_JSON);
-    if !accept.is_empty() && !negotiation::clauses(accept).iter().any(|clause| json(clause.media)) {
+    if !accept.is_empty() && !negotiation::clauses(accept).iter().any(|clause| json(&clause.media)) {
         return Ok(plain(StatusCode::NOT_ACCEPTABLE));
     }
     match page {
@@ -126,7 +126,7 @@ fn url(path: &str, document: &Document) -> String {
 }
 
 fn send(api: &Api, request: &Request, json: &Bytes, etag: &str) -> Result<Response<Body>, Error> {
-    let same = request.header(IF_NONE_MATCH.as_str()) == Some(etag);
+    let same = respond::is_known(request.header(IF_NONE_MATCH.as_str()), etag);
     let mut response = Response::new(if same { Body::empty() } else { Body::full(json.clone()) });
     *response.status_mut() = if same { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
     let headers = response.headers_mut();

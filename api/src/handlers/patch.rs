@@ -29,6 +29,7 @@ pub(super) enum Patch {
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let media = decode::media_type(request);
+    let media = media.as_ref();
     if apply::is_apply(api, media) {
         return apply::handle(api, request).await;
     }

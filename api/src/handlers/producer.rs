@@ -130,18 +130,9 @@ impl Producer {
         }
         if ended {
             self.done = true;
-            self.writer.tail(&mut out);
+            self.writer.tail(&self.meta, self.any_item, &mut out)?;
         }
         Ok(Some(out.into()))
-    }
-
-    /// The whole list in one buffer, for forms that cannot be streamed.
-    pub(super) fn whole(&mut self) -> Result<Bytes, CorruptValue> {
-        let mut whole = Vec::new();
-        while let Some(buffer) = self.next_buffer()? {
-            whole.extend_from_slice(&buffer);
-        }
-        Ok(whole.into())
     }
 
     /// The rest of the list as a body, after a first buffer.

@@ -65,6 +65,7 @@ async fn update(api: &Api, request: &Request, form: &Resource) -> Result<Respons
 
 async fn patch(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
     let media = decode::media_type(request);
+    let media = media.as_ref();
     if apply::is_apply(api, media) {
         return apply(api, request, form).await;
     }

@@ -131,3 +131,48 @@ async fn several_accept_headers_are_one() {
     let answer = server.send(Method::GET, MAPS, &headers, "").await;
     assert_eq!(answer.header("content-type"), "application/yaml");
 }
+
+#[tokio::test]
+async fn long_lists_in_forms_for_people() {
+    let server = Server::with_namespace().await;
+    let check = async |path: &str| {
+        let plain = server.get(path).await;
+        let yaml = server.get_as(path, "application/yaml").await;
+        assert_eq!(yaml.header("content-type"), "application/yaml");
+        let (value, _) = quorate_wire::yaml::parse(&yaml.body).unwrap_or_else(|error| panic!("{error}"));
+        let read: serde_json::Value = serde_json::from_slice(&quorate_wire::json::to_vec(&value)).unwrap();
+        assert_eq!(read, plain.json(), "{path}");
+        let pretty = server.get(&format!("{path}{}pretty=1", if path.contains('?') { "&" } else { "?" })).await;
+        assert!(pretty.text().starts_with("{\n  \"kind\": \"ConfigMapList\",\n") && pretty.text().ends_with("\n}\n"));
+        assert_eq!(pretty.json(), plain.json(), "{path}");
+        plain.body.len()
+    };
+    check(MAPS).await;
+    let lines = "line: [one]\n\n  - two \\ \"three\"\n".repeat(400);
+    for number in 0..40 {
+        let body = json!({"metadata": {"name": format!("m{number:02}")}, "data": {"k": lines, "l": "{,}"}});
+        assert_eq!(server.send(Method::POST, MAPS, &[], body.to_string()).await.status, 201);
+    }
+    // Several buffers.
+    assert!(check(MAPS).await > 400_000);
+    check(&format!("{MAPS}?limit=1")).await;
+    check(&format!("{MAPS}?labelSelector=none")).await;
+    let accept = "application/yaml;as=Table;g=meta.svc.io;v=v1";
+    let table = server.get_as(MAPS, accept).await;
+    let (table, _) = quorate_wire::yaml::parse(&table.body).unwrap();
+    assert_eq!(table.get("rows").and_then(|rows| rows.as_list()).unwrap().len(), 40);
+    let gzip = server.send(Method::GET, MAPS, &[("accept", "application/yaml"), ("accept-encoding", "gzip")], "").await;
+    assert_eq!(gzip.header("content-encoding"), "gzip");
+}
+
+#[tokio::test]
+async fn media_types_have_no_case() {
+    let server = server().await;
+    let yaml = server.get_as(&format!("{MAPS}/m"), "Application/YAML").await;
+    assert_eq!(yaml.header("content-type"), "application/yaml");
+    let body = "metadata: {name: other}\n";
+    let headers = [("content-type", "Application/Yaml; charset=utf-8")];
+    assert_eq!(server.send(Method::POST, MAPS, &headers, body).await.status, 201);
+    let pretty = server.get_as(&format!("{MAPS}/m"), "application/json;pretty=1").await;
+    assert!(pretty.text().starts_with("{\n  \""));
+}

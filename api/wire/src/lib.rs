@@ -7,5 +7,9 @@
 pub mod cbor;
 pub mod json;
 pub mod protobuf;
+#[cfg(test)]
+mod random;
+#[cfg(test)]
+mod round_trips;
 pub mod stored;
 pub mod yaml;

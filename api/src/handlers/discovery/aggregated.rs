@@ -19,7 +19,7 @@ impl Form {
     /// The form that an Accept header asks for before any other; `None` when it prefers the plain one or has neither.
     pub(super) fn asked(names: &Names, accept: &str) -> Option<Self> {
         for clause in negotiation::clauses(accept) {
-            let json = matches!(clause.media, "*/*" | "application/*" | well_known::MEDIA_JSON);
+            let json = matches!(clause.media.as_ref(), "*/*" | "application/*" | well_known::MEDIA_JSON);
             let plain = clause.parameter("as").is_empty();
             if plain && (json || clause.media == well_known::MEDIA_YAML) {
                 return None;

@@ -86,7 +86,7 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
 
 fn aggregated_answer(request: &Request, form: &aggregated::Form, json: &[u8]) -> Result<Response<Body>, Error> {
     let tag = respond::etag(json);
-    let same = request.header(IF_NONE_MATCH.as_str()) == Some(tag.as_str());
+    let same = respond::is_known(request.header(IF_NONE_MATCH.as_str()), &tag);
     let mut response = Response::new(if same { Body::empty() } else { Body::full(json.to_vec()) });
     *response.status_mut() = if same { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
     let headers = response.headers_mut();

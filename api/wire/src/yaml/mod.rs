@@ -4,12 +4,14 @@
 //! booleans are read the way Kubernetes manifests expect (`yes` is true, `0644` is octal). A repeated key is reported
 //! with its line, the last value wins, as in JSON; callers that are strict refuse.
 
+mod list;
 mod read;
 #[cfg(test)]
 mod tests;
 
 use quorate_meta::Value;
 
+pub use list::{list_head, list_item, list_tail};
 pub use read::{Duplicate, Error, MAX_ALIAS_EVENTS, MAX_BYTES, MAX_DEPTH, MAX_NODES, parse};
 
 /// `value` as a YAML document, sorted keys, block style.

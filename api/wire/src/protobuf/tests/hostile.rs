@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::random::Random;
 use super::*;
 use crate::protobuf::{Envelope, MAX_BYTES, MAX_DEPTH, Problem, decode, decode_message, encode};
+use crate::random::Random;
 
 #[test]
 fn cut_at_every_byte() {

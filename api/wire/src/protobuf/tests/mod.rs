@@ -5,7 +5,6 @@ use quorate_schema::{Graph, TypeId};
 
 mod envelope;
 mod hostile;
-mod random;
 mod round_trip;
 mod vectors;
 

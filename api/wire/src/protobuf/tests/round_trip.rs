@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::random::Random;
 use super::*;
 use crate::protobuf::{decode, decode_message, encode, encode_message};
+use crate::random::Random;
 
 /// The types of all kinds and lists that have a protobuf form.
 fn types(graph: &Graph) -> Vec<TypeId> {

@@ -7,18 +7,18 @@ use quorate_schema::{Field, Graph, Mixed, Scalar, Shape, TypeId};
 const DEPTH: usize = 7;
 
 /// Makes values; equal seeds make equal values.
-pub(super) struct Random<'g> {
+pub(crate) struct Random<'g> {
     graph: &'g Graph,
     state: u64,
 }
 
 impl<'g> Random<'g> {
-    pub(super) fn new(graph: &'g Graph, seed: u64) -> Self {
+    pub(crate) fn new(graph: &'g Graph, seed: u64) -> Self {
         Self { graph, state: seed }
     }
 
     /// A value of a message type with some of its fields, in canonical form.
-    pub(super) fn object(&mut self, id: TypeId) -> Value {
+    pub(crate) fn object(&mut self, id: TypeId) -> Value {
         let mut value = self.message(id, 0);
         let unknown = quorate_schema::decode(self.graph, id, &mut value).expect("types are right");
         assert_eq!(unknown, Vec::<String>::new());
@@ -126,7 +126,19 @@ impl<'g> Random<'g> {
     }
 
     fn text(&mut self) -> String {
-        ["", "a", "name-1", "Stra\u{df}e \u{1f600}", "line\nbreak \"quoted\"", "x/y.z"][self.index(6)].to_owned()
+        const TEXTS: [&str; 10] = [
+            "",
+            "a",
+            "name-1",
+            "Stra\u{df}e \u{1f600}",
+            "line\nbreak \"quoted\"",
+            "x/y.z",
+            "yes",
+            "0x1f",
+            "- a: b #c\n\n",
+            " \ttab\r\n",
+        ];
+        TEXTS[self.index(10)].to_owned()
     }
 
     fn time(&mut self) -> Time {

@@ -3,6 +3,8 @@
 //! Invariant: every body of a known length is sent whole with its length; JSON bytes pass through untouched unless another
 //! syntax or indentation was asked for.
 
+pub mod indent;
+
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, InvalidHeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
@@ -18,7 +20,7 @@ use crate::negotiation::{Format, Formats, Media, Unacceptable};
 pub fn document(format: &Format, status: StatusCode, ty: Option<TypeId>, json: Bytes) -> Result<Response<Body>, Error> {
     let bytes = match (&format.media, format.pretty) {
         (Media::Json, false) => json,
-        (Media::Json, true) => indent(&json).into(),
+        (Media::Json, true) => indent::whole(&json).into(),
         (Media::Yaml, _) => yaml(&json)?.into(),
         (Media::Protobuf(protobuf), _) => protobuf.body_of_json(&json)?.into(),
         (Media::Cbor(cbor), _) => cbor.body_of_json(ty, &json)?.into(),
@@ -83,6 +85,13 @@ pub fn json(value: &Value) -> Bytes {
     out.into()
 }
 
+/// Whether a client has what has this ETag, by what its If-None-Match header says (RFC 9110, section 13.1.2).
+#[must_use]
+pub fn is_known(header: Option<&str>, etag: &str) -> bool {
+    let mut known = header.unwrap_or_default().split(',').map(str::trim);
+    known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
+}
+
 /// A quoted ETag of these bytes.
 #[must_use]
 pub fn etag(bytes: &[u8]) -> String {
@@ -105,71 +114,23 @@ fn yaml(json: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(quorate_wire::yaml::write(&value).into_bytes())
 }
 
-/// The same JSON with line breaks and two spaces per level.
-fn indent(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(json.len() * 2);
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    let line = |out: &mut Vec<u8>, depth: usize| {
-        out.push(b'\n');
-        out.resize(out.len() + 2 * depth, b' ');
-    };
-    for (index, &byte) in json.iter().enumerate() {
-        if in_string {
-            out.push(byte);
-            in_string = escaped || byte != b'"';
-            escaped = byte == b'\\' && !escaped;
-            continue;
-        }
-        match byte {
-            b'{' | b'[' => {
-                out.push(byte);
-                if !matches!(json.get(index + 1), Some(b'}' | b']')) {
-                    depth += 1;
-                    line(&mut out, depth);
-                }
-            }
-            b'}' | b']' => {
-                if !matches!(json.get(index.wrapping_sub(1)), Some(b'{' | b'[')) {
-                    depth = depth.saturating_sub(1);
-                    line(&mut out, depth);
-                }
-                out.push(byte);
-            }
-            b',' => {
-                out.push(byte);
-                line(&mut out, depth);
-            }
-            b':' => out.extend_from_slice(b": "),
-            b'"' => {
-                in_string = true;
-                out.push(byte);
-            }
-            other => out.push(other),
-        }
-    }
-    out.push(b'\n');
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn indentation() {
-        const EXPECT: &str = r#"{
-  "a": [],
-  "b": {},
-  "c": [
-    1,
-    {
-      "d": "x,{}:\"y\\"
-    }
-  ]
-}
-"#;
-        let check = |json: &str, expect: &str| assert_eq!(String::from_utf8_lossy(&indent(json.as_bytes())), expect);
-        check(r#"{"a":[],"b":{},"c":[1,{"d":"x,{}:\"y\\"}]}"#, EXPECT);
-        check("[]", "[]\n");
+    fn what_a_client_has() {
+        for (header, expect) in [
+            (None, false),
+            (Some(""), false),
+            (Some("\"a\""), true),
+            (Some("W/\"a\""), true),
+            (Some("\"b\", \"a\""), true),
+            (Some("*"), true),
+            (Some("a"), false),
+            (Some("\"aa\""), false),
+        ] {
+            assert_eq!(is_known(header, "\"a\""), expect, "{header:?}");
+        }
     }
 }
