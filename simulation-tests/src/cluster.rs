@@ -15,10 +15,11 @@ use quorate_raft::state_machine::Saving;
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, PeerTls, Replica};
 use quorate_store::{NodeId, Retention};
+use tokio::sync::mpsc;
 use turmoil::Sim;
 
 use crate::broken::{self, Broken};
-use crate::env::env;
+use crate::env::{SimulatedClock, env_with};
 use crate::gateway::{self, CLIENT_PORT};
 use crate::pki::{Authority, NoSigner};
 use crate::trace::Trace;
@@ -55,6 +56,7 @@ struct Node {
     plan: Arc<Plan>,
     cluster: ClusterId,
     tls: Arc<PeerTls>,
+    clock: Arc<SimulatedClock>,
     life: Mutex<Life>,
 }
 
@@ -65,6 +67,15 @@ struct Life {
     starts: u64,
     /// Why the process ended by itself.
     ended: Option<String>,
+    /// Where orders to the process go, while it runs.
+    orders: Option<mpsc::UnboundedSender<Order>>,
+}
+
+/// What a running process is told from outside, as no client could.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// All its timers see this much time go by at once.
+    Jump(Duration),
 }
 
 impl Cluster {
@@ -76,7 +87,14 @@ impl Cluster {
         let mut nodes = BTreeMap::new();
         for id in 1..=plan.nodes {
             let tls = Arc::new(PeerTls::new(&authority.member(cluster, id)?)?);
-            let node = Arc::new(Node { id, plan: plan.clone(), cluster, tls, life: Mutex::default() });
+            let node = Arc::new(Node {
+                id,
+                plan: plan.clone(),
+                cluster,
+                tls,
+                clock: SimulatedClock::wrong_by(id * 137),
+                life: Mutex::default(),
+            });
             node.usual_sync();
             nodes.insert(id, node.clone());
             sim.host(host(id), move || {
@@ -97,7 +115,7 @@ impl Cluster {
 
     /// The process dies. What it had written is in the system's cache.
     pub(crate) fn kill(&self, sim: &mut Sim<'_>, id: NodeId) {
-        self.nodes[&id].life.lock().replica = None;
+        self.nodes[&id].forget();
         sim.crash(host(id));
     }
 
@@ -141,6 +159,24 @@ impl Cluster {
         self.nodes[&id].life.lock().replica.clone()
     }
 
+    /// Tells a running process something; nothing when it does not run.
+    pub(crate) fn order(&self, id: NodeId, order: Order) {
+        if let Some(orders) = &self.nodes[&id].life.lock().orders {
+            // A process that is ending takes no orders.
+            orders.send(order).ok();
+        }
+    }
+
+    /// The node's wall clock jumps.
+    pub(crate) fn turn_clock(&self, id: NodeId, by_ms: i64) {
+        self.nodes[&id].clock.turn(by_ms);
+    }
+
+    /// The numbers of all hosts.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes.keys().copied()
+    }
+
     /// The numbers of all nodes.
     pub(crate) fn ids(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.nodes.keys().copied()
@@ -166,9 +202,14 @@ impl Node {
         let reason = match Box::pin(self.serve()).await {
             Ok(reason) | Err(reason) => reason,
         };
+        self.forget();
+        self.life.lock().ended = Some(reason);
+    }
+
+    /// The process is gone.
+    fn forget(&self) {
         let mut life = self.life.lock();
-        life.replica = None;
-        life.ended = Some(reason);
+        (life.replica, life.orders) = (None, None);
     }
 
     /// Why the node stops, as an error when it could not start.
@@ -192,7 +233,20 @@ impl Node {
         tokio::select! {
             reason = replica.failed() => Ok(reason),
             ended = serving => ended,
+            ended = self.obey() => ended,
         }
+    }
+
+    /// Carries out orders.
+    async fn obey(&self) -> Result<String, String> {
+        let (sender, mut orders) = mpsc::unbounded_channel();
+        self.life.lock().orders = Some(sender);
+        while let Some(order) = orders.recv().await {
+            match order {
+                Order::Jump(by) => tokio::time::advance(by).await,
+            }
+        }
+        Err("nobody gives orders any more".to_owned())
     }
 
     fn options(&self) -> Options {
@@ -202,13 +256,12 @@ impl Node {
             (life.disk.clone(), life.starts)
         };
         let seed = self.plan.seed ^ (self.id << 32) ^ (start << 40);
-        let clock_offset_ms = self.id * 137;
         let member = MemberOptions {
             node: self.id,
             cluster: self.cluster,
             naming: "svc".to_owned(),
             listen: format!("0.0.0.0:{PEER_PORT}"),
-            env: env(seed, clock_offset_ms, self.plan.trace.clone()),
+            env: env_with(self.clock.clone(), seed, self.plan.trace.clone()),
             tls: self.tls.clone(),
             signer: Arc::new(NoSigner),
         };

@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use async_trait::async_trait;
@@ -16,28 +17,42 @@ use rand::{RngCore, SeedableRng};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use turmoil::net::{TcpListener, TcpStream};
 
-use crate::determinism::EPOCH_SECONDS;
+use crate::determinism::{self, EPOCH_SECONDS};
 use crate::trace::Trace;
 
 /// An environment for one simulated host whose clock is wrong by `clock_offset_ms`.
 pub(crate) fn env(seed: u64, clock_offset_ms: u64, trace: Trace) -> Env {
-    let entropy = SeededEntropy { rng: Mutex::new(StdRng::seed_from_u64(seed)) };
-    Env {
-        clock: Arc::new(SimulatedClock { offset_ms: clock_offset_ms }),
-        entropy: Arc::new(entropy),
-        network: Arc::new(SimulatedNetwork { trace }),
-    }
+    env_with(SimulatedClock::wrong_by(clock_offset_ms), seed, trace)
 }
 
+/// An environment for one simulated host with this clock.
+pub(crate) fn env_with(clock: Arc<SimulatedClock>, seed: u64, trace: Trace) -> Env {
+    let entropy = SeededEntropy { rng: Mutex::new(StdRng::seed_from_u64(seed)) };
+    Env { clock, entropy: Arc::new(entropy), network: Arc::new(SimulatedNetwork { trace }) }
+}
+
+/// A wall clock that may be wrong.
 #[derive(Debug)]
-struct SimulatedClock {
-    offset_ms: u64,
+pub(crate) struct SimulatedClock {
+    offset_ms: AtomicI64,
+}
+
+impl SimulatedClock {
+    /// It is ahead by this.
+    pub(crate) fn wrong_by(offset_ms: u64) -> Arc<Self> {
+        Arc::new(Self { offset_ms: AtomicI64::new(i64::try_from(offset_ms).unwrap_or(i64::MAX)) })
+    }
+
+    /// It jumps.
+    pub(crate) fn turn(&self, by_ms: i64) {
+        self.offset_ms.fetch_add(by_ms, Ordering::SeqCst);
+    }
 }
 
 impl Clock for SimulatedClock {
     fn now_ms(&self) -> u64 {
-        let elapsed = turmoil::sim_elapsed().unwrap_or_default().as_millis();
-        EPOCH_SECONDS * 1000 + self.offset_ms + u64::try_from(elapsed).unwrap_or(u64::MAX)
+        let now = EPOCH_SECONDS * 1000 + determinism::now() / 1_000_000;
+        now.saturating_add_signed(self.offset_ms.load(Ordering::SeqCst))
     }
 }
 

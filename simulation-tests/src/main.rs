@@ -27,6 +27,7 @@ use std::time::Duration;
 use clap::Parser;
 
 use broken::Broken;
+use faults::Kind;
 use report::Report;
 use run::Scenario;
 use trace::Trace;
@@ -49,6 +50,9 @@ struct Arguments {
     /// Runs a deliberately broken variant, to see that it is found.
     #[arg(long)]
     broken: Option<Broken>,
+    /// Only faults of this kind; may be given several times.
+    #[arg(long)]
+    only: Vec<Kind>,
     /// How many seeds run at the same time.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -93,7 +97,7 @@ fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     // Paths occur in messages that nodes send each other, so they must not have a random name in them.
     std::env::set_current_dir(directory.path())?;
     let faults = Duration::from_secs(arguments.seconds);
-    let scenario = Scenario { seed: arguments.seed, faults, broken: arguments.broken };
+    let scenario = Scenario { seed: arguments.seed, faults, broken: arguments.broken, only: arguments.only.clone() };
     // On a thread that has not drawn randomness yet: the standard library seeds its hash maps once for each thread.
     let running = || run::run(&scenario, &trace).map_err(|error| error.to_string());
     let report = std::thread::scope(|scope| scope.spawn(running).join());

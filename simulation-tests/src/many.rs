@@ -1,6 +1,6 @@
 //! Many seeds: each in a process of its own, so that every run begins the same as its replay does.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::error::Error;
 use std::fmt::Write;
 use std::process::{Child, Command, Stdio};
@@ -57,10 +57,21 @@ pub(crate) fn describe(report: &Report) -> String {
 }
 
 fn figures(report: &Report) -> String {
-    let mut text = String::new();
-    for (title, figures) in [("counts", &report.counts), ("faults", &report.faults)] {
-        let list: Vec<String> = figures.iter().map(|(name, count)| format!("{name} {count}")).collect();
-        writeln!(text, "{title}: {}", list.join(", ")).expect("a string grows");
+    let list: Vec<String> = report.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    format!("counts: {}\n{}", list.join(", "), table(&report.faults))
+}
+
+/// Which faults met which states: a row for each kind, a column for each state.
+fn table(faults: &BTreeMap<String, BTreeMap<String, u64>>) -> String {
+    let states: BTreeSet<&String> = faults.values().flat_map(BTreeMap::keys).collect();
+    let cell = |text: &str| format!("{text:>12}");
+    let row = |name: &str, cells: Vec<String>| format!("{name:<18}{}\n", cells.concat());
+    let titles = states.iter().map(|state| cell(state)).chain([cell("all")]);
+    let mut text = row("fault met", titles.collect());
+    for (kind, counts) in faults {
+        let count = |state: &&String| cell(&counts.get(*state).map_or(String::new(), u64::to_string));
+        let all = cell(&counts.values().sum::<u64>().to_string());
+        text += &row(kind, states.iter().map(count).chain([all]).collect());
     }
     text
 }
@@ -89,6 +100,9 @@ fn options(arguments: &Arguments, seed: u64) -> Vec<String> {
     let mut options = vec!["--seed".to_owned(), seed.to_string()];
     if arguments.seconds != crate::DEFAULT_SECONDS {
         options.extend(["--seconds".to_owned(), arguments.seconds.to_string()]);
+    }
+    for kind in &arguments.only {
+        options.extend(["--only".to_owned(), kind.name()]);
     }
     if let Some(broken) = arguments.broken.and_then(|broken| clap::ValueEnum::to_possible_value(&broken)) {
         options.extend(["--broken".to_owned(), broken.get_name().to_owned()]);

@@ -14,8 +14,8 @@ pub(crate) struct Report {
     pub(crate) simulated_ms: u64,
     /// What clients did and nodes went through, by name.
     pub(crate) counts: BTreeMap<String, u64>,
-    /// Faults that happened, by kind.
-    pub(crate) faults: BTreeMap<String, u64>,
+    /// Faults that happened, by kind and by the state that they met.
+    pub(crate) faults: BTreeMap<String, BTreeMap<String, u64>>,
     /// One line each; empty when all is well.
     pub(crate) violations: Vec<String>,
 }
@@ -28,8 +28,11 @@ impl Report {
         for (name, count) in &other.counts {
             *self.counts.entry(name.clone()).or_default() += count;
         }
-        for (name, count) in &other.faults {
-            *self.faults.entry(name.clone()).or_default() += count;
+        for (kind, states) in &other.faults {
+            let sums = self.faults.entry(kind.clone()).or_default();
+            for (state, count) in states {
+                *sums.entry(state.clone()).or_default() += count;
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::checkers::{self, Samples};
 use crate::cluster::{Cluster, Plan};
 use crate::determinism;
 use crate::env::env;
-use crate::faults::{Faults, MAX_LATENCY};
+use crate::faults::{Agenda, Faults, Kind, MAX_LATENCY};
 use crate::report::Report;
 use crate::trace::Trace;
 use crate::workload::{self, Decision, Progress, Records, What, watcher::Watcher, writer::Writer};
@@ -46,6 +46,8 @@ pub(crate) struct Scenario {
     /// How long faults go on, simulated.
     pub(crate) faults: Duration,
     pub(crate) broken: Option<Broken>,
+    /// Only faults of these kinds; of all when empty.
+    pub(crate) only: Vec<Kind>,
 }
 
 /// Runs it. The nodes' state folders are made in the current folder, which must be empty.
@@ -69,7 +71,8 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
     let cluster = Cluster::start(&mut sim, plan)?;
     let progress = Progress::default();
     add_clients(&mut sim, &mut rng, &progress, trace, until);
-    let faults = Faults::draw(rng.random(), NODES, CALM, until);
+    let only = scenario.only.clone();
+    let faults = Faults::draw(Agenda { seed: rng.random(), nodes: NODES, clients: clients(), from: CALM, until, only });
     let mut driver = Driver { sim, cluster, faults, samples: Samples::default(), steps: 0 };
     driver.drive(until)?;
     let mut report = driver.report(&progress.take(), trace);
@@ -97,6 +100,12 @@ fn add_clients(sim: &mut Sim<'_>, rng: &mut StdRng, progress: &Progress, trace: 
             Ok(())
         });
     }
+}
+
+/// The hosts of the clients.
+fn clients() -> Vec<String> {
+    let writers = (1..=WRITERS).map(|client| format!("writer{client}"));
+    writers.chain((1..=WATCHERS).map(|watcher| format!("watcher{watcher}"))).collect()
 }
 
 /// A panic anywhere, also in a task of tokio that swallows it, is a violation.
@@ -183,9 +192,7 @@ impl Driver<'_> {
             violations,
             ..Report::default()
         };
-        for (name, count) in self.faults.counts() {
-            report.faults.insert((*name).to_owned(), *count);
-        }
+        report.faults = self.faults.coverage().table();
         let (leaders, states) = self.samples.counts();
         let starts = self.cluster.ids().map(|id| self.cluster.starts(id)).sum();
         let revisions = histories.first().map_or(0, |(_, history)| history.len());

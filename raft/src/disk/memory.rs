@@ -84,6 +84,12 @@ impl MemoryDisk {
         self.state.lock().faults.capacity = bytes;
     }
 
+    /// Bytes of all files together.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.state.lock().used()
+    }
+
     /// Lets each sync of a file take this long (tokio time).
     pub fn set_sync_delay(&self, delay: Duration) {
         self.state.lock().faults.sync_delay = delay;
@@ -165,6 +171,10 @@ impl State {
         self.alive()
     }
 
+    fn used(&self) -> usize {
+        self.names.values().map(|&inode| self.inodes[inode].current().len()).sum()
+    }
+
     fn inode(&self, path: &Path) -> io::Result<usize> {
         self.alive()?;
         self.names.get(path).copied().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
@@ -173,8 +183,7 @@ impl State {
     fn write(&mut self, inode: usize, offset: usize, bytes: &[u8]) -> io::Result<()> {
         self.mutate()?;
         let growth = (offset + bytes.len()).saturating_sub(self.inodes[inode].current().len());
-        let used: usize = self.names.values().map(|&inode| self.inodes[inode].current().len()).sum();
-        if growth > 0 && self.faults.capacity.is_some_and(|capacity| used + growth > capacity) {
+        if growth > 0 && self.faults.capacity.is_some_and(|capacity| self.used() + growth > capacity) {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
         self.inodes[inode].write(offset, bytes);

@@ -4,6 +4,7 @@
 //! connection goes through the network seam of `quorate_store::env`; every attempt and every queue is bounded. This
 //! module decides nothing: votes, entries and snapshots are handed to openraft as they come.
 
+mod answers;
 mod commits;
 
 pub(crate) mod codec;

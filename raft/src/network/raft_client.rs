@@ -23,6 +23,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tonic::{Request, Response, Status};
 
+use super::answers::Asked;
 use super::commits;
 use super::heartbeats::Heartbeats;
 use super::link::{Client, Link};
@@ -190,9 +191,17 @@ where
     S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
 {
     let mut connected = link.connected().await.map_err(unreachable)?;
-    let requests = commits::with_entries(requests).map(|request| encode(&request));
+    let asked = Asked::default();
+    let sending = asked.clone();
+    let requests = commits::with_entries(asked.requests(requests)).map(move |request| {
+        sending.sent();
+        encode(&request)
+    });
     match connected.client.append(requests).await {
-        Ok(response) => Ok(response.into_inner().map(|answer| decode(&answer.map_err(lost)?).map_err(lost)).boxed()),
+        Ok(response) => {
+            let answers = response.into_inner().map(|answer| decode(&answer.map_err(lost)?).map_err(lost));
+            Ok(asked.answers(answers).boxed())
+        }
         Err(status) => {
             link.refused(&connected, &status).await;
             Err(unreachable(status.message()))

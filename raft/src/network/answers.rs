@@ -1,0 +1,235 @@
+//! Answers to a stream of entries are only passed on when openraft cannot take them for the answer to a later request.
+//!
+//! openraft notes when it makes each request, and lets an answer confirm every request that ends at the same entry or before it, at the
+//! time of the last of them. A request that only carries news of a commit ends where the one before it did: the answer to the
+//! one before would confirm the leader at the time of the later one, which the follower may never have seen. An answer that was
+//! under way while another leader was elected could then pass for the confirmation that a linearizable read waits for.
+//!
+//! Invariants: an answer reaches openraft only when every request that ends at its entry or before it has been answered; the answer to
+//! the last of those says as much, and comes in its place. openraft makes no request between an answer and the note that it takes of it.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker, ready};
+
+use futures::{Stream, StreamExt};
+use openraft::raft::{AppendEntriesRequest, StreamAppendResult};
+use parking_lot::Mutex;
+
+use crate::types::{LogId, TypeConfig};
+
+type Append = AppendEntriesRequest<TypeConfig>;
+type Appended = StreamAppendResult<TypeConfig>;
+
+/// What both directions of one stream know. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Requests without an answer, in order.
+    open: VecDeque<Open>,
+    /// An answer was handed to openraft, which may not have looked at it yet.
+    handing: bool,
+    /// Whoever waits to make the next request.
+    waiting: Option<Waker>,
+}
+
+#[derive(Debug)]
+struct Open {
+    /// The entry that it ends at.
+    last: Option<LogId>,
+    /// Whether it went over the wire; otherwise a later one goes in its place.
+    sent: bool,
+}
+
+impl State {
+    /// Takes note of an answer that confirms everything up to `matching`. True when openraft may see it.
+    fn answered(&mut self, matching: &Option<LogId>) -> bool {
+        while self.open.pop_front().is_some_and(|open| !open.sent) {}
+        self.open.front().is_none_or(|open| open.last > *matching)
+    }
+}
+
+impl Asked {
+    /// The requests as openraft makes them.
+    pub(super) fn requests<S>(&self, requests: S) -> Requests<S> {
+        Requests { inner: requests, asked: self.clone() }
+    }
+
+    /// The request that openraft made last goes over the wire.
+    pub(super) fn sent(&self) {
+        if let Some(open) = self.state.lock().open.back_mut() {
+            open.sent = true;
+        }
+    }
+
+    /// The answers that openraft may see.
+    pub(super) fn answers<S>(&self, answers: S) -> Answers<S> {
+        Answers { inner: answers, asked: self.clone() }
+    }
+}
+
+/// See [`Asked::requests`].
+pub(super) struct Requests<S> {
+    inner: S,
+    asked: Asked,
+}
+
+impl<S: Stream<Item = Append> + Unpin> Stream for Requests<S> {
+    type Item = Append;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Append>> {
+        let asked = self.asked.clone();
+        // Held while openraft makes a request, so that no answer slips in between that and the note of it.
+        let mut state = asked.state.lock();
+        if state.handing {
+            state.waiting = Some(cx.waker().clone());
+            return Poll::Pending;
+        }
+        let request = ready!(self.inner.poll_next_unpin(cx));
+        if let Some(request) = &request {
+            let last = request.entries.last().map(|entry| entry.log_id).or(request.prev_log_id);
+            state.open.push_back(Open { last, sent: false });
+        }
+        Poll::Ready(request)
+    }
+}
+
+/// See [`Asked::answers`].
+pub(super) struct Answers<S> {
+    inner: S,
+    asked: Asked,
+}
+
+impl<S, E> Stream for Answers<S>
+where
+    S: Stream<Item = Result<Appended, E>> + Unpin,
+{
+    type Item = Result<Appended, E>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        // Whoever asks for the next answer is done with the one before.
+        let waiting = {
+            let mut state = self.asked.state.lock();
+            state.handing = false;
+            state.waiting.take()
+        };
+        waiting.into_iter().for_each(Waker::wake);
+        loop {
+            let answer = ready!(self.inner.poll_next_unpin(cx));
+            let mut state = self.asked.state.lock();
+            if let Some(Ok(Ok(matching))) = &answer
+                && !state.answered(matching)
+            {
+                continue;
+            }
+            state.handing = true;
+            drop(state);
+            return Poll::Ready(answer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+    use openraft::vote::RaftLeaderId;
+    use tokio::sync::mpsc;
+    use tokio_stream::wrappers::UnboundedReceiverStream;
+
+    use crate::types::{LogEntry, Payload, Vote};
+
+    fn log_id(index: u64) -> LogId {
+        LogId { leader_id: RaftLeaderId::new(1, 1), index }
+    }
+
+    /// The entry `index`, or only news for someone who has it.
+    fn request(index: u64, news: bool) -> Append {
+        let (prev, entries) = match news {
+            true => (index, vec![]),
+            false => (index - 1, vec![LogEntry { log_id: log_id(index), payload: Payload::Blank }]),
+        };
+        Append { vote: Vote::new_committed(1, 1), prev_log_id: Some(log_id(prev)), entries, leader_commit: None }
+    }
+
+    struct Scene {
+        make: mpsc::UnboundedSender<Append>,
+        answer: mpsc::UnboundedSender<Result<Appended, ()>>,
+        requests: Pin<Box<dyn Stream<Item = Append> + Send>>,
+        answers: Pin<Box<dyn Stream<Item = Result<Appended, ()>> + Send>>,
+        asked: Asked,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let asked = Asked::default();
+            let ((make, made), (answer, answers)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+            let requests = Box::pin(asked.requests(UnboundedReceiverStream::new(made)));
+            let answers = Box::pin(asked.answers(UnboundedReceiverStream::new(answers)));
+            Self { make, answer, requests, answers, asked }
+        }
+
+        /// openraft makes a request, and it is sent or left out.
+        fn ask(&mut self, index: u64, news: bool, sent: bool) {
+            self.make.send(request(index, news)).unwrap();
+            assert!(self.requests.next().now_or_never().is_some());
+            if sent {
+                self.asked.sent();
+            }
+        }
+
+        /// An answer arrives. What openraft sees.
+        fn answered(&mut self, index: u64) -> Option<u64> {
+            self.answer.send(Ok(Ok(Some(log_id(index))))).unwrap();
+            let seen = self.answers.next().now_or_never()?;
+            Some(seen.unwrap().unwrap().unwrap().unwrap().index)
+        }
+    }
+
+    #[test]
+    fn an_answer_waits_while_a_later_request_ends_at_its_entry() {
+        let mut scene = Scene::new();
+        scene.ask(5, false, true);
+        scene.ask(5, true, true);
+        assert_eq!(scene.answered(5), None, "it would confirm the leader at the time of the second request");
+        assert_eq!(scene.answered(5), Some(5));
+    }
+
+    #[test]
+    fn a_request_that_was_left_out_counts_until_the_one_in_its_place_is_answered() {
+        let mut scene = Scene::new();
+        scene.ask(5, false, true);
+        scene.ask(5, true, false);
+        scene.ask(6, false, true);
+        assert_eq!(scene.answered(5), None);
+        assert_eq!(scene.answered(6), Some(6));
+    }
+
+    #[test]
+    fn answers_go_on_at_once_when_later_requests_end_later() {
+        let mut scene = Scene::new();
+        scene.ask(5, false, true);
+        scene.ask(6, false, true);
+        assert_eq!(scene.answered(5), Some(5));
+        assert!(scene.answers.next().now_or_never().is_none());
+        scene.ask(6, true, true);
+        assert_eq!(scene.answered(6), None);
+        assert_eq!(scene.answered(6), Some(6));
+    }
+
+    #[test]
+    fn no_request_is_made_while_an_answer_is_looked_at() {
+        let mut scene = Scene::new();
+        scene.ask(5, false, true);
+        assert_eq!(scene.answered(5), Some(5));
+        scene.make.send(request(5, true)).unwrap();
+        assert!(scene.requests.next().now_or_never().is_none(), "openraft has not looked yet");
+        assert!(scene.answers.next().now_or_never().is_none());
+        assert!(scene.requests.next().now_or_never().is_some());
+    }
+}

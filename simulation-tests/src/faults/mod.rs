@@ -1,0 +1,258 @@
+//! What goes wrong, when and for how long: all drawn from the seed before the run begins.
+//!
+//! Invariants: every fault ends by itself or with [`Faults::heal`]; after that nothing is cut, slow or down. A fault that does not apply
+//! when its time comes (its node is down already) is not counted.
+
+mod coverage;
+mod kind;
+mod network;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use quorate_store::NodeId;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use turmoil::Sim;
+
+use crate::cluster::{Cluster, Order};
+
+use kind::Fault;
+
+pub(crate) use coverage::Coverage;
+pub(crate) use kind::Kind;
+pub(crate) use network::MAX_LATENCY;
+
+/// Longest pause between two faults, milliseconds.
+const MAX_PAUSE_MS: u64 = 1500;
+/// Longest time until a fault ends, milliseconds.
+const MAX_FAULT_MS: u64 = 4000;
+/// Between two turns of a flapping link, milliseconds.
+const FLAP_MS: u64 = 300;
+/// Bytes that a full disk still takes.
+const LAST_BYTES: u64 = 40_000;
+
+/// Why a node may end by itself: a disk that fails is the end of the process.
+const ACCEPTED_ENDS: [&str; 3] = ["simulated sync failure", "no storage space", "lost power"];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Begin(Fault, Duration),
+    End(Fault),
+    Restart(NodeId),
+    Cut(NodeId),
+    Join(NodeId),
+    Release(NodeId, NodeId),
+}
+
+/// What is drawn.
+pub(crate) struct Agenda {
+    pub(crate) seed: u64,
+    /// Nodes that faults are about.
+    pub(crate) nodes: u64,
+    /// Hosts of clients.
+    pub(crate) clients: Vec<String>,
+    pub(crate) from: Duration,
+    pub(crate) until: Duration,
+    /// Only these kinds; all when empty.
+    pub(crate) only: Vec<Kind>,
+}
+
+/// The faults of a run.
+pub(crate) struct Faults {
+    agenda: BTreeMap<(Duration, u64), Step>,
+    sequence: u64,
+    rng: StdRng,
+    clients: Vec<String>,
+    /// What happens to a node whose power goes during a call, by node.
+    power_cuts: BTreeMap<NodeId, u64>,
+    coverage: Coverage,
+    violations: Vec<String>,
+}
+
+impl Faults {
+    /// Draws what happens.
+    pub(crate) fn draw(plan: Agenda) -> Self {
+        let mut rng = StdRng::seed_from_u64(plan.seed);
+        let mut agenda = BTreeMap::new();
+        let mut time = plan.from;
+        for sequence in 0.. {
+            time += Duration::from_millis(rng.random_range(1..=MAX_PAUSE_MS));
+            if time >= plan.until {
+                break;
+            }
+            let length = Duration::from_millis(rng.random_range(1..=MAX_FAULT_MS));
+            let fault = Fault::draw(&mut rng, plan.nodes, &plan.only);
+            agenda.insert((time, sequence), Step::Begin(fault, length));
+        }
+        let sequence = agenda.len() as u64;
+        Self {
+            agenda,
+            sequence,
+            rng,
+            clients: plan.clients,
+            power_cuts: BTreeMap::new(),
+            coverage: Coverage::default(),
+            violations: Vec::new(),
+        }
+    }
+
+    /// Does what is due, and restarts what has ended by itself.
+    pub(crate) fn step(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
+        let now = sim.elapsed();
+        while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now) {
+            match entry.remove() {
+                Step::Begin(fault, length) => self.begin(sim, cluster, &fault, length),
+                Step::End(fault) => self.end(sim, cluster, &fault),
+                Step::Restart(node) => self.restart(sim, cluster, node),
+                Step::Cut(node) => network::isolate(sim, cluster, node),
+                Step::Join(node) => network::join(sim, cluster, node),
+                Step::Release(one, other) => network::release(sim, one, other),
+            }
+        }
+        for node in cluster.hosts() {
+            self.look_after(sim, cluster, node);
+        }
+    }
+
+    /// Ends everything that is still going on.
+    pub(crate) fn heal(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
+        self.agenda.clear();
+        network::mend_all(sim, cluster, &self.clients);
+        for node in cluster.hosts() {
+            cluster.usual_sync(node);
+            let disk = cluster.disk(node);
+            disk.crash_after(u64::MAX);
+            disk.fail_sync_after(u64::MAX);
+            disk.set_capacity(None);
+            self.restart(sim, cluster, node);
+        }
+    }
+
+    /// How often each kind of fault happened, and to what.
+    pub(crate) fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    /// Nodes that ended without a reason.
+    pub(crate) fn violations(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.violations)
+    }
+
+    fn later(&mut self, time: Duration, step: Step) {
+        self.sequence += 1;
+        self.agenda.insert((time, self.sequence), step);
+    }
+
+    fn begin(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) {
+        let begins = sim.elapsed();
+        let state = coverage::state(sim, cluster, fault.node);
+        let applies = network::begin(sim, cluster, &self.clients, fault) | self.begin_here(sim, cluster, fault, length);
+        if applies {
+            self.coverage.add(fault.kind, state);
+            tracing::info!(?fault, ?length, "fault");
+            self.later(begins + length, Step::End(fault.clone()));
+        }
+    }
+
+    /// Whatever a fault does beside the links. False when it does nothing.
+    fn begin_here(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) -> bool {
+        let (node, begins) = (fault.node, sim.elapsed());
+        let disk = cluster.disk(node);
+        match fault.kind {
+            Kind::FullDisk => {
+                disk.set_capacity(usize::try_from(fault.between(0, LAST_BYTES)).ok().map(|left| disk.used() + left))
+            }
+            Kind::SlowSync => disk.set_sync_delay(Duration::from_millis(fault.between(5, 80))),
+            Kind::Pause => disk.set_sync_delay(length),
+            Kind::ClockJump => {
+                cluster.turn_clock(node, i64::try_from(fault.between(0, 1_200_000)).unwrap_or(0) - 600_000)
+            }
+            Kind::FlappingNode => {
+                let turns = u64::try_from(length.as_millis()).unwrap_or(0) / FLAP_MS;
+                for turn in 0..=turns {
+                    let step = if turn % 2 == 0 { Step::Cut(node) } else { Step::Join(node) };
+                    self.later(begins + Duration::from_millis(turn * FLAP_MS), step);
+                }
+            }
+            Kind::RollingRestart => {
+                for (node, turn) in cluster.hosts().zip(0..) {
+                    let kill = Fault { kind: Kind::Kill, node, ..fault.clone() };
+                    self.later(begins + length * turn, Step::Begin(kill, length / 2));
+                }
+            }
+            Kind::PowerCutAll => {
+                for node in cluster.hosts() {
+                    cluster.cut_power(sim, node, fault.seed.wrapping_add(node));
+                    self.later(begins + length, Step::Restart(node));
+                }
+            }
+            _ if !cluster.runs(sim, node) => return false,
+            Kind::Kill => cluster.kill(sim, node),
+            Kind::PowerCut => cluster.cut_power(sim, node, fault.seed),
+            Kind::PowerCutInCall => {
+                disk.crash_after(fault.between(0, 40));
+                self.power_cuts.insert(node, fault.seed);
+            }
+            Kind::FailedSync => disk.fail_sync_after(fault.between(0, 40)),
+            _ => return false,
+        }
+        true
+    }
+
+    fn end(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault) {
+        network::end(sim, cluster, &self.clients, fault);
+        let node = fault.node;
+        match fault.kind {
+            Kind::Kill | Kind::PowerCut => self.restart(sim, cluster, node),
+            Kind::SlowSync => cluster.usual_sync(node),
+            Kind::FullDisk => cluster.disk(node).set_capacity(None),
+            Kind::FlappingNode => network::join(sim, cluster, node),
+            Kind::ClogNode => {
+                for (after, other) in network::releases(cluster, fault) {
+                    self.later(sim.elapsed() + after, Step::Release(node, other));
+                }
+            }
+            Kind::Pause => {
+                cluster.usual_sync(node);
+                cluster.order(node, Order::Jump(Duration::from_millis(fault.between(100, MAX_FAULT_MS))));
+            }
+            _ => {}
+        }
+    }
+
+    fn restart(&self, sim: &mut Sim<'_>, cluster: &Cluster, node: NodeId) {
+        if !cluster.runs(sim, node) {
+            tracing::info!(node, "restart");
+            cluster.restart(sim, node);
+        }
+    }
+
+    /// Ends what has lost power during a call, and plans the restart of what has ended by itself.
+    fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: NodeId) {
+        let down = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
+        let disk = cluster.disk(node);
+        if disk.crashed() {
+            let seed = self.power_cuts.remove(&node).unwrap_or_default();
+            cluster.cut_power(sim, node, seed);
+            cluster.forget_end(node);
+            return self.later(sim.elapsed() + down, Step::Restart(node));
+        }
+        let Some(reason) = cluster.ended(node) else { return };
+        if !ACCEPTED_ENDS.iter().any(|accepted| reason.contains(accepted)) {
+            let violation = format!("node {node} ended by itself: {reason}");
+            if !self.violations.contains(&violation) {
+                self.violations.push(violation);
+            }
+        }
+        tracing::info!(node, reason, "ended");
+        // Half the time the machine reboots, and loses its cache; half the time only the process starts again.
+        if self.rng.random() {
+            cluster.cut_power(sim, node, self.rng.random());
+        } else {
+            cluster.kill(sim, node);
+        }
+        cluster.forget_end(node);
+        self.later(sim.elapsed() + down, Step::Restart(node));
+    }
+}
