@@ -12,6 +12,8 @@ mod env;
 mod faults;
 mod gateway;
 mod many;
+mod node;
+mod operator;
 mod pki;
 mod report;
 mod run;

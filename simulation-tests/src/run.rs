@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use quorate_raft::Replica;
-use quorate_raft::replica::Compaction;
+use quorate_raft::replica::{Compaction, Timing};
 use quorate_store::{Batch, NodeId, Outcome, Revision, Store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -21,17 +21,18 @@ use crate::checkers::{self, Samples};
 use crate::cluster::{Cluster, Plan};
 use crate::determinism;
 use crate::env::env;
-use crate::faults::{Agenda, Faults, Kind, MAX_LATENCY};
+use crate::faults::{Agenda, Faults, Kind};
+use crate::operator::Operator;
 use crate::report::Report;
 use crate::trace::Trace;
 use crate::workload::{self, Decision, Progress, Records, What, watcher::Watcher, writer::Writer};
 
-/// Voters.
-const NODES: u64 = 3;
 /// Clients that write and read.
 const WRITERS: u64 = 3;
 /// Clients that watch.
 const WATCHERS: u64 = 2;
+/// Largest of the usual longest latencies of messages, milliseconds.
+const MAX_LATENCY_MS: u64 = 15;
 /// From the start until faults begin.
 const CALM: Duration = Duration::from_secs(2);
 /// How long clients and nodes may take after the faults until everything is served and equal everywhere.
@@ -56,36 +57,57 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
     let panics = note_panics();
     let until = CALM + scenario.faults;
     let mut rng = StdRng::seed_from_u64(scenario.seed);
+    let latency = Duration::from_millis(rng.random_range(2..=MAX_LATENCY_MS));
     let mut sim = Builder::new()
         .simulation_duration(until + HEALING * 2)
         .min_message_latency(Duration::from_millis(1))
-        .max_message_latency(MAX_LATENCY)
+        .max_message_latency(latency)
         .tcp_capacity(4096)
         .enable_random_order()
         .rng_seed(rng.random())
         .build();
-    let compaction = Compaction { every: rng.random_range(10..150), keep: rng.random_range(1..50) };
-    let sync = Duration::from_micros(rng.random_range(0..5000));
-    let (broken, trace_of_nodes) = (scenario.broken, trace.clone());
-    let plan = Plan { seed: rng.random(), nodes: NODES, compaction, sync, broken, trace: trace_of_nodes };
+    let plan = plan(&mut rng, scenario, trace);
+    let nodes = plan.nodes;
+    let operator = Operator::new(rng.random(), &plan, CALM);
     let cluster = Cluster::start(&mut sim, plan)?;
     let progress = Progress::default();
-    add_clients(&mut sim, &mut rng, &progress, trace, until);
+    add_clients(&mut sim, &mut rng, nodes, &progress, trace, until);
     let only = scenario.only.clone();
-    let faults = Faults::draw(Agenda { seed: rng.random(), nodes: NODES, clients: clients(), from: CALM, until, only });
-    let mut driver = Driver { sim, cluster, faults, samples: Samples::default(), steps: 0 };
+    let agenda = Agenda { seed: rng.random(), nodes, clients: clients(), latency, from: CALM, until, only };
+    let faults = Faults::draw(agenda);
+    let mut driver = Driver { sim, cluster, operator, faults, samples: Samples::default(), steps: 0 };
     driver.drive(until)?;
-    let mut report = driver.report(&progress.take(), trace);
+    let mut report = driver.report(&progress.take(), trace)?;
     report.seed = scenario.seed;
     report.violations.extend(panics.lock().drain(..));
     Ok(report)
 }
 
-fn add_clients(sim: &mut Sim<'_>, rng: &mut StdRng, progress: &Progress, trace: &Trace, until: Duration) {
+/// The cluster's shape, its settings and the speed of its disks.
+fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Plan {
+    let voters = if rng.random_ratio(1, 4) { 5 } else { 3 };
+    let nodes = voters + [0, 0, 1, 2][rng.random_range(0..4)];
+    let heartbeat = Duration::from_millis(rng.random_range(50..150));
+    let election_min = heartbeat * rng.random_range(2..4);
+    let election_max = election_min + heartbeat * rng.random_range(1..4);
+    Plan {
+        seed: rng.random(),
+        voters,
+        nodes,
+        seats: nodes + 1,
+        compaction: Compaction { every: rng.random_range(10..150), keep: rng.random_range(1..50) },
+        timing: Timing { heartbeat, election_min, election_max },
+        sync: Duration::from_micros(rng.random_range(0..5000)),
+        broken: scenario.broken,
+        trace: trace.clone(),
+    }
+}
+
+fn add_clients(sim: &mut Sim<'_>, rng: &mut StdRng, nodes: u64, progress: &Progress, trace: &Trace, until: Duration) {
     for client in 1..=WRITERS {
         let (seed, progress) = (rng.random(), progress.clone());
         let env = env(seed, 0, trace.clone());
-        let writer = Writer { client, seed, nodes: NODES, env, progress, until };
+        let writer = Writer { client, seed, nodes, env, progress, until };
         sim.client(format!("writer{client}"), async move {
             Box::pin(workload::work(writer)).await;
             Ok(())
@@ -94,7 +116,7 @@ fn add_clients(sim: &mut Sim<'_>, rng: &mut StdRng, progress: &Progress, trace: 
     for watcher in 1..=WATCHERS {
         let (seed, progress) = (rng.random(), progress.clone());
         let env = env(seed, 0, trace.clone());
-        let watching = Watcher { seed, nodes: NODES, writers: WRITERS, env, progress, until };
+        let watching = Watcher { seed, nodes, writers: WRITERS, env, progress, until };
         sim.client(format!("watcher{watcher}"), async move {
             Box::pin(workload::watch(watching)).await;
             Ok(())
@@ -123,6 +145,7 @@ fn note_panics() -> Arc<Mutex<Vec<String>>> {
 struct Driver<'a> {
     sim: Sim<'a>,
     cluster: Cluster,
+    operator: Operator,
     faults: Faults,
     samples: Samples,
     steps: u64,
@@ -137,10 +160,12 @@ impl Driver<'_> {
             let content = self.sim.step()?;
             self.steps += 1;
             self.faults.step(&mut self.sim, &self.cluster);
+            self.operator.step(&mut self.sim, &self.cluster)?;
             if !healed && self.sim.elapsed() >= until {
                 healed = true;
                 tracing::info!("healing");
                 self.faults.heal(&mut self.sim, &self.cluster);
+                self.operator.heal();
             }
             if self.steps.is_multiple_of(SAMPLE_STEPS) {
                 self.sample();
@@ -153,22 +178,26 @@ impl Driver<'_> {
     }
 
     fn replicas(&self) -> Vec<(NodeId, Replica)> {
-        self.cluster.ids().filter_map(|id| Some((id, self.cluster.replica(id)?))).collect()
+        let replica = |seat| Some((self.cluster.member(seat)?, self.cluster.replica(seat)?));
+        self.cluster.seats().filter_map(replica).collect()
     }
 
     fn sample(&mut self) {
-        for (id, replica) in self.replicas() {
-            self.samples.look(id, self.cluster.starts(id), &replica);
+        for seat in self.cluster.seats() {
+            if let (Some(node), Some(replica)) = (self.cluster.member(seat), self.cluster.replica(seat)) {
+                self.samples.look(node, self.cluster.starts(seat), &replica);
+            }
         }
     }
 
+    /// Whether all that shall be members are, and have the same.
     fn equal(&self) -> bool {
         let revisions: Vec<Revision> =
             self.replicas().iter().map(|(_, replica)| replica.snapshot().revision()).collect();
-        revisions.len() as u64 == NODES && revisions.windows(2).all(|pair| pair[0] == pair[1])
+        self.operator.is_content(&self.cluster) && revisions.windows(2).all(|pair| pair[0] == pair[1])
     }
 
-    fn report(mut self, records: &Records, trace: &Trace) -> Report {
+    fn report(mut self, records: &Records, trace: &Trace) -> Result<Report, Box<dyn Error>> {
         let mut violations = self.faults.violations();
         if !self.equal() {
             violations.push(format!("liveness: the nodes are not equal {HEALING:?} after the faults"));
@@ -194,13 +223,17 @@ impl Driver<'_> {
         };
         report.faults = self.faults.coverage().table();
         let (leaders, states) = self.samples.counts();
-        let starts = self.cluster.ids().map(|id| self.cluster.starts(id)).sum();
+        let starts = self.cluster.seats().map(|seat| self.cluster.starts(seat)).sum();
         let revisions = histories.first().map_or(0, |(_, history)| history.len());
         let figures = [("leaderships", leaders as u64), ("states compared", states as u64)];
         let more = [("node starts", starts), ("revisions", revisions as u64)];
         report.counts = counts(records);
+        report.counts.extend(self.operator.counts().iter().map(|(name, count)| ((*name).to_owned(), *count)));
         report.counts.extend(figures.into_iter().chain(more).map(|(name, count)| (name.to_owned(), count)));
-        report
+        let logs = self.cluster.logs(report.trace);
+        drop(self);
+        report.violations.extend(checkers::logs::check(&logs)?);
+        Ok(report)
     }
 }
 

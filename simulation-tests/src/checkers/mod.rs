@@ -5,8 +5,11 @@
 //!
 //! Declarations and the order of the checks only.
 
+pub(crate) mod logs;
+
 mod chronicle;
 mod operations;
+mod raft;
 mod samples;
 mod watches;
 

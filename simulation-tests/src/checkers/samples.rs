@@ -9,6 +9,7 @@ use quorate_raft::Replica;
 use quorate_store::{NodeId, Revision, Store};
 
 use super::chronicle::Chronicle;
+use super::raft::Raft;
 
 /// What was seen so far.
 #[derive(Debug, Default)]
@@ -18,6 +19,7 @@ pub(crate) struct Samples {
     leaders: BTreeSet<(u64, NodeId)>,
     /// Where each running node was last: start, term, revision.
     last: BTreeMap<NodeId, (u64, u64, Revision)>,
+    raft: Raft,
     violations: Vec<String>,
 }
 
@@ -33,6 +35,7 @@ impl Samples {
         if status.leader == Some(node) {
             self.leaders.insert((status.term, node));
         }
+        self.violations.extend(self.raft.look(node, start, replica.positions()));
         let before = self.last.insert(node, (start, status.term, revision));
         if let Some((_, term, applied)) = before.filter(|(earlier, ..)| *earlier == start)
             && (status.term < term || revision < applied)
@@ -48,7 +51,7 @@ impl Samples {
 
     /// What was wrong when it was seen.
     pub(super) fn violations(&self) -> &[String] {
-        &self.violations
+        &self.violations[..self.violations.len().min(super::MAX_VIOLATIONS)]
     }
 
     /// The states seen against a replay of the history.

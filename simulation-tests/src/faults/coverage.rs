@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use quorate_store::{NodeId, Store};
+use quorate_store::Store;
 use turmoil::Sim;
 
 use super::kind::Kind;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Seat};
 
 /// Counts by kind and state.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Coverage {
 }
 
 /// What the node is to the cluster when a fault begins.
-pub(super) fn state(sim: &mut Sim<'_>, cluster: &Cluster, node: NodeId) -> &'static str {
+pub(super) fn state(sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) -> &'static str {
     if !cluster.runs(sim, node) {
         return "down";
     }

@@ -1,14 +1,15 @@
 //! The kinds of faults, and how one is drawn from a seed.
 //!
-//! Declarations only: what a fault does is in `network` and `machine`.
+//! Declarations only: what a fault does is in the parent and in `network`.
 
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
-use quorate_store::NodeId;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
+
+use crate::cluster::Seat;
 
 /// What can go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -104,13 +105,13 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) kind: Kind,
-    pub(super) node: NodeId,
+    pub(super) node: Seat,
     /// Another node.
-    pub(super) other: NodeId,
+    pub(super) other: Seat,
     /// Decides how bad it is.
     pub(super) seed: u64,
     /// A group of nodes.
-    pub(super) group: BTreeSet<NodeId>,
+    pub(super) group: BTreeSet<Seat>,
 }
 
 impl Fault {

@@ -10,18 +10,18 @@ mod network;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use quorate_store::NodeId;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use turmoil::Sim;
 
-use crate::cluster::{Cluster, Order};
+use crate::cluster::{Cluster, Seat};
+use crate::node::Order;
 
 use kind::Fault;
+use network::Usual;
 
 pub(crate) use coverage::Coverage;
 pub(crate) use kind::Kind;
-pub(crate) use network::MAX_LATENCY;
 
 /// Longest pause between two faults, milliseconds.
 const MAX_PAUSE_MS: u64 = 1500;
@@ -32,17 +32,18 @@ const FLAP_MS: u64 = 300;
 /// Bytes that a full disk still takes.
 const LAST_BYTES: u64 = 40_000;
 
-/// Why a node may end by itself: a disk that fails is the end of the process.
-const ACCEPTED_ENDS: [&str; 3] = ["simulated sync failure", "no storage space", "lost power"];
+/// Why a node may end by itself: a disk that fails is the end of the process, and so is the news that it was removed.
+const ACCEPTED_ENDS: [&str; 4] =
+    ["simulated sync failure", "no storage space", "lost power", "empty its data folder and let it join again"];
 
 #[derive(Debug, Clone)]
 enum Step {
     Begin(Fault, Duration),
     End(Fault),
-    Restart(NodeId),
-    Cut(NodeId),
-    Join(NodeId),
-    Release(NodeId, NodeId),
+    Restart(Seat),
+    Cut(Seat),
+    Join(Seat),
+    Release(Seat, Seat),
 }
 
 /// What is drawn.
@@ -52,6 +53,8 @@ pub(crate) struct Agenda {
     pub(crate) nodes: u64,
     /// Hosts of clients.
     pub(crate) clients: Vec<String>,
+    /// The usual longest latency of a message.
+    pub(crate) latency: Duration,
     pub(crate) from: Duration,
     pub(crate) until: Duration,
     /// Only these kinds; all when empty.
@@ -63,9 +66,9 @@ pub(crate) struct Faults {
     agenda: BTreeMap<(Duration, u64), Step>,
     sequence: u64,
     rng: StdRng,
-    clients: Vec<String>,
+    usual: Usual,
     /// What happens to a node whose power goes during a call, by node.
-    power_cuts: BTreeMap<NodeId, u64>,
+    power_cuts: BTreeMap<Seat, u64>,
     coverage: Coverage,
     violations: Vec<String>,
 }
@@ -90,7 +93,7 @@ impl Faults {
             agenda,
             sequence,
             rng,
-            clients: plan.clients,
+            usual: Usual { clients: plan.clients, latency: plan.latency },
             power_cuts: BTreeMap::new(),
             coverage: Coverage::default(),
             violations: Vec::new(),
@@ -106,11 +109,11 @@ impl Faults {
                 Step::End(fault) => self.end(sim, cluster, &fault),
                 Step::Restart(node) => self.restart(sim, cluster, node),
                 Step::Cut(node) => network::isolate(sim, cluster, node),
-                Step::Join(node) => network::join(sim, cluster, node),
-                Step::Release(one, other) => network::release(sim, one, other),
+                Step::Join(node) => network::join(sim, &self.usual, cluster, node),
+                Step::Release(one, other) => network::release(sim, &self.usual, one, other),
             }
         }
-        for node in cluster.hosts() {
+        for node in cluster.seats() {
             self.look_after(sim, cluster, node);
         }
     }
@@ -118,8 +121,8 @@ impl Faults {
     /// Ends everything that is still going on.
     pub(crate) fn heal(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
         self.agenda.clear();
-        network::mend_all(sim, cluster, &self.clients);
-        for node in cluster.hosts() {
+        network::mend_all(sim, &self.usual, cluster);
+        for node in cluster.seats() {
             cluster.usual_sync(node);
             let disk = cluster.disk(node);
             disk.crash_after(u64::MAX);
@@ -147,7 +150,7 @@ impl Faults {
     fn begin(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) {
         let begins = sim.elapsed();
         let state = coverage::state(sim, cluster, fault.node);
-        let applies = network::begin(sim, cluster, &self.clients, fault) | self.begin_here(sim, cluster, fault, length);
+        let applies = network::begin(sim, cluster, &self.usual, fault) | self.begin_here(sim, cluster, fault, length);
         if applies {
             self.coverage.add(fault.kind, state);
             tracing::info!(?fault, ?length, "fault");
@@ -176,13 +179,13 @@ impl Faults {
                 }
             }
             Kind::RollingRestart => {
-                for (node, turn) in cluster.hosts().zip(0..) {
+                for (node, turn) in cluster.seats().zip(0..) {
                     let kill = Fault { kind: Kind::Kill, node, ..fault.clone() };
                     self.later(begins + length * turn, Step::Begin(kill, length / 2));
                 }
             }
             Kind::PowerCutAll => {
-                for node in cluster.hosts() {
+                for node in cluster.seats() {
                     cluster.cut_power(sim, node, fault.seed.wrapping_add(node));
                     self.later(begins + length, Step::Restart(node));
                 }
@@ -201,13 +204,13 @@ impl Faults {
     }
 
     fn end(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault) {
-        network::end(sim, cluster, &self.clients, fault);
+        network::end(sim, cluster, &self.usual, fault);
         let node = fault.node;
         match fault.kind {
             Kind::Kill | Kind::PowerCut => self.restart(sim, cluster, node),
             Kind::SlowSync => cluster.usual_sync(node),
             Kind::FullDisk => cluster.disk(node).set_capacity(None),
-            Kind::FlappingNode => network::join(sim, cluster, node),
+            Kind::FlappingNode => network::join(sim, &self.usual, cluster, node),
             Kind::ClogNode => {
                 for (after, other) in network::releases(cluster, fault) {
                     self.later(sim.elapsed() + after, Step::Release(node, other));
@@ -221,7 +224,7 @@ impl Faults {
         }
     }
 
-    fn restart(&self, sim: &mut Sim<'_>, cluster: &Cluster, node: NodeId) {
+    fn restart(&self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) {
         if !cluster.runs(sim, node) {
             tracing::info!(node, "restart");
             cluster.restart(sim, node);
@@ -229,7 +232,7 @@ impl Faults {
     }
 
     /// Ends what has lost power during a call, and plans the restart of what has ended by itself.
-    fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: NodeId) {
+    fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) {
         let down = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
         let disk = cluster.disk(node);
         if disk.crashed() {

@@ -4,20 +4,25 @@
 
 use std::time::Duration;
 
-use quorate_store::NodeId;
 use turmoil::Sim;
 
 use super::kind::{Fault, Kind};
-use crate::cluster::{Cluster, host};
+use crate::cluster::{Cluster, Seat, host};
 
-/// The usual longest latency of a message.
-pub(crate) const MAX_LATENCY: Duration = Duration::from_millis(8);
+/// What is usual on the links, and who else is on them.
+#[derive(Debug)]
+pub(super) struct Usual {
+    /// Hosts of clients.
+    pub(super) clients: Vec<String>,
+    /// The longest latency of a message.
+    pub(super) latency: Duration,
+}
 
 /// Longest time between the first and the last link of a clogged node that are free again, milliseconds.
 const MAX_STAGGER_MS: u64 = 12;
 
 /// Begins a fault of links. False when it is none.
-pub(super) fn begin(sim: &mut Sim<'_>, cluster: &Cluster, clients: &[String], fault: &Fault) -> bool {
+pub(super) fn begin(sim: &mut Sim<'_>, cluster: &Cluster, usual: &Usual, fault: &Fault) -> bool {
     let (node, other) = (host(fault.node), host(fault.other));
     match fault.kind {
         Kind::IsolatedNode => isolate(sim, cluster, fault.node),
@@ -38,11 +43,11 @@ pub(super) fn begin(sim: &mut Sim<'_>, cluster: &Cluster, clients: &[String], fa
         Kind::ClogNode => others(cluster, fault.node).for_each(|other| sim.hold(host(fault.node), host(other))),
         Kind::Pause => {
             others(cluster, fault.node).for_each(|other| sim.hold(host(fault.node), host(other)));
-            clients.iter().for_each(|client| sim.hold(host(fault.node), client.as_str()));
+            usual.clients.iter().for_each(|client| sim.hold(host(fault.node), client.as_str()));
         }
         Kind::VanishedClient => {
-            if let Some(client) = vanishing(clients, fault) {
-                cluster.hosts().for_each(|node| sim.partition(client, host(node)));
+            if let Some(client) = vanishing(&usual.clients, fault) {
+                cluster.seats().for_each(|node| sim.partition(client, host(node)));
             }
         }
         _ => return false,
@@ -51,20 +56,20 @@ pub(super) fn begin(sim: &mut Sim<'_>, cluster: &Cluster, clients: &[String], fa
 }
 
 /// Ends it.
-pub(super) fn end(sim: &mut Sim<'_>, cluster: &Cluster, clients: &[String], fault: &Fault) {
+pub(super) fn end(sim: &mut Sim<'_>, cluster: &Cluster, usual: &Usual, fault: &Fault) {
     match fault.kind {
         Kind::OneWayCut | Kind::PartialCut | Kind::Delay | Kind::Loss | Kind::ClogLink => {
-            mend(sim, &host(fault.node), &host(fault.other));
+            mend(sim, usual, &host(fault.node), &host(fault.other));
         }
-        Kind::IsolatedNode | Kind::DeafNode | Kind::MuteNode => join(sim, cluster, fault.node),
-        Kind::Split => across(cluster, fault).for_each(|(one, other)| mend(sim, &host(one), &host(other))),
+        Kind::IsolatedNode | Kind::DeafNode | Kind::MuteNode => join(sim, usual, cluster, fault.node),
+        Kind::Split => across(cluster, fault).for_each(|(one, other)| mend(sim, usual, &host(one), &host(other))),
         Kind::Pause => {
-            join(sim, cluster, fault.node);
-            clients.iter().for_each(|client| mend(sim, &host(fault.node), client));
+            join(sim, usual, cluster, fault.node);
+            usual.clients.iter().for_each(|client| mend(sim, usual, &host(fault.node), client));
         }
         Kind::VanishedClient => {
-            if let Some(client) = vanishing(clients, fault) {
-                cluster.hosts().for_each(|node| mend(sim, client, &host(node)));
+            if let Some(client) = vanishing(&usual.clients, fault) {
+                cluster.seats().for_each(|node| mend(sim, usual, client, &host(node)));
             }
         }
         _ => {}
@@ -72,53 +77,53 @@ pub(super) fn end(sim: &mut Sim<'_>, cluster: &Cluster, clients: &[String], faul
 }
 
 /// When the links of a clogged node are free again, after the first of them: every connection finds out by itself.
-pub(super) fn releases<'a>(cluster: &'a Cluster, fault: &'a Fault) -> impl Iterator<Item = (Duration, NodeId)> + 'a {
+pub(super) fn releases<'a>(cluster: &'a Cluster, fault: &'a Fault) -> impl Iterator<Item = (Duration, Seat)> + 'a {
     let others = others(cluster, fault.node).zip(0..);
     others.map(|(other, turn)| (Duration::from_millis((fault.seed >> (turn * 8)) % MAX_STAGGER_MS), other))
 }
 
 /// Delivers what was kept between the two.
-pub(super) fn release(sim: &mut Sim<'_>, one: NodeId, other: NodeId) {
-    mend(sim, &host(one), &host(other));
+pub(super) fn release(sim: &mut Sim<'_>, usual: &Usual, one: Seat, other: Seat) {
+    mend(sim, usual, &host(one), &host(other));
 }
 
 /// Nothing passes between this node and the others.
-pub(super) fn isolate(sim: &Sim<'_>, cluster: &Cluster, node: NodeId) {
+pub(super) fn isolate(sim: &Sim<'_>, cluster: &Cluster, node: Seat) {
     others(cluster, node).for_each(|other| sim.partition(host(node), host(other)));
 }
 
 /// Mends everything between this node and the others.
-pub(super) fn join(sim: &mut Sim<'_>, cluster: &Cluster, node: NodeId) {
-    others(cluster, node).for_each(|other| mend(sim, &host(node), &host(other)));
+pub(super) fn join(sim: &mut Sim<'_>, usual: &Usual, cluster: &Cluster, node: Seat) {
+    others(cluster, node).for_each(|other| mend(sim, usual, &host(node), &host(other)));
 }
 
 /// Mends every link of every node.
-pub(super) fn mend_all(sim: &mut Sim<'_>, cluster: &Cluster, clients: &[String]) {
-    for node in cluster.hosts() {
-        join(sim, cluster, node);
-        clients.iter().for_each(|client| mend(sim, &host(node), client));
+pub(super) fn mend_all(sim: &mut Sim<'_>, usual: &Usual, cluster: &Cluster) {
+    for node in cluster.seats() {
+        join(sim, usual, cluster, node);
+        usual.clients.iter().for_each(|client| mend(sim, usual, &host(node), client));
     }
 }
 
-fn mend(sim: &mut Sim<'_>, one: &str, other: &str) {
+fn mend(sim: &mut Sim<'_>, usual: &Usual, one: &str, other: &str) {
     sim.repair(one, other);
     sim.release(one, other);
-    sim.set_link_max_message_latency(one, other, MAX_LATENCY);
+    sim.set_link_max_message_latency(one, other, usual.latency);
     sim.set_link_fail_rate(one, other, 0.0);
 }
 
-fn others(cluster: &Cluster, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-    cluster.hosts().filter(move |other| *other != node)
+fn others(cluster: &Cluster, node: Seat) -> impl Iterator<Item = Seat> + '_ {
+    cluster.seats().filter(move |other| *other != node)
 }
 
 /// The links between the fault's group and the rest.
-fn across<'a>(cluster: &'a Cluster, fault: &'a Fault) -> impl Iterator<Item = (NodeId, NodeId)> + 'a {
-    let inside = |node: &NodeId| fault.group.contains(node);
-    let pairs = move |one: NodeId| {
-        let outside = cluster.hosts().filter(move |other| !inside(other));
+fn across<'a>(cluster: &'a Cluster, fault: &'a Fault) -> impl Iterator<Item = (Seat, Seat)> + 'a {
+    let inside = |node: &Seat| fault.group.contains(node);
+    let pairs = move |one: Seat| {
+        let outside = cluster.seats().filter(move |other| !inside(other));
         outside.map(move |other| (one, other))
     };
-    cluster.hosts().filter(inside).flat_map(pairs)
+    cluster.seats().filter(inside).flat_map(pairs)
 }
 
 fn vanishing<'a>(clients: &'a [String], fault: &Fault) -> Option<&'a str> {

@@ -1,0 +1,45 @@
+//! How far a member is in Raft's own terms: for checkers, and for whoever debugs a cluster.
+
+use openraft::async_runtime::WatchReceiver;
+
+use super::core::Core;
+use super::handle::Replica;
+use crate::types::{LogId, Vote};
+
+/// A member's Raft state at one moment, without its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Positions {
+    /// The newest vote that it has given or seen, which need not be durable yet.
+    pub vote: Vote,
+    /// Whether it leads by that vote, as far as it knows.
+    pub leads: bool,
+    /// The last entry of its log, which need not be durable yet.
+    pub last: Option<LogId>,
+    /// The last entry that it knows to be committed and has.
+    pub committed: Option<LogId>,
+    /// The last entry that it has applied.
+    pub applied: Option<LogId>,
+}
+
+impl Replica {
+    /// How far this member is.
+    #[must_use]
+    pub fn positions(&self) -> Positions {
+        self.core().positions()
+    }
+}
+
+impl Core {
+    fn positions(&self) -> Positions {
+        let last = self.raft.data_metrics().borrow_watched().last_log;
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow_watched();
+        Positions {
+            vote: metrics.vote.clone(),
+            leads: metrics.state.is_leader(),
+            last,
+            committed: metrics.local_committed,
+            applied: metrics.last_applied,
+        }
+    }
+}

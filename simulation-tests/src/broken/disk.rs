@@ -1,0 +1,159 @@
+//! A disk that breaks one promise of the disk seam.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use quorate_raft::disk::{Disk, File, Lock, MemoryDisk, Worker};
+
+use super::Broken;
+
+/// Syncs of a new file that are carried out, so that it is there after a crash with nothing in it.
+const HONEST_SYNCS: u64 = 2;
+/// Writes of the vote that are carried out.
+const REMEMBERED_VOTES: u64 = 4;
+/// The unit of the log's writes, bytes.
+const SECTOR_BYTES: u64 = 512;
+
+/// What the disk lies about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lie {
+    Syncs,
+    FolderSyncs,
+    FailedSyncs,
+    Votes,
+    LastBatch,
+}
+
+impl Lie {
+    /// The lie of a variant.
+    pub(super) fn of(broken: Broken) -> Option<Self> {
+        match broken {
+            Broken::LyingFsync => Some(Self::Syncs),
+            Broken::LyingDirSync => Some(Self::FolderSyncs),
+            Broken::IgnoredSyncFailure => Some(Self::FailedSyncs),
+            Broken::ForgottenVote => Some(Self::Votes),
+            Broken::OvercutLog => Some(Self::LastBatch),
+            _ => None,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct LyingDisk {
+    disk: MemoryDisk,
+    lie: Lie,
+}
+
+impl LyingDisk {
+    pub(super) fn new(disk: MemoryDisk, lie: Lie) -> Self {
+        Self { disk, lie }
+    }
+
+    fn lying(&self, file: Arc<dyn File>, path: &Path, honest_syncs: u64) -> Arc<dyn File> {
+        let about_votes = self.lie == Lie::Votes && path.ends_with("log/vote");
+        Arc::new(LyingFile {
+            file,
+            lie: self.lie,
+            honest_syncs: AtomicU64::new(honest_syncs),
+            honest_writes: AtomicU64::new(if about_votes { REMEMBERED_VOTES } else { u64::MAX }),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct LyingFile {
+    file: Arc<dyn File>,
+    lie: Lie,
+    honest_syncs: AtomicU64,
+    honest_writes: AtomicU64,
+}
+
+/// Whether there was something left to take one of.
+fn take(count: &AtomicU64) -> bool {
+    count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+}
+
+#[async_trait]
+impl File for LyingFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if take(&self.honest_writes) { self.file.write_at(offset, bytes) } else { Ok(()) }
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        self.file.length()
+    }
+
+    async fn sync_data(&self) -> io::Result<()> {
+        match self.lie {
+            Lie::Syncs if !take(&self.honest_syncs) => Ok(()),
+            Lie::FailedSyncs => match self.file.sync_data().await {
+                Err(error) if error.to_string().contains("sync failure") => Ok(()),
+                other => other,
+            },
+            _ => self.file.sync_data().await,
+        }
+    }
+}
+
+impl Disk for LyingDisk {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.disk.create_dir(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        self.disk.list(directory)
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
+        Ok(self.lying(self.disk.create(path)?, path, HONEST_SYNCS))
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn File>> {
+        let file = self.disk.open(path)?;
+        if self.lie == Lie::LastBatch && path.extension().is_some_and(|extension| extension == "log") {
+            blank_the_end(&*file)?;
+        }
+        Ok(self.lying(file, path, 0))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn sync_dir(&self, directory: &Path) -> io::Result<()> {
+        if self.lie == Lie::FolderSyncs { Ok(()) } else { self.disk.sync_dir(directory) }
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Lock> {
+        self.disk.lock(path)
+    }
+
+    fn spawn(&self, name: &str, worker: Worker) -> io::Result<()> {
+        self.disk.spawn(name, worker)
+    }
+}
+
+/// Blanks the last sector of a segment that is not blank, if it is not the first two.
+fn blank_the_end(file: &dyn File) -> io::Result<()> {
+    let sectors = file.length()? / SECTOR_BYTES;
+    for sector in (2..sectors).rev() {
+        let mut bytes = [0; SECTOR_BYTES as usize];
+        file.read_at(sector * SECTOR_BYTES, &mut bytes)?;
+        if bytes.iter().any(|byte| *byte != 0) {
+            return file.write_at(sector * SECTOR_BYTES, &[0; SECTOR_BYTES as usize]);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! One seat's process over all its restarts, and over the members that have it one after the other.
+//!
+//! Invariants: a member's certificate, clock and folder stay over restarts; a member that takes the seat of another one finds nothing of
+//! it: neither log nor state nor number.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use quorate_raft::admin::{AdminAnswer, AdminRequest};
+use quorate_raft::disk::MemoryDisk;
+use quorate_raft::replica::{MemberOptions, Options};
+use quorate_raft::state_machine::Saving;
+use quorate_raft::{AdminError, ClusterId, PeerTls, Replica};
+use quorate_store::{NodeId, Retention};
+use tokio::sync::mpsc;
+
+use crate::broken;
+use crate::cluster::{Plan, Seat, folder, peer};
+use crate::env::{SimulatedClock, env_with};
+use crate::gateway::{self, CLIENT_PORT};
+use crate::pki::NoSigner;
+
+/// Where nodes listen for peers.
+pub(crate) const PEER_PORT: u16 = 7000;
+/// Groups that a crash takes back from the state at most; the log gives them again.
+const UNSAVED_GROUPS: usize = 8;
+/// Short segments, so that the log goes through many of them; bytes.
+const SEGMENT_BYTES: u64 = 64 << 10;
+const FIRST_SEGMENT_BYTES: u64 = 16 << 10;
+/// Longer than any run, so that the checkers can read everything in the end; milliseconds.
+const RETENTION_MS: u64 = 24 * 3600 * 1000;
+
+/// See the module.
+pub(crate) struct Node {
+    pub(crate) seat: Seat,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) cluster: ClusterId,
+    pub(crate) clock: Arc<SimulatedClock>,
+    pub(crate) life: Mutex<Life>,
+}
+
+/// What changes.
+#[derive(Default)]
+pub(crate) struct Life {
+    /// Who has the seat.
+    pub(crate) member: Option<Member>,
+    /// Who had it before.
+    pub(crate) former: Vec<NodeId>,
+    pub(crate) disk: MemoryDisk,
+    pub(crate) replica: Option<Replica>,
+    pub(crate) starts: u64,
+    /// Why the process ended by itself.
+    pub(crate) ended: Option<String>,
+    /// Where orders to the process go, while it runs.
+    pub(crate) orders: Option<mpsc::UnboundedSender<Order>>,
+}
+
+/// Who a process is in the cluster.
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub(crate) node: NodeId,
+    pub(crate) tls: Arc<PeerTls>,
+    /// It founds the cluster with the other founders.
+    pub(crate) founder: bool,
+}
+
+/// The answer to an administrative request, once it is there.
+pub(crate) type Reply = Arc<Mutex<Option<Result<AdminAnswer, AdminError>>>>;
+
+/// What a running process is told from outside, as no client could.
+pub(crate) enum Order {
+    /// All its timers see this much time go by at once.
+    Jump(Duration),
+    /// An operator asks.
+    Ask(AdminRequest, Reply),
+}
+
+impl Node {
+    /// Syncs take as long as they usually do.
+    pub(crate) fn usual_sync(&self) {
+        self.life.lock().disk.set_sync_delay(self.plan.sync);
+    }
+
+    /// Runs until the process ends by itself; at once when nobody has the seat.
+    pub(crate) async fn run(&self) {
+        let Some(member) = self.life.lock().member.clone() else { return };
+        let reason = match Box::pin(self.serve(&member)).await {
+            Ok(reason) | Err(reason) => reason,
+        };
+        self.forget();
+        self.life.lock().ended = Some(reason);
+    }
+
+    /// The process is gone.
+    pub(crate) fn forget(&self) {
+        let mut life = self.life.lock();
+        (life.replica, life.orders) = (None, None);
+    }
+
+    /// Why the node stops, as an error when it could not start.
+    async fn serve(&self, member: &Member) -> Result<String, String> {
+        let options = self.options(member);
+        let env = options.env.clone();
+        let replica = Replica::open(options).await.map_err(|error| format!("cannot start: {error}"))?;
+        self.life.lock().replica = Some(replica.clone());
+        if member.founder && self.seat == 1 {
+            let members = (1..=self.plan.voters).map(|seat| (seat, peer(seat))).collect();
+            replica.initialize(members).await.map_err(|error| format!("cannot found the cluster: {error}"))?;
+        }
+        let serving = async {
+            let store = broken::store(self.plan.broken, &replica);
+            replica.recovered().await;
+            let listener = env.network.listen(&format!("0.0.0.0:{CLIENT_PORT}")).await.map_err(|e| e.to_string())?;
+            gateway::serve(listener, store, self.plan.broken).await;
+            Err("the listener for clients ended".to_owned())
+        };
+        tokio::select! {
+            reason = replica.failed() => Ok(reason),
+            ended = serving => ended,
+            ended = self.obey(&replica) => ended,
+        }
+    }
+
+    /// Carries out orders.
+    async fn obey(&self, replica: &Replica) -> Result<String, String> {
+        let (sender, mut orders) = mpsc::unbounded_channel();
+        self.life.lock().orders = Some(sender);
+        while let Some(order) = orders.recv().await {
+            match order {
+                Order::Jump(by) => tokio::time::advance(by).await,
+                Order::Ask(request, reply) => {
+                    let replica = replica.clone();
+                    tokio::spawn(async move {
+                        let answer = replica.ask(request).await;
+                        *reply.lock() = Some(answer);
+                    });
+                }
+            }
+        }
+        Err("nobody gives orders any more".to_owned())
+    }
+
+    fn options(&self, member: &Member) -> Options {
+        let (disk, start) = {
+            let mut life = self.life.lock();
+            life.starts += 1;
+            (life.disk.clone(), life.starts)
+        };
+        let seed = self.plan.seed ^ (self.seat << 32) ^ (start << 40);
+        let who = MemberOptions {
+            node: member.node,
+            cluster: self.cluster,
+            naming: "svc".to_owned(),
+            listen: format!("0.0.0.0:{PEER_PORT}"),
+            env: env_with(self.clock.clone(), seed, self.plan.trace.clone()),
+            tls: member.tls.clone(),
+            signer: Arc::new(NoSigner),
+        };
+        let disk = broken::disk(self.plan.broken, disk);
+        let mut options = Options::new(who, disk, Path::new(&folder(self.seat, member.node)));
+        options.log.segment_bytes = SEGMENT_BYTES;
+        options.log.first_segment_bytes = FIRST_SEGMENT_BYTES;
+        options.state.worker_threads = 0;
+        options.state.saving = Saving::Every(UNSAVED_GROUPS);
+        options.state.retention = Retention { time_ms: RETENTION_MS, ..Retention::default() };
+        options.compaction = self.plan.compaction;
+        options.timing = self.plan.timing;
+        options
+    }
+}

@@ -1,0 +1,221 @@
+//! The operator: wants members, and asks the leader for whatever is missing until the cluster is as wanted.
+//!
+//! What is wanted changes with the seed while faults go on: members are taken out (also the leader), come back with an empty disk as a new
+//! member, learners are promoted, the leadership is handed over. Everything is asked for through the leader's administration,
+//! and asked again when the answer is lost.
+//!
+//! Invariants: of the voters from the start at most one at a time is taken out or on its way back, so a quorum stays possible; who has
+//! lost its disk comes back under a new number; once healed the cluster is wanted as it was in the beginning.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use quorate_raft::admin::AdminRequest;
+use quorate_raft::{Member, Role};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use turmoil::Sim;
+
+use crate::cluster::{Cluster, Plan, Seat, peer};
+use crate::node::{Order, Reply};
+
+/// Between two looks at the members.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// After this an answer does not come any more.
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Longest pause between two changes of mind, milliseconds.
+const MAX_CONTENT_MS: u64 = 8000;
+/// Longest time that a removed member stays as it is, milliseconds.
+const MAX_LEFTOVER_MS: u64 = 3000;
+
+/// What a seat shall have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Want {
+    Voter,
+    Learner,
+    Nobody,
+}
+
+/// See the module.
+pub(crate) struct Operator {
+    rng: StdRng,
+    /// What is wanted in the end.
+    usual: BTreeMap<Seat, Want>,
+    wanted: BTreeMap<Seat, Want>,
+    /// An answer that has not come yet, and until when it may.
+    asked: Option<(Reply, Duration)>,
+    /// Members that were removed and still run, until when.
+    leftovers: BTreeMap<Seat, Duration>,
+    next_look: Duration,
+    next_whim: Duration,
+    healed: bool,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl Operator {
+    /// Wants what the plan says, and changes its mind from `from` on.
+    pub(crate) fn new(seed: u64, plan: &Plan, from: Duration) -> Self {
+        let want = |seat| match seat {
+            seat if seat <= plan.voters => (seat, Want::Voter),
+            seat if seat <= plan.nodes => (seat, Want::Learner),
+            seat => (seat, Want::Nobody),
+        };
+        let usual: BTreeMap<Seat, Want> = (1..=plan.seats).map(want).collect();
+        Self {
+            rng: StdRng::seed_from_u64(seed),
+            wanted: usual.clone(),
+            usual,
+            asked: None,
+            leftovers: BTreeMap::new(),
+            next_look: Duration::ZERO,
+            next_whim: from,
+            healed: false,
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// Does what is due.
+    pub(crate) fn step(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> Result<(), Box<dyn std::error::Error>> {
+        let now = sim.elapsed();
+        if !self.healed && now >= self.next_whim {
+            self.next_whim = now + Duration::from_millis(self.rng.random_range(500..MAX_CONTENT_MS));
+            self.change_mind(cluster, now);
+        }
+        if now < self.next_look {
+            return Ok(());
+        }
+        self.next_look = now + LOOK_EVERY;
+        if let Some((reply, until)) = &self.asked {
+            if reply.lock().is_none() && now < *until {
+                return Ok(());
+            }
+            self.asked = None;
+        }
+        let Some((leader, replica)) = cluster.leader() else { return Ok(()) };
+        let members = replica.members();
+        for (seat, want) in self.wanted.clone() {
+            if let Some(request) = self.missing(sim, cluster, &members, (seat, want))? {
+                *self.counts.entry(name(&request)).or_default() += 1;
+                self.ask(cluster, leader, request, now);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// From now on everything shall be as in the beginning.
+    pub(crate) fn heal(&mut self) {
+        self.healed = true;
+        self.wanted = self.usual.clone();
+    }
+
+    /// Whether the members are those that are wanted, as far as their leader knows.
+    pub(crate) fn is_content(&self, cluster: &Cluster) -> bool {
+        let Some((_, replica)) = cluster.leader() else { return false };
+        let members = replica.members();
+        self.asked.is_none() && self.wanted.iter().all(|(seat, want)| is_so(cluster, &members, *seat, *want))
+    }
+
+    /// What was asked for.
+    pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
+    }
+
+    fn ask(&mut self, cluster: &Cluster, leader: Seat, request: AdminRequest, now: Duration) {
+        tracing::info!(?request, leader, "the operator asks");
+        let reply = Reply::default();
+        cluster.order(leader, Order::Ask(request, reply.clone()));
+        self.asked = Some((reply, now + PATIENCE));
+    }
+
+    fn change_mind(&mut self, cluster: &Cluster, now: Duration) {
+        let Some((leader, replica)) = cluster.leader() else { return };
+        let members = replica.members();
+        let odd = self.wanted.iter().find(|(seat, want)| !is_so(cluster, &members, **seat, **want)).is_some();
+        if odd || self.asked.is_some() {
+            return;
+        }
+        let out = self.wanted.iter().find(|(seat, want)| self.usual[*seat] != **want).map(|(seat, _)| *seat);
+        let any = self.rng.random_range(1..=self.wanted.len() as u64);
+        match (out, self.rng.random_range(0..10)) {
+            (Some(out), 0..7) => {
+                self.wanted.insert(out, self.usual[&out]);
+            }
+            (_, 0..4) => {
+                *self.counts.entry("transfers asked").or_default() += 1;
+                self.ask(cluster, leader, AdminRequest::Transfer(None), now);
+            }
+            (None, 4..6) => {
+                self.wanted.insert(leader, Want::Nobody);
+            }
+            (None, 6..8) => {
+                self.wanted.insert(any, Want::Nobody);
+            }
+            (None, _) if self.usual[&any] != Want::Voter => {
+                let better = if self.usual[&any] == Want::Learner { Want::Voter } else { Want::Learner };
+                self.wanted.insert(any, better);
+            }
+            _ => {}
+        }
+    }
+
+    /// What has to be asked for next, for this seat.
+    fn missing(
+        &mut self,
+        sim: &mut Sim<'_>,
+        cluster: &Cluster,
+        members: &[Member],
+        (seat, want): (Seat, Want),
+    ) -> Result<Option<AdminRequest>, Box<dyn std::error::Error>> {
+        let here = members.iter().find(|member| member.address == peer(seat).address);
+        Ok(match (here, cluster.member(seat)) {
+            (None, Some(_)) => {
+                self.let_go(sim, cluster, seat);
+                None
+            }
+            (None, None) => (want != Want::Nobody).then(|| AdminRequest::Add(peer(seat))),
+            (Some(member), _) if want == Want::Nobody || cluster.had(seat, member.node) => {
+                Some(AdminRequest::Remove(member.node))
+            }
+            (Some(member), None) => {
+                cluster.seat(sim, seat, member.node)?;
+                None
+            }
+            (Some(member), Some(_)) => match (want, member.role) {
+                (Want::Voter, Role::Learner) => Some(AdminRequest::Promote(member.node)),
+                (Want::Learner, Role::Voter | Role::Leader) => Some(AdminRequest::Remove(member.node)),
+                _ => None,
+            },
+        })
+    }
+
+    /// A member that was removed runs for a while yet; then its seat is free.
+    fn let_go(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, seat: Seat) {
+        let leftover = Duration::from_millis(self.rng.random_range(1..MAX_LEFTOVER_MS));
+        let until = *self.leftovers.entry(seat).or_insert(sim.elapsed() + leftover);
+        if sim.elapsed() >= until || self.healed {
+            self.leftovers.remove(&seat);
+            cluster.vacate(sim, seat);
+        }
+    }
+}
+
+fn is_so(cluster: &Cluster, members: &[Member], seat: Seat, want: Want) -> bool {
+    let here = members.iter().find(|member| member.address == peer(seat).address);
+    match (want, here) {
+        (Want::Nobody, here) => here.is_none() && cluster.member(seat).is_none(),
+        (_, None) => false,
+        (want, Some(member)) => {
+            cluster.member(seat) == Some(member.node) && (member.role == Role::Learner) == (want == Want::Learner)
+        }
+    }
+}
+
+fn name(request: &AdminRequest) -> &'static str {
+    match request {
+        AdminRequest::Add(_) => "additions asked",
+        AdminRequest::Promote(_) => "promotions asked",
+        AdminRequest::Remove(_) => "removals asked",
+        _ => "other requests",
+    }
+}
