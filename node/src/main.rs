@@ -20,6 +20,7 @@ mod signals;
 mod signing_keys;
 mod telemetry;
 mod text;
+mod webhook;
 
 use std::process::ExitCode;
 

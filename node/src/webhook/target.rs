@@ -1,0 +1,138 @@
+//! The part of a kubeconfig that says where to send, whom to believe and who one is.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rustls::ClientConfig;
+use serde::Deserialize;
+
+use crate::client::HTTP_1;
+use crate::error::Error;
+use crate::pki::{Identity, client_config, read_text};
+
+/// Where to send.
+pub(super) struct Target {
+    /// `host:port`.
+    pub(super) address: String,
+    pub(super) path: String,
+    pub(super) token: Option<String>,
+    pub(super) tls: Arc<ClientConfig>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+struct Config {
+    clusters: Vec<NamedCluster>,
+    users: Vec<NamedUser>,
+    contexts: Vec<NamedContext>,
+    current_context: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct NamedCluster {
+    name: String,
+    cluster: Cluster,
+}
+
+#[derive(Debug, Deserialize)]
+struct NamedUser {
+    name: String,
+    user: User,
+}
+
+#[derive(Debug, Deserialize)]
+struct NamedContext {
+    name: String,
+    context: Context,
+}
+
+#[derive(Debug, Deserialize)]
+struct Context {
+    cluster: String,
+    #[serde(default)]
+    user: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Cluster {
+    server: String,
+    certificate_authority: Option<PathBuf>,
+    certificate_authority_data: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+struct User {
+    token: Option<String>,
+    #[serde(rename = "tokenFile")]
+    token_file: Option<PathBuf>,
+    client_certificate: Option<PathBuf>,
+    client_certificate_data: Option<String>,
+    client_key: Option<PathBuf>,
+    client_key_data: Option<String>,
+}
+
+impl Target {
+    /// Reads the file; paths in it begin where it lies.
+    pub(super) fn read(file: &Path) -> Result<Self, Error> {
+        let config: Config = serde_saphyr::from_str(&read_text(file)?).map_err(Error::config)?;
+        let missing = |what: &str| Error::config(format_args!("it names no {what}"));
+        let context = config.contexts.iter().find(|context| context.name == config.current_context);
+        let context = &context.ok_or_else(|| missing("current context"))?.context;
+        let cluster = config.clusters.iter().find(|cluster| cluster.name == context.cluster);
+        let cluster = &cluster.ok_or_else(|| missing("cluster of the current context"))?.cluster;
+        let nobody = User::default();
+        let user = config.users.iter().find(|user| user.name == context.user).map_or(&nobody, |named| &named.user);
+        let text = |data: &Option<String>, path: &Option<PathBuf>| pem(data.as_deref(), path.as_deref(), file);
+        let authority = text(&cluster.certificate_authority_data, &cluster.certificate_authority)?;
+        let authority = authority.ok_or_else(|| missing("certificate-authority"))?;
+        let certificate = text(&user.client_certificate_data, &user.client_certificate)?;
+        let key = text(&user.client_key_data, &user.client_key)?;
+        let identity = certificate.zip(key).map(|(certificate, key)| Identity { certificate, key });
+        let (address, path) = parse_url(&cluster.server)?;
+        let tls = client_config(&authority, identity.as_ref(), &HTTP_1)?;
+        let from_file = pem(None, user.token_file.as_deref(), file)?.map(|text| text.trim().to_owned());
+        Ok(Self { address, path, token: user.token.clone().or(from_file), tls })
+    }
+}
+
+/// A text that is given in base64 or as a file.
+fn pem(data: Option<&str>, path: Option<&Path>, beside: &Path) -> Result<Option<String>, Error> {
+    if let Some(data) = data {
+        let bytes = STANDARD.decode(data).map_err(Error::config)?;
+        return String::from_utf8(bytes).map(Some).map_err(Error::config);
+    }
+    let folder = beside.parent().unwrap_or(Path::new("."));
+    path.map(|path| read_text(&folder.join(path))).transpose()
+}
+
+/// `host:port` and path of an https URL.
+fn parse_url(url: &str) -> Result<(String, String), Error> {
+    let rest = url.strip_prefix("https://").filter(|rest| !rest.is_empty());
+    let rest = rest.ok_or_else(|| Error::config(format_args!("the server '{url}' is no https:// URL")))?;
+    let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let address = if has_port { host.to_owned() } else { format!("{host}:443") };
+    Ok((address, path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        let check = |url: &str, expect: Option<(&str, &str)>| {
+            let got = parse_url(url).ok();
+            assert_eq!(got.as_ref().map(|(address, path)| (address.as_str(), path.as_str())), expect, "{url}");
+        };
+        check("https://a.example", Some(("a.example:443", "/")));
+        check("https://a.example:8443/audit?x=y", Some(("a.example:8443", "/audit?x=y")));
+        check("https://[::1]:1/", Some(("[::1]:1", "/")));
+        check("http://a.example", None);
+        check("https://", None);
+    }
+}
