@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use quorate_api::authentication::token::TokenOptions;
 use quorate_api::authentication::{AuthenticationOptions, ProxyOptions, StaticTokens};
-use quorate_api::authorization::ModeOptions;
 use quorate_meta::{Names, well_known};
 
+use crate::authorization::Authorization;
 use crate::error::Error;
 use crate::pki::read_text;
 
@@ -22,10 +22,6 @@ pub(crate) struct Access {
     /// Bearer tokens, one a line of CSV: token, user, uid, groups. Read at the start.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_auth_file: Option<PathBuf>,
-    /// Who decides what somebody may do: RBAC, AlwaysAllow, AlwaysDeny. They are asked in this order; the first that allows
-    /// or denies decides. Members of system:masters may always do everything.
-    #[arg(long, value_name = "MODE", value_delimiter = ',', value_parser = mode, default_value = "RBAC")]
-    pub(crate) authorization_mode: Vec<ModeOptions>,
     /// Issuer of service account tokens; may be given several times: all are accepted, the first is put into new tokens
     /// [default: the name of the API's service, as an address].
     #[arg(long, value_name = "URL")]
@@ -57,6 +53,8 @@ pub(crate) struct Access {
     /// How their headers with further attributes begin.
     #[arg(long, value_name = "PREFIX", value_delimiter = ',', default_value = "X-Remote-Extra-")]
     pub(crate) requestheader_extra_headers_prefix: Vec<String>,
+    #[command(flatten)]
+    pub(crate) authorization: Authorization,
 }
 
 impl Access {
@@ -75,8 +73,7 @@ impl Access {
         args.extend(
             lists.iter().flat_map(|(name, values)| values.iter().map(move |value| format!("--{name}={value}"))),
         );
-        let modes: Vec<&str> = self.authorization_mode.iter().map(mode_name).collect();
-        args.push(format!("--authorization-mode={}", modes.join(",")));
+        args.extend(self.authorization.to_args());
         let file = |path: &PathBuf| path.display().to_string();
         let limit = self.service_account_max_token_expiration;
         let single = [
@@ -87,19 +84,6 @@ impl Access {
         ];
         args.extend(single.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))));
         args
-    }
-
-    /// Who decides what somebody may do.
-    ///
-    /// # Errors
-    /// When one is named twice.
-    pub(crate) fn authorization(&self) -> Result<Vec<ModeOptions>, Error> {
-        let modes = &self.authorization_mode;
-        let twice = modes.iter().enumerate().find(|(at, mode)| modes[..*at].contains(mode));
-        match twice {
-            Some((_, mode)) => Err(Error::config(format_args!("--authorization-mode names {} twice", mode_name(mode)))),
-            None => Ok(modes.clone()),
-        }
     }
 
     /// The authority of proxies in front, as PEM.
@@ -136,18 +120,6 @@ impl Access {
         let max_expiration = self.service_account_max_token_expiration.map(|limit| limit.as_secs());
         TokenOptions { issuers, audiences, max_expiration, jwks_uri }
     }
-}
-
-const MODES: [(&str, ModeOptions); 3] =
-    [("RBAC", ModeOptions::Rules), ("AlwaysAllow", ModeOptions::AlwaysAllow), ("AlwaysDeny", ModeOptions::AlwaysDeny)];
-
-fn mode_name(mode: &ModeOptions) -> &'static str {
-    MODES.iter().find(|(_, other)| other == mode).map_or("RBAC", |(name, _)| name)
-}
-
-fn mode(text: &str) -> Result<ModeOptions, String> {
-    let known = MODES.iter().find(|(name, _)| *name == text).map(|(_, mode)| mode.clone());
-    known.ok_or_else(|| "must be RBAC, AlwaysAllow or AlwaysDeny".to_owned())
 }
 
 fn static_tokens(path: &Path) -> Result<StaticTokens, Error> {
@@ -216,20 +188,5 @@ mod tests {
         check(&["--api-audiences=x"], &own, &["x"], "https://10.0.0.1:6443/openid/v1/jwks");
         let given = ["--service-account-issuer=https://a", "--service-account-jwks-uri=https://a/k"];
         check(&given, &["https://a"], &["https://a"], "https://a/k");
-    }
-
-    #[test]
-    fn modes_are_known_and_named_once() {
-        let check = |text: &str, expect: Option<&[ModeOptions]>| {
-            let access = Line::try_parse_from(["test", "--authorization-mode", text]).map(|line| line.access);
-            let modes = access.ok().and_then(|access| access.authorization().ok());
-            assert_eq!(modes.as_deref(), expect, "{text}");
-        };
-        check("RBAC", Some(&[ModeOptions::Rules]));
-        check("AlwaysDeny,RBAC", Some(&[ModeOptions::AlwaysDeny, ModeOptions::Rules]));
-        check("RBAC,RBAC", None);
-        check("rbac", None);
-        check("Magic", None);
-        assert_eq!(parse(&[]).authorization_mode, [ModeOptions::Rules]);
     }
 }

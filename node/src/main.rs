@@ -3,6 +3,7 @@
 mod access;
 mod admin;
 mod audit;
+mod authorization;
 mod bench;
 mod cli;
 mod client;

@@ -1,99 +1,29 @@
-//! The one that is asked, and the ways of deciding that it asks in turn.
+//! The one that is asked, and whom it asks in turn.
+//!
+//! Invariants about changes that were acknowledged anywhere in the cluster before a question came: nobody is refused for want
+//! of one, because the quorum is asked before a refusal whether this node has seen everything; and nothing is read from the
+//! newest state on the ground of rules that are older than that state ([`Authorizer::recheck`]). Other requests are allowed by
+//! the rules as this node has applied them. Without a quorum, a refusal is told from what this node knows.
 
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::future::join_all;
+use quorate_meta::Names;
 use quorate_meta::well_known::GROUP_MASTERS;
-use quorate_meta::{Names, Status, Value};
 use quorate_store::Store;
+use tokio::time::timeout;
 
+use super::mode::Mode;
 use super::rbac::{self, Rule, Rules};
-use super::{Action, refusal};
+use super::{Action, Decision, ModeOptions, Rights, Verdict};
 use crate::authentication::User;
 use crate::error::Error;
 use crate::registry::Registry;
 
-/// When somebody may come back about whom nothing could be decided.
-const RETRY_SECONDS: u32 = 1;
-
-/// What came out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Verdict {
-    /// They may.
-    Allow,
-    /// They may not, and nobody else is asked.
-    Deny,
-    /// Nothing allows it.
-    #[default]
-    NoOpinion,
-}
-
-/// An answer with its reason.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Decision {
-    /// What came out.
-    pub verdict: Verdict,
-    /// Why, for people; may be empty.
-    pub reason: String,
-    /// What went wrong on the way; empty when nothing did. The verdict holds all the same.
-    pub error: String,
-}
-
-impl Decision {
-    /// They may, for this reason.
-    pub fn allow(reason: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Allow, reason: reason.into(), error: String::new() }
-    }
-
-    /// Whether they may.
-    #[must_use]
-    pub fn is_allowed(&self) -> bool {
-        self.verdict == Verdict::Allow
-    }
-
-    /// Lets through what is allowed: the 403 otherwise, or 503 when it is not known whether they may.
-    pub(crate) fn enforce(self, user: &User, action: &Action<'_>) -> Result<(), Error> {
-        match self.verdict {
-            Verdict::Allow => Ok(()),
-            Verdict::NoOpinion if !self.error.is_empty() => {
-                Err(Status::service_unavailable(self.error).with_retry_after(RETRY_SECONDS).into())
-            }
-            Verdict::Deny | Verdict::NoOpinion => Err(refusal(user, action, &self)),
-        }
-    }
-}
-
-/// What somebody may do, as far as it can be listed.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Rights {
-    /// Rules about resources, as reviews show them.
-    pub resources: Vec<Value>,
-    /// Rules about other paths.
-    pub paths: Vec<Value>,
-    /// Why there may be more; empty when there is not.
-    pub incomplete: Vec<String>,
-    /// What went wrong on the way.
-    pub errors: Vec<String>,
-}
-
-/// A way of deciding, as it is asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum ModeOptions {
-    /// By the rules of roles and bindings.
-    #[default]
-    Rules,
-    /// Everybody may do everything.
-    AlwaysAllow,
-    /// Nobody may do anything.
-    AlwaysDeny,
-}
-
-/// A way of deciding.
-#[derive(Debug)]
-pub(super) enum Mode {
-    Rules(Box<Rules>),
-    AlwaysAllow,
-    AlwaysDeny,
-}
+/// How long a refusal waits for the quorum to say whether this node has seen everything.
+const CONFIRMATION: Duration = Duration::from_secs(1);
 
 /// What an [`Authorizer`] is made of.
 pub struct AuthorizerOptions<'a> {
@@ -108,9 +38,9 @@ pub struct AuthorizerOptions<'a> {
 }
 
 /// Decides who may do what.
-#[derive(Debug)]
 pub struct Authorizer {
-    pub(super) modes: Vec<Mode>,
+    modes: Vec<Mode>,
+    store: Arc<dyn Store>,
     /// The name of the group that roles are in.
     pub(super) group: String,
 }
@@ -120,28 +50,20 @@ impl Authorizer {
     #[must_use]
     pub fn new(options: AuthorizerOptions<'_>) -> Self {
         let AuthorizerOptions { names, registry, store, modes } = options;
-        let group = names.group(rbac::GROUP);
-        let mode = |asked: &ModeOptions| match asked {
-            ModeOptions::Rules => Rules::new(store.clone(), registry, &group).map(|rules| Mode::Rules(Box::new(rules))),
-            ModeOptions::AlwaysAllow => Some(Mode::AlwaysAllow),
-            ModeOptions::AlwaysDeny => Some(Mode::AlwaysDeny),
-        };
-        Self { modes: modes.iter().filter_map(mode).collect(), group }
+        let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, registry, &store)).collect();
+        Self { modes, store, group: names.group(rbac::GROUP) }
     }
 
     /// The same store, with what the authorizer has to know of its writes noted.
     #[must_use]
     pub fn noting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
-        match self.rules() {
-            Some(rules) => rules.noting(store),
-            None => store,
-        }
+        self.modes.iter().fold(store, |store, mode| mode.noting(store))
     }
 
-    /// Whether the node can decide: its rules have been read, and they are there.
+    /// Whether the node can decide: what it decides by has been read, and the default roles are there.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.rules().is_none_or(|rules| rules.is_synced() && rules.known().role("", "cluster-admin").is_some())
+        self.modes.iter().all(Mode::is_ready)
     }
 
     /// Whether a user may do something, and why.
@@ -149,12 +71,51 @@ impl Authorizer {
         if user.is_in(GROUP_MASTERS) {
             return Decision::allow("");
         }
+        let epoch = self.epoch();
+        let decision = self.ask(user, action).await;
+        let (Some(epoch), false, true) = (epoch, decision.is_allowed(), decision.error.is_empty()) else {
+            return decision;
+        };
+        let confirmed = timeout(CONFIRMATION, self.store.read_index()).await;
+        if !matches!(confirmed, Ok(Ok(_))) || self.catch_up().await.is_err() || self.epoch() == Some(epoch) {
+            return decision;
+        }
+        self.ask(user, action).await
+    }
+
+    /// What can be told of a decision that is made now: a later one can only differ when [`Authorizer::recheck`] finds another
+    /// number.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        self.modes.iter().filter_map(Mode::epoch).reduce(u64::wrapping_add)
+    }
+
+    /// Lets through what was allowed at an epoch and still is, by everything that this node has applied. Before something is
+    /// told from a newer state than it was allowed by.
+    ///
+    /// # Errors
+    /// As [`Authorizer::check`].
+    pub(crate) async fn recheck(&self, epoch: Option<u64>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+        if user.is_in(GROUP_MASTERS) {
+            return Ok(());
+        }
+        self.catch_up().await?;
+        if self.epoch() == epoch { Ok(()) } else { self.check(user, action).await }
+    }
+
+    async fn catch_up(&self) -> Result<(), Error> {
+        for mode in &self.modes {
+            mode.catch_up().await?;
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, user: &User, action: &Action<'_>) -> Decision {
         let (mut reasons, mut errors) = (Vec::new(), Vec::new());
         for mode in &self.modes {
             let decision = mode.decide(&self.group, user, action).await;
             errors.extend(Some(decision.error).filter(|error| !error.is_empty()));
             if decision.verdict != Verdict::NoOpinion {
-                return Decision { error: errors.join(", "), ..Decision { error: String::new(), ..decision } };
+                return Decision { error: errors.join(", "), verdict: decision.verdict, reason: decision.reason };
             }
             reasons.extend(Some(decision.reason).filter(|reason| !reason.is_empty()));
         }
@@ -181,75 +142,21 @@ impl Authorizer {
         rights
     }
 
+    /// Follows the store for ever; returns at once when nothing that is stored matters.
+    pub(super) async fn follow(&self) {
+        join_all(self.modes.iter().map(Mode::follow)).await;
+    }
+
     pub(super) fn rules(&self) -> Option<&Rules> {
         self.modes.iter().find_map(|mode| match mode {
             Mode::Rules(rules) => Some(rules.as_ref()),
-            Mode::AlwaysAllow | Mode::AlwaysDeny => None,
+            _ => None,
         })
     }
 }
 
-impl Rights {
-    fn add(&mut self, rules: &[Rule]) {
-        for rule in rules {
-            let list = if rule.is_about_resources() { &mut self.resources } else { &mut self.paths };
-            list.push(rule.to_value());
-        }
-    }
-}
-
-impl Mode {
-    async fn decide(&self, group: &str, user: &User, action: &Action<'_>) -> Decision {
-        match self {
-            Self::Rules(rules) => by_rules(rules, group, user, action).await,
-            Self::AlwaysAllow => Decision::allow(""),
-            Self::AlwaysDeny => Decision { reason: "Everything is forbidden.".to_owned(), ..Decision::default() },
-        }
-    }
-
-    async fn list(&self, group: &str, user: &User, namespace: &str, rights: &mut Rights) {
-        match self {
-            Self::Rules(rules) => match rules.current().await {
-                Ok(index) => {
-                    let errors = index.visit(group, user, namespace, |found| {
-                        rights.add(found.rules);
-                        false
-                    });
-                    rights.errors.extend(errors);
-                }
-                Err(error) => rights.errors.push(error.to_string()),
-            },
-            Self::AlwaysAllow => rights.add(&Rule::everything()),
-            Self::AlwaysDeny => {}
-        }
-    }
-}
-
-async fn by_rules(rules: &Rules, group: &str, user: &User, action: &Action<'_>) -> Decision {
-    let index = match rules.current().await {
-        Ok(index) => index,
-        Err(error) => return Decision { error: error.to_string(), ..Decision::default() },
-    };
-    let namespace = match action {
-        Action::Resource(on) => on.namespace,
-        Action::Path { .. } => "",
-    };
-    let allows = |rule: &Rule| match action {
-        Action::Resource(on) => rule.allows_resource(on),
-        Action::Path { verb, path } => rule.allows_path(verb, path),
-    };
-    let mut reason = None;
-    let errors = index.visit(group, user, namespace, |found| {
-        let allowed = found.rules.iter().any(allows);
-        if allowed {
-            reason = Some(format!("RBAC: {}", found.reason()));
-        }
-        allowed
-    });
-    match (reason, errors.as_slice()) {
-        (Some(reason), _) => Decision::allow(reason),
-        (None, []) => Decision::default(),
-        (None, [error]) => Decision { reason: format!("RBAC: {error}"), ..Decision::default() },
-        (None, errors) => Decision { reason: format!("RBAC: [{}]", errors.join(", ")), ..Decision::default() },
+impl fmt::Debug for Authorizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorizer").field("modes", &self.modes).finish_non_exhaustive()
     }
 }

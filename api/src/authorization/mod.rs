@@ -5,11 +5,23 @@
 
 mod action;
 mod authorizer;
+mod decision;
 mod escalation;
-pub mod rbac;
+mod feed;
+mod followed;
+mod mode;
+mod node;
+pub(crate) mod rbac;
 mod refusal;
+#[cfg(test)]
+mod tests;
+mod webhook;
 
 pub use action::{Action, Operator, Requirement, ResourceAction};
 pub(crate) use action::{fields, labels};
-pub use authorizer::{Authorizer, AuthorizerOptions, Decision, ModeOptions, Rights, Verdict};
+pub use authorizer::{Authorizer, AuthorizerOptions};
+pub use decision::{Decision, Rights, Verdict};
+pub use feed::{Feed, FeedHandle, FeedOptions};
+pub use mode::ModeOptions;
 use refusal::refusal;
+pub use webhook::{Reviewer, Unanswered, WebhookOptions};

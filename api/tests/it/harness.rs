@@ -13,7 +13,7 @@ use quorate_api::audit::Audit;
 use quorate_api::authentication::token::{KeyMaterial, KeySet, TokenOptions};
 use quorate_api::authentication::{AuthenticationOptions, Identity, User};
 use quorate_api::authorization::ModeOptions;
-use quorate_api::authorization::rbac::{FeedOptions, RuleFeed};
+use quorate_api::authorization::{Feed, FeedOptions};
 use quorate_api::body::Body;
 use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_api::lifecycle::Phase;
@@ -74,6 +74,20 @@ pub(crate) struct Server {
     identity: Identity,
 }
 
+/// What only some tests care about.
+struct Particulars<'g> {
+    authentication: AuthenticationOptions,
+    authorization: Vec<ModeOptions>,
+    gates: &'g str,
+}
+
+impl Default for Particulars<'_> {
+    fn default() -> Self {
+        let authentication = AuthenticationOptions::default();
+        Self { authentication, authorization: vec![ModeOptions::Rules], gates: GATES }
+    }
+}
+
 /// Who issues tokens, and for whom they are.
 pub(crate) const ISSUER: &str = "https://svc.default.svc";
 
@@ -125,39 +139,41 @@ impl Server {
     }
 
     pub(crate) fn with(naming: Naming, retention: Retention) -> Self {
-        Self::make(naming, retention, AuthenticationOptions::default(), GATES)
+        Self::make(naming, retention, Particulars::default())
     }
 
     /// A server with the namespace `a` on which these features are switched on or off.
     pub(crate) async fn with_gates(gates: &str) -> Self {
-        let server = Self::make(Naming::Svc, Retention::default(), AuthenticationOptions::default(), gates);
+        let server = Self::make(Naming::Svc, Retention::default(), Particulars { gates, ..Particulars::default() });
         server.namespace("a").await;
         server
     }
 
     /// A server that finds out in these ways who asks, besides by tokens of service accounts.
     pub(crate) fn with_authentication(authentication: AuthenticationOptions) -> Self {
-        Self::make(Naming::Svc, Retention::default(), authentication, GATES)
+        let particulars = Particulars { authentication, ..Particulars::default() };
+        Self::make(Naming::Svc, Retention::default(), particulars)
     }
 
     /// One of several servers over a store; the clock is the store's.
     pub(crate) fn over(store: Arc<dyn Store>, clock: Arc<TestClock>) -> Self {
-        Self::build(Naming::Svc, store, clock, AuthenticationOptions::default(), GATES)
+        Self::build(Naming::Svc, store, clock, Particulars::default())
     }
 
-    fn make(naming: Naming, retention: Retention, authentication: AuthenticationOptions, gates: &str) -> Self {
+    /// A server that asks these whether somebody may do something.
+    pub(crate) fn with_modes(authorization: Vec<ModeOptions>) -> Self {
+        let particulars = Particulars { authorization, ..Particulars::default() };
+        Self::make(Naming::Svc, Retention::default(), particulars)
+    }
+
+    fn make(naming: Naming, retention: Retention, particulars: Particulars<'_>) -> Self {
         let clock = Arc::<TestClock>::default();
         let store = MemoryStore::new(MemoryOptions { retention, ..MemoryOptions::new(clock.clone()) });
-        Self::build(naming, Arc::new(store), clock, authentication, gates)
+        Self::build(naming, Arc::new(store), clock, particulars)
     }
 
-    fn build(
-        naming: Naming,
-        store: Arc<dyn Store>,
-        clock: Arc<TestClock>,
-        authentication: AuthenticationOptions,
-        gates: &str,
-    ) -> Self {
+    fn build(naming: Naming, store: Arc<dyn Store>, clock: Arc<TestClock>, particulars: Particulars<'_>) -> Self {
+        let Particulars { authentication, authorization, gates } = particulars;
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
         let graph = Arc::new(Graph::builtin(naming.names()));
         let api = Api::new(ApiOptions {
@@ -170,7 +186,7 @@ impl Server {
             phase: Phase::Serving,
             authentication: AuthenticationOptions { tokens: tokens(), ..authentication },
             audit: None,
-            authorization: vec![ModeOptions::Rules],
+            authorization,
             token_secret: [7; 32],
             in_flight: InFlightLimits { read_only: 4, mutating: 4, long_running: 4 },
             gates: gates.parse().unwrap(),
@@ -178,7 +194,7 @@ impl Server {
         let key = KeyMaterial::generate(START_MS).unwrap();
         let keys = KeySet::new(std::slice::from_ref(&key)).unwrap();
         api.authentication.service_accounts.set_keys(keys);
-        let (feed, _) = RuleFeed::new(FeedOptions { authorizer: api.authorizer.clone() });
+        let (feed, _) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
         tokio::spawn(feed.run());
         let identity = Identity::of_user(User::new("admin", ["system:masters".to_owned()]));
         Self { api, clock, key, identity }

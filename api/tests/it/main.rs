@@ -16,6 +16,7 @@ mod health;
 mod intruders;
 mod list;
 mod negotiation;
+mod nodes;
 mod protobuf;
 mod protobuf_answers;
 mod rbac;

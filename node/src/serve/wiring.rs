@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use quorate_api::audit::Audit;
-use quorate_api::authorization::rbac::{FeedOptions, RuleFeed};
+use quorate_api::authorization::{Feed, FeedOptions};
 use quorate_api::controllers::certificates::Signing;
 use quorate_api::controllers::{Controllers, ControllersOptions};
 use quorate_api::lifecycle::Phase;
@@ -83,7 +83,7 @@ pub(super) fn api(
         phase: Phase::Starting,
         authentication,
         audit: audit.map(Arc::new),
-        authorization: tuning.access.authorization()?,
+        authorization: tuning.access.authorization.modes(&parts.env)?,
         token_secret: parts.secret.derive("continue tokens"),
         in_flight: InFlightLimits {
             read_only: tuning.max_requests_inflight,
@@ -108,7 +108,7 @@ pub(super) fn background(
     let api_port = port.parse().unwrap_or_default();
     let options = ControllersOptions { api: api.clone(), root_ca, event_lifetime: EVENT_LIFETIME, signing, api_port };
     let (controllers, _) = Controllers::new(options);
-    let (rules, _) = RuleFeed::new(FeedOptions { authorizer: api.authorizer.clone() });
+    let (rules, _) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
     let authorizer = api.authorizer.clone();
     api.health.add_to_readiness("poststarthook/rbac/bootstrap-roles", Arc::new(move || authorizer.is_ready()));
     let (waiting, recovering) = (api.clone(), replica.clone());

@@ -8,6 +8,10 @@ pub const GROUP_AUTHENTICATED: &str = "system:authenticated";
 pub const GROUP_UNAUTHENTICATED: &str = "system:unauthenticated";
 /// Name of the user who gave no credentials.
 pub const USER_ANONYMOUS: &str = "system:anonymous";
+/// Group of all nodes.
+pub const GROUP_NODES: &str = "system:nodes";
+/// Prefix of the user names of nodes, before their own.
+pub const USER_NODE_PREFIX: &str = "system:node:";
 /// Group of all service accounts; `:NAMESPACE` is appended for those of one namespace.
 pub const GROUP_SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 /// Prefix of service account user names, before `NAMESPACE:NAME`.

@@ -16,10 +16,11 @@ use quorate_meta::well_known::USER_SERVICE_ACCOUNT_PREFIX;
 use super::Rule;
 use super::key::{self, Grant, RoleKind, Subject};
 use crate::authentication::User;
+use crate::authorization::followed::{Change, Derived};
 
 /// Everything at one revision.
 #[derive(Debug, Clone, Default)]
-pub struct Index {
+pub(crate) struct Index {
     roles: OrdMap<Arc<[u8]>, Arc<[Rule]>>,
     grants: OrdSet<Arc<[u8]>>,
     /// Grants to users and groups in a way that is an error: they grant nothing.
@@ -43,8 +44,20 @@ pub(crate) struct Found<'i> {
     namespace: &'i str,
 }
 
+impl Derived for Index {
+    fn take(&mut self, change: Change<'_>) {
+        let Change { resource, namespace, name, before, now } = change;
+        let object = match resource {
+            0 => Object::Role { namespace, name },
+            1 => Object::ClusterRole { name },
+            _ => Object::Binding { namespace, name },
+        };
+        self.change(object, before, now);
+    }
+}
+
 impl Index {
-    /// Takes in a role or binding: what it was, and what it is now.
+    /// Changes one role or binding: what it was, and what it is now.
     pub(super) fn change(&mut self, object: Object<'_>, before: Option<&Value>, now: Option<&Value>) {
         match object {
             Object::Role { namespace, name } => self.set_role(key::role(namespace, RoleKind::Role, name), now),

@@ -1,24 +1,43 @@
 //! Rules of roles, and to whom bindings give them (document 000, "ClusterRole" to "RoleBinding").
 //!
-//! [`Index`] holds all of them compiled, as an immutable state that requests read without a lock; `Rules` keeps the newest
-//! one and follows the store: before it answers, it has taken in everything that this node has applied, and every write of
-//! a role or binding that was acknowledged through this node. [`RuleFeed`] reads the first state and keeps later ones from
-//! being made on a request's time. Nothing here writes.
+//! [`Index`] holds all of them compiled, as an immutable state that requests read without a lock; [`Rules`] is the newest one,
+//! as fresh as this node's state. Nothing here writes.
 
 mod covers;
-mod feed;
+mod decide;
+mod defaults;
 mod index;
 mod key;
 #[cfg(test)]
 mod model;
 mod rule;
-mod rules;
+
+use std::sync::Arc;
 
 pub(crate) use covers::{missing, missing_rules};
-pub use feed::{FeedOptions, RuleFeed, RuleFeedHandle};
-pub use index::Index;
+pub(super) use decide::decide;
+pub(crate) use defaults::{Default, defaults};
+pub(crate) use index::Index;
+use quorate_meta::Names;
+use quorate_store::Store;
 pub(crate) use rule::Rule;
-pub(crate) use rules::Rules;
+
+use super::followed::{Followed, FollowedOptions};
+use crate::registry::Registry;
 
 /// Neutral name of the group that roles and bindings are in.
 pub(crate) const GROUP: &str = "rbac.authorization";
+
+/// Every rule, kept in step with a store.
+pub(crate) type Rules = Followed<Index>;
+
+/// No rules yet. `None` when the registry does not serve roles and bindings.
+pub(super) fn rules(names: &Names, registry: &Registry, store: Arc<dyn Store>) -> Option<Rules> {
+    let group = names.group(GROUP);
+    let find = |plural: &str| registry.find(&group, "v1", plural).cloned();
+    // In the order that the index knows.
+    let resources = vec![find("roles")?, find("clusterroles")?, find("rolebindings")?, find("clusterrolebindings")?];
+    let prefixes = vec![format!("o/{group}/").into()];
+    let what = "the rules of roles and bindings";
+    Some(Followed::new(FollowedOptions { store, resources, prefixes, what }))
+}

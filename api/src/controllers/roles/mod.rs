@@ -2,5 +2,4 @@
 //! from others.
 
 pub(super) mod aggregate;
-mod defaults;
 pub(super) mod reconcile;

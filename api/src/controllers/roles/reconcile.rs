@@ -7,8 +7,7 @@
 use quorate_meta::{Names, Value};
 use quorate_store::{Entry, Snapshot};
 
-use super::defaults::{self, Default};
-use crate::authorization::rbac;
+use crate::authorization::rbac::{self, Default};
 use crate::controllers::context::Context;
 use crate::error::Error;
 use crate::registry::write::{Put, Target};
@@ -21,7 +20,7 @@ const MAX_ATTEMPTS: usize = 8;
 pub(in crate::controllers) async fn run(context: &Context) -> Result<(), Error> {
     let api = &context.api;
     let is_served = |kind: &str| api.registry.iter().any(|resource| resource.kind == kind);
-    let defaults = defaults::defaults(api.names, is_served);
+    let defaults = rbac::defaults(api.names, is_served);
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
         let mut puts = Vec::new();
@@ -109,7 +108,7 @@ mod tests {
     #[track_caller]
     fn check(plural: &str, name: &str, change: impl FnOnce(&mut serde_json::Value), expect: Option<&[&str]>) {
         let names = Naming::Svc.names();
-        let all = defaults::defaults(names, |_| true);
+        let all = rbac::defaults(names, |_| true);
         let default = all.iter().find(|one| one.plural == plural && one.name == name).unwrap();
         let mut found = serde_json::to_value(&default.object).unwrap();
         change(&mut found);

@@ -20,18 +20,18 @@ const TEXT: &str = include_str!("defaults.txt");
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Default {
+pub(crate) struct Default {
     /// Plural name of its resource.
-    pub(super) plural: &'static str,
+    pub(crate) plural: &'static str,
     /// Whether it is a binding, not a role.
-    pub(super) is_binding: bool,
-    pub(super) namespace: Option<String>,
-    pub(super) name: String,
-    pub(super) object: Value,
+    pub(crate) is_binding: bool,
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: String,
+    pub(crate) object: Value,
 }
 
 /// All of them, as far as what they are about is served.
-pub(super) fn defaults(names: &Names, is_served: impl Fn(&str) -> bool) -> Vec<Default> {
+pub(crate) fn defaults(names: &Names, is_served: impl Fn(&str) -> bool) -> Vec<Default> {
     let text = in_names(names);
     let mut found: Vec<Default> = Vec::new();
     // Whether the object that lines belong to is left out.

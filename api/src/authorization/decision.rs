@@ -1,0 +1,80 @@
+//! Answers: may they, and what may they.
+
+use quorate_meta::{Status, Value};
+
+use super::rbac::Rule;
+use super::{Action, refusal};
+use crate::authentication::User;
+use crate::error::Error;
+
+/// When somebody may come back about whom nothing could be decided.
+const RETRY_SECONDS: u32 = 1;
+
+/// What came out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verdict {
+    /// They may.
+    Allow,
+    /// They may not, and nobody else is asked.
+    Deny,
+    /// Nothing allows it.
+    #[default]
+    NoOpinion,
+}
+
+/// An answer with its reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decision {
+    /// What came out.
+    pub verdict: Verdict,
+    /// Why, for people; may be empty.
+    pub reason: String,
+    /// What went wrong on the way; empty when nothing did. The verdict holds all the same.
+    pub error: String,
+}
+
+impl Decision {
+    /// They may, for this reason.
+    pub fn allow(reason: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Allow, reason: reason.into(), error: String::new() }
+    }
+
+    /// Whether they may.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        self.verdict == Verdict::Allow
+    }
+
+    /// Lets through what is allowed: the 403 otherwise, or 503 when it is not known whether they may.
+    pub(crate) fn enforce(self, user: &User, action: &Action<'_>) -> Result<(), Error> {
+        match self.verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::NoOpinion if !self.error.is_empty() => {
+                Err(Status::service_unavailable(self.error).with_retry_after(RETRY_SECONDS).into())
+            }
+            Verdict::Deny | Verdict::NoOpinion => Err(refusal(user, action, &self)),
+        }
+    }
+}
+
+/// What somebody may do, as far as it can be listed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Rights {
+    /// Rules about resources, as reviews show them.
+    pub resources: Vec<Value>,
+    /// Rules about other paths.
+    pub paths: Vec<Value>,
+    /// Why there may be more; empty when there is not.
+    pub incomplete: Vec<String>,
+    /// What went wrong on the way.
+    pub errors: Vec<String>,
+}
+
+impl Rights {
+    pub(super) fn add(&mut self, rules: &[Rule]) {
+        for rule in rules {
+            let list = if rule.is_about_resources() { &mut self.resources } else { &mut self.paths };
+            list.push(rule.to_value());
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What nodes may do, as requests of theirs feel it.
+
+use http::Method;
+use quorate_api::authentication::User;
+use quorate_api::authorization::ModeOptions;
+use serde_json::{Value, json};
+
+use crate::harness::Server;
+
+const CORE: &str = "/api/v1/namespaces/a";
+
+/// A server that lets nodes do what they need, with the namespace `a`, and the node `n1`.
+async fn setting() -> (Server, Server) {
+    let server = Server::with_modes(vec![ModeOptions::Nodes, ModeOptions::Rules]);
+    server.namespace("a").await;
+    let node = node(&server, "n1");
+    (server, node)
+}
+
+fn node(server: &Server, name: &str) -> Server {
+    server.by(Some(User::new(format!("system:node:{name}"), ["system:nodes".to_owned()])))
+}
+
+async fn make(server: &Server, path: &str, body: Value) {
+    let answer = server.send(Method::POST, path, &[], body.to_string()).await;
+    assert_eq!(answer.status, 201, "{path}: {}", answer.text());
+}
+
+/// A pod at a node that refers to the secret and configuration of its own name, and uses the account `robot`.
+async fn pod(server: &Server, name: &str, node: &str) {
+    let volumes = json!([
+        {"name": "s", "secret": {"secretName": name}},
+        {"name": "c", "configMap": {"name": name}},
+        {"name": "p", "persistentVolumeClaim": {"claimName": name}},
+    ]);
+    let spec = json!({
+        "nodeName": node, "serviceAccountName": "robot", "volumes": volumes,
+        "containers": [{"name": "c", "image": "i"}]
+    });
+    make(server, &format!("{CORE}/pods"), json!({"metadata": {"name": name}, "spec": spec})).await;
+}
+
+async fn status(by: &Server, method: Method, path: &str) -> u16 {
+    by.send(method, path, &[], "{}").await.status.as_u16()
+}
+
+/// Whether a request is let through, whatever becomes of it then.
+async fn passes(by: &Server, method: Method, path: &str) -> bool {
+    status(by, method, path).await != 403
+}
+
+#[tokio::test]
+async fn a_node_reads_what_its_pods_refer_to_as_soon_as_they_are_bound() {
+    let (server, node) = setting().await;
+    for name in ["mine", "other"] {
+        for plural in ["secrets", "configmaps"] {
+            make(&server, &format!("{CORE}/{plural}"), json!({"metadata": {"name": name}})).await;
+        }
+    }
+    let paths = |name: &str| {
+        let watch = format!("{CORE}/secrets?fieldSelector=metadata.name%3D{name}");
+        [format!("{CORE}/secrets/{name}"), format!("{CORE}/configmaps/{name}"), watch]
+    };
+    let check = async |by: &Server, name: &str, expect: u16| {
+        for path in paths(name) {
+            assert_eq!(status(by, Method::GET, &path).await, expect, "{path}");
+        }
+    };
+    check(&node, "mine", 403).await;
+    pod(&server, "mine", "n1").await;
+    pod(&server, "other", "n2").await;
+    check(&node, "mine", 200).await;
+    check(&node, "other", 403).await;
+    let text = node.get(&format!("{CORE}/secrets/other")).await.text();
+    assert!(text.contains("no relationship found between node 'n1' and this object"), "{text}");
+    let gone = server.send(Method::DELETE, &format!("{CORE}/pods/mine?gracePeriodSeconds=0"), &[], "").await;
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    check(&node, "mine", 403).await;
+}
+
+#[tokio::test]
+async fn volumes_are_found_through_claims() {
+    let (server, node) = setting().await;
+    let volume = |claim: &str| {
+        json!({"metadata": {"name": claim}, "spec": {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+            "csi": {"driver": "d.example", "volumeHandle": "h", "nodeStageSecretRef": {"namespace": "a", "name": "stage"}},
+            "claimRef": {"namespace": "a", "name": claim},
+        }})
+    };
+    make(&server, &format!("{CORE}/secrets"), json!({"metadata": {"name": "stage"}})).await;
+    make(&server, "/api/v1/persistentvolumes", volume("p")).await;
+    let paths = ["/api/v1/persistentvolumes/p".to_owned(), format!("{CORE}/secrets/stage")];
+    for path in &paths {
+        assert_eq!(status(&node, Method::GET, path).await, 403, "{path}");
+    }
+    pod(&server, "p", "n1").await;
+    for path in &paths {
+        assert_eq!(status(&node, Method::GET, path).await, 200, "{path}");
+    }
+    let gone = server.send(Method::DELETE, "/api/v1/persistentvolumes/p", &[], "").await;
+    assert_eq!(gone.status, 200, "{}", gone.text());
+    let left = server.get("/api/v1/persistentvolumes/p").await;
+    if left.status == 404 {
+        assert_eq!(status(&node, Method::GET, &paths[1]).await, 403, "without the volume nothing leads there");
+    }
+}
+
+#[tokio::test]
+async fn a_node_looks_after_itself_and_its_pods() {
+    let (server, node) = setting().await;
+    pod(&server, "mine", "n1").await;
+    pod(&server, "other", "n2").await;
+    let lease = "/apis/coordination.svc.io/v1/namespaces/svc-node-lease/leases";
+    let slices = "/apis/resource.svc.io/v1/resourceslices";
+    let check = async |method: Method, path: &str, expect: bool| {
+        assert_eq!(passes(&node, method.clone(), path).await, expect, "{method} {path}");
+    };
+    let (get, post, put, patch, delete) = (Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE);
+    check(get.clone(), "/api/v1/nodes/n1", true).await;
+    check(get.clone(), "/api/v1/nodes?fieldSelector=metadata.name%3Dn1", true).await;
+    check(get.clone(), "/api/v1/nodes/n2", false).await;
+    check(get.clone(), "/api/v1/nodes", false).await;
+    check(post.clone(), "/api/v1/nodes", true).await;
+    check(patch.clone(), "/api/v1/nodes/n1/status", true).await;
+    check(delete.clone(), "/api/v1/nodes/n1", false).await;
+    check(get.clone(), &format!("{CORE}/pods/mine"), true).await;
+    check(get.clone(), &format!("{CORE}/pods/other"), false).await;
+    check(get.clone(), "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1", true).await;
+    check(get.clone(), "/api/v1/pods?fieldSelector=spec.nodeName%3Dn2", false).await;
+    check(get.clone(), "/api/v1/pods", false).await;
+    check(patch.clone(), &format!("{CORE}/pods/mine/status"), true).await;
+    check(put.clone(), &format!("{CORE}/pods/mine"), false).await;
+    check(get.clone(), &format!("{lease}/n1"), true).await;
+    check(put.clone(), &format!("{lease}/n1"), true).await;
+    check(put.clone(), &format!("{lease}/n2"), false).await;
+    check(get.clone(), lease, false).await;
+    check(get.clone(), "/apis/coordination.svc.io/v1/namespaces/a/leases/n1", false).await;
+    check(get.clone(), "/apis/storage.svc.io/v1/csinodes/n1", true).await;
+    check(get.clone(), "/apis/storage.svc.io/v1/csinodes/n2", false).await;
+    check(get.clone(), &format!("{slices}?fieldSelector=spec.nodeName%3Dn1"), true).await;
+    check(delete.clone(), &format!("{slices}?fieldSelector=spec.nodeName%3Dn2"), false).await;
+    check(get.clone(), slices, false).await;
+    check(get.clone(), &format!("{CORE}/secrets"), false).await;
+    check(put.clone(), &format!("{CORE}/secrets/mine"), false).await;
+    check(get.clone(), &format!("{CORE}/serviceaccounts/robot"), true).await;
+    check(post.clone(), &format!("{CORE}/serviceaccounts/robot/token"), true).await;
+    check(post.clone(), &format!("{CORE}/serviceaccounts/default/token"), false).await;
+    check(get.clone(), "/api/v1/services", true).await;
+    check(get.clone(), "/apis/rbac.authorization.svc.io/v1/clusterroles", false).await;
+    check(post.clone(), "/apis/certificates.svc.io/v1/certificatesigningrequests", true).await;
+    // Somebody of the same name who is in no group of nodes, and one without a name.
+    for user in [User::new("system:node:n1", []), User::new("system:node:", ["system:nodes".to_owned()])] {
+        let by = server.by(Some(user));
+        assert!(!passes(&by, Method::GET, "/api/v1/nodes/n1").await);
+    }
+}
+
+#[tokio::test]
+async fn a_pod_that_a_node_makes_up_leads_nowhere() {
+    let (server, node) = setting().await;
+    make(&server, &format!("{CORE}/secrets"), json!({"metadata": {"name": "s"}})).await;
+    let pod = json!({
+        "metadata": {"name": "m", "annotations": {"kubernetes.io/config.mirror": "x"}},
+        "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}],
+                 "volumes": [{"name": "s", "secret": {"secretName": "s"}}]}
+    });
+    make(&server, &format!("{CORE}/pods"), pod).await;
+    assert_eq!(status(&node, Method::GET, &format!("{CORE}/pods/m")).await, 200);
+    assert_eq!(status(&node, Method::GET, &format!("{CORE}/secrets/s")).await, 403);
+}
+
+#[tokio::test]
+async fn a_node_is_told_that_its_rights_cannot_be_listed() {
+    let (server, node) = setting().await;
+    let review = "/apis/authorization.svc.io/v1/selfsubjectrulesreviews";
+    let ask = async |by: &Server| {
+        let body = json!({"spec": {"namespace": "a"}}).to_string();
+        let answer = by.send(Method::POST, review, &[], body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.json()["status"].clone()
+    };
+    let rules =
+        json!([{"apiGroups": ["authorization.svc.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]}]);
+    let rbac = "/apis/rbac.authorization.svc.io/v1";
+    make(&server, &format!("{rbac}/clusterroles"), json!({"metadata": {"name": "asks"}, "rules": rules})).await;
+    let binding = json!({
+        "metadata": {"name": "asks"}, "roleRef": {"kind": "ClusterRole", "name": "asks"},
+        "subjects": [{"kind": "User", "name": "joe"}, {"kind": "Group", "name": "system:nodes"}]
+    });
+    make(&server, &format!("{rbac}/clusterrolebindings"), binding).await;
+    let status = ask(&node).await;
+    assert_eq!(status["incomplete"], true);
+    assert_eq!(status["evaluationError"], "node authorizer does not support user rule resolution");
+    assert_eq!(ask(&server.by(Some(User::new("joe", [])))).await["incomplete"], false);
+}

@@ -1,0 +1,232 @@
+//! Options about who decides what somebody may do.
+
+mod reviewer;
+#[cfg(test)]
+mod server;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use quorate_api::authorization::{ModeOptions, Verdict, WebhookOptions};
+use quorate_store::env::Env;
+
+use self::reviewer::ServerReviewer;
+use crate::error::Error;
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Who may do what")]
+pub(crate) struct Authorization {
+    /// Who decides what somebody may do. They are asked in this order; the first that allows or denies decides. Members of
+    /// system:masters may always do everything.
+    #[arg(long, value_name = "MODE", value_delimiter = ',', value_enum, default_value = "RBAC")]
+    pub(crate) authorization_mode: Vec<Mode>,
+    /// Where the mode Webhook sends its questions: a kubeconfig with the server's URL and authority, and a token or client
+    /// certificate.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) authorization_webhook_config_file: Option<PathBuf>,
+    /// How long it is remembered that the webhook allows something; 0s asks each time.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
+    pub(crate) authorization_webhook_cache_authorized_ttl: Duration,
+    /// How long it is remembered that it does not; 0s asks each time.
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "30s")]
+    pub(crate) authorization_webhook_cache_unauthorized_ttl: Duration,
+    /// How long one question may take, with all its tries.
+    #[arg(long, value_name = "DURATION", value_parser = patience, default_value = "10s")]
+    pub(crate) authorization_webhook_timeout: Duration,
+    /// What holds when the webhook does not answer: with NoOpinion the next mode is asked, and if none allows it, the
+    /// request may be sent again (503); Deny refuses it (403).
+    #[arg(long, value_name = "POLICY", value_enum, default_value = "NoOpinion")]
+    pub(crate) authorization_webhook_failure_policy: FailurePolicy,
+}
+
+/// A way of deciding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// By the rules of roles and bindings.
+    #[value(name = "RBAC")]
+    Rules,
+    /// What nodes need for the pods that are bound to them.
+    #[value(name = "Node")]
+    Nodes,
+    /// As another server says.
+    #[value(name = "Webhook")]
+    Webhook,
+    /// Everybody may do everything.
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+    /// Nobody may do anything.
+    #[value(name = "AlwaysDeny")]
+    AlwaysDeny,
+}
+
+/// What holds without an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailurePolicy {
+    /// The next mode is asked.
+    #[value(name = "NoOpinion")]
+    NoOpinion,
+    /// It is refused.
+    #[value(name = "Deny")]
+    Deny,
+}
+
+impl Authorization {
+    /// The same as command-line arguments, for the processes that `dev` starts.
+    pub(crate) fn to_args(&self) -> Vec<String> {
+        let modes: Vec<String> = self.authorization_mode.iter().map(name).collect();
+        let duration = |duration: Duration| humantime::format_duration(duration).to_string();
+        let mut args = vec![
+            ("authorization-mode", modes.join(",")),
+            ("authorization-webhook-cache-authorized-ttl", duration(self.authorization_webhook_cache_authorized_ttl)),
+            (
+                "authorization-webhook-cache-unauthorized-ttl",
+                duration(self.authorization_webhook_cache_unauthorized_ttl),
+            ),
+            ("authorization-webhook-timeout", duration(self.authorization_webhook_timeout)),
+            ("authorization-webhook-failure-policy", name(&self.authorization_webhook_failure_policy)),
+        ];
+        let file = self.authorization_webhook_config_file.as_ref();
+        args.extend(file.map(|file| ("authorization-webhook-config-file", file.display().to_string())));
+        args.into_iter().map(|(name, value)| format!("--{name}={value}")).collect()
+    }
+
+    /// Whom to ask, in this order.
+    ///
+    /// # Errors
+    /// When the options contradict each other, or the webhook's file is not what it should be.
+    pub(crate) fn modes(&self, env: &Env) -> Result<Vec<ModeOptions>, Error> {
+        let modes = &self.authorization_mode;
+        if let Some((_, twice)) = modes.iter().enumerate().find(|(at, mode)| modes[..*at].contains(mode)) {
+            return Err(Error::config(format_args!("--authorization-mode names {} twice", name(twice))));
+        }
+        if self.authorization_webhook_config_file.is_some() && !modes.contains(&Mode::Webhook) {
+            let why = "--authorization-webhook-config-file needs Webhook in --authorization-mode";
+            return Err(Error::config(why));
+        }
+        let options = |mode: &Mode| {
+            Ok(match mode {
+                Mode::Rules => ModeOptions::Rules,
+                Mode::Nodes => ModeOptions::Nodes,
+                Mode::Webhook => ModeOptions::Webhook(self.webhook(env)?),
+                Mode::AlwaysAllow => ModeOptions::AlwaysAllow,
+                Mode::AlwaysDeny => ModeOptions::AlwaysDeny,
+            })
+        };
+        modes.iter().map(options).collect()
+    }
+
+    fn webhook(&self, env: &Env) -> Result<WebhookOptions, Error> {
+        let file = self.authorization_webhook_config_file.as_deref();
+        let file = file.ok_or_else(|| {
+            Error::config("Webhook in --authorization-mode needs --authorization-webhook-config-file")
+        })?;
+        Ok(WebhookOptions {
+            reviewer: Arc::new(ServerReviewer::new(file, env.network.clone())?),
+            clock: env.clock.clone(),
+            authorized_ttl: self.authorization_webhook_cache_authorized_ttl,
+            unauthorized_ttl: self.authorization_webhook_cache_unauthorized_ttl,
+            timeout: self.authorization_webhook_timeout,
+            on_failure: match self.authorization_webhook_failure_policy {
+                FailurePolicy::NoOpinion => Verdict::NoOpinion,
+                FailurePolicy::Deny => Verdict::Deny,
+            },
+        })
+    }
+}
+
+/// A value as it stands on the command line.
+fn name(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// More than nothing, up to half a minute: a request waits that long.
+fn patience(text: &str) -> Result<Duration, String> {
+    let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let known = (Duration::from_millis(1)..=Duration::from_secs(30)).contains(&duration);
+    if known { Ok(duration) } else { Err("must be more than 0s and at most 30s".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use quorate_store::env::SystemEnv;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        authorization: Authorization,
+    }
+
+    fn parse(arguments: &[&str]) -> Result<Authorization, String> {
+        let line = Line::try_parse_from(["test"].iter().chain(arguments));
+        line.map(|line| line.authorization).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_survive_the_way_to_another_process() {
+        let given = [
+            "--authorization-mode=Node,Webhook,RBAC",
+            "--authorization-webhook-config-file=w.kubeconfig",
+            "--authorization-webhook-cache-authorized-ttl=1m",
+            "--authorization-webhook-cache-unauthorized-ttl=0s",
+            "--authorization-webhook-timeout=3s",
+            "--authorization-webhook-failure-policy=Deny",
+        ];
+        for given in [&given[..], &[]] {
+            let options = parse(given).unwrap();
+            let again = options.to_args();
+            assert_eq!(parse(&again.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(), options);
+        }
+    }
+
+    /// The modes that come out, or a part of what is said.
+    #[track_caller]
+    fn check(arguments: &[&str], expect: Result<&str, &str>) {
+        let modes =
+            parse(arguments).and_then(|options| options.modes(&SystemEnv::env()).map_err(|error| error.to_string()));
+        match (modes, expect) {
+            (Ok(modes), Ok(expect)) => {
+                let names: Vec<&str> = modes
+                    .iter()
+                    .map(|mode| match mode {
+                        ModeOptions::Rules => "rules",
+                        ModeOptions::Nodes => "nodes",
+                        ModeOptions::Webhook(_) => "webhook",
+                        ModeOptions::AlwaysAllow => "allow",
+                        ModeOptions::AlwaysDeny => "deny",
+                    })
+                    .collect();
+                assert_eq!(names.join(","), expect, "{arguments:?}");
+            }
+            (Err(said), Err(expect)) => assert!(said.contains(expect), "{arguments:?}: {said}"),
+            (got, expect) => panic!("{arguments:?}: {got:?}, not {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn modes_are_asked_in_the_order_that_is_given() {
+        check(&[], Ok("rules"));
+        check(&["--authorization-mode=Node,RBAC"], Ok("nodes,rules"));
+        check(&["--authorization-mode=AlwaysDeny", "--authorization-mode=AlwaysAllow"], Ok("deny,allow"));
+    }
+
+    #[test]
+    fn options_that_make_no_sense_are_told() {
+        check(&["--authorization-mode=RBAC,Magic"], Err("'Magic'"));
+        check(&["--authorization-mode=rbac"], Err("'rbac'"));
+        check(&["--authorization-mode="], Err("a value is required"));
+        check(&["--authorization-mode=RBAC,Node,RBAC"], Err("names RBAC twice"));
+        check(&["--authorization-mode=Webhook"], Err("needs --authorization-webhook-config-file"));
+        check(&["--authorization-webhook-config-file=f"], Err("needs Webhook in --authorization-mode"));
+        let mode = "--authorization-mode=Webhook";
+        check(&[mode, "--authorization-webhook-config-file=/no/such/file"], Err("/no/such/file"));
+        check(&["--authorization-webhook-timeout=0s"], Err("must be more than 0s"));
+        check(&["--authorization-webhook-timeout=1m"], Err("at most 30s"));
+        check(&["--authorization-webhook-failure-policy=Allow"], Err("'Allow'"));
+    }
+}

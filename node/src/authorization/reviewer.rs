@@ -1,0 +1,46 @@
+//! Access reviews, sent to a server that the operator names.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::StatusCode;
+use quorate_api::authorization::{Reviewer, Unanswered};
+use quorate_store::env::Network;
+
+use crate::error::Error;
+use crate::webhook::Webhook;
+
+/// See the module.
+pub(super) struct ServerReviewer {
+    webhook: Webhook,
+}
+
+impl ServerReviewer {
+    /// Reads the file that says where to ask.
+    pub(super) fn new(file: &Path, network: Arc<dyn Network>) -> Result<Self, Error> {
+        Ok(Self { webhook: Webhook::new(file, network)? })
+    }
+}
+
+#[async_trait]
+impl Reviewer for ServerReviewer {
+    async fn review(&self, review: Bytes) -> Result<Bytes, Unanswered> {
+        let (status, body) = self.webhook.post(review).await.map_err(Unanswered::ForNow)?;
+        let said = format!("the server answers {status}");
+        match status {
+            status if status.is_success() => Ok(body),
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => Err(Unanswered::ForNow(said)),
+            status if status.is_server_error() => Err(Unanswered::ForNow(said)),
+            _ => Err(Unanswered::ForGood(said)),
+        }
+    }
+}
+
+impl fmt::Debug for ServerReviewer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerReviewer").finish_non_exhaustive()
+    }
+}
