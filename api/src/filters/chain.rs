@@ -117,6 +117,7 @@ where
 {
     Box::pin(async move {
         let user: User = authenticate(api, identity, &info, &headers, trace).await?;
+        let epoch = api.authorizer.epoch();
         authorize(api, &user, &info, trace).await?;
         if api.lifecycle.phase() == Phase::Starting && Endpoint::find(&info.path).is_none() {
             let status = Status::service_unavailable("the server is starting and waits for a quorum");
@@ -137,7 +138,7 @@ where
         if let Some(trace) = trace {
             trace.body(&api.graph, resource.as_ref().map(|resource| resource.ty), &headers, &body);
         }
-        let request = Request { info, resource, user, format, headers, body };
+        let request = Request { info, resource, user, format, headers, epoch, body };
         let answer = handlers::run(api, route, &request).await?;
         Ok(answer.map(|body| body.holding(place)))
     })

@@ -18,7 +18,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
         Some(Revision::ZERO) => At::Any,
         Some(revision) => At::NotOlderThan(revision),
     };
-    let snapshot = snapshot::snapshot(api, at).await?;
+    let snapshot = snapshot::snapshot(api, request, at).await?;
     let name = request.name()?;
     let entry = snapshot
         .get(&resource.key(request.namespace(), name))

@@ -30,7 +30,7 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let writer = ListWriter::new(request, Renderer::new(api, request, resource, true)?)?;
     let prefix = resource.prefix(request.namespace());
     let scope = format!("{}\n{}", prefix.escape_ascii(), options.selection.text());
-    let (snapshot, position) = starting_point(api, &options, &scope).await?;
+    let (snapshot, position) = starting_point(api, request, &options, &scope).await?;
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
     let counts = position.as_ref().is_none_or(Position::is_inconsistent);
     let page = page::find(&snapshot, &prefix, after.as_deref(), &options, counts).map_err(corrupt)?;
@@ -44,9 +44,14 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
 }
 
 /// The snapshot to list and, on a later page, where the page before it ended.
-async fn starting_point(api: &Api, options: &ListOptions, scope: &str) -> Result<(Snapshot, Option<Position>), Error> {
+async fn starting_point(
+    api: &Api,
+    request: &Request,
+    options: &ListOptions,
+    scope: &str,
+) -> Result<(Snapshot, Option<Position>), Error> {
     if options.token.is_empty() {
-        return Ok((snapshot::snapshot(api, options.at).await?, None));
+        return Ok((snapshot::snapshot(api, request, options.at).await?, None));
     }
     let position = api.tokens.open(scope, &options.token).ok_or_else(|| {
         Error::bad_request(
@@ -54,7 +59,7 @@ async fn starting_point(api: &Api, options: &ListOptions, scope: &str) -> Result
         )
     })?;
     if position.is_inconsistent() {
-        return Ok((snapshot::snapshot(api, At::MostRecent).await?, Some(position)));
+        return Ok((snapshot::snapshot(api, request, At::MostRecent).await?, Some(position)));
     }
     snapshot::wait_for(api, position.revision).await?;
     let snapshot = api.store.snapshot_at(position.revision).map_err(|error| match error {

@@ -48,7 +48,7 @@ async fn get(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
         Some(Revision::ZERO) => At::Any,
         Some(revision) => At::NotOlderThan(revision),
     };
-    let snapshot = snapshot::snapshot(api, at).await?;
+    let snapshot = snapshot::snapshot(api, request, at).await?;
     let entry = snapshot.get(&resource.key(request.namespace(), name));
     let entry = entry.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
     respond::value(&request.format, StatusCode::OK, &scale_of(&form::decode(resource, entry)?))

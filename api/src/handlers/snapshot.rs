@@ -10,16 +10,19 @@ use tokio::time::timeout;
 
 use super::options::At;
 use crate::Api;
+use crate::authorization::Action;
 use crate::error::Error;
+use crate::request::Request;
 
 /// How long a request waits for a version that this node has not applied yet.
 const VERSION_WAIT: Duration = Duration::from_secs(3);
 
-/// A snapshot that shows what was asked for.
-pub(crate) async fn snapshot(api: &Api, at: At) -> Result<Snapshot, Error> {
+/// A snapshot that shows what was asked for. Who asks for the newest state must be allowed to by the newest rules.
+pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Snapshot, Error> {
     match at {
         At::MostRecent => {
             api.store.read_index().await?;
+            api.authorizer.recheck(request.epoch, &request.user, &Action::of(&request.info)).await?;
             Ok(api.store.snapshot())
         }
         At::Any => Ok(api.store.snapshot()),

@@ -27,6 +27,8 @@ pub struct Request {
     pub format: Format,
     /// Every header.
     pub headers: HeaderMap,
+    /// The authorizer's epoch when it was let through.
+    pub epoch: Option<u64>,
     /// The body, whole and within the limit; empty for reads.
     pub body: Bytes,
 }

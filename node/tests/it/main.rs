@@ -23,6 +23,7 @@ mod load;
 mod membership;
 mod rbac;
 mod recovery;
+mod rights;
 mod stopping;
 mod support;
 mod tidy;

@@ -28,12 +28,12 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
     let prefix = resource.prefix(request.namespace());
     let (after, initial) = match options.start {
         Start::Initial { at, mark } => {
-            let snapshot = snapshot::snapshot(api, at).await?;
+            let snapshot = snapshot::snapshot(api, request, at).await?;
             let end = if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
             (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end)))
         }
         Start::After(At::Exact(revision) | At::NotOlderThan(revision)) => (revision, None),
-        Start::After(at) => (snapshot::snapshot(api, at).await?.revision(), None),
+        Start::After(at) => (snapshot::snapshot(api, request, at).await?.revision(), None),
     };
     let body = match api.store.watch(prefix, after) {
         Ok(watch) => {

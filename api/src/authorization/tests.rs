@@ -1,0 +1,173 @@
+//! An authorizer on a node that is behind: its state stands still until it asks the quorum for the newest.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use quorate_meta::Naming;
+use quorate_schema::Graph;
+use quorate_store::env::SystemEnv;
+use quorate_store::{
+    Error as StoreError, HistoryError, MemoryOptions, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn,
+    Watch,
+};
+use serde_json::json;
+use tokio::time::{Duration, timeout};
+
+use super::*;
+use crate::authentication::User;
+use crate::registry::write::{Put, Target, WriteOptions, Writer};
+use crate::registry::{Registry, builtin};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A node of which the store is somewhere else.
+struct Behind {
+    store: Arc<MemoryStore>,
+    seen: Mutex<Snapshot>,
+    has_quorum: Mutex<bool>,
+}
+
+#[async_trait]
+impl Store for Behind {
+    async fn read_index(&self) -> Result<Revision, StoreError> {
+        if !*self.has_quorum.lock() {
+            std::future::pending::<()>().await;
+        }
+        let revision = self.store.read_index().await?;
+        *self.seen.lock() = self.store.snapshot();
+        Ok(revision)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.seen.lock().clone()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.store.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.store.applied(at).await;
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, StoreError> {
+        self.store.txn(txn).await
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.store.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.store.status()
+    }
+}
+
+struct Cluster {
+    registry: Registry,
+    /// Writes somewhere else.
+    writer: Writer,
+    node: Arc<Behind>,
+    authorizer: Authorizer,
+}
+
+impl Cluster {
+    async fn new() -> Self {
+        let names = Naming::Svc.names();
+        let graph = Arc::new(Graph::builtin(names));
+        let registry = builtin::registry(&graph);
+        let env = SystemEnv::env();
+        let store = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
+        let writer = Writer::new(graph, store.clone(), env);
+        let node = Arc::new(Behind { seen: Mutex::new(store.snapshot()), store, has_quorum: Mutex::new(true) });
+        let options =
+            AuthorizerOptions { names, registry: &registry, store: node.clone(), modes: &[ModeOptions::Rules] };
+        let authorizer = Authorizer::new(options);
+        let cluster = Self { registry, writer, node, authorizer };
+        let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+        cluster.put("clusterroles", "r", json!({"rules": rules})).await;
+        // The feed only reads the first state: what comes later is found by asking.
+        tokio::select! {
+            () = cluster.authorizer.follow() => unreachable!("it follows for ever"),
+            () = cluster.synced() => {}
+        }
+        cluster
+    }
+
+    async fn synced(&self) {
+        let rules = self.authorizer.rules().unwrap();
+        let synced = async {
+            while !rules.is_synced() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, synced).await.unwrap();
+    }
+
+    fn target<'a>(&'a self, plural: &str, name: &'a str) -> Target<'a> {
+        let resource = self.registry.find("rbac.authorization.svc.io", "v1", plural).unwrap();
+        Target { resource, namespace: None, name }
+    }
+
+    async fn put(&self, plural: &str, name: &str, mut object: serde_json::Value) {
+        object["metadata"] = json!({"name": name});
+        let put = Put { target: self.target(plural, name), replaces: None, object: object.into() };
+        let options = WriteOptions { dry_run: false, manager: "test" };
+        self.writer.put_all(vec![put], options).await.unwrap().unwrap();
+    }
+
+    async fn bind(&self, user: &str) {
+        let reference = json!({"apiGroup": "rbac.authorization.svc.io", "kind": "ClusterRole", "name": "r"});
+        let subject = json!({"apiGroup": "rbac.authorization.svc.io", "kind": "User", "name": user});
+        self.put("clusterrolebindings", user, json!({"roleRef": reference, "subjects": [subject]})).await;
+    }
+
+    async fn unbind(&self, user: &str) {
+        self.writer.delete(self.target("clusterrolebindings", user), &Default::default()).await.unwrap();
+    }
+
+    async fn may(&self, user: &str) -> bool {
+        self.authorizer.decide(&User::new(user, []), &action()).await.is_allowed()
+    }
+}
+
+fn action() -> Action<'static> {
+    Action::Resource(ResourceAction { verb: "get", resource: "pods", ..ResourceAction::default() })
+}
+
+#[tokio::test]
+async fn nobody_is_refused_because_the_node_is_behind() {
+    let cluster = Cluster::new().await;
+    assert!(!cluster.may("joe").await);
+    cluster.bind("joe").await;
+    assert!(cluster.may("joe").await);
+}
+
+#[tokio::test]
+async fn what_is_read_from_the_newest_state_is_allowed_by_the_newest_rules() {
+    let cluster = Cluster::new().await;
+    cluster.bind("joe").await;
+    assert!(cluster.may("joe").await);
+    let user = User::new("joe", []);
+    let epoch = cluster.authorizer.epoch();
+    assert!(cluster.authorizer.recheck(epoch, &user, &action()).await.is_ok());
+    cluster.unbind("joe").await;
+    assert!(cluster.may("joe").await, "the node has not seen it");
+    cluster.node.read_index().await.unwrap();
+    assert!(cluster.authorizer.recheck(epoch, &user, &action()).await.is_err());
+    assert!(!cluster.may("joe").await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_quorum_a_node_refuses_by_what_it_knows() {
+    let cluster = Cluster::new().await;
+    cluster.bind("ann").await;
+    assert!(cluster.may("ann").await);
+    *cluster.node.has_quorum.lock() = false;
+    cluster.bind("joe").await;
+    assert!(!cluster.may("joe").await && cluster.may("ann").await);
+    *cluster.node.has_quorum.lock() = true;
+    assert!(cluster.may("joe").await);
+}
