@@ -15,6 +15,7 @@ mod harness;
 mod health;
 mod intruders;
 mod list;
+mod modes;
 mod negotiation;
 mod nodes;
 mod protobuf;

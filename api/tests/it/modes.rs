@@ -1,0 +1,122 @@
+//! Several ways of deciding in a row: the first that has an opinion decides.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::Method;
+use quorate_api::authentication::User;
+use quorate_api::authorization::{ModeOptions, Reviewer, Unanswered, Verdict, WebhookOptions};
+use quorate_store::env::SystemEnv;
+use serde_json::{Value, json};
+
+use crate::harness::Server;
+
+const MAPS: &str = "/api/v1/namespaces/a/configmaps";
+
+/// Decides by the user's name.
+#[derive(Debug)]
+struct ByName;
+
+#[async_trait]
+impl Reviewer for ByName {
+    async fn review(&self, review: Bytes) -> Result<Bytes, Unanswered> {
+        let mut review: Value = serde_json::from_slice(&review).unwrap();
+        review["status"] = match review["spec"]["user"].as_str().unwrap() {
+            "friend" => json!({"allowed": true, "reason": "a friend"}),
+            "enemy" => json!({"allowed": false, "denied": true, "reason": "an enemy"}),
+            "ghost" => return Err(Unanswered::ForGood("nobody knows".to_owned())),
+            _ => json!({"allowed": false, "reason": "a stranger"}),
+        };
+        Ok(review.to_string().into())
+    }
+}
+
+fn webhook(on_failure: Verdict) -> ModeOptions {
+    ModeOptions::Webhook(WebhookOptions {
+        reviewer: Arc::new(ByName),
+        clock: SystemEnv::env().clock,
+        authorized_ttl: Duration::ZERO,
+        unauthorized_ttl: Duration::ZERO,
+        timeout: Duration::from_secs(60),
+        on_failure,
+    })
+}
+
+/// A server with the namespace `a`, in which everybody may list configuration as far as roles decide.
+async fn setting(modes: Vec<ModeOptions>) -> Server {
+    let server = Server::with_modes(modes);
+    server.namespace("a").await;
+    let rbac = "/apis/rbac.authorization.svc.io/v1/namespaces/a";
+    let role = json!({
+        "metadata": {"name": "r"}, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}]
+    });
+    let binding = json!({
+        "metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "r"},
+        "subjects": [{"kind": "Group", "name": "system:authenticated"}]
+    });
+    for (plural, body) in [("roles", role), ("rolebindings", binding)] {
+        let made = server.send(Method::POST, &format!("{rbac}/{plural}"), &[], body.to_string()).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+    }
+    server
+}
+
+/// The status and message of what a user gets who lists configuration, and who lists secrets.
+async fn check(server: &Server, user: &str, maps: (u16, &str), secrets: (u16, &str)) {
+    let by = server.by(Some(User::new(user, [])));
+    for (path, (status, message)) in [(MAPS, maps), ("/api/v1/namespaces/a/secrets", secrets)] {
+        let answer = by.get(path).await;
+        assert_eq!(answer.status, status, "{user} {path}: {}", answer.text());
+        assert!(answer.text().contains(message), "{user} {path}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn the_first_opinion_decides() {
+    let server = setting(vec![webhook(Verdict::NoOpinion), ModeOptions::Rules]).await;
+    check(&server, "friend", (200, ""), (200, "")).await;
+    check(&server, "enemy", (403, ": an enemy"), (403, ": an enemy")).await;
+    check(&server, "stranger", (200, ""), (403, ": a stranger")).await;
+    // Roles still decide where they allow it; otherwise nobody knows.
+    check(&server, "ghost", (200, ""), (503, "nobody knows")).await;
+    let server = setting(vec![webhook(Verdict::Deny), ModeOptions::Rules]).await;
+    check(&server, "ghost", (403, "nobody knows"), (403, "nobody knows")).await;
+    let server = setting(vec![ModeOptions::Rules, webhook(Verdict::Deny)]).await;
+    check(&server, "enemy", (200, ""), (403, ": an enemy")).await;
+    check(&server, "ghost", (200, ""), (403, "nobody knows")).await;
+}
+
+#[tokio::test]
+async fn the_other_modes_take_their_turn() {
+    let server = setting(vec![ModeOptions::AlwaysDeny, ModeOptions::Rules]).await;
+    check(&server, "joe", (200, ""), (403, "Everything is forbidden.")).await;
+    let server = setting(vec![ModeOptions::Rules, ModeOptions::AlwaysAllow]).await;
+    check(&server, "joe", (200, ""), (200, "")).await;
+    let server = setting(vec![ModeOptions::AlwaysAllow]).await;
+    check(&server, "joe", (200, ""), (200, "")).await;
+}
+
+#[tokio::test]
+async fn reviews_ask_the_same_modes() {
+    let server = setting(vec![webhook(Verdict::NoOpinion), ModeOptions::Rules]).await;
+    let check = async |user: &str, expect: Value| {
+        let on = json!({"verb": "list", "resource": "secrets", "namespace": "a"});
+        let body = json!({"spec": {"user": user, "resourceAttributes": on}}).to_string();
+        let path = "/apis/authorization.svc.io/v1/subjectaccessreviews";
+        let answer = server.send(Method::POST, path, &[], body).await;
+        assert_eq!(answer.json()["status"], expect, "{user}");
+    };
+    check("friend", json!({"allowed": true, "reason": "a friend"})).await;
+    check("enemy", json!({"allowed": false, "denied": true, "reason": "an enemy"})).await;
+    check("stranger", json!({"allowed": false, "reason": "a stranger"})).await;
+    let error = "the authorization webhook does not answer: nobody knows";
+    check("ghost", json!({"allowed": false, "evaluationError": error})).await;
+    let friend = server.by(Some(User::new("friend", [])));
+    let body = json!({"spec": {"namespace": "a"}}).to_string();
+    let path = "/apis/authorization.svc.io/v1/selfsubjectrulesreviews";
+    let status = friend.send(Method::POST, path, &[], body).await.json()["status"].clone();
+    assert_eq!((&status["incomplete"], status["resourceRules"].as_array().unwrap().len()), (&true.into(), 1));
+    assert_eq!(status["evaluationError"], "webhook authorizer does not support user rule resolution");
+}
