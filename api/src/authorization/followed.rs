@@ -39,8 +39,8 @@ pub(crate) trait Derived: Clone + Default + Send + Sync + 'static {
 /// One object: what it was, and what it is now.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Change<'a> {
-    /// The place of its resource in [`FollowedOptions::resources`].
-    pub(super) resource: usize,
+    /// The plural name of its resource.
+    pub(super) plural: &'a str,
     /// Empty for the cluster's.
     pub(super) namespace: &'a str,
     pub(super) name: &'a str,
@@ -210,9 +210,9 @@ impl<D: Derived> Followed<D> {
     }
 
     fn change(&self, derived: &mut D, key: &[u8], before: Option<&Entry>, now: Option<&Entry>) {
-        let mut resources = self.options.resources.iter().enumerate();
-        let found = resources.find_map(|(at, resource)| Some((at, resource, resource.parse_key(key)?)));
-        let Some((at, resource, (namespace, name))) = found else { return };
+        let mut resources = self.options.resources.iter();
+        let found = resources.find_map(|resource| Some((resource, resource.parse_key(key)?)));
+        let Some((resource, (namespace, name))) = found else { return };
         let read = |entry: Option<&Entry>| {
             let read = entry.map(|entry| form::decode(resource, entry)).transpose();
             read.unwrap_or_else(|error| {
@@ -222,8 +222,8 @@ impl<D: Derived> Followed<D> {
             })
         };
         let (before, now) = (read(before), read(now));
-        let namespace = namespace.unwrap_or_default();
-        derived.take(Change { resource: at, namespace, name, before: before.as_ref(), now: now.as_ref() });
+        let (plural, namespace) = (resource.plural.as_str(), namespace.unwrap_or_default());
+        derived.take(Change { plural, namespace, name, before: before.as_ref(), now: now.as_ref() });
     }
 }
 

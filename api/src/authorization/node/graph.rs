@@ -25,15 +25,6 @@ pub(super) enum Kind {
     Volume,
 }
 
-/// Where relations come from; the order is that of the followed resources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
-    Pod,
-    Volume,
-    Attachment,
-    Slice,
-}
-
 /// An object; the namespace is empty for the cluster's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Vertex {
@@ -61,22 +52,13 @@ pub(crate) struct Graph {
 
 impl Derived for Graph {
     fn take(&mut self, change: Change<'_>) {
-        let Change { namespace, name, before, now, .. } = change;
-        let Some(source) = Source::at(change.resource) else { return };
+        let Change { plural, namespace, name, before, now } = change;
         if let Some(before) = before {
-            self.add(source, namespace, name, before, false);
+            self.add(plural, namespace, name, before, false);
         }
         if let Some(now) = now {
-            self.add(source, namespace, name, now, true);
+            self.add(plural, namespace, name, now, true);
         }
-    }
-}
-
-impl Source {
-    pub(super) const ALL: [Self; 4] = [Self::Pod, Self::Volume, Self::Attachment, Self::Slice];
-
-    pub(super) fn at(place: usize) -> Option<Self> {
-        Self::ALL.get(place).copied()
     }
 }
 
@@ -96,24 +78,22 @@ impl Graph {
     }
 
     /// Adds what an object says, or takes it away.
-    fn add(&mut self, source: Source, namespace: &str, name: &str, object: &Value, adds: bool) {
-        let node = |path: &[&str]| object.str_at(path).filter(|node| !node.is_empty());
-        match source {
-            Source::Pod => {
-                let Some(node) = node(&["spec", "nodeName"]) else { return };
-                self.relate(Vertex::new(Kind::Pod, namespace, name), node, adds);
-                for vertex in references::of_pod(namespace, name, object) {
-                    self.relate(vertex, node, adds);
-                }
-            }
-            Source::Volume => self.add_volume(name, object, adds),
-            Source::Attachment => {
-                let Some(node) = node(&["spec", "nodeName"]) else { return };
-                self.relate(Vertex::new(Kind::Attachment, "", name), node, adds);
-            }
-            Source::Slice => {
-                let Some(node) = node(&["spec", "nodeName"]) else { return };
-                self.relate(Vertex::new(Kind::Slice, "", name), node, adds);
+    fn add(&mut self, plural: &str, namespace: &str, name: &str, object: &Value, adds: bool) {
+        let own = match plural {
+            "persistentvolumes" => return self.add_volume(name, object, adds),
+            "pods" => Kind::Pod,
+            "volumeattachments" => Kind::Attachment,
+            "resourceslices" => Kind::Slice,
+            _ => return,
+        };
+        let node = object.str_at(&["spec", "nodeName"]).unwrap_or_default();
+        if node.is_empty() {
+            return;
+        }
+        self.relate(Vertex::new(own, namespace, name), node, adds);
+        if own == Kind::Pod {
+            for vertex in references::of_pod(namespace, name, object) {
+                self.relate(vertex, node, adds);
             }
         }
     }

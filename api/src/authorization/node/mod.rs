@@ -53,7 +53,6 @@ impl Nodes {
         let [coordination, resource, storage] =
             ["coordination", "resource", "storage"].map(|neutral| names.group(neutral));
         let find = |group: &str, plural: &str| registry.find(group, "v1", plural).cloned();
-        // In the order of `graph::Source`.
         let resources = vec![
             find("", "pods")?,
             find("", "persistentvolumes")?,

@@ -46,10 +46,10 @@ pub(crate) struct Found<'i> {
 
 impl Derived for Index {
     fn take(&mut self, change: Change<'_>) {
-        let Change { resource, namespace, name, before, now } = change;
-        let object = match resource {
-            0 => Object::Role { namespace, name },
-            1 => Object::ClusterRole { name },
+        let Change { plural, namespace, name, before, now } = change;
+        let object = match plural {
+            "roles" => Object::Role { namespace, name },
+            "clusterroles" => Object::ClusterRole { name },
             _ => Object::Binding { namespace, name },
         };
         self.change(object, before, now);

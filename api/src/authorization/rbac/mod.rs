@@ -35,7 +35,6 @@ pub(crate) type Rules = Followed<Index>;
 pub(super) fn rules(names: &Names, registry: &Registry, store: Arc<dyn Store>) -> Option<Rules> {
     let group = names.group(GROUP);
     let find = |plural: &str| registry.find(&group, "v1", plural).cloned();
-    // In the order that the index knows.
     let resources = vec![find("roles")?, find("clusterroles")?, find("rolebindings")?, find("clusterrolebindings")?];
     let prefixes = vec![format!("o/{group}/").into()];
     let what = "the rules of roles and bindings";

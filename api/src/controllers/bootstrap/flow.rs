@@ -96,7 +96,7 @@ fn schemas(names: &Names) -> Vec<Wanted> {
     let node_rules = vec![resources(&[""], names, &["nodes", "nodes/status"], &["*"], true), leases().remove(0)];
     let mut election = leases();
     election[0].insert("verbs", list(&["get", "create", "update"]));
-    let nodes = || vec![subject(GROUP, "system:nodes")];
+    let nodes = || vec![subject(GROUP, well_known::GROUP_NODES)];
     let own_accounts = format!("{}-service-accounts", names.namespace_system);
     let schema = |name: &str, level: &str, precedence: i64, by: &str, subjects: Vec<Map>, asked: Asked| {
         wanted(names, "flowschemas", name, schema_spec(level, precedence, by, subjects, asked))

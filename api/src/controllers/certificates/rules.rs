@@ -7,12 +7,8 @@
 //! | serving of node agents | the same | DNS names and addresses, at least one | server auth, digital signature, perhaps key encipherment |
 
 use quorate_meta::Names;
+use quorate_meta::well_known::{GROUP_NODES, USER_NODE_PREFIX};
 use x509_parser::prelude::{FromDer, GeneralName, ParsedExtension, X509CertificationRequest};
-
-/// Group of every node agent.
-const GROUP_NODES: &str = "system:nodes";
-/// What the user name of a node agent begins with.
-const USER_NODE_PREFIX: &str = "system:node:";
 
 /// What an issued certificate may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
