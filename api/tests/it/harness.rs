@@ -71,7 +71,7 @@ pub(crate) struct Server {
     pub(crate) clock: Arc<TestClock>,
     /// The key that signs tokens.
     pub(crate) key: KeyMaterial,
-    identity: Identity,
+    pub(crate) identity: Identity,
 }
 
 /// What only some tests care about.

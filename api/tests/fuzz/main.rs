@@ -1,0 +1,12 @@
+//! Every parser that meets outside bytes, on bytes that nobody meant: no panic, memory in proportion to the input.
+//!
+//! A binary of its own, because it counts what is allocated. How to run it for longer: see [`engine`].
+
+mod encodings;
+mod engine;
+#[expect(dead_code, reason = "the other binary uses the rest")]
+#[path = "../it/harness.rs"]
+mod harness;
+mod objects;
+mod requests;
+mod words;
