@@ -4,6 +4,7 @@
 //! goes; its state's folder is a real one and loses nothing (as if the system had written it back in time).
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use turmoil::Sim;
 
 use crate::broken::Broken;
 use crate::checkers::logs::Found;
+use crate::damage::damage;
 use crate::env::SimulatedClock;
 use crate::node::{Life, Member, Node, Order, PEER_PORT};
 use crate::pki::Authority;
@@ -127,9 +129,25 @@ impl Cluster {
             let mut life = self.nodes[&seat].life.lock();
             let member = life.member.take();
             life.former.extend(member.map(|member| member.node));
-            (life.disk, life.ended) = (MemoryDisk::new(), None);
+            (life.disk, life.ended, life.quarantined) = (MemoryDisk::new(), None, false);
         }
         self.usual_sync(seat);
+    }
+
+    /// The power goes, a file of the member decays, and the member starts again in quarantine.
+    pub(crate) fn decay(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) -> io::Result<()> {
+        let Some(node) = self.member(seat) else { return Ok(()) };
+        self.cut_power(sim, seat, seed);
+        let what = damage(&self.disk(seat), &folder(seat, node), seed)?;
+        tracing::info!(seat, what, "decay");
+        self.nodes[&seat].life.lock().quarantined = true;
+        self.restart(sim, seat);
+        Ok(())
+    }
+
+    /// Whether whoever has the seat is in quarantine.
+    pub(crate) fn quarantined(&self, seat: Seat) -> bool {
+        self.nodes[&seat].life.lock().quarantined
     }
 
     /// The number of the member that has the seat.

@@ -92,6 +92,21 @@ impl Network for SimulatedNetwork {
     }
 }
 
+/// A network on which nobody can be reached.
+#[derive(Debug)]
+pub(crate) struct Quarantine(pub(crate) Arc<dyn Network>);
+
+#[async_trait]
+impl Network for Quarantine {
+    async fn listen(&self, address: &str) -> io::Result<Box<dyn Listener>> {
+        self.0.listen(address).await
+    }
+
+    async fn connect(&self, _: &str) -> io::Result<Box<dyn Io>> {
+        Err(io::ErrorKind::HostUnreachable.into())
+    }
+}
+
 struct SimulatedListener {
     listener: TcpListener,
     address: String,

@@ -7,6 +7,7 @@
 mod broken;
 mod checkers;
 mod cluster;
+mod damage;
 mod determinism;
 mod env;
 mod faults;
@@ -58,7 +59,7 @@ struct Arguments {
     /// How many seeds run at the same time.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// With one seed: prints the report as one line of JSON and nothing else.
+    /// Prints one line of JSON and nothing else: the report of the seed, or the sum of all.
     #[arg(long)]
     json: bool,
     /// With one seed: prints what the nodes log, from this level on (error, warn, info, debug, trace).

@@ -6,8 +6,20 @@ use std::fmt::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use serde::Serialize;
+
 use crate::Arguments;
 use crate::report::Report;
+
+/// All seeds together, as one line of JSON.
+#[derive(Debug, Serialize)]
+struct Summary {
+    seeds: u64,
+    failed: u64,
+    wall_seconds: f64,
+    /// The sums; every violation begins with its seed.
+    total: Report,
+}
 
 /// Runs the seeds, tells the progress and the sum. True when nothing is wrong with any.
 #[expect(clippy::print_stdout, reason = "the result of this program")]
@@ -28,17 +40,28 @@ pub(crate) fn run(arguments: &Arguments, seeds: u64) -> Result<bool, Box<dyn Err
         total.add(&report);
         let rate = done as f64 / started.elapsed().as_secs_f64();
         let verdict = if report.violations.is_empty() { "ok" } else { "FAILED" };
-        println!("seed {seed}: {verdict} ({done}/{seeds}, {rate:.2} seeds/s)");
+        if !arguments.json {
+            println!("seed {seed}: {verdict} ({done}/{seeds}, {rate:.2} seeds/s)");
+        }
         if !report.violations.is_empty() {
             failed += 1;
-            report.violations.iter().for_each(|violation| println!("  {violation}"));
-            println!("  replay: {}", replay(arguments, seed));
+            if !arguments.json {
+                report.violations.iter().for_each(|violation| println!("  {violation}"));
+                println!("  replay: {}", replay(arguments, seed));
+            }
+            total.violations.extend(report.violations.into_iter().map(|violation| format!("seed {seed}: {violation}")));
         }
     }
     let wall = started.elapsed().as_secs_f64();
     let simulated = total.simulated_ms as f64 / 1000.0;
+    if arguments.json {
+        let summary = Summary { seeds, failed, wall_seconds: wall, total };
+        println!("{}", serde_json::to_string(&summary)?);
+        return Ok(failed == 0);
+    }
     println!(
-        "{seeds} seeds, {failed} failed; {simulated:.0} simulated seconds in {wall:.1} s ({:.1} per second)",
+        "{seeds} seeds, {failed} failed; {:.2} simulated hours in {wall:.1} s ({:.1} seconds per second)",
+        simulated / 3600.0,
         simulated / wall
     );
     print!("{}", figures(&total));

@@ -18,12 +18,14 @@ use tokio::sync::mpsc;
 
 use crate::broken;
 use crate::cluster::{Plan, Seat, folder, peer};
-use crate::env::{SimulatedClock, env_with};
+use crate::env::{Quarantine, SimulatedClock, env_with};
 use crate::gateway::{self, CLIENT_PORT};
 use crate::pki::NoSigner;
 
 /// Where nodes listen for peers.
 pub(crate) const PEER_PORT: u16 = 7000;
+/// Where nodes in quarantine do: nobody looks for them there.
+const QUARANTINE_PORT: u16 = 7999;
 /// Groups that a crash takes back from the state at most; the log gives them again.
 const UNSAVED_GROUPS: usize = 8;
 /// Short segments, so that the log goes through many of them; bytes.
@@ -49,6 +51,8 @@ pub(crate) struct Life {
     /// Who had it before.
     pub(crate) former: Vec<NodeId>,
     pub(crate) disk: MemoryDisk,
+    /// Its disk has decayed: it may start, but nobody reaches it and it reaches nobody.
+    pub(crate) quarantined: bool,
     pub(crate) replica: Option<Replica>,
     pub(crate) starts: u64,
     /// Why the process ended by itself.
@@ -143,18 +147,23 @@ impl Node {
     }
 
     fn options(&self, member: &Member) -> Options {
-        let (disk, start) = {
+        let (disk, start, quarantined) = {
             let mut life = self.life.lock();
             life.starts += 1;
-            (life.disk.clone(), life.starts)
+            (life.disk.clone(), life.starts, life.quarantined)
         };
         let seed = self.plan.seed ^ (self.seat << 32) ^ (start << 40);
+        let mut env = env_with(self.clock.clone(), seed, self.plan.trace.clone());
+        if quarantined {
+            env.network = Arc::new(Quarantine(env.network));
+        }
+        let port = if quarantined { QUARANTINE_PORT } else { PEER_PORT };
         let who = MemberOptions {
             node: member.node,
             cluster: self.cluster,
             naming: "svc".to_owned(),
-            listen: format!("0.0.0.0:{PEER_PORT}"),
-            env: env_with(self.clock.clone(), seed, self.plan.trace.clone()),
+            listen: format!("0.0.0.0:{port}"),
+            env,
             tls: member.tls.clone(),
             signer: Arc::new(NoSigner),
         };

@@ -1,13 +1,14 @@
 //! The operator: wants members, and asks the leader for whatever is missing until the cluster is as wanted.
 //!
 //! What is wanted changes with the seed while faults go on: members are taken out (also the leader), come back with an empty disk as a new
-//! member, learners are promoted, the leadership is handed over. Everything is asked for through the leader's administration,
+//! member, learners are promoted, disks decay, the leadership is handed over. Everything is asked for through the leader's administration,
 //! and asked again when the answer is lost.
 //!
 //! Invariants: of the voters from the start at most one at a time is taken out or on its way back, so a quorum stays possible; who has
 //! lost its disk comes back under a new number; once healed the cluster is wanted as it was in the beginning.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
 use quorate_raft::admin::AdminRequest;
@@ -79,7 +80,7 @@ impl Operator {
         let now = sim.elapsed();
         if !self.healed && now >= self.next_whim {
             self.next_whim = now + Duration::from_millis(self.rng.random_range(500..MAX_CONTENT_MS));
-            self.change_mind(cluster, now);
+            self.change_mind(sim, cluster)?;
         }
         if now < self.next_look {
             return Ok(());
@@ -128,12 +129,12 @@ impl Operator {
         self.asked = Some((reply, now + PATIENCE));
     }
 
-    fn change_mind(&mut self, cluster: &Cluster, now: Duration) {
-        let Some((leader, replica)) = cluster.leader() else { return };
+    fn change_mind(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
+        let Some((leader, replica)) = cluster.leader() else { return Ok(()) };
         let members = replica.members();
         let odd = self.wanted.iter().find(|(seat, want)| !is_so(cluster, &members, **seat, **want)).is_some();
         if odd || self.asked.is_some() {
-            return;
+            return Ok(());
         }
         let out = self.wanted.iter().find(|(seat, want)| self.usual[*seat] != **want).map(|(seat, _)| *seat);
         let any = self.rng.random_range(1..=self.wanted.len() as u64);
@@ -143,12 +144,17 @@ impl Operator {
             }
             (_, 0..4) => {
                 *self.counts.entry("transfers asked").or_default() += 1;
-                self.ask(cluster, leader, AdminRequest::Transfer(None), now);
+                self.ask(cluster, leader, AdminRequest::Transfer(None), sim.elapsed());
             }
             (None, 4..6) => {
                 self.wanted.insert(leader, Want::Nobody);
             }
             (None, 6..8) => {
+                self.wanted.insert(any, Want::Nobody);
+            }
+            (None, 8) => {
+                *self.counts.entry("disks damaged").or_default() += 1;
+                cluster.decay(sim, any, self.rng.random())?;
                 self.wanted.insert(any, Want::Nobody);
             }
             (None, _) if self.usual[&any] != Want::Voter => {
@@ -157,6 +163,7 @@ impl Operator {
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// What has to be asked for next, for this seat.
@@ -174,7 +181,9 @@ impl Operator {
                 None
             }
             (None, None) => (want != Want::Nobody).then(|| AdminRequest::Add(peer(seat))),
-            (Some(member), _) if want == Want::Nobody || cluster.had(seat, member.node) => {
+            (Some(member), _)
+                if want == Want::Nobody || cluster.had(seat, member.node) || cluster.quarantined(seat) =>
+            {
                 Some(AdminRequest::Remove(member.node))
             }
             (Some(member), None) => {
@@ -203,6 +212,7 @@ impl Operator {
 fn is_so(cluster: &Cluster, members: &[Member], seat: Seat, want: Want) -> bool {
     let here = members.iter().find(|member| member.address == peer(seat).address);
     match (want, here) {
+        _ if cluster.quarantined(seat) => false,
         (Want::Nobody, here) => here.is_none() && cluster.member(seat).is_none(),
         (_, None) => false,
         (want, Some(member)) => {

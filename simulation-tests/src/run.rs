@@ -226,7 +226,11 @@ impl Driver<'_> {
         let starts = self.cluster.seats().map(|seat| self.cluster.starts(seat)).sum();
         let revisions = histories.first().map_or(0, |(_, history)| history.len());
         let figures = [("leaderships", leaders as u64), ("states compared", states as u64)];
-        let more = [("node starts", starts), ("revisions", revisions as u64)];
+        let more = [
+            ("node starts", starts),
+            ("damaged disks refused", self.faults.refusals()),
+            ("revisions", revisions as u64),
+        ];
         report.counts = counts(records);
         report.counts.extend(self.operator.counts().iter().map(|(name, count)| ((*name).to_owned(), *count)));
         report.counts.extend(figures.into_iter().chain(more).map(|(name, count)| (name.to_owned(), count)));

@@ -46,6 +46,13 @@ impl Inode {
         self.durable.resize(self.current.len(), 0);
     }
 
+    /// Everything from `length` on is gone, durably.
+    pub(super) fn cut(&mut self, length: usize) {
+        self.sync();
+        self.current.truncate(length);
+        self.durable.truncate(length);
+    }
+
     pub(super) fn lose_unsynced(&mut self) {
         self.unsynced.clear();
     }
@@ -97,6 +104,15 @@ mod tests {
         let seen: std::collections::BTreeSet<(u8, u8)> =
             crashes(&inode).iter().map(|bytes| (bytes[0], bytes[SECTOR_BYTES])).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [(1, 1), (1, 2), (2, 1), (2, 2)]);
+    }
+
+    #[test]
+    fn what_was_cut_off_is_gone_for_good() {
+        let mut inode = Inode::default();
+        inode.write(0, &[1; SECTOR_BYTES]);
+        inode.cut(5);
+        assert_eq!(inode.current(), [1; 5]);
+        assert!(crashes(&inode).iter().all(|bytes| bytes == &[1; 5]));
     }
 
     #[test]

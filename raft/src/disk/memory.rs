@@ -133,6 +133,15 @@ impl MemoryDisk {
     }
 }
 
+impl MemoryDisk {
+    /// Cuts a file off at this length, as a broken file system does.
+    pub fn truncate(&self, path: &Path, length: usize) {
+        let mut state = self.state.lock();
+        let Some(&inode) = state.names.get(path) else { return };
+        state.inodes[inode].cut(length);
+    }
+}
+
 impl NameChange {
     fn apply(&self, names: &mut Names) {
         match self {

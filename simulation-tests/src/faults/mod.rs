@@ -70,6 +70,7 @@ pub(crate) struct Faults {
     /// What happens to a node whose power goes during a call, by node.
     power_cuts: BTreeMap<Seat, u64>,
     coverage: Coverage,
+    refusals: u64,
     violations: Vec<String>,
 }
 
@@ -96,6 +97,7 @@ impl Faults {
             usual: Usual { clients: plan.clients, latency: plan.latency },
             power_cuts: BTreeMap::new(),
             coverage: Coverage::default(),
+            refusals: 0,
             violations: Vec::new(),
         }
     }
@@ -135,6 +137,11 @@ impl Faults {
     /// How often each kind of fault happened, and to what.
     pub(crate) fn coverage(&self) -> &Coverage {
         &self.coverage
+    }
+
+    /// How often a member with a damaged disk refused to start.
+    pub(crate) fn refusals(&self) -> u64 {
+        self.refusals
     }
 
     /// Nodes that ended without a reason.
@@ -242,6 +249,11 @@ impl Faults {
             return self.later(sim.elapsed() + down, Step::Restart(node));
         }
         let Some(reason) = cluster.ended(node) else { return };
+        if cluster.quarantined(node) && reason.starts_with("cannot start: ") {
+            tracing::info!(node, reason, "refused to start");
+            self.refusals += 1;
+            return cluster.forget_end(node);
+        }
         if !ACCEPTED_ENDS.iter().any(|accepted| reason.contains(accepted)) {
             let violation = format!("node {node} ended by itself: {reason}");
             if !self.violations.contains(&violation) {

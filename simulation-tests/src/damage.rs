@@ -1,0 +1,82 @@
+//! Decay of a member's files while it is down: flipped bits and lost ends, in its log, its vote and its state.
+//!
+//! A member whose disk has decayed must refuse to start, or start with nothing wrong. It counts as lost in any case: a start cannot tell the
+//! decay of the last write from a write that a crash tore, nor an old copy of the whole disk from a member that was down; so the
+//! operator keeps it away from the others and replaces it. That is also the only safe way with a disk that was restored from a backup.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use quorate_raft::disk::{Disk, MemoryDisk};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+
+/// Where in the state's files bits flip: their first bytes, which have something in them.
+const FILLED_BYTES: u64 = 100_000;
+
+/// Damages one file of a member. Says what it did.
+pub(crate) fn damage(disk: &MemoryDisk, folder: &str, seed: u64) -> io::Result<String> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    if rng.random_ratio(3, 5) {
+        damage_log(disk, &Path::new(folder).join("log"), &mut rng)
+    } else {
+        damage_state(&Path::new(folder).join("state"), &mut rng)
+    }
+}
+
+fn damage_log(disk: &MemoryDisk, folder: &Path, rng: &mut StdRng) -> io::Result<String> {
+    let files = disk.list(folder)?;
+    let Some(path) = files.choose(rng) else { return Ok("nothing, the log is empty".to_owned()) };
+    let length = usize::try_from(disk.open(path)?.length()?).map_err(io::Error::other)?;
+    if length == 0 {
+        return Ok("nothing, the file is empty".to_owned());
+    }
+    let offset = rng.random_range(0..length);
+    if rng.random_ratio(1, 4) {
+        disk.truncate(path, offset);
+        return Ok(format!("{} ends at {offset}", path.display()));
+    }
+    disk.corrupt(path, offset);
+    Ok(format!("{} has flipped bits at {offset}", path.display()))
+}
+
+fn damage_state(folder: &Path, rng: &mut StdRng) -> io::Result<String> {
+    let mut files = Vec::new();
+    collect(folder, &mut files)?;
+    files.sort();
+    let Some(path) = files.choose(rng) else { return Ok("nothing, there is no state".to_owned()) };
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let length = file.metadata()?.len().min(FILLED_BYTES);
+    if length == 0 {
+        return Ok("nothing, the file is empty".to_owned());
+    }
+    let offset = rng.random_range(0..length);
+    if rng.random_ratio(1, 4) {
+        file.set_len(offset)?;
+        return Ok(format!("{} ends at {offset}", path.display()));
+    }
+    flip(&file, offset)?;
+    Ok(format!("{} has flipped bits at {offset}", path.display()))
+}
+
+fn flip(file: &File, offset: u64) -> io::Result<()> {
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, offset)?;
+    file.write_all_at(&[!byte[0]], offset)
+}
+
+/// All files in a folder and below.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() { collect(&path, files)? } else { files.push(path) }
+    }
+    Ok(())
+}
