@@ -56,22 +56,41 @@ impl Time {
 
     /// `2026-01-02T03:04:05Z`, the fraction cut off.
     pub fn seconds(self) -> String {
-        let (date, clock, _) = self.parts();
-        format!("{date}T{clock}Z")
+        let mut text = self.clock();
+        text.push('Z');
+        text
     }
 
     /// `2026-01-02T03:04:05.678901Z`.
     pub fn microseconds(self) -> String {
-        let (date, clock, micros) = self.parts();
-        format!("{date}T{clock}.{micros:06}Z")
+        let mut text = self.clock();
+        text.push('.');
+        push_digits(&mut text, self.unix().1, 100_000);
+        text.push('Z');
+        text
     }
 
-    fn parts(self) -> (String, String, i64) {
-        let seconds = self.micros.div_euclid(1_000_000);
-        let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let date = format!("{:04}-{:02}-{:02}", at.year(), u8::from(at.month()), at.day());
-        let clock = format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second());
-        (date, clock, self.micros.rem_euclid(1_000_000))
+    /// Date and time of day, up to the seconds. Digit by digit: every object and every audit event has such texts.
+    fn clock(self) -> String {
+        let at = OffsetDateTime::from_unix_timestamp(self.unix().0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let mut text = String::with_capacity("2026-01-02T03:04:05.678901Z".len());
+        push_digits(&mut text, u32::try_from(at.year()).unwrap_or_default(), 1000);
+        for (mark, number) in
+            [('-', u8::from(at.month())), ('-', at.day()), ('T', at.hour()), (':', at.minute()), (':', at.second())]
+        {
+            text.push(mark);
+            push_digits(&mut text, u32::from(number), 10);
+        }
+        text
+    }
+}
+
+/// Appends a number in decimal, from the digit with this weight on.
+fn push_digits(text: &mut String, number: u32, mut weight: u32) {
+    while weight > 0 {
+        let digit = u8::try_from(number / weight % 10).unwrap_or_default();
+        text.push(char::from(b'0' + digit));
+        weight /= 10;
     }
 }
 
