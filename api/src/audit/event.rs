@@ -1,58 +1,137 @@
 //! One event as a line of JSON (`Event` of the audit group).
+//!
+//! What is known when a request comes in is put into words once ([`Draft::new`]); the line of each stage copies them and
+//! adds what has become known since.
 
 use bytes::Bytes;
-use quorate_meta::{Names, Time};
+use quorate_meta::{Status, Time};
 use quorate_wire::json::write_string;
 
-use super::policy::{Level, Stage};
+use super::policy::{Level, Stage, verb};
 use crate::authentication::User;
 use crate::request::RequestInfo;
 
-/// Everything that is known of a request by the time of a stage.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Facts {
+/// Room for what a line has beside the draft and the bodies: stage, two times, the names of its fields.
+const REST_BYTES: usize = 192;
+
+/// What is known of a request when it comes in.
+#[derive(Debug)]
+pub(super) struct Facts<'a> {
+    /// The group and version of events.
+    pub(super) version: &'a str,
     pub(super) level: Level,
-    pub(super) id: String,
-    pub(super) uri: String,
-    pub(super) verb: &'static str,
-    pub(super) user: Option<User>,
+    pub(super) id: &'a str,
+    pub(super) uri: &'a str,
+    pub(super) user: Option<&'a User>,
     /// Whom the user acts as.
-    pub(super) impersonated: Option<User>,
-    pub(super) sources: Vec<String>,
-    pub(super) agent: String,
-    pub(super) object: Option<ObjectRef>,
-    pub(super) annotations: Vec<(String, String)>,
+    pub(super) impersonated: Option<&'a User>,
+    pub(super) sources: &'a [String],
+    pub(super) agent: &'a str,
+    pub(super) info: &'a RequestInfo,
     pub(super) received: Time,
-    /// The status code, and for a failure its reason.
-    pub(super) code: Option<u16>,
+}
+
+/// An event that further stages add to.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// The fields before the stage, and from `stage_at` on those that follow it.
+    text: Vec<u8>,
+    stage_at: usize,
+    received: String,
+    /// `responseStatus`, once there is an answer.
+    outcome: Vec<u8>,
+    /// The fields of `annotations`.
+    annotations: Vec<u8>,
     /// The bodies, as JSON.
     pub(super) request: Option<Bytes>,
     pub(super) response: Option<Bytes>,
 }
 
-/// What a request is about.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ObjectRef {
-    resource: String,
-    subresource: String,
-    namespace: String,
-    name: String,
-    group: String,
-    version: String,
-}
+impl Draft {
+    /// The beginning of a request's events.
+    pub(super) fn new(facts: &Facts<'_>) -> Self {
+        let mut text = Vec::with_capacity(768);
+        let mut event = Object::open(&mut text);
+        event.text("kind", "Event");
+        event.text("apiVersion", facts.version);
+        event.text("level", facts.level.name());
+        event.text("auditID", facts.id);
+        let stage_at = event.out.len();
+        event.text("requestURI", facts.uri);
+        event.text("verb", verb(facts.info));
+        event.object("user", |object| facts.user.iter().for_each(|user| write_user(object, user)));
+        if let Some(user) = facts.impersonated {
+            event.object("impersonatedUser", |object| write_user(object, user));
+        }
+        event.texts("sourceIPs", facts.sources.iter());
+        event.text("userAgent", facts.agent);
+        if facts.info.is_resource {
+            event.object("objectRef", |object| write_reference(object, facts.info));
+        }
+        let received = facts.received.microseconds();
+        Self { text, stage_at, received, outcome: vec![], annotations: vec![], request: None, response: None }
+    }
 
-impl ObjectRef {
-    /// The object or collection of a request for a resource.
-    pub(super) fn of(info: &RequestInfo) -> Option<Self> {
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        info.is_resource.then(|| Self {
-            resource: info.resource.clone(),
-            subresource: text(&info.subresource),
-            namespace: text(&info.namespace),
-            name: text(&info.name),
-            group: info.group.clone(),
-            version: info.version.clone(),
-        })
+    /// Adds an annotation.
+    pub(super) fn annotate(&mut self, key: &str, value: &str) {
+        if !self.annotations.is_empty() {
+            self.annotations.push(b',');
+        }
+        write_string(key, &mut self.annotations);
+        self.annotations.push(b':');
+        write_string(value, &mut self.annotations);
+    }
+
+    /// Says how the request has ended: with this code and, where somebody has said why, this status.
+    pub(super) fn conclude(&mut self, code: u16, why: Option<&Status>) {
+        self.outcome.clear();
+        let mut status = Object::open(&mut self.outcome);
+        status.object("metadata", |_| {});
+        match why {
+            Some(why) => {
+                status.text("status", if why.success { "Success" } else { "Failure" });
+                status.text("message", &why.message);
+                status.text("reason", why.reason.as_str());
+            }
+            None if code >= 400 => status.text("status", "Failure"),
+            None => {}
+        }
+        status.key("code").extend_from_slice(code.to_string().as_bytes());
+        self.outcome.push(b'}');
+    }
+
+    /// Whether it is known how the request has ended.
+    pub(super) fn is_concluded(&self) -> bool {
+        !self.outcome.is_empty()
+    }
+
+    /// The line of one stage.
+    pub(super) fn line(&self, stage: Stage, now: Time) -> Bytes {
+        let bodies = self.request.as_ref().map_or(0, Bytes::len) + self.response.as_ref().map_or(0, Bytes::len);
+        let own = self.text.len() + self.outcome.len() + self.annotations.len();
+        let mut out = Vec::with_capacity(own + bodies + REST_BYTES);
+        out.extend_from_slice(&self.text[..self.stage_at]);
+        let mut event = Object::reopen(&mut out);
+        event.text("stage", stage.name());
+        event.out.extend_from_slice(&self.text[self.stage_at..]);
+        if self.is_concluded() {
+            event.key("responseStatus").extend_from_slice(&self.outcome);
+        }
+        for (key, body) in [("requestObject", &self.request), ("responseObject", &self.response)] {
+            if let Some(body) = body {
+                event.key(key).extend_from_slice(body);
+            }
+        }
+        event.text("requestReceivedTimestamp", &self.received);
+        event.text("stageTimestamp", &now.microseconds());
+        if !self.annotations.is_empty() {
+            let out = event.key("annotations");
+            out.push(b'{');
+            out.extend_from_slice(&self.annotations);
+            out.push(b'}');
+        }
+        out.extend_from_slice(b"}\n");
+        out.into()
     }
 }
 
@@ -66,6 +145,11 @@ impl<'a> Object<'a> {
     fn open(out: &'a mut Vec<u8>) -> Self {
         out.push(b'{');
         Self { out, first: true }
+    }
+
+    /// Goes on with an object that has members already.
+    fn reopen(out: &'a mut Vec<u8>) -> Self {
+        Self { out, first: false }
     }
 
     fn key(&mut self, key: &str) -> &mut Vec<u8> {
@@ -105,61 +189,13 @@ impl<'a> Object<'a> {
     }
 }
 
-impl Facts {
-    /// The line of one stage.
-    pub(super) fn line(&self, names: &Names, stage: Stage, now: Time) -> Bytes {
-        let bodies = self.request.as_ref().map_or(0, Bytes::len) + self.response.as_ref().map_or(0, Bytes::len);
-        let mut out = Vec::with_capacity(1024 + bodies);
-        let mut event = Object::open(&mut out);
-        event.text("kind", "Event");
-        event.text("apiVersion", &format!("{}/v1", names.group_audit));
-        event.text("level", self.level.name());
-        event.text("auditID", &self.id);
-        event.text("stage", stage.name());
-        event.text("requestURI", &self.uri);
-        event.text("verb", self.verb);
-        event.object("user", |object| self.user.iter().for_each(|user| write_user(object, user)));
-        if let Some(user) = &self.impersonated {
-            event.object("impersonatedUser", |object| write_user(object, user));
-        }
-        event.texts("sourceIPs", self.sources.iter());
-        event.text("userAgent", &self.agent);
-        if let Some(object) = &self.object {
-            event.object("objectRef", |fields| {
-                fields.text("resource", &object.resource);
-                fields.text("namespace", &object.namespace);
-                fields.text("name", &object.name);
-                fields.text("apiGroup", &object.group);
-                fields.text("apiVersion", &object.version);
-                fields.text("subresource", &object.subresource);
-            });
-        }
-        if let Some(code) = self.code {
-            event.object("responseStatus", |status| {
-                status.object("metadata", |_| {});
-                if code >= 400 {
-                    status.text("status", "Failure");
-                }
-                status.key("code").extend_from_slice(code.to_string().as_bytes());
-            });
-        }
-        for (key, body) in [("requestObject", &self.request), ("responseObject", &self.response)] {
-            if let Some(body) = body {
-                event.key(key).extend_from_slice(body);
-            }
-        }
-        event.text("requestReceivedTimestamp", &self.received.microseconds());
-        event.text("stageTimestamp", &now.microseconds());
-        if !self.annotations.is_empty() {
-            event.object("annotations", |fields| {
-                for (key, value) in &self.annotations {
-                    write_string(value, fields.key(key));
-                }
-            });
-        }
-        out.extend_from_slice(b"}\n");
-        out.into()
-    }
+fn write_reference(object: &mut Object<'_>, info: &RequestInfo) {
+    object.text("resource", &info.resource);
+    object.text("namespace", info.namespace.as_deref().unwrap_or_default());
+    object.text("name", info.name.as_deref().unwrap_or_default());
+    object.text("apiGroup", &info.group);
+    object.text("apiVersion", &info.version);
+    object.text("subresource", info.subresource.as_deref().unwrap_or_default());
 }
 
 fn write_user(object: &mut Object<'_>, user: &User) {
@@ -178,36 +214,56 @@ fn write_user(object: &mut Object<'_>, user: &User) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::Method;
     use quorate_meta::Naming;
     use serde_json::{Value, json};
 
     #[test]
     fn a_line_is_one_event() {
         let user = User { extra: vec![("k".into(), vec!["v".into()])], ..User::new("ann \"a\"", ["dev".to_owned()]) };
-        let facts = Facts {
+        let uri = "/api/v1/nodes/n?x=y";
+        let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &uri.parse().unwrap());
+        let mut draft = Draft::new(&Facts {
+            version: "audit.svc.io/v1",
             level: Level::Request,
-            id: "7".into(),
-            uri: "/api/v1/nodes/n?x=y".into(),
-            verb: "get",
-            user: Some(user),
-            sources: vec!["10.0.0.1".into()],
-            object: Some(ObjectRef { resource: "nodes".into(), version: "v1".into(), ..ObjectRef::default() }),
-            annotations: vec![("authorization.svc.io/reason".into(), String::new())],
-            code: Some(404),
-            request: Some(Bytes::from_static(b"{\"a\":1}")),
-            ..Facts::default()
-        };
-        let line = facts.line(Naming::Svc.names(), Stage::ResponseComplete, Time::from_ms(1));
-        assert!(line.ends_with(b"}\n") && line.iter().filter(|byte| **byte == b'\n').count() == 1);
-        let expect = json!({
-            "kind": "Event", "apiVersion": "audit.svc.io/v1", "level": "Request", "auditID": "7",
-            "stage": "ResponseComplete", "requestURI": "/api/v1/nodes/n?x=y", "verb": "get",
-            "user": {"username": "ann \"a\"", "groups": ["dev", "system:authenticated"], "extra": {"k": ["v"]}},
-            "sourceIPs": ["10.0.0.1"], "objectRef": {"resource": "nodes", "apiVersion": "v1"},
-            "responseStatus": {"metadata": {}, "status": "Failure", "code": 404}, "requestObject": {"a": 1},
-            "requestReceivedTimestamp": "1970-01-01T00:00:00.000000Z", "stageTimestamp": "1970-01-01T00:00:00.001000Z",
-            "annotations": {"authorization.svc.io/reason": ""}
+            id: "7",
+            uri,
+            user: Some(&user),
+            impersonated: None,
+            sources: &["10.0.0.1".into()],
+            agent: "",
+            info: &info,
+            received: Time::from_ms(0),
         });
-        assert_eq!(serde_json::from_slice::<Value>(&line).unwrap(), expect);
+        draft.annotate("authorization.svc.io/decision", "allow");
+        draft.annotate("authorization.svc.io/reason", "");
+        draft.request = Some(Bytes::from_static(b"{\"a\":1}"));
+        let mut expect = json!({
+            "kind": "Event", "apiVersion": "audit.svc.io/v1", "level": "Request", "auditID": "7",
+            "stage": "RequestReceived", "requestURI": uri, "verb": "get",
+            "user": {"username": "ann \"a\"", "groups": ["dev", "system:authenticated"], "extra": {"k": ["v"]}},
+            "sourceIPs": ["10.0.0.1"], "objectRef": {"resource": "nodes", "name": "n", "apiVersion": "v1"},
+            "requestObject": {"a": 1},
+            "requestReceivedTimestamp": "1970-01-01T00:00:00.000000Z", "stageTimestamp": "1970-01-01T00:00:00.001000Z",
+            "annotations": {"authorization.svc.io/decision": "allow", "authorization.svc.io/reason": ""}
+        });
+        let check = |draft: &Draft, stage, expect: &Value| {
+            let line = draft.line(stage, Time::from_ms(1));
+            assert!(line.ends_with(b"}\n") && line.iter().filter(|byte| **byte == b'\n').count() == 1);
+            assert_eq!(serde_json::from_slice::<Value>(&line).unwrap(), *expect);
+        };
+        check(&draft, Stage::RequestReceived, &expect);
+        expect["stage"] = "ResponseComplete".into();
+        for (why, status) in [
+            (None, json!({"metadata": {}, "status": "Failure", "code": 400})),
+            (
+                Some(&Status::bad_request("no \"x\"")),
+                json!({"metadata": {}, "status": "Failure", "message": "no \"x\"", "reason": "BadRequest", "code": 400}),
+            ),
+        ] {
+            draft.conclude(400, why);
+            expect["responseStatus"] = status;
+            check(&draft, Stage::ResponseComplete, &expect);
+        }
     }
 }

@@ -12,9 +12,8 @@ mod trace;
 
 use std::sync::Arc;
 
-use http::HeaderValue;
-use http::request::Parts;
-use quorate_meta::Names;
+use http::{HeaderValue, Uri};
+use quorate_meta::{Names, Time};
 use quorate_store::env::Clock;
 
 pub use policy::{Level, Policy, Stage};
@@ -31,6 +30,8 @@ pub struct Audit {
     spools: Vec<Arc<Spool>>,
     clock: Arc<dyn Clock>,
     names: &'static Names,
+    /// The group and version of events.
+    version: String,
 }
 
 impl Audit {
@@ -44,7 +45,8 @@ impl Audit {
     ) -> (Self, Vec<(AuditWriter, AuditWriterHandle)>) {
         let writers: Vec<_> = sinks.into_iter().map(|(sink, options)| AuditWriter::new(sink, options)).collect();
         let spools = writers.iter().map(|(writer, _)| writer.spool()).collect();
-        (Self { policy, spools, clock, names }, writers)
+        let version = format!("{}/v1", names.group_audit);
+        (Self { policy, spools, clock, names, version }, writers)
     }
 
     /// Events that no sink got so far, because its spool was full or it did not take them.
@@ -54,7 +56,19 @@ impl Audit {
     }
 
     /// Begins to follow a request from this address.
-    pub(crate) fn follow(self: &Arc<Self>, id: &HeaderValue, head: &Parts, peer: Option<&str>) -> Trace {
-        Trace::new(self.clone(), id, head, peer)
+    pub(crate) fn follow(self: &Arc<Self>, id: &HeaderValue, uri: &Uri, peer: Option<&Arc<str>>) -> Trace {
+        Trace::new(self.clone(), id.clone(), uri.clone(), peer.cloned())
+    }
+
+    fn now(&self) -> Time {
+        Time::from_ms(self.clock.now_ms())
+    }
+
+    /// Puts an event on its way to every sink.
+    fn put(&self, event: bytes::Bytes) {
+        if let Some((last, others)) = self.spools.split_last() {
+            others.iter().for_each(|spool| spool.put(event.clone()));
+            last.put(event);
+        }
     }
 }

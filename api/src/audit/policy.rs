@@ -64,6 +64,27 @@ impl Stage {
     }
 }
 
+/// A set of stages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Stages(u8);
+
+impl Stages {
+    /// Those of both.
+    fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) fn contains(self, stage: Stage) -> bool {
+        self.0 & (1 << stage as u8) != 0
+    }
+}
+
+impl FromIterator<Stage> for Stages {
+    fn from_iter<I: IntoIterator<Item = Stage>>(stages: I) -> Self {
+        Self(stages.into_iter().fold(0, |set, stage| set | 1 << stage as u8))
+    }
+}
+
 /// Some resources of a group.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Resources {
@@ -84,7 +105,7 @@ pub(super) struct Rule {
     pub(super) resources: Vec<Resources>,
     pub(super) namespaces: Vec<String>,
     pub(super) paths: Vec<String>,
-    pub(super) omit_stages: Vec<Stage>,
+    pub(super) omit_stages: Stages,
     pub(super) omit_managed_fields: Option<bool>,
 }
 
@@ -92,27 +113,30 @@ pub(super) struct Rule {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     pub(super) rules: Vec<Rule>,
-    pub(super) omit_stages: Vec<Stage>,
+    pub(super) omit_stages: Stages,
     pub(super) omit_managed_fields: bool,
 }
 
 /// What the policy says about one request.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Scope {
     pub(super) level: Level,
-    pub(super) omit_stages: Vec<Stage>,
+    pub(super) omit_stages: Stages,
     pub(super) omit_managed_fields: bool,
+    /// Whether bodies hold secrets or tokens: neither they nor what is said about their content may be told.
+    pub(super) private: bool,
 }
 
 impl Policy {
     /// What is told of a request; `None` as the user is somebody unknown.
     pub(super) fn scope(&self, names: &Names, user: Option<&User>, info: &RequestInfo) -> Scope {
         let Some(rule) = self.rules.iter().find(|rule| rule.fits(user, info)) else { return Scope::default() };
-        let most = if carries_secrets(names, info) { Level::Metadata } else { Level::RequestResponse };
+        let private = carries_secrets(names, info);
         Scope {
-            level: rule.level.min(most),
-            omit_stages: self.omit_stages.iter().chain(&rule.omit_stages).copied().collect(),
+            level: rule.level.min(if private { Level::Metadata } else { Level::RequestResponse }),
+            omit_stages: self.omit_stages.and(rule.omit_stages),
             omit_managed_fields: rule.omit_managed_fields.unwrap_or(self.omit_managed_fields),
+            private,
         }
     }
 }
@@ -128,11 +152,10 @@ fn carries_secrets(names: &Names, info: &RequestInfo) -> bool {
 
 impl Rule {
     fn fits(&self, user: Option<&User>, info: &RequestInfo) -> bool {
-        let verb = if info.is_resource { info.verb.name() } else { info.verb.method_name() };
         let named = |list: &[String], text: &str| list.is_empty() || list.iter().any(|own| own == text);
         let user_fits = self.users.is_empty() || user.is_some_and(|user| self.users.contains(&user.name));
         let group_fits = self.groups.is_empty() || user.is_some_and(|user| self.groups.iter().any(|g| user.is_in(g)));
-        if !user_fits || !group_fits || !named(&self.verbs, verb) {
+        if !user_fits || !group_fits || !named(&self.verbs, verb(info)) {
             return false;
         }
         if !self.namespaces.is_empty() || !self.resources.is_empty() {
@@ -164,6 +187,11 @@ impl Resources {
         };
         self.group == info.group && (self.resources.is_empty() || (named() && self.resources.iter().any(fits)))
     }
+}
+
+/// What a request does, as rules and events call it.
+pub(super) fn verb(info: &RequestInfo) -> &'static str {
+    if info.is_resource { info.verb.name() } else { info.verb.method_name() }
 }
 
 /// Whether the answer to a request goes on for as long as its client likes.

@@ -3,7 +3,7 @@
 use quorate_meta::{Map, Names, Value};
 use thiserror::Error;
 
-use super::policy::{Level, Policy, Resources, Rule, Stage};
+use super::policy::{Level, Policy, Resources, Rule, Stage, Stages};
 
 /// Why a text is no policy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -156,7 +156,7 @@ impl<'a> Fields<'a> {
         self.list(field)?.iter().map(text).collect()
     }
 
-    fn stages(&self) -> Result<Vec<Stage>, InvalidPolicy> {
+    fn stages(&self) -> Result<Stages, InvalidPolicy> {
         let stage = |name: String| match Stage::NAMES.iter().find(|(own, _)| *own == name) {
             Some((_, stage)) => Ok(*stage),
             None => wrong(format!(

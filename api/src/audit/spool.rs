@@ -1,9 +1,10 @@
 //! Events on their way to a sink, and what carries them there.
 //!
-//! Invariants: putting an event in takes no longer than a lock that nobody holds for long; a full spool drops the newest and
-//! counts it; events reach the sink in order; a sink that fails is asked again a few times, then its batch is dropped and
-//! counted.
+//! Invariants: putting an event in takes no longer than a lock that nobody holds for long; what waits and what the sink is just
+//! taking are within the limit together; a full spool drops the newest and counts it; events reach the sink in order; a sink
+//! that fails is asked again for about a minute, then its batch is dropped and counted.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,9 +17,11 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 /// How often a sink is asked to take a batch.
-const ATTEMPTS: u32 = 4;
+const ATTEMPTS: u32 = 8;
 /// How long it rests after the first failure; twice as long after each further one.
 const REST: Duration = Duration::from_millis(500);
+/// How often it is said that events were dropped.
+const TELL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Where events go in the end.
 #[async_trait]
@@ -42,7 +45,7 @@ pub struct Batching {
 /// What is kept for a sink, and how it gets it.
 #[derive(Debug, Clone, Copy)]
 pub struct SpoolOptions {
-    /// Bytes of events that may wait.
+    /// Bytes of events that may wait or be on their way.
     pub bytes: usize,
     /// How they are gathered.
     pub batching: Batching,
@@ -59,7 +62,8 @@ pub(super) struct Spool {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    events: Vec<Bytes>,
+    events: VecDeque<Bytes>,
+    /// Of these events, and of those that the sink is just taking.
     bytes: usize,
 }
 
@@ -71,7 +75,7 @@ impl Spool {
             return;
         }
         waiting.bytes += event.len();
-        waiting.events.push(event);
+        waiting.events.push_back(event);
         if waiting.events.len() == 1 {
             self.arrived.notify_one();
         }
@@ -81,8 +85,43 @@ impl Spool {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    fn take(&self) -> Vec<Bytes> {
-        std::mem::take(&mut *self.waiting.lock()).events
+    fn len(&self) -> usize {
+        self.waiting.lock().events.len()
+    }
+
+    /// Waits until there are events.
+    async fn filled(&self) {
+        while self.len() == 0 {
+            self.arrived.notified().await;
+        }
+    }
+
+    /// The next events; they count until they are settled.
+    fn take(&self, most: usize) -> Vec<Bytes> {
+        let mut waiting = self.waiting.lock();
+        let count = most.min(waiting.events.len());
+        waiting.events.drain(..count).collect()
+    }
+
+    fn settle(&self, batch: &[Bytes]) {
+        self.waiting.lock().bytes -= batch.iter().map(Bytes::len).sum::<usize>();
+    }
+
+    /// Says for ever how many events were dropped.
+    async fn tell(&self, sink: &'static str) {
+        let mut told = 0;
+        loop {
+            sleep(TELL_INTERVAL).await;
+            told = self.tell_once(sink, told);
+        }
+    }
+
+    fn tell_once(&self, sink: &'static str, told: u64) -> u64 {
+        let dropped = self.dropped();
+        if dropped > told {
+            tracing::warn!(dropped, sink, "audit events were dropped, in all");
+        }
+        dropped
     }
 }
 
@@ -121,46 +160,58 @@ impl AuditWriter {
 
     /// Writes until stopped, and what waits then.
     pub async fn run(mut self) {
-        let mut told = 0;
-        let mut stopping = false;
-        while !stopping {
+        let (spool, sink) = (self.spool.clone(), self.sink.name());
+        tokio::select! {
+            () = self.carry() => {}
+            () = spool.tell(sink) => {}
+        }
+        spool.tell_once(sink, 0);
+    }
+
+    async fn carry(&mut self) {
+        let mut last = false;
+        while !last {
             tokio::select! {
-                () = self.spool.arrived.notified() => {}
+                () = self.spool.filled() => {}
                 () = self.stop.cancelled() => {}
             }
-            tokio::select! {
-                () = sleep(self.batching.wait) => {}
-                () = self.stop.cancelled() => {}
-            }
-            stopping = self.stop.is_cancelled();
+            rest(&self.stop, self.batching.wait).await;
+            last = self.stop.is_cancelled();
             self.flush().await;
-            let dropped = self.spool.dropped();
-            if dropped > told {
-                tracing::warn!(dropped, sink = self.sink.name(), "audit events were dropped, in all");
-                told = dropped;
-            }
         }
     }
 
+    /// Hands over what waits now; what comes meanwhile is gathered for the next time.
     async fn flush(&mut self) {
-        for batch in self.spool.take().chunks(self.batching.events.max(1)) {
-            self.deliver(batch).await;
+        let mut left = self.spool.len();
+        while left > 0 {
+            let batch = self.spool.take(left.min(self.batching.events.max(1)));
+            left -= batch.len();
+            self.deliver(&batch).await;
+            self.spool.settle(&batch);
         }
     }
 
     async fn deliver(&mut self, batch: &[Bytes]) {
-        for attempt in 0..ATTEMPTS {
+        for attempt in 1..=ATTEMPTS {
             match self.sink.write(batch).await {
                 Ok(()) => return,
                 Err(error) => tracing::warn!(error, sink = self.sink.name(), "audit events cannot be written"),
             }
-            let last = attempt + 1 == ATTEMPTS || self.stop.is_cancelled();
-            if last {
+            if attempt == ATTEMPTS || self.stop.is_cancelled() {
                 break;
             }
-            sleep(REST * 2_u32.pow(attempt)).await;
+            rest(&self.stop, REST * 2_u32.pow(attempt - 1)).await;
         }
         self.spool.dropped.fetch_add(batch.len() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Waits, but not while the node stops.
+async fn rest(stop: &CancellationToken, time: Duration) {
+    tokio::select! {
+        () = sleep(time) => {}
+        () = stop.cancelled() => {}
     }
 }
 
@@ -205,7 +256,8 @@ mod tests {
         let spool = writer.spool();
         let running = tokio::spawn(writer.run());
         events.iter().for_each(|event| spool.put(Bytes::from_static(event.as_bytes())));
-        sleep(Duration::from_secs(60)).await;
+        // Longer than all the rests.
+        sleep(Duration::from_secs(600)).await;
         handle.stop();
         running.await.unwrap();
         assert_eq!(*got.lock(), expect);

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
-use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Response};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Response, Uri};
 use parking_lot::Mutex;
-use quorate_meta::{Time, Value};
+use quorate_meta::{Status, Time, Value};
 use quorate_schema::{Graph, TypeId};
 use quorate_wire::{cbor, json, protobuf, yaml};
 
 use super::Audit;
-use super::event::{Facts, ObjectRef};
+use super::event::{Draft, Facts};
 use super::policy::{Level, Scope, Stage, is_long};
 use crate::authentication::User;
 use crate::body::Body;
@@ -21,135 +21,164 @@ use crate::request::RequestInfo;
 /// Bytes of a body that an event has at most; the event says that one was left out.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// See the module.
+/// What an event says of an answer that its client did not wait for.
+const CLOSED_EARLY: &str = "Connection closed early";
+
+/// See the module. A trace that is dropped tells that the client left before there was an answer.
 #[derive(Debug)]
 pub(crate) struct Trace {
     audit: Arc<Audit>,
-    state: Mutex<State>,
+    id: HeaderValue,
+    uri: Uri,
+    peer: Option<Arc<str>>,
+    received: Time,
+    /// `None` until it is known who asks, and where nothing is told of what they ask.
+    told: Mutex<Option<Told>>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    facts: Facts,
+/// A request of which something is told.
+#[derive(Debug)]
+struct Told {
     scope: Scope,
+    draft: Draft,
     /// Whether the answer goes on as long as its client likes.
     long: bool,
     panicked: bool,
+    /// Why there is no better answer.
+    failure: Option<Status>,
 }
 
 impl Trace {
-    pub(super) fn new(audit: Arc<Audit>, id: &HeaderValue, head: &Parts, peer: Option<&str>) -> Self {
-        let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
-        let facts = Facts {
-            id: text(id),
-            uri: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
-            agent: head.headers.get(USER_AGENT).map(text).unwrap_or_default(),
-            sources: sources(&head.headers, peer),
-            received: Time::from_ms(audit.clock.now_ms()),
-            ..Facts::default()
-        };
-        Self { audit, state: Mutex::new(State { facts, ..State::default() }) }
+    pub(super) fn new(audit: Arc<Audit>, id: HeaderValue, uri: Uri, peer: Option<Arc<str>>) -> Self {
+        let received = audit.now();
+        Self { audit, id, uri, peer, received, told: Mutex::default() }
     }
 
     /// Who asks is known, or (`None`) that nobody does who may. Rules see the user who sent the request, `effective` is whom
     /// they act as.
-    pub(crate) fn received(&self, user: Option<&User>, effective: Option<&User>, info: &RequestInfo) {
-        let mut state = self.state.lock();
+    pub(crate) fn received(
+        &self,
+        user: Option<&User>,
+        effective: Option<&User>,
+        info: &RequestInfo,
+        headers: &HeaderMap,
+    ) {
         let scope = self.audit.policy.scope(self.audit.names, user, info);
         if scope.level == Level::None {
             return;
         }
-        let facts = &mut state.facts;
-        facts.level = scope.level;
-        facts.verb = if info.is_resource { info.verb.name() } else { info.verb.method_name() };
-        facts.user = user.cloned();
-        facts.impersonated = effective.filter(|effective| Some(*effective) != user).cloned();
-        facts.object = ObjectRef::of(info);
-        state.scope = scope;
-        state.long = is_long(info);
+        let text = |value: &'_ HeaderValue| value.to_str().unwrap_or_default().to_owned();
+        let draft = Draft::new(&Facts {
+            version: &self.audit.version,
+            level: scope.level,
+            id: self.id.to_str().unwrap_or_default(),
+            uri: self.uri.path_and_query().map_or("", PathAndQuery::as_str),
+            user,
+            impersonated: effective.filter(|effective| Some(*effective) != user),
+            sources: &sources(headers, self.peer.as_deref()),
+            agent: &headers.get(USER_AGENT).map(text).unwrap_or_default(),
+            info,
+            received: self.received,
+        });
+        let told = Told { scope, draft, long: is_long(info), panicked: false, failure: None };
         if user.is_some() {
-            tell(&self.audit, &state, Stage::RequestReceived);
+            told.tell(&self.audit, Stage::RequestReceived);
         }
+        *self.told.lock() = Some(told);
     }
 
     /// What came out of the question whether they may.
     pub(crate) fn authorized(&self, allowed: bool, reason: &str) {
-        let mut state = self.state.lock();
-        if state.scope.level == Level::None {
-            return;
+        if let Some(told) = &mut *self.told.lock() {
+            let names = self.audit.names;
+            told.draft.annotate(names.audit_decision, if allowed { "allow" } else { "forbid" });
+            told.draft.annotate(names.audit_reason, reason);
         }
-        let (names, verdict) = (self.audit.names, if allowed { "allow" } else { "forbid" });
-        state.facts.annotations.push((names.audit_decision.to_owned(), verdict.to_owned()));
-        state.facts.annotations.push((names.audit_reason.to_owned(), reason.to_owned()));
     }
 
     /// The body of the request; `ty` is what a protobuf message holds.
     pub(crate) fn body(&self, graph: &Graph, ty: Option<TypeId>, headers: &HeaderMap, body: &[u8]) {
-        let mut state = self.state.lock();
-        if state.scope.level >= Level::Request && !body.is_empty() {
+        let mut told = self.told.lock();
+        if let Some(told) = told.as_mut().filter(|told| told.scope.level >= Level::Request && !body.is_empty()) {
             let object = read(headers, body, |body| protobuf::decode(graph, ty?, body).ok());
-            state.facts.request = kept(&self.audit, &mut state, object);
+            told.draft.request = told.kept(&self.audit, object);
         }
     }
 
     /// The server has failed.
     pub(crate) fn panicked(&self) {
-        self.state.lock().panicked = true;
+        self.told.lock().iter_mut().for_each(|told| told.panicked = true);
+    }
+
+    /// The answer will be this failure.
+    pub(crate) fn failed(&self, status: &Status) {
+        if let Some(told) = &mut *self.told.lock() {
+            let message = if told.scope.private { String::new() } else { status.message.clone() };
+            told.failure = Some(Status { message, reason: status.reason.clone(), ..Status::default() });
+        }
     }
 
     /// The answer. What is still to be told of it is told when its body ends.
     pub(crate) fn answered(self, response: Response<Body>) -> Response<Body> {
-        let mut state = self.state.into_inner();
-        if state.scope.level == Level::None {
-            return response;
-        }
-        state.facts.code = Some(response.status().as_u16());
+        let Some(mut told) = self.told.lock().take() else { return response };
         let (head, body) = response.into_parts();
-        let audit = self.audit;
-        if state.long && head.status.is_success() {
-            tell(&audit, &state, Stage::ResponseStarted);
+        told.draft.conclude(head.status.as_u16(), told.failure.as_ref());
+        if told.long && head.status.is_success() {
+            told.tell(&self.audit, Stage::ResponseStarted);
         }
         let body = match body.into_full() {
             Ok(bytes) => {
-                if state.scope.level == Level::RequestResponse && !head.headers.contains_key(CONTENT_ENCODING) {
+                if told.scope.level == Level::RequestResponse && !head.headers.contains_key(CONTENT_ENCODING) {
                     let object = read(&head.headers, &bytes, |_| None);
-                    state.facts.response = kept(&audit, &mut state, object);
+                    told.draft.response = told.kept(&self.audit, object);
                 }
-                end(&audit, &state);
+                told.end(&self.audit);
                 Body::full(bytes)
             }
-            Err(stream) => stream.holding(Ending(audit, state)),
+            Err(stream) => stream.holding(Ending(self.audit.clone(), told)),
         };
         Response::from_parts(head, body)
     }
 }
 
-fn tell(audit: &Audit, state: &State, stage: Stage) {
-    if state.scope.omit_stages.contains(&stage) {
-        return;
-    }
-    let line = state.facts.line(audit.names, stage, Time::from_ms(audit.clock.now_ms()));
-    audit.spools.iter().for_each(|spool| spool.put(line.clone()));
-}
-
-fn end(audit: &Audit, state: &State) {
-    tell(audit, state, if state.panicked { Stage::Panic } else { Stage::ResponseComplete });
-}
-
-/// An object as an event has it, or none with a note when there is too much of it or nobody can read it.
-fn kept(audit: &Audit, state: &mut State, object: Option<Value>) -> Option<Bytes> {
-    let object = object.map(|mut object| {
-        if state.scope.omit_managed_fields {
-            drop_managed_fields(&mut object);
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let Some(mut told) = self.told.get_mut().take() else { return };
+        let left = Status { success: true, message: CLOSED_EARLY.to_owned(), ..Status::default() };
+        told.draft.conclude(200, Some(&left));
+        if told.long {
+            told.tell(&self.audit, Stage::ResponseStarted);
         }
-        json::to_vec(&object)
-    });
-    let kept = object.filter(|object| object.len() <= MAX_BODY_BYTES);
-    if kept.is_none() {
-        let key = format!("{}/body-left-out", audit.names.group_audit);
-        state.facts.annotations.push((key, "true".to_owned()));
+        told.end(&self.audit);
     }
-    kept.map(Bytes::from)
+}
+
+impl Told {
+    fn tell(&self, audit: &Audit, stage: Stage) {
+        if !self.scope.omit_stages.contains(stage) {
+            audit.put(self.draft.line(stage, audit.now()));
+        }
+    }
+
+    fn end(&self, audit: &Audit) {
+        let panicked = self.panicked || std::thread::panicking();
+        self.tell(audit, if panicked { Stage::Panic } else { Stage::ResponseComplete });
+    }
+
+    /// An object as an event has it, or none with a note when there is too much of it or nobody can read it.
+    fn kept(&mut self, audit: &Audit, object: Option<Value>) -> Option<Bytes> {
+        let object = object.map(|mut object| {
+            if self.scope.omit_managed_fields {
+                drop_managed_fields(&mut object);
+            }
+            json::to_vec(&object)
+        });
+        let kept = object.filter(|object| object.len() <= MAX_BODY_BYTES);
+        if kept.is_none() {
+            self.draft.annotate(&format!("{}/body-left-out", audit.names.group_audit), "true");
+        }
+        kept.map(Bytes::from)
+    }
 }
 
 /// A body as a tree.
@@ -189,11 +218,11 @@ fn sources(headers: &HeaderMap, peer: Option<&str>) -> Vec<String> {
 }
 
 /// Held by the body of an answer: tells that it ends, however it does.
-struct Ending(Arc<Audit>, State);
+struct Ending(Arc<Audit>, Told);
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        end(&self.0, &self.1);
+        self.1.end(&self.0);
     }
 }
 

@@ -48,7 +48,7 @@ where
     let wanted = head.headers.get(ACCEPT).cloned();
     // Whoever asks first whether to send a body has not sent it yet.
     let sent = !head.headers.contains_key(EXPECT);
-    let trace = api.audit.as_ref().map(|audit| audit.follow(&id, &head, identity.peer.as_deref()));
+    let trace = api.audit.as_ref().map(|audit| audit.follow(&id, &head.uri, identity.peer.as_ref()));
     let mut response = match guarded(api, identity, head, body.as_mut(), trace.as_ref()).await {
         Ok(response) => response,
         Err(error) => {
@@ -56,7 +56,9 @@ where
                 payload::drain(body).await;
             }
             let wanted = wanted.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-            respond::error(&api.formats.for_errors(wanted), error)
+            let status = error.into_status();
+            trace.iter().for_each(|trace| trace.failed(&status));
+            respond::error(&api.formats.for_errors(wanted), status.into())
         }
     };
     let headers = response.headers_mut();
@@ -160,7 +162,7 @@ async fn authenticate(
         Err(error) => Err(error.clone()),
     };
     if let Some(trace) = trace {
-        trace.received(sender.as_ref().ok(), user.as_ref().ok(), info);
+        trace.received(sender.as_ref().ok(), user.as_ref().ok(), info, headers);
     }
     user
 }

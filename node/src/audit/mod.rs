@@ -15,8 +15,6 @@ use quorate_store::env::Env;
 use crate::error::Error;
 use crate::pki::read_text;
 
-/// Bytes of events that may wait for the file, and for the webhook.
-const SPOOL_BYTES: usize = 32 << 20;
 /// The file gets what came within this time at once.
 const FILE_BATCHING: Batching = Batching { events: 10_000, wait: Duration::from_millis(50) };
 /// The webhook gets fewer events, less often.
@@ -44,6 +42,9 @@ pub(crate) struct AuditOptions {
     /// Where to send events as lists: a kubeconfig with the server's URL and authority, and a token or client certificate.
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     pub(crate) audit_webhook_config_file: Option<PathBuf>,
+    /// MiB of events that may wait for the file, and as much for the webhook; what finds no room is dropped and counted.
+    #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) audit_spool_size: u32,
 }
 
 /// A trail and what carries its events.
@@ -60,6 +61,7 @@ impl AuditOptions {
             ("audit-log-maxsize", Some(self.audit_log_maxsize.to_string())),
             ("audit-log-maxage", Some(self.audit_log_maxage.to_string())),
             ("audit-log-maxbackup", Some(self.audit_log_maxbackup.to_string())),
+            ("audit-spool-size", Some(self.audit_spool_size.to_string())),
         ];
         given.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))).collect()
     }
@@ -70,7 +72,8 @@ impl AuditOptions {
         let wrong = |error: &dyn std::fmt::Display| Error::config(format_args!("{}: {error}", path.display()));
         let policy = Policy::parse(names, read_text(path)?.as_bytes()).map_err(|error| wrong(&error))?;
         let mut sinks: Vec<(Box<dyn Sink>, SpoolOptions)> = Vec::new();
-        let spool = |batching| SpoolOptions { bytes: SPOOL_BYTES, batching };
+        let bytes = usize::try_from(self.audit_spool_size).map_err(Error::config)? << 20;
+        let spool = |batching| SpoolOptions { bytes, batching };
         if let Some(path) = &self.audit_log_path {
             let path = path.replace("{node}", &node.to_string());
             let limits = file::Limits {

@@ -13,16 +13,15 @@ use http::Method;
 use quorate_api::authentication::{AuthenticationOptions, StaticTokens};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
 use quorate_store::env::SystemEnv;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::harness::Server;
-use crate::tls::Authority;
+use crate::tls::{Authority, client_config};
 
 /// What nobody is to read.
 const TREASURE: &str = "dHJlYXN1cmU=";
@@ -76,19 +75,7 @@ impl Castle {
     }
 
     fn config(&self, subject: Subject) -> ClientConfig {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(self.authority.pem.as_bytes()).unwrap()).unwrap();
-        let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots);
-        match subject {
-            None => builder.with_no_client_auth(),
-            Some((certificate, key)) => {
-                let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
-                builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap()).unwrap()
-            }
-        }
+        client_config(&self.authority.pem, subject)
     }
 
     /// What comes back when this text is sent; empty when the connection ends without an answer.

@@ -5,6 +5,7 @@ mod client;
 mod cluster;
 mod compose;
 mod kubectl;
+mod receiver;
 mod watcher;
 
 pub(crate) use balancer::Balancer;
@@ -12,6 +13,7 @@ pub(crate) use client::{Answer, Client};
 pub(crate) use cluster::{Cluster, free_port, quorate};
 pub(crate) use compose::Compose;
 pub(crate) use kubectl::Kubectl;
+pub(crate) use receiver::{Mood, Receiver};
 pub(crate) use watcher::{Event, Watcher};
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,8 @@
 //! What the audit trail tells of requests, and what it never tells.
 
+mod ends;
+mod private;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,13 +41,16 @@ struct Trail {
 
 impl Trail {
     async fn start(rules: &str) -> Self {
+        Self::start_at(Server::new(), rules).await
+    }
+
+    async fn start_at(mut server: Server, rules: &str) -> Self {
         let names = Naming::Svc.names();
         let text = format!("apiVersion: audit.svc.io/v1\nkind: Policy\n{rules}");
         let policy = Policy::parse(names, text.as_bytes()).unwrap();
         let memory = Memory::default();
         let options =
             SpoolOptions { bytes: 1 << 20, batching: Batching { events: 100, wait: Duration::from_millis(1) } };
-        let mut server = Server::new();
         let sinks: Vec<(Box<dyn Sink>, _)> = vec![(Box::new(memory.clone()), options)];
         let (audit, writers) = Audit::new(policy, sinks, server.clock.clone(), names);
         server.audited(audit);
@@ -52,6 +58,17 @@ impl Trail {
         let writers = writers.into_iter().map(|writer| tokio::spawn(writer.run())).collect();
         server.namespace("a").await;
         Self { server, memory, handles, writers }
+    }
+
+    /// Waits for an event of this stage at this path.
+    async fn told(&self, uri: &str, stage: &str) {
+        let told = || self.memory.0.lock().iter().any(|event| event["requestURI"] == uri && event["stage"] == stage);
+        let wait = async {
+            while !told() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("no {stage} of {uri}"));
     }
 
     /// Every event of requests to this path, once the trail has been closed.
@@ -65,6 +82,8 @@ impl Trail {
     }
 }
 
+/// No event may take longer.
+const PATIENCE: Duration = Duration::from_secs(120);
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 
 #[tokio::test]
@@ -123,7 +142,12 @@ async fn refusals_and_impersonation_are_told() {
     let last: Vec<_> = events.iter().filter(|event| event["stage"] == "ResponseComplete").collect();
     assert_eq!(last.len(), 3);
     assert_eq!(last[0]["annotations"]["authorization.svc.io/decision"], "forbid");
-    assert_eq!(last[0]["responseStatus"]["code"], 403);
+    let status = &last[0]["responseStatus"];
+    assert_eq!(
+        (&status["code"], &status["status"], &status["reason"]),
+        (&json!(403), &json!("Failure"), &json!("Forbidden"))
+    );
+    assert!(status["message"].as_str().unwrap().contains("joe"), "{status}");
     assert_eq!(
         (&last[1]["user"]["username"], &last[1]["impersonatedUser"]["username"]),
         (&json!("admin"), &json!("ann"))
