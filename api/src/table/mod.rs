@@ -7,6 +7,7 @@ mod autoscaling;
 mod batch;
 mod binding;
 mod cell;
+mod certificate;
 mod event;
 mod human;
 mod join;

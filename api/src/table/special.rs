@@ -2,7 +2,7 @@
 
 use quorate_meta::Value;
 
-use super::{autoscaling, batch, binding, event, network, node, pod, quota, storage};
+use super::{autoscaling, batch, binding, certificate, event, network, node, pod, quota, storage};
 
 /// A cell that no simple form describes: the object and the time now (milliseconds) to its text.
 pub(super) type Special = fn(&Value, u64) -> Value;
@@ -11,6 +11,7 @@ pub(super) type Special = fn(&Value, u64) -> Value;
 pub(super) fn find(kind: &str, column: &str) -> Option<Special> {
     match kind {
         "CronJob" | "Job" => batch::special(kind, column),
+        "CertificateSigningRequest" => certificate::special(column),
         "RoleBinding" | "ClusterRoleBinding" => binding::special(column),
         "Event" => event::special(kind, column),
         "HorizontalPodAutoscaler" => autoscaling::special(column),
