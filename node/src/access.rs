@@ -19,7 +19,8 @@ pub(crate) struct Access {
     /// Let requests to the health endpoints in without credentials.
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) anonymous_auth: bool,
-    /// Bearer tokens, one a line of CSV: token, user, uid, groups. Read at the start.
+    /// Bearer tokens, one a line of CSV: token, user, uid, groups. Read again when the
+    /// file changes.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_auth_file: Option<PathBuf>,
     /// Issuer of service account tokens; may be given several times: all are accepted, the first is put into new tokens
@@ -35,7 +36,7 @@ pub(crate) struct Access {
     /// Where others find the keys of tokens [default: below the node's advertised address].
     #[arg(long, value_name = "URL")]
     pub(crate) service_account_jwks_uri: Option<String>,
-    /// Authority (PEM) of proxies in front that say in headers who their clients are.
+    /// Authority (PEM) of proxies in front that say in headers who their clients are. Read again when the file changes.
     #[arg(long, value_name = "FILE")]
     pub(crate) requestheader_client_ca_file: Option<PathBuf>,
     /// Common names of such proxies [default: any].
@@ -86,12 +87,6 @@ impl Access {
         args
     }
 
-    /// The authority of proxies in front, as PEM.
-    pub(crate) fn proxy_authority(&self) -> Result<Option<Vec<u8>>, Error> {
-        let read = |path: &PathBuf| read_text(path).map(String::into_bytes);
-        self.requestheader_client_ca_file.as_ref().map(read).transpose()
-    }
-
     /// How the API of a node at this address finds out who asks.
     pub(crate) fn authentication(&self, names: &Names, advertised: &str) -> Result<AuthenticationOptions, Error> {
         let lower = |values: &[String]| values.iter().map(|value| value.to_ascii_lowercase()).collect();
@@ -122,7 +117,11 @@ impl Access {
     }
 }
 
-fn static_tokens(path: &Path) -> Result<StaticTokens, Error> {
+/// The tokens of a file.
+///
+/// # Errors
+/// The first line that cannot be used, or why there is no text.
+pub(crate) fn static_tokens(path: &Path) -> Result<StaticTokens, Error> {
     StaticTokens::parse(&read_text(path)?).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))
 }
 

@@ -14,8 +14,8 @@ use super::identity::{certificates, read_text};
 use super::{Identity, names};
 use crate::error::Error;
 
-/// What the API port shows and whom it believes; `proxy_authority` is that of proxies in front, as PEM.
-pub(crate) fn server_files(pki: &Path, proxy_authority: Option<Vec<u8>>) -> Result<TlsFiles, Error> {
+/// What the API port shows and whom it believes; `proxies` is the file with the authority of proxies in front.
+pub(crate) fn server_files(pki: &Path, proxies: Option<&Path>) -> Result<TlsFiles, Error> {
     let Identity { certificate, key } = Identity::read(pki, names::SERVER)?;
     let mut client_authority = read_text(&pki.join(names::AUTHORITY_CERTIFICATE))?.into_bytes();
     // Not there before the cluster has run for the first time.
@@ -23,6 +23,7 @@ pub(crate) fn server_files(pki: &Path, proxy_authority: Option<Vec<u8>>) -> Resu
     if signer.exists() {
         client_authority.extend_from_slice(read_text(&signer)?.as_bytes());
     }
+    let proxy_authority = proxies.map(|file| read_text(file).map(String::into_bytes)).transpose()?;
     Ok(TlsFiles { certificate: certificate.into_bytes(), key: key.into_bytes(), client_authority, proxy_authority })
 }
 

@@ -1,46 +1,39 @@
-//! A node's own certificates while it runs: renewed before they expire, and read again when their files change.
+//! The certificates of a node while it runs: its own are renewed before they expire, and its own and those of authorities are
+//! read again when their files change.
 //!
 //! Invariants: a certificate that cannot be used never replaces one that can; open connections live on with what they began
 //! with. Renewal needs the authorities in the store and waits for them.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use quorate_store::Store;
-use tokio::signal::unix::{SignalKind, signal};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::Parts;
+use super::watched::{Looks, Seen, files_of};
 use crate::error::Error;
 use crate::pki::{self, Identity, Subject, names, vault};
 use crate::setup::{now, server_names};
 
-/// How often the files are looked at; SIGHUP does so at once.
-const INTERVAL: Duration = Duration::from_secs(5);
 /// A certificate is renewed when less than this part of its life is left.
 const RENEW_AT: i64 = 3;
 
 /// Looks after the certificates for as long as the node runs.
 pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
-    let mut hangup = match signal(SignalKind::hangup()) {
-        Ok(hangup) => hangup,
+    let mut looks = match Looks::new() {
+        Ok(looks) => looks,
         Err(error) => {
             tracing::error!(%error, "certificates are not reloaded: cannot listen for SIGHUP");
             return;
         }
     };
-    let mut seen = modified(&parts.dir.pki());
+    let mut seen = look(&parts);
     loop {
-        tokio::select! {
-            _ = hangup.recv() => {}
-            () = tokio::time::sleep(INTERVAL) => {}
-        }
+        looks.next().await;
         if let Err(error) = renew(&parts, &*store) {
             tracing::warn!(%error, "cannot renew the node's certificates");
         }
-        let current = modified(&parts.dir.pki());
+        let current = look(&parts);
         if current == seen {
             continue;
         }
@@ -57,15 +50,13 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
 /// Reads the files again and uses them from now on.
 pub(super) fn reload(parts: &Parts) -> Result<(), Error> {
     let folder = parts.dir.pki();
-    let (server, peer) = (pki::server_files(&folder, parts.proxies.clone())?, pki::peer_credentials(&folder)?);
+    let (server, peer) = (pki::server_files(&folder, parts.proxies.as_deref())?, pki::peer_credentials(&folder)?);
     parts.server_tls.replace(&server).map_err(Error::config)?;
     parts.peer_tls.reload(&peer).map_err(Error::config)
 }
 
-/// When each file of the folder was last changed.
-fn modified(folder: &Path) -> HashMap<PathBuf, SystemTime> {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    files.filter_map(|file| Some((file.path(), file.metadata().ok()?.modified().ok()?))).collect()
+fn look(parts: &Parts) -> Seen {
+    Seen::of(files_of(&parts.dir.pki()).into_iter().chain(parts.proxies.clone()))
 }
 
 fn renew(parts: &Parts, store: &dyn Store) -> Result<(), Error> {

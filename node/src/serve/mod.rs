@@ -8,9 +8,12 @@ mod authorities;
 mod certificates;
 mod issuer;
 mod signer;
+mod static_tokens;
 mod token_keys;
+mod watched;
 mod wiring;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,8 +54,8 @@ struct Parts {
     env: Env,
     secret: ClusterSecret,
     server_tls: Arc<ServerTls>,
-    /// The authority (PEM) of proxies in front, if there are any.
-    proxies: Option<Vec<u8>>,
+    /// The file with the authority of proxies in front, if there are any.
+    proxies: Option<PathBuf>,
     peer_tls: Arc<PeerTls>,
 }
 
@@ -62,7 +65,7 @@ impl Node {
     pub(crate) async fn start(dir: &DataDir, tuning: &Tuning, env: &Env) -> Result<Self, Error> {
         let config = NodeConfig::read(dir)?;
         let lock = dir.lock()?;
-        let parts = Arc::new(Parts::read(config, dir, env, tuning.access.proxy_authority()?)?);
+        let parts = Arc::new(Parts::read(config, dir, env, tuning.access.requestheader_client_ca_file.clone())?);
         let (node, naming) = (parts.config.node, parts.config.naming);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");
         let (trail, writers) = tuning.audit.trail(node, naming.names(), env)?.unzip();
@@ -116,9 +119,9 @@ impl Node {
 }
 
 impl Parts {
-    fn read(config: NodeConfig, dir: &DataDir, env: &Env, proxies: Option<Vec<u8>>) -> Result<Self, Error> {
+    fn read(config: NodeConfig, dir: &DataDir, env: &Env, proxies: Option<PathBuf>) -> Result<Self, Error> {
         let folder = dir.pki();
-        let server_tls = ServerTls::new(&pki::server_files(&folder, proxies.clone())?).map_err(Error::config)?;
+        let server_tls = ServerTls::new(&pki::server_files(&folder, proxies.as_deref())?).map_err(Error::config)?;
         let peer_tls = PeerTls::new(&pki::peer_credentials(&folder)?).map_err(Error::config)?;
         Ok(Self {
             config,

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 
 use super::issuer::StoreIssuer;
 use super::signer::Signer;
-use super::{Parts, authorities, certificates, issuer, token_keys};
+use super::{Parts, authorities, certificates, issuer, static_tokens, token_keys};
 use crate::cli::Tuning;
 use crate::error::Error;
 use crate::pki::{self, names};
@@ -119,7 +119,7 @@ pub(super) fn background(
         waiting.lifecycle.serve();
         tracing::info!("serving");
     };
-    Ok(vec![
+    let mut running = vec![
         tokio::spawn(recovery),
         tokio::spawn(controllers.run()),
         tokio::spawn(rules.run()),
@@ -127,5 +127,9 @@ pub(super) fn background(
         tokio::spawn(issuer::establish(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
         tokio::spawn(token_keys::run(parts.clone(), api.clone())),
-    ])
+    ];
+    if let Some(file) = &tuning.access.token_auth_file {
+        running.push(tokio::spawn(static_tokens::run(file.clone(), api.clone())));
+    }
+    Ok(running)
 }

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use http::Method;
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use crate::support::{Client, Cluster, eventually};
 
@@ -48,4 +49,92 @@ async fn a_rotated_certificate_is_served_without_a_restart() {
     let mut client = Client::anonymous(&cluster.address(1), &other.root().join("pki"));
     eventually("the new certificate is served", async || client.send(Method::GET, "/livez", None).await.ok()).await;
     assert_eq!(std::fs::read_to_string(cluster.node(1).join("pid")).unwrap(), pid);
+}
+
+/// Makes the node look at its files now.
+fn hang_up(cluster: &Cluster) {
+    let pid = std::fs::read_to_string(cluster.node(1).join("pid")).unwrap();
+    assert!(Command::new("kill").args(["-s", "HUP", &pid]).status().unwrap().success());
+}
+
+async fn logged(cluster: &Cluster, text: &str) {
+    eventually(text, async || {
+        hang_up(cluster);
+        let log = std::fs::read_to_string(cluster.node(1).join("node.log")).unwrap();
+        log.contains(text).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn static_tokens_change_with_their_file() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("tokens.csv");
+    std::fs::write(&file, "token-one,ann,1\n").unwrap();
+    let option = format!("--token-auth-file={}", file.display());
+    let cluster = Cluster::start_with(1, &[&option], folder, "");
+    let pki = cluster.root().join("pki");
+    let (mut one, mut two) = (
+        Client::bearer(&cluster.address(1), &pki, "token-one"),
+        Client::bearer(&cluster.address(1), &pki, "token-two"),
+    );
+    one.get("/version").await.expect(200);
+    two.get("/version").await.expect(401);
+    std::fs::write(&file, "token-two,joe,2\n").unwrap();
+    eventually("the new token is accepted", async || {
+        hang_up(&cluster);
+        (two.get("/version").await.status == 200).then_some(())
+    })
+    .await;
+    one.get("/version").await.expect(401);
+    std::fs::write(&file, "token-one,ann,1\ntoken-two\n").unwrap();
+    logged(&cluster, "the changed static tokens cannot be used; the old ones stay").await;
+    two.get("/version").await.expect(200);
+    one.get("/version").await.expect(401);
+    let log = std::fs::read_to_string(cluster.node(1).join("node.log")).unwrap();
+    assert!(log.contains("line 2: a token, a user and a uid are needed") && !log.contains("token-two"), "{log}");
+}
+
+/// An authority of proxies: its certificate, and that of a proxy with its key.
+fn proxies() -> (String, String, String) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let authority = params.self_signed(&key).unwrap().pem();
+    let issuer = Issuer::new(params, key);
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "front");
+    let key = KeyPair::generate().unwrap();
+    (authority, params.signed_by(&key, &issuer).unwrap().pem(), key.serialize_pem())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_authority_of_proxies_changes_with_its_file() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("proxies.crt");
+    let (before, after) = (proxies(), proxies());
+    std::fs::write(&file, &before.0).unwrap();
+    let option = format!("--requestheader-client-ca-file={}", file.display());
+    let cluster = Cluster::start_with(1, &[&option], folder, "");
+    let pki = cluster.root().join("pki");
+    for (name, (_, certificate, key)) in [("before", &before), ("after", &after)] {
+        std::fs::write(pki.join(format!("{name}.crt")), certificate).unwrap();
+        std::fs::write(pki.join(format!("{name}.key")), key).unwrap();
+    }
+    // A proxy that names no user is nobody, but its connection is let in.
+    let ask = async |name: &str| {
+        let mut client = Client::new(&cluster.address(1), &pki, name);
+        client.send(Method::GET, "/api", None).await.map(|answer| answer.status).ok()
+    };
+    assert_eq!((ask("before").await, ask("after").await), (Some(401), None));
+    std::fs::write(&file, &after.0).unwrap();
+    eventually("proxies of the new authority are let in", async || {
+        hang_up(&cluster);
+        (ask("after").await == Some(401)).then_some(())
+    })
+    .await;
+    assert_eq!(ask("before").await, None);
+    std::fs::write(&file, "nothing").unwrap();
+    logged(&cluster, "the changed certificates cannot be used; the old ones stay").await;
+    assert_eq!((ask("before").await, ask("after").await), (None, Some(401)));
 }

@@ -1,0 +1,71 @@
+//! Files that an operator may replace while the node runs.
+//!
+//! Invariant: a change is noticed within [`INTERVAL`], or at once with SIGHUP. Files are looked at by size and time, so a
+//! mounted folder whose links are switched is noticed too.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// How often files are looked at.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// What is seen of files: when each was last changed, and how long it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Seen(BTreeMap<PathBuf, (SystemTime, u64)>);
+
+impl Seen {
+    /// Looks at files; those that are not there are left out.
+    pub(super) fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
+        let look = |file: PathBuf| {
+            let metadata = std::fs::metadata(&file).ok()?;
+            Some((file, (metadata.modified().ok()?, metadata.len())))
+        };
+        Self(files.into_iter().filter_map(look).collect())
+    }
+}
+
+/// The files of a folder.
+pub(super) fn files_of(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect()
+}
+
+/// Says when it is time to look.
+pub(super) struct Looks(Signal);
+
+impl Looks {
+    /// Listens for SIGHUP from here on.
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self(signal(SignalKind::hangup())?))
+    }
+
+    /// Waits for the next time.
+    pub(super) async fn next(&mut self) {
+        tokio::select! {
+            _ = self.0.recv() => {}
+            () = tokio::time::sleep(INTERVAL) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_change_is_seen() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let file = folder.path().join("a");
+        let look = || Seen::of([file.clone()]);
+        let missing = look();
+        std::fs::write(&file, "one").unwrap();
+        let one = look();
+        std::fs::write(&file, "three").unwrap();
+        let three = look();
+        assert!(missing == Seen::default() && one != missing && three != one && three == look());
+        assert_eq!(files_of(folder.path()), [file]);
+    }
+}
