@@ -21,6 +21,7 @@ mod kubectl;
 mod kubectl_reads;
 mod load;
 mod membership;
+mod python;
 mod rbac;
 mod recovery;
 mod rights;
