@@ -22,12 +22,15 @@ use super::workload::{Kind, Workspace};
 use crate::client::Connection;
 use crate::error::Error;
 
+/// Requests of a client in one round at most: those of the next round count from there on.
+const ROUND_TURNS: u32 = 1 << 24;
 /// How often the progress moves.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Measures one kind of request.
+/// Measures one kind of request, for the first time in this workspace or in a later round.
 pub(super) async fn run(
     kind: Kind,
+    round: u32,
     target: &Target,
     workspace: &Workspace,
     options: &Options,
@@ -39,8 +42,8 @@ pub(super) async fn run(
     let until = started + options.duration;
     let clients = connections.into_iter().enumerate().map(|(client, connection)| {
         let client = u32::try_from(client).expect("the number of clients is a u32");
-        Client { kind, server: target.server(client as usize), workspace, client, clients: options.clients, connection }
-            .run(until)
+        let server = target.server(client as usize);
+        Client { kind, server, workspace, client, clients: options.clients, connection }.run(round * ROUND_TURNS, until)
     });
     let (results, ()) = tokio::join!(join_all(clients), progress(kind, started, until));
     let elapsed = started.elapsed();
@@ -81,9 +84,9 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    async fn run(mut self, until: Instant) -> (Counts, Latencies) {
+    async fn run(mut self, mut turn: u32, until: Instant) -> (Counts, Latencies) {
         let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
-        let (mut turn, mut token) = (0, String::new());
+        let mut token = String::new();
         while Instant::now() < until {
             let place = (self.client, self.clients);
             let request = self.workspace.request(self.kind, self.server, place, turn, &token);

@@ -2,7 +2,7 @@
 //!
 //! Each measurement prepares what it needs (a namespace, objects), lets a fixed number of clients send one request after
 //! the other for a fixed time, and reports throughput, latency, and the CPU time and memory of the server processes over
-//! exactly that time. It measures durable servers only: there is nothing to turn fsync off with. It does not judge.
+//! exactly that time; with a second cluster to compare, it measures both in turn. It measures durable servers only: there is nothing to turn fsync off with. It does not judge.
 
 mod latency;
 mod load;
@@ -10,10 +10,13 @@ mod options;
 mod process;
 mod report;
 mod target;
+mod versus;
 mod watchers;
 mod workload;
 
 pub(crate) use options::Options;
+
+use std::path::Path;
 
 use quorate_store::env::Env;
 
@@ -26,14 +29,13 @@ use workload::{Kind, Workspace};
 
 /// Runs every measurement that was asked for.
 pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
-    let target = Target::find(options)?;
-    let workspace = Workspace::prepare(&target, options, env).await?;
+    if let Some(other) = &options.versus {
+        return versus::run(options, other, env).await;
+    }
+    let subject = Subject::prepare(options, &options.data_dir, env).await?;
     let mut reports = Vec::new();
     for kind in &options.workloads {
-        let report = match kind {
-            Kind::Watch => watchers::run(&target, &workspace, options, env).await?,
-            _ => load::run(*kind, &target, &workspace, options, env).await?,
-        };
+        let report = subject.measure(*kind, 0, options, env).await?;
         if options.output == Output::Table {
             if reports.is_empty() {
                 say(Report::header());
@@ -42,9 +44,34 @@ pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
         }
         reports.push(report);
     }
-    workspace.clean_up(&target, env).await?;
+    subject.clean_up(env).await?;
     if options.output == Output::Json {
         say(serde_json::to_string_pretty(&reports).map_err(Error::failed)?);
     }
     Ok(())
+}
+
+/// A cluster and what measurements need in it.
+struct Subject {
+    target: Target,
+    workspace: Workspace,
+}
+
+impl Subject {
+    async fn prepare(options: &Options, folder: &Path, env: &Env) -> Result<Self, Error> {
+        let target = Target::find(options, folder)?;
+        let workspace = Workspace::prepare(&target, options, env).await?;
+        Ok(Self { target, workspace })
+    }
+
+    async fn measure(&self, kind: Kind, round: u32, options: &Options, env: &Env) -> Result<Report, Error> {
+        match kind {
+            Kind::Watch => watchers::run(&self.target, &self.workspace, options, env).await,
+            _ => load::run(kind, round, &self.target, &self.workspace, options, env).await,
+        }
+    }
+
+    async fn clean_up(self, env: &Env) -> Result<(), Error> {
+        self.workspace.clean_up(&self.target, env).await
+    }
 }

@@ -15,11 +15,11 @@ pub(super) struct Report {
     seconds: f64,
     operations: u64,
     errors: u64,
-    operations_per_second: f64,
+    pub(super) operations_per_second: f64,
     megabytes_per_second: f64,
-    latency_ms: Percentiles,
+    pub(super) latency_ms: Percentiles,
     /// Of the server processes, user and system.
-    cpu_ms_per_1000_operations: f64,
+    pub(super) cpu_ms_per_1000_operations: f64,
     /// The server processes' use of CPUs, 1.0 for one whole.
     cpus: f64,
     /// Resident memory of the server processes at the end.

@@ -1,5 +1,6 @@
 //! Whom to measure: servers, credentials, process ids.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::ClientConfig;
@@ -23,20 +24,20 @@ pub(super) struct Target {
 
 impl Target {
     /// Takes what the options name, and the rest from the data folder of a `dev` cluster.
-    pub(super) fn find(options: &Options) -> Result<Self, Error> {
+    pub(super) fn find(options: &Options, data_dir: &Path) -> Result<Self, Error> {
         let (authority, identity) = match (&options.ca, &options.cert, &options.key) {
             (Some(ca), Some(cert), Some(key)) => {
                 let identity = Identity { certificate: pki::read_text(cert)?, key: pki::read_text(key)? };
                 (pki::read_text(ca)?, identity)
             }
             _ => {
-                let folder = options.data_dir.join("pki");
+                let folder = data_dir.join("pki");
                 let authority = pki::read_text(&folder.join(names::AUTHORITY_CERTIFICATE))?;
                 (authority, Identity::read(&folder, names::ADMIN)?)
             }
         };
         let nodes: Vec<DataDir> =
-            (1..).map(|node| DataDir::of_node(&options.data_dir, node)).take_while(DataDir::is_set_up).collect();
+            (1..).map(|node| DataDir::of_node(data_dir, node)).take_while(DataDir::is_set_up).collect();
         let pids = nodes.iter().filter_map(|dir| std::fs::read_to_string(dir.pid_file()).ok()?.trim().parse().ok());
         let pids = if options.pids.is_empty() { pids.collect() } else { options.pids.clone() };
         let servers = if options.server.is_empty() {
@@ -48,7 +49,7 @@ impl Target {
         if servers.is_empty() {
             return Err(Error::config(format_args!(
                 "{} is not the folder of a dev cluster: name servers with --server",
-                options.data_dir.display()
+                data_dir.display()
             )));
         }
         let protocols: &[&[u8]] = if options.http == 1 { &HTTP_1 } else { &HTTP_2 };
