@@ -1,8 +1,14 @@
 //! Connections: whose certificate, which headers, which path, how much and how slow, and how old.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
 use quorate_store::env::SystemEnv;
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
 
 use super::{Castle, PATIENCE, SECRET, Subject};
 use crate::tls::{Authority, self_issued};
@@ -139,6 +145,44 @@ async fn peers_that_waste_room_and_time() {
     }
     println!("{count} attempts that waste room or time, none got in");
     assert_eq!(count, 8);
+}
+
+impl Castle {
+    /// Sends a request's header drop by drop, for as long as the server takes it.
+    async fn drip(&self) {
+        let io = SystemEnv::env().network.connect(self.handle.address()).await.unwrap();
+        let connector = TlsConnector::from(Arc::new(self.config(None)));
+        // So many handshakes at once may take longer than the server allows, which is refusal enough.
+        let Ok(stream) = connector.connect(ServerName::try_from("localhost").unwrap(), io).await else { return };
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let drops = async {
+            let mut line = "GET / HTTP/1.1\r\n";
+            while writer.write_all(line.as_bytes()).await.is_ok() {
+                line = "x: y\r\n";
+                sleep(Duration::from_millis(100)).await;
+            }
+        };
+        let mut answer = Vec::new();
+        tokio::select! {
+            () = drops => {}
+            _ = reader.read_to_end(&mut answer) => {}
+        }
+        assert!(!answer.starts_with(b"HTTP/1.1 2"));
+    }
+}
+
+#[tokio::test]
+async fn many_who_never_finish_keep_nobody_out() {
+    const MANY: usize = 64;
+    let castle = Castle::new().await;
+    let drips = join_all((0..MANY).map(|_| castle.drip()));
+    let admin = castle.authority.issue("admin", Some("system:masters"));
+    let (_, served) = tokio::join!(
+        async { timeout(PATIENCE, drips).await.expect("the server hangs up on each of them") },
+        castle.get(Some(admin), "/api/v1/namespaces", &[])
+    );
+    assert_eq!(served, 200);
+    println!("{MANY} attempts to take the server's time, none kept anybody out");
 }
 
 /// A ClientHello that offers nothing newer than this version (RFC 5246, appendix A.4; the versions before are alike).

@@ -4,6 +4,7 @@
 //! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes.
 
 mod connections;
+mod principals;
 mod tokens;
 
 use std::sync::Arc;
@@ -26,8 +27,10 @@ use crate::tls::{Authority, client_config};
 /// What nobody is to read.
 const TREASURE: &str = "dHJlYXN1cmU=";
 const SECRET: &str = "/api/v1/namespaces/a/secrets/treasure";
+/// How often who gets no answer asks.
+const ATTEMPTS: usize = 3;
 /// No attempt may take longer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A server with a secret, an account, and all ways of proving who one is.
 struct Castle {
@@ -93,8 +96,19 @@ impl Castle {
         timeout(PATIENCE, attempt).await.expect("an attempt ends").unwrap_or_default()
     }
 
-    /// A GET with these headers; gives the status code, 0 for none.
+    /// A GET with these headers; gives the status code, 0 for none. The server's limits are short, and a machine may be slow:
+    /// who gets no answer tries again.
     async fn get(&self, subject: Subject, path: &str, headers: &[(&str, &str)]) -> u16 {
+        for _ in 1..ATTEMPTS {
+            let code = self.get_once(subject.clone(), path, headers).await;
+            if code != 0 {
+                return code;
+            }
+        }
+        self.get_once(subject, path, headers).await
+    }
+
+    async fn get_once(&self, subject: Subject, path: &str, headers: &[(&str, &str)]) -> u16 {
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let text = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
         let answer = self.say(subject, &text).await;
