@@ -51,7 +51,10 @@ pub(crate) enum Command {
     Token(Token),
     /// List, add and remove the keys that service account tokens are signed with.
     #[command(subcommand)]
-    SigningKey(crate::command::SigningKey),
+    SigningKey(crate::command::Rotation),
+    /// The authorities that sign certificates for requests: list, rotate, remove.
+    #[command(subcommand)]
+    SigningAuthority(crate::command::Rotation),
     /// Print a kubeconfig with a new client certificate.
     Kubeconfig(Kubeconfig),
     /// Measure a running cluster.

@@ -1,13 +1,29 @@
-//! What an operator's command and a node say to each other about the keys of service account tokens. Never a private half.
+//! What an operator's command and a node say to each other about keys that change while the cluster runs. Never a private half.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
+/// What an operator wants of which keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeyRequest {
+    pub(crate) kind: KeyKind,
+    pub(crate) action: KeyAction,
+}
+
+/// What keys are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum KeyKind {
+    /// Tokens of service accounts.
+    Tokens,
+    /// Certificates that the well-known signers issue.
+    Signers,
+}
+
 /// What an operator wants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum KeyRequest {
+pub(crate) enum KeyAction {
     /// See the keys.
     List,
     /// Add a key, which signs from then on.
@@ -23,11 +39,11 @@ pub(crate) struct KeyAnswer(pub(crate) Vec<KeyInfo>);
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeyInfo {
-    /// As tokens name it.
+    /// As the command names it; tokens name theirs so too.
     pub(crate) id: String,
     /// When it was made, milliseconds since the Unix epoch.
     pub(crate) created_ms: u64,
-    /// Whether new tokens are signed with it.
+    /// Whether it signs what is made now.
     pub(crate) signs: bool,
 }
 

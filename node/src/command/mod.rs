@@ -11,7 +11,7 @@ mod signing_key;
 mod status;
 mod token;
 
-pub(crate) use signing_key::SigningKey;
+pub(crate) use signing_key::Rotation;
 
 use quorate_store::env::SystemEnv;
 
@@ -19,6 +19,7 @@ use crate::bench;
 use crate::cli::Command;
 use crate::console::say;
 use crate::error::Error;
+use crate::signing_keys::KeyKind;
 
 /// What `quorate version` says.
 const VERSION: &str = concat!("quorate ", env!("CARGO_PKG_VERSION"), " (API release 1.35)");
@@ -36,7 +37,8 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::Member(command) => member::run(command, &env).await,
         Command::Leader(command) => member::lead(command, &env).await,
         Command::Token(command) => token::run(command, &env).await,
-        Command::SigningKey(command) => signing_key::run(command, &env).await,
+        Command::SigningKey(command) => signing_key::run(KeyKind::Tokens, command, &env).await,
+        Command::SigningAuthority(command) => signing_key::run(KeyKind::Signers, command, &env).await,
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Bench(options) => bench::run(&options, &env).await,
         Command::Version => {

@@ -1,4 +1,5 @@
-//! `quorate signing-key`: the keys that service account tokens are signed with. They change while the cluster runs.
+//! `quorate signing-key` and `quorate signing-authority`: what tokens and certificates are signed with. It changes while the
+//! cluster runs, and what was signed before stays good until its key is removed.
 
 use clap::Subcommand;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
@@ -10,16 +11,16 @@ use crate::admin::{Admin, unexpected};
 use crate::cli::{Output, Query, Target};
 use crate::console::{say, table};
 use crate::error::Error;
-use crate::signing_keys::{KeyAnswer, KeyInfo, KeyRequest};
+use crate::signing_keys::{KeyAction, KeyAnswer, KeyInfo, KeyKind, KeyRequest};
 
-/// `quorate signing-key`
+/// What to do with keys.
 #[derive(Debug, Subcommand)]
-pub(crate) enum SigningKey {
-    /// Every key, and which one signs.
+pub(crate) enum Rotation {
+    /// Every one, and which of them signs.
     List(Query),
-    /// Add a key, which signs from then on. The others still verify what they have signed.
+    /// Add one, which signs from then on. The others still verify what they have signed.
     Rotate(Query),
-    /// Remove a key: every token that it has signed ends at once.
+    /// Remove one: what it has signed is no longer accepted. Connections that are open stay open.
     Remove {
         /// Its id, as the list shows it.
         id: String,
@@ -28,21 +29,22 @@ pub(crate) enum SigningKey {
     },
 }
 
-/// Carries out `quorate signing-key`.
-pub(crate) async fn run(command: SigningKey, env: &Env) -> Result<(), Error> {
+/// Carries out one of the commands.
+pub(crate) async fn run(kind: KeyKind, command: Rotation, env: &Env) -> Result<(), Error> {
     match command {
-        SigningKey::List(query) => print(&ask(&query.target, env, KeyRequest::List).await?, query.output),
-        SigningKey::Rotate(query) => print(&ask(&query.target, env, KeyRequest::Rotate).await?, query.output),
-        SigningKey::Remove { id, target } => {
-            ask(&target, env, KeyRequest::Remove(id.clone())).await?;
-            say(format_args!("key {id} is removed: tokens that it has signed are no longer accepted"));
+        Rotation::List(query) => print(&ask(&query.target, env, kind, KeyAction::List).await?, query.output),
+        Rotation::Rotate(query) => print(&ask(&query.target, env, kind, KeyAction::Rotate).await?, query.output),
+        Rotation::Remove { id, target } => {
+            ask(&target, env, kind, KeyAction::Remove(id.clone())).await?;
+            say(format_args!("{id} is removed: what it has signed is no longer accepted"));
         }
     }
     Ok(())
 }
 
-async fn ask(target: &Target, env: &Env, request: KeyRequest) -> Result<Vec<KeyInfo>, Error> {
-    match Admin::connect(target, env).await?.ask(AdminRequest::Keys(request.to_bytes()?)).await? {
+async fn ask(target: &Target, env: &Env, kind: KeyKind, action: KeyAction) -> Result<Vec<KeyInfo>, Error> {
+    let request = KeyRequest { kind, action }.to_bytes()?;
+    match Admin::connect(target, env).await?.ask(AdminRequest::Keys(request)).await? {
         AdminAnswer::Keys(answer) => Ok(KeyAnswer::from_bytes(&answer)?.0),
         other => Err(unexpected(&other)),
     }

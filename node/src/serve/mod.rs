@@ -7,6 +7,7 @@
 mod authorities;
 mod certificates;
 mod issuer;
+mod rotation;
 mod signer;
 mod static_tokens;
 mod token_keys;

@@ -4,15 +4,17 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use quorate_api::authentication::token::KeyMaterial;
 use quorate_raft::admin::{CertificateSigner, SigningRequest};
 use quorate_store::Store;
 
-use super::{Parts, token_keys};
+use super::issuer::SigningAuthority;
+use super::{Parts, rotation};
 use crate::enrolment::{Enrolled, Request, UserRequest};
 use crate::error::Error;
 use crate::pki::{Authority, Subject, names, vault};
 use crate::setup::{now, server_names};
-use crate::signing_keys::KeyRequest;
+use crate::signing_keys::{KeyKind, KeyRequest};
 
 /// Signs for this node's cluster.
 pub(super) struct Signer {
@@ -34,7 +36,12 @@ impl CertificateSigner for Signer {
     async fn keys(&self, request: Bytes) -> Result<Bytes, String> {
         let answer = async {
             let store = self.store.get().ok_or_else(|| Error::failed("the node is still starting"))?;
-            token_keys::answer(&self.parts, &**store, KeyRequest::from_bytes(&request)?).await?.to_bytes()
+            let KeyRequest { kind, action } = KeyRequest::from_bytes(&request)?;
+            let answer = match kind {
+                KeyKind::Tokens => rotation::answer::<KeyMaterial>(&self.parts, &**store, &action).await?,
+                KeyKind::Signers => rotation::answer::<SigningAuthority>(&self.parts, &**store, &action).await?,
+            };
+            answer.to_bytes()
         };
         answer.await.map_err(|error| error.to_string())
     }

@@ -124,7 +124,7 @@ pub(super) fn background(
         tokio::spawn(controllers.run()),
         tokio::spawn(rules.run()),
         tokio::spawn(authorities::publish(parts.clone(), api.store.clone())),
-        tokio::spawn(issuer::establish(parts.clone(), api.store.clone())),
+        tokio::spawn(issuer::run(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
         tokio::spawn(token_keys::run(parts.clone(), api.clone())),
     ];

@@ -4,10 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, date_time_ymd};
 
-use crate::support::{Client, Cluster, Kubectl, eventually};
+use serde_json::{Value, json};
+
+use crate::support::{Client, Cluster, Kubectl, eventually, quorate};
 
 /// Runs openssl in a folder; `None` where it is not installed.
 fn openssl(folder: &Path, arguments: &[&str]) -> Option<String> {
@@ -28,7 +32,7 @@ fn ask(folder: &Path, name: &str) -> Option<PathBuf> {
     let subject = format!("/O=dev/O=ops/CN={name}");
     openssl(folder, &["req", "-new", "-key", &key, "-subj", &subject, "-out", &request])?;
     let encoded = openssl(folder, &["base64", "-A", "-in", &request])?;
-    let object = serde_json::json!({
+    let object = json!({
         "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": name},
         "spec": {
             "request": encoded.trim(), "signerName": "kubernetes.io/kube-apiserver-client", "expirationSeconds": 3600,
@@ -123,5 +127,78 @@ async fn wrong_certificates_let_nobody_in() {
     for (what, identity) in wrong {
         let answer = ask(identity).await;
         assert!(answer.is_err() || answer == Ok(401), "{what}: {answer:?}");
+    }
+}
+
+const REQUESTS: &str = "/apis/certificates.svc.io/v1/certificatesigningrequests";
+
+/// Has a client certificate issued to a user, and leaves it with its key among the credentials.
+async fn obtain(cluster: &Cluster, name: &str) {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    let key = KeyPair::generate().unwrap();
+    let request = params.serialize_request(&key).unwrap().pem().unwrap();
+    let mut admin = cluster.client(1);
+    let object = json!({"metadata": {"name": name}, "spec": {
+        "request": STANDARD.encode(request), "signerName": "svc.io/apiserver-client", "usages": ["client auth"]}});
+    let mut object = admin.post(REQUESTS, &object).await.expect(201).body;
+    object["status"]["conditions"] = json!([{"type": "Approved", "status": "True", "reason": "Asked", "message": "m"}]);
+    let path = format!("{REQUESTS}/{name}");
+    admin.send(Method::PUT, &format!("{path}/approval"), Some(&object)).await.unwrap().expect(200);
+    let encoded = eventually("the certificate is issued", async || {
+        admin.get(&path).await.body["status"]["certificate"].as_str().map(str::to_owned)
+    })
+    .await;
+    let pki = cluster.root().join("pki");
+    std::fs::write(pki.join(format!("{name}.crt")), STANDARD.decode(encoded).unwrap()).unwrap();
+    std::fs::write(pki.join(format!("{name}.key")), key.serialize_pem()).unwrap();
+}
+
+/// Whether a node lets the holder of a certificate in.
+async fn is_let_in(cluster: &Cluster, node: u64, name: &str) -> bool {
+    let mut client = Client::new(&cluster.address(node), &cluster.root().join("pki"), name);
+    // Somebody who is known and may do nothing gets 403.
+    client.send(Method::GET, "/api/v1/namespaces", None).await.is_ok_and(|answer| answer.status == 403)
+}
+
+fn authorities(cluster: &Cluster, arguments: &[&str]) -> Vec<Value> {
+    let text = Cluster::run(&[&["signing-authority"], arguments, &["-o", "json"]].concat(), &cluster.node(1));
+    serde_json::from_str(&text).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signers_change_their_authority_while_certificates_live() {
+    let cluster = Cluster::start(3, &[]);
+    obtain(&cluster, "before").await;
+    let first = authorities(&cluster, &["list"]);
+    assert_eq!((first.len(), &first[0]["signs"]), (1, &json!(true)));
+    assert_eq!(authorities(&cluster, &["rotate"]).len(), 2);
+    eventually("the new authority signs", async || {
+        (authorities(&cluster, &["list"])[1]["signs"] == true).then_some(())
+    })
+    .await;
+    obtain(&cluster, "after").await;
+    for node in 1..=3 {
+        for name in ["before", "after"] {
+            let known = async || is_let_in(&cluster, node, name).await.then_some(());
+            eventually(&format!("node {node} lets {name} in"), known).await;
+        }
+    }
+    let (pki, bundle) = (cluster.root().join("pki"), cluster.node(2).join("pki/signer-ca.crt"));
+    let (bundle, purpose) = (bundle.to_str().unwrap(), ["verify", "-purpose", "sslclient", "-CAfile"]);
+    let verified = openssl(&pki, &[&purpose[..], &[bundle, "before.crt", "after.crt"]].concat());
+    assert!(verified.is_none_or(|said| said == "before.crt: OK\nafter.crt: OK\n"));
+
+    let ids =
+        authorities(&cluster, &["list"]).iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    let refused =
+        quorate(&["signing-authority", "remove", &ids[1], "--data-dir"]).arg(cluster.node(1)).output().unwrap();
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("this key signs"), "{refused:?}");
+    Cluster::run(&["signing-authority", "remove", &ids[0]], &cluster.node(1));
+    for node in 1..=3 {
+        let gone = async || (!is_let_in(&cluster, node, "before").await).then_some(());
+        eventually(&format!("node {node} refuses what the old authority has signed"), gone).await;
+        assert!(is_let_in(&cluster, node, "after").await);
     }
 }
