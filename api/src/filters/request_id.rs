@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 64;
 /// and from those of other processes by what is random about them, so that no request has to ask for randomness.
 pub(super) fn of(headers: &HeaderMap, process: [u8; 16], next: &AtomicU64) -> HeaderValue {
     match headers.get(HEADER) {
-        Some(id) if !id.is_empty() && id.len() <= MAX_BYTES => id.clone(),
+        Some(id) if !id.is_empty() && id.len() <= MAX_BYTES && id.to_str().is_ok() => id.clone(),
         _ => numbered(process, next.fetch_add(1, Ordering::Relaxed)),
     }
 }
@@ -49,7 +49,9 @@ mod tests {
         assert!(made.iter().all(|id| id.len() == 36));
         headers.insert(HEADER, HeaderValue::from_static("mine"));
         assert_eq!(of(&headers, [1; 16], &next), "mine");
-        headers.insert(HEADER, "x".repeat(MAX_BYTES + 1).parse().unwrap());
-        assert_eq!(of(&headers, [1; 16], &next).len(), 36);
+        for unusable in ["x".repeat(MAX_BYTES + 1).parse().unwrap(), HeaderValue::from_bytes(b"\xff").unwrap()] {
+            headers.insert(HEADER, unusable);
+            assert_eq!(of(&headers, [1; 16], &next).len(), 36);
+        }
     }
 }
