@@ -7,6 +7,7 @@ mod engine;
 #[expect(dead_code, reason = "the other binary uses the rest")]
 #[path = "../it/harness.rs"]
 mod harness;
+mod large;
 mod objects;
 mod requests;
 mod words;
