@@ -20,6 +20,10 @@ use crate::body::Chunks;
 
 /// Bytes after which a buffer is handed on; the last object may exceed it.
 pub(super) const BUFFER_BYTES: usize = 128 * 1024;
+/// Objects above this get exactly the room that they take.
+const LARGE_OBJECT_BYTES: usize = BUFFER_BYTES / 8;
+/// What is written with an object beside its stored form: separators, its version, the end of the list.
+const AROUND_OBJECT_BYTES: usize = 256;
 /// Objects looked at in one go.
 const SCAN_OBJECTS: usize = 4096;
 
@@ -118,6 +122,10 @@ impl Producer {
                 None => true,
             };
             if selected {
+                // Growing step by step would take twice the room of a large object.
+                if entry.value.len() > LARGE_OBJECT_BYTES {
+                    out.reserve_exact(entry.value.len() + AROUND_OBJECT_BYTES);
+                }
                 let further = std::mem::replace(&mut self.any_item, true);
                 self.writer.item(&entry.value, entry.modified, further, &mut out)?;
             }

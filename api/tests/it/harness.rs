@@ -260,7 +260,8 @@ impl Server {
         Answer { status, headers, body }
     }
 
-    async fn open(
+    /// Sends a request and gives the head of the answer, and a body that nobody has read yet.
+    pub(crate) async fn open(
         &self,
         method: Method,
         path: &str,

@@ -37,7 +37,6 @@ pub(super) async fn run(
     env: &Env,
 ) -> Result<Report, Error> {
     let connections = connect(target, options, env).await?;
-    let before = process::usage(&target.pids);
     let started = Instant::now();
     let until = started + options.duration;
     let clients = connections.into_iter().enumerate().map(|(client, connection)| {
@@ -45,9 +44,9 @@ pub(super) async fn run(
         let server = target.server(client as usize);
         Client { kind, server, workspace, client, clients: options.clients, connection }.run(round * ROUND_TURNS, until)
     });
-    let (results, ()) = tokio::join!(join_all(clients), progress(kind, started, until));
+    let work = async { tokio::join!(join_all(clients), progress(kind, started, until)) };
+    let ((results, ()), span) = process::during(&target.pids, work).await;
     let elapsed = started.elapsed();
-    let usage = (before, process::usage(&target.pids));
     let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
     for (part, times) in &results {
         counts.operations += part.operations;
@@ -55,7 +54,7 @@ pub(super) async fn run(
         counts.bytes += part.bytes;
         latencies.add(times);
     }
-    Ok(Report::new(kind.to_string(), elapsed, &counts, &latencies, usage))
+    Ok(Report::new(kind.to_string(), elapsed, &counts, &latencies, &span))
 }
 
 /// A connection for each client, shared as far as the options and the protocol say.

@@ -2,12 +2,18 @@
 //!
 //! Invariant: a process that has gone counts as nothing; the figures are Linux's own, never estimated.
 
+use std::pin::pin;
 use std::time::Duration;
+
+use tokio::time::interval;
 
 /// Clock ticks a second in `/proc`, fixed by the kernel's user interface.
 const TICKS_PER_SECOND: u64 = 100;
 /// Bytes of a page in `/proc/PID/statm` on the machines that this is built for.
 const PAGE_BYTES: u64 = 4096;
+
+/// How often memory is looked at while something runs.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// CPU time and memory of some processes at one moment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,8 +24,33 @@ pub(super) struct Usage {
     pub(super) rss_bytes: u64,
 }
 
+/// What the processes used while something ran.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Span {
+    pub(super) before: Usage,
+    pub(super) after: Usage,
+    /// The most resident memory seen in between.
+    pub(super) peak_rss_bytes: u64,
+}
+
+/// Runs something and tells what the processes used meanwhile.
+pub(super) async fn during<F: Future>(pids: &[u32], work: F) -> (F::Output, Span) {
+    let before = usage(pids);
+    let mut span = Span { before, after: before, peak_rss_bytes: before.rss_bytes };
+    let (mut work, mut looks) = (pin!(work), interval(LOOK_INTERVAL));
+    let output = loop {
+        tokio::select! {
+            output = &mut work => break output,
+            _ = looks.tick() => span.peak_rss_bytes = span.peak_rss_bytes.max(usage(pids).rss_bytes),
+        }
+    };
+    span.after = usage(pids);
+    span.peak_rss_bytes = span.peak_rss_bytes.max(span.after.rss_bytes);
+    (output, span)
+}
+
 /// Adds up what the processes use.
-pub(super) fn usage(pids: &[u32]) -> Usage {
+fn usage(pids: &[u32]) -> Usage {
     let mut sum = Usage::default();
     for pid in pids {
         let read = |file| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
@@ -51,5 +82,18 @@ mod tests {
         assert_eq!(cpu_time(""), None);
         assert_eq!(resident("100 25 3 4 5 6 7"), Some(25 * PAGE_BYTES));
         assert!(usage(&[std::process::id()]).rss_bytes > 0);
+    }
+
+    #[tokio::test]
+    async fn sees_memory_that_is_gone_at_the_end() {
+        const BYTES: usize = 64 << 20;
+        let work = async {
+            let memory = vec![1_u8; BYTES];
+            tokio::time::sleep(LOOK_INTERVAL * 3).await;
+            memory.iter().map(|byte| usize::from(*byte)).sum::<usize>()
+        };
+        let (sum, span) = during(&[std::process::id()], work).await;
+        assert_eq!(sum, BYTES);
+        assert!(span.peak_rss_bytes >= span.before.rss_bytes + BYTES as u64 / 2, "{span:?}");
     }
 }

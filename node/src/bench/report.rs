@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::latency::{Latencies, Percentiles};
-use super::process::Usage;
+use super::process::Span;
 
 /// One measurement.
 #[derive(Debug, Serialize)]
@@ -24,6 +24,8 @@ pub(super) struct Report {
     cpus: f64,
     /// Resident memory of the server processes at the end.
     rss_megabytes: f64,
+    /// How much more of it they had at the highest point than at the beginning.
+    rss_added_megabytes: f64,
 }
 
 /// What was counted.
@@ -40,10 +42,10 @@ impl Report {
         elapsed: Duration,
         counts: &Counts,
         latencies: &Latencies,
-        (before, after): (Usage, Usage),
+        span: &Span,
     ) -> Self {
         let seconds = elapsed.as_secs_f64();
-        let cpu = after.cpu.saturating_sub(before.cpu).as_secs_f64();
+        let cpu = span.after.cpu.saturating_sub(span.before.cpu).as_secs_f64();
         let operations = counts.operations.max(1) as f64;
         Self {
             workload,
@@ -55,13 +57,14 @@ impl Report {
             latency_ms: latencies.percentiles(),
             cpu_ms_per_1000_operations: cpu * 1e6 / operations,
             cpus: cpu / seconds,
-            rss_megabytes: after.rss_bytes as f64 / 1e6,
+            rss_megabytes: span.after.rss_bytes as f64 / 1e6,
+            rss_added_megabytes: span.peak_rss_bytes.saturating_sub(span.before.rss_bytes) as f64 / 1e6,
         }
     }
 
     pub(super) fn header() -> String {
         format!(
-            "{:<10} {:>10} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8} {:>12} {:>6} {:>8}",
+            "{:<10} {:>10} {:>8} {:>9} {:>8} {:>8} {:>8} {:>8} {:>12} {:>6} {:>8} {:>8}",
             "workload",
             "ops/s",
             "errors",
@@ -72,7 +75,8 @@ impl Report {
             "max ms",
             "CPU ms/1000",
             "CPUs",
-            "RSS MB"
+            "RSS MB",
+            "peak +MB"
         )
     }
 }
@@ -82,7 +86,7 @@ impl fmt::Display for Report {
         let Percentiles { p50, p90, p99, max } = self.latency_ms;
         write!(
             f,
-            "{:<10} {:>10.1} {:>8} {:>9.1} {p50:>8.2} {p90:>8.2} {p99:>8.2} {max:>8.1} {:>12.2} {:>6.2} {:>8.1}",
+            "{:<10} {:>10.1} {:>8} {:>9.1} {p50:>8.2} {p90:>8.2} {p99:>8.2} {max:>8.1} {:>12.2} {:>6.2} {:>8.1} {:>8.1}",
             self.workload,
             self.operations_per_second,
             self.errors,
@@ -90,6 +94,7 @@ impl fmt::Display for Report {
             self.cpu_ms_per_1000_operations,
             self.cpus,
             self.rss_megabytes,
+            self.rss_added_megabytes,
         )
     }
 }

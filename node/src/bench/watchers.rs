@@ -38,7 +38,6 @@ pub(super) async fn run(target: &Target, workspace: &Workspace, options: &Option
     for watcher in 0..options.watchers as usize {
         streams.push(open(target, workspace, env, watcher).await?);
     }
-    let before = process::usage(&target.pids);
     let sent = Sent::default();
     let started = Instant::now();
     let until = started + options.duration;
@@ -49,9 +48,9 @@ pub(super) async fn run(target: &Target, workspace: &Workspace, options: &Option
         let stamps = (watcher == 0).then_some(&sent);
         count(body, until + GRACE, stamps)
     }));
-    let (written, results, ()) = tokio::join!(writers, watchers, progress(Kind::Watch, started, until));
+    let work = async { tokio::join!(writers, watchers, progress(Kind::Watch, started, until)) };
+    let ((written, results, ()), span) = process::during(&target.pids, work).await;
     written.into_iter().collect::<Result<Vec<()>, Error>>()?;
-    let usage = (before, process::usage(&target.pids));
     let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
     for (part, times) in &results {
         counts.operations += part.operations;
@@ -60,7 +59,7 @@ pub(super) async fn run(target: &Target, workspace: &Workspace, options: &Option
     }
     let last = results.iter().map(|(part, _)| part.operations).max().unwrap_or_default();
     counts.errors = results.iter().map(|(part, _)| last - part.operations).sum();
-    Ok(Report::new(Kind::Watch.to_string(), options.duration, &counts, &latencies, usage))
+    Ok(Report::new(Kind::Watch.to_string(), options.duration, &counts, &latencies, &span))
 }
 
 /// Opens a watch from now on.

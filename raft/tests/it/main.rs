@@ -3,6 +3,7 @@
 mod cluster;
 mod compaction;
 mod conformance;
+mod contract;
 mod failover;
 mod joining;
 mod log;

@@ -1,0 +1,176 @@
+//! More requests than there are places: each class has its own, nobody takes them all, and who finds none is told when to
+//! come back.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use quorate_api::authentication::{Identity, User};
+use quorate_api::body::Body;
+use quorate_api::filters;
+use serde_json::json;
+use tokio::task::JoinHandle;
+use tokio::time::{Duration, Instant, sleep};
+
+use crate::harness::{Answer, Server};
+
+const MAPS: &str = "/api/v1/namespaces/a/configmaps";
+/// Places of each class, of which one identity gets half; see the harness.
+const SHARE: usize = 2;
+/// How long a request waits for a place before it is refused.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// A server on which everybody may do everything, with a list that takes several buffers.
+async fn server() -> Server {
+    let server = Server::with_namespace().await;
+    server.defaults().await.stop();
+    let group = server.api.names.group("rbac.authorization");
+    let binding = json!({
+        "metadata": { "name": "all" },
+        "roleRef": { "apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin" },
+        "subjects": [{ "apiGroup": group, "kind": "Group", "name": "crew" }],
+    });
+    let bindings = format!("/apis/{group}/v1/clusterrolebindings");
+    let answer = server.send(Method::POST, &bindings, &[], &binding.to_string()).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    for name in ["x", "y", "z"] {
+        let body = json!({ "metadata": { "name": name }, "data": { "fill": "f".repeat(200_000) } });
+        let answer = server.send(Method::POST, MAPS, &[], &body.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+    }
+    server
+}
+
+fn user(name: &str) -> User {
+    User::new(name, ["crew".to_owned()])
+}
+
+/// A request that has a place until it is dropped.
+enum Held {
+    /// An answer that nobody reads on.
+    Answer(#[expect(dead_code, reason = "kept for its place")] Body),
+    /// A request whose body does not come.
+    Sending(JoinHandle<()>),
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Self::Sending(task) = self {
+            task.abort();
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    ReadOnly,
+    Mutating,
+    LongRunning,
+}
+
+const CLASSES: [Class; 3] = [Class::ReadOnly, Class::Mutating, Class::LongRunning];
+
+/// Takes a place of a class and keeps it.
+async fn hold(server: &Server, class: Class, name: &str) -> Held {
+    match class {
+        Class::Mutating => Held::Sending(send_nothing(server, name).await),
+        _ => {
+            let path = if class == Class::ReadOnly { MAPS.to_owned() } else { format!("{MAPS}?watch=1") };
+            let (status, _, body) = server.by(Some(user(name))).open(Method::GET, &path, &[], "").await;
+            assert_eq!(status, 200, "{class:?} {name}");
+            Held::Answer(body)
+        }
+    }
+}
+
+/// Begins to create something; whoever waits gets to run before this returns.
+async fn send_nothing(server: &Server, name: &str) -> JoinHandle<()> {
+    let (api, identity) = (server.api.clone(), Identity::of_user(user(name)));
+    let task = tokio::spawn(async move {
+        let never = futures::stream::pending::<Result<Frame<Bytes>, Infallible>>();
+        let request = Request::builder().method(Method::POST).uri(MAPS).body(StreamBody::new(never)).unwrap();
+        filters::handle(&api, &identity, request).await;
+    });
+    sleep(Duration::from_millis(1)).await;
+    task
+}
+
+/// Does something of a class to its end.
+async fn ask(server: &Server, class: Class, name: &str) -> Answer {
+    let server = server.by(Some(user(name)));
+    match class {
+        Class::ReadOnly => server.get(&format!("{MAPS}/x")).await,
+        Class::Mutating => server.send(Method::DELETE, &format!("{MAPS}/none"), &[], "").await,
+        Class::LongRunning => server.get(&format!("{MAPS}?watch=1&resourceVersion=1&timeoutSeconds=1")).await,
+    }
+}
+
+fn assert_passes(answer: &Answer, what: &str) {
+    // Nobody has that object; to be told so takes a place as well.
+    assert!(matches!(answer.status, StatusCode::OK | StatusCode::NOT_FOUND), "{what}: {}", answer.text());
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_class_has_its_places_and_nobody_takes_them_all() {
+    let server = server().await;
+    for class in CLASSES {
+        let mut held = Vec::new();
+        for _ in 0..SHARE {
+            held.push(hold(&server, class, "greedy").await);
+        }
+        let before = Instant::now();
+        let refused = ask(&server, class, "greedy").await;
+        assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, "1"), "{class:?}");
+        let status = refused.json();
+        assert_eq!(
+            (&status["reason"], &status["details"]["retryAfterSeconds"]),
+            (&json!("TooManyRequests"), &json!(1))
+        );
+        let waited = if class == Class::LongRunning { Duration::ZERO } else { WAIT };
+        assert_eq!(before.elapsed().as_secs(), waited.as_secs(), "{class:?}");
+
+        assert_passes(&ask(&server, class, "calm").await, "somebody else");
+        for other in CLASSES.into_iter().filter(|other| *other != class) {
+            assert_passes(&ask(&server, other, "greedy").await, "another class");
+        }
+        assert_eq!(server.by(Some(user("greedy"))).get("/readyz").await.status, 200);
+        for _ in 0..SHARE {
+            held.push(hold(&server, class, "second").await);
+        }
+        assert_eq!(ask(&server, class, "calm").await.status, 429, "no place is left of {class:?}");
+        let master = server.send(Method::GET, MAPS, &[], "").await;
+        assert_eq!(master.status, 200, "operators need no place");
+        drop(held);
+        sleep(Duration::from_millis(1)).await;
+        assert_passes(&ask(&server, class, "greedy").await, "the places are free again");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_one_identity_lets_nobody_else_wait() {
+    let server = server().await;
+    let flood: Vec<_> = (0..40)
+        .map(|_| {
+            let greedy = server.by(Some(user("greedy")));
+            tokio::spawn(async move {
+                loop {
+                    // Refused or not, it comes again at once.
+                    let answer = greedy.open(Method::GET, MAPS, &[], "").await;
+                    sleep(Duration::from_secs(1)).await;
+                    drop(answer);
+                }
+            })
+        })
+        .collect();
+    for turn in 0..20 {
+        sleep(Duration::from_millis(700)).await;
+        let before = Instant::now();
+        for class in [Class::ReadOnly, Class::Mutating] {
+            assert_passes(&ask(&server, class, "calm").await, "somebody else");
+        }
+        assert_eq!(before.elapsed(), Duration::ZERO, "turn {turn}");
+    }
+    flood.iter().for_each(JoinHandle::abort);
+}

@@ -1,0 +1,65 @@
+//! A server with few places: the official client is told to come back, and does; somebody else never notices.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+
+use http::Method;
+use serde_json::json;
+
+use crate::load::{collection, make_namespace};
+use crate::support::{Client, Cluster, Kubectl};
+
+/// A list of these is more than a connection takes while nobody reads.
+const OBJECTS: usize = 24;
+const OBJECT_BYTES: usize = 900_000;
+
+/// A token of an account of this name that may do everything and is no operator.
+pub(crate) async fn token(admin: &mut Client, namespace: &str, name: &str) -> String {
+    let accounts = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
+    admin.post(&accounts, &json!({ "metadata": { "name": name } })).await.expect(201);
+    let binding = json!({
+        "metadata": { "name": name },
+        "roleRef": { "apiGroup": "rbac.authorization.svc.io", "kind": "ClusterRole", "name": "cluster-admin" },
+        "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": namespace }],
+    });
+    admin.post("/apis/rbac.authorization.svc.io/v1/clusterrolebindings", &binding).await.expect(201);
+    let answer = admin.post(&format!("{accounts}/{name}/token"), &json!({})).await.expect(201);
+    answer.body["status"]["token"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_comes_back_when_there_is_a_place() {
+    let cluster = Cluster::start(1, &["--max-requests-inflight=2"]);
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let mut admin = cluster.client(1);
+    make_namespace(&mut admin, "load").await;
+    for number in 0..OBJECTS {
+        let data = json!({ "fill": "f".repeat(OBJECT_BYTES) });
+        let body = json!({ "metadata": { "name": format!("m{number}") }, "data": data });
+        admin.post(&collection("load"), &body).await.expect(201);
+    }
+    let greedy = token(&mut admin, "load", "greedy").await;
+    let calm = token(&mut admin, "load", "calm").await;
+    // Whoever does not read on keeps the one place that they may have.
+    let mut reader = bearer(&cluster, &greedy);
+    let unread = reader.start(Method::GET, &collection("load"), None).await.unwrap();
+    assert_eq!(unread.status(), 200);
+
+    let arguments = ["get", "configmap", "m0", "-n", "load", "-o", "name", "-v=6", "--token", &greedy];
+    let mut waiting = kubectl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(waiting.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("429 Too Many Requests") {
+        assert!(log.read_line(&mut said).unwrap() > 0, "kubectl was never refused:\n{said}");
+    }
+    bearer(&cluster, &calm).get(&format!("{}/m0", collection("load"))).await.expect(200);
+    drop((unread, reader));
+    log.read_to_string(&mut said).unwrap();
+    let output = waiting.wait_with_output().unwrap();
+    assert!(output.status.success(), "{said}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "configmap/m0\n");
+}
+
+fn bearer(cluster: &Cluster, token: &str) -> Client {
+    Client::bearer(&cluster.address(1), &cluster.root().join("pki"), token)
+}
