@@ -202,6 +202,40 @@ async fn across_namespaces_in_order_of_keys() {
     assert_eq!(server.get("/api/v1/namespaces/").await.names(), ["0", "a"]);
 }
 
+/// Large objects are not copied into a list; where they begin and end must not show.
+#[tokio::test]
+async fn large_objects_among_small_ones() {
+    let server = Server::with_namespace().await;
+    let sizes = [10, 200_000, 10, 200_000, 130_000, 1000, 300_000];
+    for (index, size) in sizes.into_iter().enumerate() {
+        let data = serde_json::json!({"k": "v".repeat(size)});
+        let body = serde_json::json!({"metadata": {"name": format!("m{index}")}, "data": data});
+        let answer = server.send(http::Method::POST, MAPS, &[], &body.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+    }
+    let whole = ls(&server, "").await.json()["items"].as_array().unwrap().clone();
+    let lengths: Vec<_> = whole.iter().map(|item| item["data"]["k"].as_str().unwrap().len()).collect();
+    assert_eq!(lengths, sizes);
+    for limit in 1..=sizes.len() {
+        let mut items = Vec::new();
+        let mut query = format!("limit={limit}");
+        loop {
+            let page = ls(&server, &query).await.json();
+            items.extend(page["items"].as_array().unwrap().iter().cloned());
+            assert!(items.len() % limit == 0 || items.len() == sizes.len());
+            match page["metadata"]["continue"].as_str() {
+                Some(token) => query = format!("limit={limit}&continue={token}"),
+                None => break,
+            }
+        }
+        assert!(items == whole, "pages of {limit}");
+    }
+    let only = ls(&server, "fieldSelector=metadata.name%3Dm6").await.json()["items"].clone();
+    assert!(only.as_array().unwrap().as_slice() == &whole[6..]);
+    let yaml = server.get_as(MAPS, "application/yaml").await;
+    assert!(yaml.status == 200 && yaml.body.len() > sizes.iter().sum());
+}
+
 #[tokio::test]
 async fn a_long_list_streams_and_compresses() {
     const GZIP: (&str, &str) = ("accept-encoding", "gzip, deflate");

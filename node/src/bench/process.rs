@@ -40,8 +40,9 @@ pub(super) async fn during<F: Future>(pids: &[u32], work: F) -> (F::Output, Span
     let (mut work, mut looks) = (pin!(work), interval(LOOK_INTERVAL));
     let output = loop {
         tokio::select! {
-            output = &mut work => break output,
+            biased;
             _ = looks.tick() => span.peak_rss_bytes = span.peak_rss_bytes.max(usage(pids).rss_bytes),
+            output = &mut work => break output,
         }
     };
     span.after = usage(pids);

@@ -1,6 +1,6 @@
 //! What happens to a cluster while informers follow it.
 
-use crate::support::{Cluster, eventually};
+use crate::support::{Cluster, eventually, quorate};
 
 /// How often each thing happens.
 const TIMES: usize = 3;
@@ -14,9 +14,16 @@ pub(super) async fn disturb(cluster: &mut Cluster) {
         start_again(cluster, leader).await;
     }
     for _ in 0..TIMES {
-        let leader = cluster.leader(1).await;
-        let next = (leader % 3 + 1).to_string();
-        Cluster::run(&["leader", "transfer", "--to", &next], &cluster.node(leader));
+        let before = cluster.leader(1).await;
+        // Refused while the successor is behind, and by a node that has lost the leadership by itself meanwhile.
+        eventually("the leadership moves", async || {
+            let leader = cluster.leader(1).await;
+            let next = (leader % 3 + 1).to_string();
+            let mut transfer = quorate(&["leader", "transfer", "--to", &next, "--data-dir"]);
+            transfer.arg(cluster.node(leader)).output().unwrap();
+            (cluster.leader(1).await != before).then_some(())
+        })
+        .await;
     }
     for node in 1..=3 {
         cluster.stop(node);

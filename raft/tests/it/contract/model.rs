@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use quorate_store::{Operation, Revision, Snapshot};
+use quorate_store::{Condition, Operation, Revision, Snapshot, Txn};
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 /// What transactions touch.
 const KEYS: [&str; 7] = ["a", "a/1", "a/2", "a/3", "b/1", "b/2", "c"];
+/// What every transaction writes, on condition that it was written by the one before.
+const FENCE: &str = "fence";
 /// What clients watch.
 pub(super) const PREFIXES: [&str; 5] = ["", "a", "a/", "b/", "c"];
 /// Bytes of the values at most.
@@ -28,7 +30,7 @@ pub(super) struct Model {
 
 /// A state as this model has it.
 pub(super) fn contents(snapshot: &Snapshot) -> Contents {
-    let of_the_test = |key: &Bytes| KEYS.iter().any(|other| other.as_bytes() == key);
+    let of_the_test = |key: &Bytes| KEYS.iter().chain([&FENCE]).any(|other| other.as_bytes() == key);
     let all = snapshot.range(b"", None).filter(|(key, _)| of_the_test(key));
     all.map(|(key, entry)| (key.clone(), entry.value.clone())).collect()
 }
@@ -47,8 +49,8 @@ impl Model {
         Revision::new(self.begun.get() + self.transactions.len() as u64)
     }
 
-    /// A transaction that changes something, and deletes only what is there.
-    pub(super) fn propose(&self, random: &mut StdRng) -> Vec<Operation> {
+    /// A transaction that changes something, and deletes only what is there. However often it is tried, it commits once.
+    pub(super) fn propose(&self, random: &mut StdRng) -> Txn {
         let count = random.random_range(1..4);
         let keys: Vec<&str> = KEYS.choose_multiple(random, count).copied().collect();
         let mut operation = |key: &str| {
@@ -60,7 +62,11 @@ impl Model {
                 (0..random.random_range(1..VALUE_BYTES)).map(|_| random.random_range(b'a'..=b'z')).collect::<Vec<_>>();
             Operation::Put { key, value: value.into() }
         };
-        keys.into_iter().map(&mut operation).collect()
+        let fence = Bytes::from_static(FENCE.as_bytes());
+        let before = if self.transactions.is_empty() { Revision::ZERO } else { self.newest() };
+        let mut operations: Vec<Operation> = keys.into_iter().map(&mut operation).collect();
+        operations.push(Operation::Put { key: fence.clone(), value: Bytes::new() });
+        Txn { conditions: vec![Condition::Modified { key: fence, revision: before }], operations }
     }
 
     pub(super) fn commit(&mut self, revision: Revision, operations: &[Operation]) {
