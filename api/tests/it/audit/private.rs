@@ -21,7 +21,7 @@ async fn whisper(server: &Server) -> Vec<String> {
     assert_eq!(server.send(Method::POST, secrets, &[], secret("s")).await.status, 201);
     assert_eq!(server.send(Method::PUT, &format!("{secrets}/s"), &[], secret("s")).await.status, 200);
     let apply = [("content-type", "application/apply-patch+yaml")];
-    let applied = format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: t}}\nstringData: {{password: hunter2}}\n");
+    let applied = "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: {password: hunter2}\n";
     let path = format!("{secrets}/t?fieldManager=m");
     assert_eq!(server.send(Method::PATCH, &path, &apply, applied).await.status, 201);
     server.get(secrets).await;
