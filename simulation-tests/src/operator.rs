@@ -132,7 +132,7 @@ impl Operator {
     fn change_mind(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
         let Some((leader, replica)) = cluster.leader() else { return Ok(()) };
         let members = replica.members();
-        let odd = self.wanted.iter().find(|(seat, want)| !is_so(cluster, &members, **seat, **want)).is_some();
+        let odd = self.wanted.iter().any(|(seat, want)| !is_so(cluster, &members, *seat, *want));
         if odd || self.asked.is_some() {
             return Ok(());
         }

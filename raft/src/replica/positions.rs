@@ -35,7 +35,7 @@ impl Core {
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow_watched();
         Positions {
-            vote: metrics.vote.clone(),
+            vote: metrics.vote,
             leads: metrics.state.is_leader(),
             last,
             committed: metrics.local_committed,

@@ -55,9 +55,9 @@ fn nothing_is_wrong_with_the_real_code() {
 
 /// Every broken variant, how many seeds it takes at most, and what the checkers say about it.
 const BROKEN: [(&str, u64, &str); 14] = [
-    ("lying-fsync", 3, ""),
-    ("forgotten-vote", 3, "the vote of node"),
-    ("overcut-log", 3, ""),
+    ("lying-fsync", 6, ""),
+    ("forgotten-vote", 6, "the vote of node"),
+    ("overcut-log", 6, ""),
     ("no-read-index", 8, "was shown before it began"),
     ("unapplied-read", 8, "was shown before it began"),
     ("early-answer", 3, "is lost"),
@@ -65,8 +65,8 @@ const BROKEN: [(&str, u64, &str); 14] = [
     ("applied-twice", 3, "was applied before"),
     ("dropped-event", 2, "is missing before"),
     ("repeated-event", 2, "is due"),
-    ("resumed-too-late", 3, "is missing before"),
-    ("forgotten-history", 3, "is missing before"),
+    ("resumed-too-late", 6, "is missing before"),
+    ("forgotten-history", 8, "is missing before"),
     ("denied-unknown", 12, "called not applied"),
     ("ignored-conditions", 4, ""),
 ];
