@@ -1,7 +1,8 @@
 //! One cell: a rule of the schema's column, understood once, evaluated for each object.
 //!
 //! The common forms are a path, `len(PATH)+...`, `age(PATH)`, `rfc3339(PATH)`, `trim(PATH)`, `names(PATH)` and `images(PATH)` of
-//! containers, `labels(PATH)`, `selector(PATH)`, and `FORM; TEXT` or `FORM; nil -> TEXT` (the text when nothing is there).
+//! containers, `labels(PATH)`, `selector(PATH)`, and `FORM; TEXT` (the text when nothing or an empty text is there)
+//! or `FORM; nil -> TEXT` (when nothing is there).
 //! What the schema only says in words is a function in a file of its own, found by kind and column.
 
 use quorate_meta::{LabelSelector, Names, Time, Value};
@@ -23,6 +24,8 @@ const INVALID: &str = "<invalid>";
 pub(super) struct Cell {
     form: Form,
     empty: Value,
+    /// Whether an empty text counts as nothing.
+    blank: bool,
     /// Whether numbers are shown as text.
     text: bool,
 }
@@ -53,11 +56,11 @@ impl Cell {
             "boolean" if column.cell.is_empty() => Value::from(false),
             _ => Value::from(text),
         };
-        let (rule, empty) = match column.value.split_once("; ") {
+        let (rule, empty, blank) = match column.value.split_once("; ") {
             Some((rule, text)) if !text.trim_start_matches("nil -> ").contains(' ') => {
-                (rule, constant(text.trim_start_matches("nil -> ")))
+                (rule, constant(text.trim_start_matches("nil -> ")), !text.starts_with("nil -> "))
             }
-            _ => (column.value.as_ref(), otherwise("")),
+            _ => (column.value.as_ref(), otherwise(""), false),
         };
         let roles = || {
             let prefix = format!("node-role.{}", names.domain_key(""));
@@ -65,7 +68,7 @@ impl Cell {
         };
         let special = || special::find(&kind.kind, &column.name).map(Form::Special);
         let form = special().or_else(|| form(rule)).or_else(roles).unwrap_or(Form::Nothing);
-        Self { form, empty, text: column.kind == "string" && column.cell.is_empty() }
+        Self { form, empty, blank, text: column.kind == "string" && column.cell.is_empty() }
     }
 
     /// The cell of an object; `now_ms` is the time that ages are measured from.
@@ -73,6 +76,7 @@ impl Cell {
         match &self.form {
             Form::Path(path) => match at(object, path).filter(|value| !value.is_null()) {
                 Some(Value::Int(number)) if self.text => number.to_string().into(),
+                Some(Value::String(text)) if self.blank && text.is_empty() => self.empty.clone(),
                 Some(value) => value.clone(),
                 None => self.empty.clone(),
             },

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use quorate_meta::{Map, Value};
 
 use crate::decode::canonicalize;
-use crate::fieldset::{Element, FieldSet, Form, Node, keyed_element};
+use crate::fieldset::{Element, FieldSet, Form, Node, keyed_element, members};
 use crate::graph::{Graph, TypeId};
 use crate::managed::{Entry, Managed, Seen, Writer};
 
@@ -53,8 +53,11 @@ pub(super) fn prune(
             pruned = restored;
         }
     }
-    if let Some((_, pruned)) = convert(at, own, &pruned) {
-        *object = pruned;
+    // What came back on the way through another version, as its default there, was not wanted away by anybody.
+    let Some((_, mut kept)) = convert(own, at, object) else { return };
+    cut(graph, Form::Message(graph.ty(last_ty)), &mut kept, &before.fields, &members(graph, last_ty, &pruned));
+    if let Some((_, kept)) = convert(at, own, &kept) {
+        *object = kept;
     }
 }
 
@@ -118,7 +121,8 @@ fn cut_below(graph: &Graph, form: Form<'_>, value: &mut Value, last: &Node, owne
     }
 }
 
-/// What was cut, with the parts of `merged` that are owned.
+/// `merged` with the parts that are left in `cut` or owned. The values are those of `merged`: on the way through another
+/// version the cut object may have got defaults in the place of what was cut.
 fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, owned: &FieldSet) -> Value {
     match (form, merged, cut) {
         (Form::Message(_) | Form::Map(_), Value::Map(merged), None | Some(Value::Map(_))) => {
@@ -149,13 +153,11 @@ fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, o
             });
             Value::List(parts.collect())
         }
-        (_, merged, cut) => cut.unwrap_or(merged).clone(),
+        (_, merged, _) => merged.clone(),
     }
 }
 
 fn restore_part(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, owned: Option<&Node>) -> Value {
-    match owned {
-        Some(owned) => restore(graph, form, merged, cut, &owned.below),
-        None => cut.unwrap_or(merged).clone(),
-    }
+    let nothing = FieldSet::new();
+    restore(graph, form, merged, cut, owned.map_or(&nothing, |owned| &owned.below))
 }

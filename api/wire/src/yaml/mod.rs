@@ -4,6 +4,7 @@
 //! booleans are read the way Kubernetes manifests expect (`yes` is true, `0644` is octal). A repeated key is reported
 //! with its line, the last value wins, as in JSON; callers that are strict refuse.
 
+mod key;
 mod list;
 mod read;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Seq
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Options, Spanned};
 
+use super::key::Key;
 use crate::json::MAX_DUPLICATES;
 
 /// Largest text that is read, in bytes. Requests have a smaller limit of their own.
@@ -60,24 +61,22 @@ pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
     {
         return Ok((value, Vec::new()));
     }
-    let strict: Result<Value, _> = serde_saphyr::from_str_with_options(text, options(DuplicateKeyPolicy::Error));
-    match strict {
-        Ok(value) => Ok((value, Vec::new())),
+    match parse_with(text, DuplicateKeyPolicy::Error) {
+        Ok(read) => Ok(read),
         Err(error) => match error.without_snippet() {
-            serde_saphyr::Error::DuplicateMappingKey { .. } => parse_lenient(text),
-            _ => Err(Error::from(&error)),
-        },
+            serde_saphyr::Error::DuplicateMappingKey { .. } => parse_with(text, DuplicateKeyPolicy::LastWins),
+            _ => Err(error),
+        }
+        .map_err(|error| Error::from(&error)),
     }
 }
 
-fn parse_lenient(text: &str) -> Result<(Value, Vec<Duplicate>), Error> {
+fn parse_with(text: &str, policy: DuplicateKeyPolicy) -> Result<(Value, Vec<Duplicate>), serde_saphyr::Error> {
     let duplicates = RefCell::new(Vec::new());
-    let options = options(DuplicateKeyPolicy::LastWins);
-    let seed = Lenient { duplicates: &duplicates };
-    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+    let seed = Node { duplicates: &duplicates };
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(policy), |deserializer| {
         seed.deserialize(deserializer)
-    });
-    let value = value.map_err(|error| Error::from(&error))?;
+    })?;
     Ok((value, duplicates.into_inner()))
 }
 
@@ -113,11 +112,11 @@ impl From<&serde_saphyr::Error> for Error {
 
 /// Reads a node, keeping the last of repeated keys and noting the repetition.
 #[derive(Clone, Copy)]
-struct Lenient<'s> {
+struct Node<'s> {
     duplicates: &'s RefCell<Vec<Duplicate>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Lenient<'_> {
+impl<'de> DeserializeSeed<'de> for Node<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -125,7 +124,7 @@ impl<'de> DeserializeSeed<'de> for Lenient<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Lenient<'_> {
+impl<'de> Visitor<'de> for Node<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -175,12 +174,13 @@ impl<'de> Visitor<'de> for Lenient<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut source: A) -> Result<Value, A::Error> {
         let mut entries: Vec<(String, Value)> = Vec::new();
         let mut seen = HashSet::new();
-        while let Some(key) = source.next_key::<Spanned<String>>()? {
+        while let Some(key) = source.next_key::<Spanned<Key>>()? {
             let line = key.referenced.line();
-            if !seen.insert(key.value.clone()) && self.duplicates.borrow().len() < MAX_DUPLICATES {
-                self.duplicates.borrow_mut().push(Duplicate { line, key: key.value.clone() });
+            let Key(key) = key.value;
+            if !seen.insert(key.clone()) && self.duplicates.borrow().len() < MAX_DUPLICATES {
+                self.duplicates.borrow_mut().push(Duplicate { line, key: key.clone() });
             }
-            entries.push((key.value, source.next_value_seed(self)?));
+            entries.push((key, source.next_value_seed(self)?));
         }
         Ok(Value::Map(Map::from_entries(entries).0))
     }

@@ -27,8 +27,13 @@ fn manifests() {
     check("a: 2026-01-02\nb: 1:30\nc: 18446744073709551615", json!({"a": "2026-01-02", "b": "1:30", "c": u64::MAX}));
     check("1: a\ntrue: b\n", json!({"1": "a", "true": "b"}));
     check(
-        "base: &base {x: 1}\ncopy: *base\nmerged:\n  <<: *base\n  y: 2\n",
-        json!({"base": {"x": 1}, "copy": {"x": 1}, "merged": {"x": 1, "y": 2}}),
+        "{y: a, \"n\": b, Off: c, yes-it-is: d, 0x10: e, 1.50: f, ? 'no' : g}",
+        json!({"true": "a", "n": "b", "false": "c", "yes-it-is": "d", "16": "e", "1.5": "f", "no": "g"}),
+    );
+    check("x: {y: {on: 1}}\n", json!({"x": {"true": {"true": 1}}}));
+    check(
+        "base: &base {x: 1}\ncopy: *base\nmerged:\n  <<: *base\n  z: 2\n",
+        json!({"base": {"x": 1}, "copy": {"x": 1}, "merged": {"x": 1, "z": 2}}),
     );
     check(r#"{"json": [1, "two", {"three": null}]}"#, json!({"json": [1, "two", {"three": null}]}));
     check("", json!(null));
@@ -59,9 +64,17 @@ fn repeated_keys_are_named_and_the_last_wins() {
 
 #[test]
 fn refused_texts_say_why_in_one_line() {
-    for text in
-        ["a: [1, 2", "a:\n\t- b", "a: 1\n---\nb: 2\n", "a: *nowhere", "a: b: c", "\"unclosed", "a: .inf", "? [x]\n: 1"]
-    {
+    for text in [
+        "a: [1, 2",
+        "a:\n\t- b",
+        "a: 1\n---\nb: 2\n",
+        "a: *nowhere",
+        "a: b: c",
+        "\"unclosed",
+        "a: .inf",
+        "? [x]\n: 1",
+        "~: 1",
+    ] {
         let error = parse(text.as_bytes()).expect_err(text).to_string();
         assert!(error.starts_with("yaml: ") && !error.contains('\n') && error.len() > 10, "{text}: {error}");
     }

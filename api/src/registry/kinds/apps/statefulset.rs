@@ -5,7 +5,7 @@ use quorate_meta::{Cause, Map, Names, Value, name};
 use super::statefulset_status::check_status;
 use crate::registry::kinds::core::pod::{check_claim_template, template, warnings};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status, workload};
+use crate::registry::kinds::{alpha, rules, status, workload};
 use crate::registry::{NameRule, Part, Strategy};
 
 /// What may change in a specification.
@@ -20,6 +20,9 @@ const CHANGEABLE: [&str; 7] = [
 ];
 const WHY: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
                    'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+
+/// How many pods of a set may be away at once.
+const ALPHA: [&[&str]; 1] = [&["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"]];
 
 /// The semantics of stateful sets.
 #[derive(Debug)]
@@ -55,11 +58,13 @@ impl Strategy for StatefulSet {
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
+        alpha::drop_fields(&ALPHA, None, object);
         object.set_at(&["status"], [("availableReplicas", 0), ("replicas", 0)]);
     }
 
     fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
         status::restore(part, old, new);
+        alpha::drop_fields(&ALPHA, Some(old), new);
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

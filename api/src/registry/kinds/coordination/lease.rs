@@ -2,9 +2,12 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::rules;
+use crate::registry::kinds::{alpha, rules};
+use crate::registry::{Part, Strategy};
+
+/// How a coordinator would choose the holder.
+const ALPHA: [&[&str]; 2] = [&["spec", "strategy"], &["spec", "preferredHolder"]];
 
 /// The semantics of leases.
 #[derive(Debug)]
@@ -21,6 +24,14 @@ impl Strategy for Lease {
 
     fn unconditional_update(&self) -> bool {
         false
+    }
+
+    fn prepare_create(&self, _: &Names, object: &mut Value) {
+        alpha::drop_fields(&ALPHA, None, object);
+    }
+
+    fn prepare_update(&self, _: &Names, _: Part, old: &Value, new: &mut Value) {
+        alpha::drop_fields(&ALPHA, Some(old), new);
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

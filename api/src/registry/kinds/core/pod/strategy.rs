@@ -33,6 +33,7 @@ impl Strategy for Pod {
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         set_priority(object);
+        set_grace(object);
         add_tolerations(names, object);
         let spec = object.get("spec").cloned().unwrap_or_default();
         let quality = resources::quality_class(&spec);
@@ -116,6 +117,15 @@ fn set_priority(object: &mut Value) {
     if spec.get_str("priorityClassName").is_none_or(str::is_empty) {
         spec.get_or_insert_with("priority", || 0.into());
         spec.get_or_insert_with("preemptionPolicy", || "PreemptLowerPriority".into());
+    }
+}
+
+/// Less than no time to end in is the shortest time that there is.
+fn set_grace(object: &mut Value) {
+    const SHORTEST_SECONDS: i64 = 1;
+    if object.at(&["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64).is_some_and(|seconds| seconds < 0)
+    {
+        object.set_at(&["spec", "terminationGracePeriodSeconds"], SHORTEST_SECONDS);
     }
 }
 
