@@ -5,10 +5,11 @@ use quorate_meta::{GroupResource, Status};
 use quorate_store::Revision;
 
 use super::options::{At, parse_version};
-use super::{answer, freshness, snapshot};
+use super::{answer, freshness, observed};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::registry::Resource;
 use crate::request::Request;
 
 pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
@@ -18,12 +19,18 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
         Some(Revision::ZERO) => At::Any,
         Some(revision) => At::NotOlderThan(revision),
     };
-    let snapshot = snapshot::snapshot(api, request, at).await?;
+    let snapshot = observed::state(api, request, at).await?;
     let name = request.name()?;
     let entry = snapshot
         .get(&resource.key(request.namespace(), name))
-        .ok_or_else(|| Status::not_found(&GroupResource::new(resource.group.clone(), resource.plural.clone()), name))?;
+        .ok_or_else(|| Status::not_found(&named(resource), name))?;
     let mut response = answer::object(api, request, StatusCode::OK, &entry.value, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
+}
+
+/// What messages call the resource; of what is made up they say what one of it is.
+fn named(resource: &Resource) -> GroupResource {
+    let name = if observed::is_observed(resource) { &resource.singular } else { &resource.plural };
+    GroupResource::new(resource.group.clone(), name.clone())
 }

@@ -16,7 +16,7 @@ use super::options::{At, ListOptions};
 use super::page::{self, Page};
 use super::producer::Producer;
 use super::render::{ListMeta, Renderer};
-use super::{freshness, gzip, list_cbor, list_protobuf, snapshot};
+use super::{freshness, gzip, list_cbor, list_protobuf, observed, snapshot};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -51,15 +51,15 @@ async fn starting_point(
     scope: &str,
 ) -> Result<(Snapshot, Option<Position>), Error> {
     if options.token.is_empty() {
-        return Ok((snapshot::snapshot(api, request, options.at).await?, None));
+        return Ok((observed::state(api, request, options.at).await?, None));
     }
     let position = api.tokens.open(scope, &options.token).ok_or_else(|| {
         Error::bad_request(
             "continue key is not valid: it was not made by this cluster for this collection and selectors",
         )
     })?;
-    if position.is_inconsistent() {
-        return Ok((snapshot::snapshot(api, request, At::MostRecent).await?, Some(position)));
+    if position.is_inconsistent() || observed::is_observed(request.resource()?) {
+        return Ok((observed::state(api, request, At::MostRecent).await?, Some(position)));
     }
     snapshot::wait_for(api, position.revision).await?;
     let snapshot = api.store.snapshot_at(position.revision).map_err(|error| match error {

@@ -22,6 +22,7 @@ mod list;
 mod list_cbor;
 mod list_protobuf;
 mod list_writer;
+mod observed;
 pub(crate) mod openapi;
 mod openapi_documents;
 mod openid;

@@ -25,6 +25,9 @@ const VIRTUAL: [(&str, &str); 6] = [
     ("authorization", "SubjectAccessReview"),
 ];
 
+/// Neutral group and kind of what is read but never stored: made up from the state of the server when somebody looks.
+const OBSERVED: [(&str, &str); 1] = [("core", "ComponentStatus")];
+
 /// Neutral group and kind of what is served while a feature is on.
 const GATED: [(&str, &str, Feature); 1] = [("certificates", "ClusterTrustBundle", Feature::ClusterTrustBundle)];
 
@@ -80,7 +83,7 @@ pub fn registry_with(graph: &Graph, gates: &Gates) -> Registry {
 /// neither virtual nor with objects of its own in the store, off, or listed above.
 #[expect(clippy::option_option, reason = "whether it is served, and then whether it is converted")]
 fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredForm>> {
-    if is_virtual(kind) {
+    if is_virtual(kind) || OBSERVED.contains(&(kind.neutral_group, kind.kind.as_ref())) {
         return Some(None);
     }
     let version = kind.storage_version.as_ref()?;

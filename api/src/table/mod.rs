@@ -8,6 +8,7 @@ mod batch;
 mod binding;
 mod cell;
 mod certificate;
+mod component;
 mod event;
 mod human;
 mod join;

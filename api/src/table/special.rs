@@ -2,7 +2,7 @@
 
 use quorate_meta::Value;
 
-use super::{autoscaling, batch, binding, certificate, event, network, node, pod, quota, storage};
+use super::{autoscaling, batch, binding, certificate, component, event, network, node, pod, quota, storage};
 
 /// A cell that no simple form describes: the object and the time now (milliseconds) to its text.
 pub(super) type Special = fn(&Value, u64) -> Value;
@@ -10,6 +10,7 @@ pub(super) type Special = fn(&Value, u64) -> Value;
 /// The function of a column that has one.
 pub(super) fn find(kind: &str, column: &str) -> Option<Special> {
     match kind {
+        "ComponentStatus" => component::special(column),
         "CronJob" | "Job" => batch::special(kind, column),
         "CertificateSigningRequest" => certificate::special(column),
         "RoleBinding" | "ClusterRoleBinding" => binding::special(column),

@@ -28,6 +28,14 @@ impl Snapshot {
         Self { revision, size, objects }
     }
 
+    /// A state that no store was ever in, made of these entries: an answer in the form that lists and gets are read from.
+    #[must_use]
+    pub fn of(revision: Revision, entries: impl IntoIterator<Item = (Bytes, Entry)>) -> Self {
+        let objects: Objects = entries.into_iter().collect();
+        let size = objects.iter().map(|(key, entry)| (key.len() + entry.value.len()) as u64).sum();
+        Self { revision, size, objects }
+    }
+
     pub(crate) fn objects(&self) -> &Objects {
         &self.objects
     }
