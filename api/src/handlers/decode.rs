@@ -133,7 +133,7 @@ pub(super) fn findings(mut unknown: Vec<String>, duplicates: Vec<String>, body: 
         unknown.sort_by_cached_key(|path| {
             let name = path.rsplit('.').next().unwrap_or_default();
             let name = name.split('[').next().unwrap_or_default().as_bytes();
-            body.windows(name.len().max(1)).position(|text| text == name)
+            memchr::memmem::find(body, name)
         });
     }
     let is_known = |told: &String| {

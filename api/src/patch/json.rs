@@ -3,7 +3,7 @@
 //! Invariants: a patch is checked for form when it is read ([`Malformed`]) and for sense when it is applied
 //! ([`Rejected`]); an application that fails may leave the working copy half changed, so callers throw it away.
 
-use quorate_meta::Value;
+use quorate_meta::{Map, Value};
 use quorate_wire::json::MAX_DEPTH;
 use thiserror::Error;
 
@@ -14,6 +14,15 @@ pub(crate) const MAX_OPERATIONS: usize = 10_000;
 /// Values (and bytes of text) that the operations of one patch may copy or move deeper, all together: without this a few
 /// operations, each of which copies the whole, would make any amount of memory.
 const MAX_COPIED: usize = 3 * 1024 * 1024;
+/// List elements and map entries that the operations of one patch may move aside, all together: each insertion and removal
+/// moves what comes after it, and without this ten thousand of them at the head of a long list would take minutes.
+const MAX_SHIFTED: usize = 32 * 1024 * 1024;
+
+/// What the operations of one patch may still cost.
+struct Budget {
+    copied: usize,
+    shifted: usize,
+}
 
 /// A parsed patch.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,9 +100,21 @@ impl JsonPatch {
         &self.unknown
     }
 
+    /// The values that it sets, each where its path says, as far as no list is on the way.
+    #[must_use]
+    pub(crate) fn named(&self) -> Value {
+        let mut named = Value::Map(Map::new());
+        for operation in &self.operations {
+            if let Operation::Add(path, value) | Operation::Replace(path, value) = operation {
+                path.put(&mut named, value.clone());
+            }
+        }
+        named
+    }
+
     /// Carries out every operation in order.
     pub(crate) fn apply(&self, target: &mut Value) -> Result<(), Rejected> {
-        let mut budget = MAX_COPIED;
+        let mut budget = Budget { copied: MAX_COPIED, shifted: MAX_SHIFTED };
         for (index, operation) in self.operations.iter().enumerate() {
             operation.apply(target, &mut budget).ok_or(Rejected { index })?;
         }
@@ -117,13 +138,17 @@ impl Operation {
         })
     }
 
-    fn apply(&self, target: &mut Value, budget: &mut usize) -> Option<()> {
+    fn apply(&self, target: &mut Value, budget: &mut Budget) -> Option<()> {
         match self {
             Self::Add(path, value) => {
                 fits(path, measure(value).depth)?;
+                budget.shift(path, target)?;
                 path.add(target, value.clone())
             }
-            Self::Remove(path) => path.remove(target).map(drop),
+            Self::Remove(path) => {
+                budget.shift(path, target)?;
+                path.remove(target).map(drop)
+            }
             Self::Replace(path, value) => {
                 fits(path, measure(value).depth)?;
                 *path.get_mut(target)? = value.clone();
@@ -135,14 +160,17 @@ impl Operation {
                     return None;
                 }
                 if to.len() > from.len() {
-                    pay(from.get(target)?, to, budget)?;
+                    budget.copy(from.get(target)?, to)?;
                 }
+                budget.shift(from, target)?;
                 let value = from.remove(target)?;
+                budget.shift(to, target)?;
                 to.add(target, value)
             }
             Self::Copy { from, to } => {
                 let value = from.get(target)?;
-                pay(value, to, budget)?;
+                budget.copy(value, to)?;
+                budget.shift(to, target)?;
                 to.add(target, value.clone())
             }
             Self::Test(path, value) => path.get(target).is_some_and(|found| equal(found, value)).then_some(()),
@@ -181,11 +209,19 @@ fn fits(path: &Pointer, depth: usize) -> Option<()> {
     (path.len() + depth <= MAX_DEPTH).then_some(())
 }
 
-/// Takes the costs of a copy from the budget.
-fn pay(value: &Value, to: &Pointer, budget: &mut usize) -> Option<()> {
-    let Measure { size, depth } = measure(value);
-    *budget = budget.checked_sub(size)?;
-    fits(to, depth)
+impl Budget {
+    /// Pays for a copy of a value.
+    fn copy(&mut self, value: &Value, to: &Pointer) -> Option<()> {
+        let Measure { size, depth } = measure(value);
+        self.copied = self.copied.checked_sub(size)?;
+        fits(to, depth)
+    }
+
+    /// Pays for an insertion or removal.
+    fn shift(&mut self, path: &Pointer, target: &Value) -> Option<()> {
+        self.shifted = self.shifted.checked_sub(path.siblings_after(target))?;
+        Some(())
+    }
 }
 
 /// Equality of JSON values: numbers by value, whatever their notation.
@@ -259,6 +295,29 @@ mod tests {
         let nest = |levels: usize| json!([{"op": "add", "path": "/a", "value": deep(levels)}]);
         let patched = |patch: serde_json::Value| JsonPatch::parse(patch.into()).unwrap().apply(&mut json!({}).into());
         assert!(patched(nest(MAX_DEPTH - 1)).is_ok() && patched(nest(MAX_DEPTH)).is_err());
+    }
+
+    #[test]
+    fn what_moves_aside_is_bounded() {
+        const LENGTH: usize = MAX_SHIFTED / 64;
+        let patched = |operation: serde_json::Value, target: serde_json::Value, count: usize| {
+            let patch = JsonPatch::parse(Value::List(vec![operation.into(); count])).unwrap();
+            patch.apply(&mut target.into()).map_err(|rejected| rejected.index)
+        };
+        let list = || json!({"a": vec![0; LENGTH]});
+        let first = json!({"op": "add", "path": "/a/0", "value": 0});
+        assert_eq!(patched(first, list(), 65), Err(63));
+        assert_eq!(patched(json!({"op": "remove", "path": "/a/0"}), list(), 65), Err(64));
+        assert_eq!(patched(json!({"op": "add", "path": "/a/-", "value": 0}), list(), 65), Ok(()));
+        assert_eq!(patched(json!({"op": "move", "from": "/a/0", "path": "/a/1"}), list(), 65), Err(32));
+        let map = || (0..LENGTH).map(|at| (format!("k{at:07}"), json!(0))).collect::<serde_json::Map<_, _>>();
+        let turns = |count: usize| {
+            let pair = [json!({"op": "add", "path": "/b", "value": 0}), json!({"op": "remove", "path": "/b"})];
+            let all = pair.map(Value::from).into_iter().cycle().take(2 * count).collect();
+            let patch = JsonPatch::parse(Value::List(all)).unwrap();
+            patch.apply(&mut Value::from(json!(map()))).map_err(|rejected| rejected.index)
+        };
+        assert_eq!((turns(32), turns(33)), (Ok(()), Err(64)));
     }
 
     #[test]

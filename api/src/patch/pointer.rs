@@ -30,16 +30,28 @@ impl Pointer {
 
     /// What the pointer points at.
     pub(super) fn get<'v>(&self, root: &'v Value) -> Option<&'v Value> {
-        self.0.iter().try_fold(root, |value, step| match value {
-            Value::Map(map) => map.get(step),
-            Value::List(items) => items.get(index(step)?),
-            _ => None,
-        })
+        follow(root, &self.0)
+    }
+
+    /// How many siblings move when something is inserted or removed there.
+    pub(super) fn siblings_after(&self, root: &Value) -> usize {
+        let Some((last, parents)) = self.0.split_last() else { return 0 };
+        match follow(root, parents) {
+            Some(Value::Map(map)) => map.len_after(last),
+            Some(Value::List(items)) => index(last).map_or(0, |at| items.len().saturating_sub(at)),
+            _ => 0,
+        }
     }
 
     /// What the pointer points at, to change.
     pub(super) fn get_mut<'v>(&self, root: &'v mut Value) -> Option<&'v mut Value> {
         walk(root, &self.0)
+    }
+
+    /// Sets a member of maps, which are made where nothing is; nothing happens where something else is.
+    pub(super) fn put(&self, root: &mut Value, value: Value) {
+        let steps: Vec<&str> = self.0.iter().map(String::as_str).collect();
+        root.set_at(&steps, value);
     }
 
     /// Sets a member, or inserts an element before the one pointed at; `-` appends.
@@ -76,6 +88,14 @@ impl Pointer {
             _ => None,
         }
     }
+}
+
+fn follow<'v>(root: &'v Value, steps: &[String]) -> Option<&'v Value> {
+    steps.iter().try_fold(root, |value, step| match value {
+        Value::Map(map) => map.get(step),
+        Value::List(items) => items.get(index(step)?),
+        _ => None,
+    })
 }
 
 fn walk<'v>(root: &'v mut Value, steps: &[String]) -> Option<&'v mut Value> {

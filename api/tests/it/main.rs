@@ -13,6 +13,7 @@ mod garbage;
 mod get;
 mod harness;
 mod health;
+mod hostile;
 mod intruders;
 mod list;
 mod modes;

@@ -1,9 +1,14 @@
 //! Builders: one per kind of failure, with the recorded texts. Whether `details` is absent, empty or filled follows
 //! the recordings too.
 
+use std::collections::HashSet;
+
 use super::quote::excerpt;
 use super::{Cause, CauseReason, Details, Reason, Status};
 use crate::{GroupKind, GroupResource, GroupVersionKind};
+
+/// Causes that one status tells of; further ones are counted.
+pub(super) const MAX_CAUSES: usize = 1000;
 
 impl Status {
     /// A failure of `reason` with its usual code and no details.
@@ -76,18 +81,20 @@ impl Status {
     }
 
     /// 409 of server-side apply: `causes` are the fields with their managers.
-    pub fn apply_conflict(message: impl Into<String>, causes: Vec<Cause>) -> Self {
+    pub fn apply_conflict(message: impl Into<String>, mut causes: Vec<Cause>) -> Self {
+        causes.truncate(MAX_CAUSES);
         let details = Details { causes, ..Details::default() };
         Self { details: Some(details), ..Self::failure(Reason::Conflict, message) }
     }
 
-    /// 422 with one or more causes; a text that several causes share is shown once.
-    pub fn invalid(kind: &GroupKind, name: &str, causes: Vec<Cause>) -> Self {
-        let mut texts: Vec<String> = Vec::with_capacity(causes.len());
-        for text in causes.iter().map(Cause::text) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
+    /// 422 with one or more causes; a text that several causes share is shown once, and of very many causes the first.
+    pub fn invalid(kind: &GroupKind, name: &str, mut causes: Vec<Cause>) -> Self {
+        let more = causes.len().saturating_sub(MAX_CAUSES);
+        causes.truncate(MAX_CAUSES);
+        let mut seen = HashSet::with_capacity(causes.len());
+        let mut texts: Vec<String> = causes.iter().map(Cause::text).filter(|text| seen.insert(text.clone())).collect();
+        if more > 0 {
+            texts.push(format!("and {more} more"));
         }
         let message = match texts.as_slice() {
             [] => format!("{kind} \"{name}\" is invalid"),

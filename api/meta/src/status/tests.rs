@@ -179,3 +179,14 @@ fn preconditions() {
         json!({"code": 422, "reason": "Invalid", "details": {}, "message": "the server rejected our request due to an error in our request"}),
     );
 }
+
+#[test]
+fn very_many_causes_are_cut() {
+    const MANY: usize = 100_000;
+    let kind = GroupKind::new("", "ConfigMap");
+    let causes = (0..MANY).map(|at| Cause::required(Path::new("f").index(at), "")).collect();
+    let status = Status::invalid(&kind, "x", causes);
+    let told = status.details.as_ref().map(|details| details.causes.len());
+    assert_eq!(told, Some(build::MAX_CAUSES));
+    assert!(status.message.ends_with(&format!("f[999]: Required value, and {} more]", MANY - build::MAX_CAUSES)));
+}

@@ -90,6 +90,14 @@ impl Map {
         self.find(key).ok().map(|at| self.entries.remove(at).1)
     }
 
+    /// How many entries come after `key`: what moves when it is inserted or removed.
+    pub fn len_after(&self, key: &str) -> usize {
+        match self.find(key) {
+            Ok(at) => self.entries.len() - at - 1,
+            Err(at) => self.entries.len() - at,
+        }
+    }
+
     /// The value of `key`, set to `default()` first when it is absent.
     pub fn get_or_insert_with(&mut self, key: &str, default: impl FnOnce() -> Value) -> &mut Value {
         let at = match self.find(key) {

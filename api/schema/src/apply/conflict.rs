@@ -68,13 +68,16 @@ pub(super) fn outside(mut conflicts: Vec<Conflict>, allowed: &FieldSet) -> Vec<C
     conflicts
 }
 
+/// Conflicts that a message lists; further ones are counted.
+const MAX_LISTED: usize = 1000;
+
 /// The message of a refusal.
 pub(super) fn message(conflicts: &[Conflict]) -> String {
     if let [only] = conflicts {
         return format!("Apply failed with 1 conflict: conflict with {}: {}", only.owner, only.field());
     }
     let mut by_owner: BTreeMap<&Owner, Vec<&Conflict>> = BTreeMap::new();
-    for conflict in conflicts {
+    for conflict in conflicts.iter().take(MAX_LISTED) {
         by_owner.entry(&conflict.owner).or_default().push(conflict);
     }
     let mut text = format!("Apply failed with {} conflicts: ", conflicts.len());
@@ -84,6 +87,9 @@ pub(super) fn message(conflicts: &[Conflict]) -> String {
         for conflict in conflicts {
             write!(text, "\n- {}", conflict.field()).expect("writing to a string cannot fail");
         }
+    }
+    if let more @ 1.. = conflicts.len().saturating_sub(MAX_LISTED) {
+        write!(text, "\nand {more} more").expect("writing to a string cannot fail");
     }
     text
 }

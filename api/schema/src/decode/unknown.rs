@@ -5,7 +5,11 @@ use quorate_meta::{Map, Value};
 use crate::graph::{Graph, Shape, TypeDef, TypeId};
 use crate::path::FieldPath;
 
-/// Paths of the fields that type `ty` does not have, in key order; with `prune` they are removed from `value`.
+/// Paths that are told of.
+const MAX_TOLD: usize = 1000;
+
+/// Paths of the fields that type `ty` does not have, in key order, the first of very many; with `prune` all of them are
+/// removed from `value`.
 /// What stands at an `any` is never unknown. Values of a wrong type are passed over.
 pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool) -> Vec<String> {
     let mut walk = Walk { graph, prune, path: FieldPath::default(), found: Vec::new() };
@@ -33,7 +37,9 @@ impl Walk<'_> {
                     true
                 }
                 None => {
-                    self.found.push(self.path.as_str().to_owned());
+                    if self.found.len() < MAX_TOLD {
+                        self.found.push(self.path.as_str().to_owned());
+                    }
                     false
                 }
             };

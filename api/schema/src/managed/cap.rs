@@ -1,6 +1,6 @@
 //! The limit on entries of updates: beyond it the oldest are merged into one.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::{Entry, Managed, Operation};
 
@@ -15,17 +15,19 @@ pub(super) fn merge_oldest(managed: &mut Managed) {
         std::mem::take(&mut managed.entries).into_iter().partition(|entry| entry.operation == Operation::Update);
     updates.sort_by(|left, right| (&left.time, &left.manager).cmp(&(&right.time, &right.manager)));
     let mut excess = updates.len().saturating_sub(MAX_UPDATERS);
-    let mut first_seen: HashSet<String> = HashSet::new();
+    let mut buckets: HashMap<String, usize> = HashMap::new();
     let mut result: Vec<Entry> = Vec::with_capacity(updates.len());
     for entry in updates {
-        let first = first_seen.insert(entry.api_version.clone());
-        let earlier = result.iter_mut().find(|other| other.api_version == entry.api_version);
-        match earlier {
-            Some(bucket) if excess > 0 && !first => {
-                absorb(bucket, entry);
+        match buckets.get(&entry.api_version) {
+            Some(&bucket) if excess > 0 => {
+                absorb(&mut result[bucket], entry);
                 excess -= 1;
             }
-            _ => result.push(entry),
+            Some(_) => result.push(entry),
+            None => {
+                buckets.insert(entry.api_version.clone(), result.len());
+                result.push(entry);
+            }
         }
     }
     kept.append(&mut result);

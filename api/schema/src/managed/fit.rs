@@ -1,6 +1,8 @@
 //! Ownership after a change of the schema (001, topology changes): what was owned part by part and is one value now is owned
 //! as that value. The other way round nothing is made up: who owned the whole keeps that and owns no part.
 
+use std::collections::HashMap;
+
 use super::Managed;
 use super::versions::{Seen, Versions};
 use crate::fieldset::{FieldSet, Form};
@@ -9,15 +11,24 @@ use quorate_meta::Value;
 
 /// Fits every entry to the type of its version; `own` is the version that `ty` is and `live` has.
 pub(crate) fn fit(graph: &Graph, ty: TypeId, own: &str, live: &Value, versions: &dyn Versions, managed: &mut Managed) {
+    // Conversions cost: each version is asked for once, however many entries name it.
+    let mut known: HashMap<String, Option<TypeId>> = HashMap::new();
     for entry in &mut managed.entries {
-        let ty = match entry.api_version == own {
-            true => ty,
-            false => match versions.convert(own, &entry.api_version, live) {
-                Seen::As(ty, _) => ty,
-                Seen::Gone | Seen::Unknown => continue,
-            },
+        let found = match known.get(&entry.api_version) {
+            _ if entry.api_version == own => Some(ty),
+            Some(found) => *found,
+            None => {
+                let found = match versions.convert(own, &entry.api_version, live) {
+                    Seen::As(ty, _) => Some(ty),
+                    Seen::Gone | Seen::Unknown => None,
+                };
+                known.insert(entry.api_version.clone(), found);
+                found
+            }
         };
-        fit_set(graph, Form::Message(graph.ty(ty)), &mut entry.fields);
+        if let Some(ty) = found {
+            fit_set(graph, Form::Message(graph.ty(ty)), &mut entry.fields);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Fields that are owned in another version of a kind than the one that is written.
 
+use std::collections::HashMap;
+
 use quorate_meta::Value;
 
 use crate::fieldset::{Comparison, compare};
@@ -47,7 +49,7 @@ pub(crate) struct Views<'a> {
     pub(crate) own: &'a str,
     pub(crate) old: &'a Value,
     pub(crate) new: &'a Value,
-    known: Vec<(String, View)>,
+    known: HashMap<String, View>,
 }
 
 impl<'a> Views<'a> {
@@ -59,17 +61,16 @@ impl<'a> Views<'a> {
         (old, new): (&'a Value, &'a Value),
         changes: Comparison,
     ) -> Self {
-        Self { graph, versions, own, old, new, known: vec![(own.to_owned(), View::Changes(changes))] }
+        Self { graph, versions, own, old, new, known: HashMap::from([(own.to_owned(), View::Changes(changes))]) }
     }
 
     /// What the owners in `version` see.
     pub(crate) fn of(&mut self, version: &str) -> &View {
-        let at = self.known.iter().position(|(known, _)| known == version).unwrap_or_else(|| {
+        if !self.known.contains_key(version) {
             let view = self.look(version);
-            self.known.push((version.to_owned(), view));
-            self.known.len() - 1
-        });
-        &self.known[at].1
+            self.known.insert(version.to_owned(), view);
+        }
+        self.known.get(version).unwrap_or(&View::Unknown)
     }
 
     fn look(&self, version: &str) -> View {

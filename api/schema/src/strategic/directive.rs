@@ -1,4 +1,6 @@
-//! The directives of a patch map, taken out before its fields are merged.
+//! The directives of a patch map, taken out before its fields are merged: all of one kind in one pass.
+
+use std::collections::{BTreeMap, HashSet};
 
 use quorate_meta::{Map, Value};
 
@@ -17,11 +19,11 @@ pub(super) enum Action {
     Delete,
 }
 
-/// Directives about the lists of a map: list name and operand.
+/// Directives about the lists of a map: their operands by the name of the list.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    pub(super) orders: Vec<(String, Vec<Value>)>,
-    pub(super) deletions: Vec<(String, Vec<Value>)>,
+    pub(super) orders: BTreeMap<String, Vec<Value>>,
+    pub(super) deletions: BTreeMap<String, Vec<Value>>,
 }
 
 /// Takes `$patch` out of a map.
@@ -42,29 +44,31 @@ pub(super) fn action(patch: &mut Map) -> Result<Action, PatchError> {
 pub(super) fn retain_keys(original: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let keys = operand(RETAIN_KEYS, keys)?;
-    let named = |key: &str| keys.iter().any(|other| other.as_str() == Some(key));
-    if let Some(key) = patch.keys().find(|key| !key.starts_with('$') && !named(key)) {
+    let named: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    if let Some(key) = patch.keys().find(|key| !key.starts_with('$') && !named.contains(key)) {
         return Err(PatchError::new(format!("{RETAIN_KEYS} does not name {key:?}, which the patch sets")));
     }
-    original.retain(|key, _| named(key));
+    original.retain(|key, _| named.contains(key));
     Ok(())
 }
 
 /// Takes the directives about lists out of a map.
 pub(super) fn lists(patch: &mut Map) -> Result<Lists, PatchError> {
     let mut lists = Lists::default();
-    let names: Vec<String> = patch.keys().filter(|key| key.starts_with('$')).map(str::to_owned).collect();
-    for name in names {
-        let Some(value) = patch.remove(&name) else { continue };
-        if let Some(list) = name.strip_prefix(SET_ORDER) {
-            lists.orders.push((list.to_owned(), operand(&name, value)?));
-        } else if let Some(list) = name.strip_prefix(DELETE_FROM) {
-            lists.deletions.push((list.to_owned(), operand(&name, value)?));
-        } else {
-            patch.insert(name, value);
+    let mut failed = None;
+    patch.retain(|name, value| {
+        let (of, list) = match (name.strip_prefix(SET_ORDER), name.strip_prefix(DELETE_FROM)) {
+            (Some(list), _) => (&mut lists.orders, list),
+            (None, Some(list)) => (&mut lists.deletions, list),
+            (None, None) => return true,
+        };
+        match operand(name, std::mem::take(value)) {
+            Ok(items) => drop(of.insert(list.to_owned(), items)),
+            Err(error) => drop(failed.get_or_insert(error)),
         }
-    }
-    Ok(lists)
+        false
+    });
+    failed.map_or(Ok(lists), Err)
 }
 
 fn operand(directive: &str, value: Value) -> Result<Vec<Value>, PatchError> {

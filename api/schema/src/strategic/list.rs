@@ -1,14 +1,14 @@
 //! Merging lists: elements told apart by their merge key, or scalars as a set.
 
+use std::collections::HashMap;
+
 use quorate_meta::{Map, Value};
 
 use super::directive::{self, Action};
+use super::identity::By;
 use super::map::{self, message_of};
 use super::{PatchError, order};
 use crate::graph::{Field, Graph, Shape, TypeDef};
-
-/// Pairs of elements that one merge may compare, which is enough for lists of 4,000.
-const MAX_COMPARISONS: usize = 16_000_000;
 
 /// The list that results from `patch` on `original`, in the order that `order` names or the patch has.
 pub(super) fn merge(
@@ -22,23 +22,13 @@ pub(super) fn merge(
     if !merges {
         return Ok(if patch.is_empty() && order.is_some() { original } else { patch });
     }
-    let elements = original.len() + patch.len();
-    affordable(elements, elements + order.map_or(0, <[Value]>::len))?;
     match field.and_then(|field| field.patch.key.as_deref()) {
-        None => scalars(original, patch, order),
+        None => scalars(original, &patch, order),
         Some(key) => {
             let element = field.and_then(|field| element_type(graph, field));
             keyed(graph, element, key, original, patch, order)
         }
     }
-}
-
-/// Refuses lists whose elements it would take too long to compare with each other.
-pub(super) fn affordable(elements: usize, others: usize) -> Result<(), PatchError> {
-    if elements.saturating_mul(others) <= MAX_COMPARISONS {
-        return Ok(());
-    }
-    Err(PatchError::new("the lists are too long to be merged element by element; use another kind of patch"))
 }
 
 fn element_type<'g>(graph: &'g Graph, field: &Field) -> Option<&'g TypeDef> {
@@ -48,17 +38,14 @@ fn element_type<'g>(graph: &'g Graph, field: &Field) -> Option<&'g TypeDef> {
     }
 }
 
-fn scalars(original: Vec<Value>, patch: Vec<Value>, order: Option<&[Value]>) -> Result<Vec<Value>, PatchError> {
+fn scalars(original: Vec<Value>, patch: &[Value], order: Option<&[Value]>) -> Result<Vec<Value>, PatchError> {
     if let Some(order) = order {
-        covered(&patch, order, |item, other| item == other)?;
+        covered(patch, order, By::Value)?;
     }
-    let mut merged = original.clone();
-    for item in &patch {
-        if !merged.contains(item) {
-            merged.push(item.clone());
-        }
-    }
-    Ok(order::arrange(merged, order.unwrap_or(&patch), &original, |item, other| item == other))
+    let mut known = By::Value.all(&original);
+    let added: Vec<&Value> = patch.iter().filter(|item| known.insert(By::Value.of(item))).collect();
+    let merged = original.iter().chain(added).cloned().collect();
+    Ok(order::arrange(merged, order.unwrap_or(patch), &original, By::Value))
 }
 
 fn keyed(
@@ -69,24 +56,33 @@ fn keyed(
     patch: Vec<Value>,
     order: Option<&[Value]>,
 ) -> Result<Vec<Value>, PatchError> {
-    let same = |item: &Value, other: &Value| item.get(key) == other.get(key);
+    let by = By::Key(key);
     let Split { replace, gone, changes } = split(key, patch)?;
     if let Some(order) = order {
-        covered(&changes, order, same)?;
+        covered(&changes, order, by)?;
     }
-    let mut merged = if replace { Vec::new() } else { original.clone() };
-    merged.retain(|item| !gone.iter().any(|other| same(item, other)));
+    let gone = by.all(&gone);
+    let kept = original.iter().filter(|item| !replace && !gone.contains(&by.of(item)));
+    let mut merged: Vec<Value> = Vec::with_capacity(original.len());
+    let mut places = HashMap::with_capacity(original.len());
+    for item in kept {
+        places.entry(by.of(item)).or_insert(merged.len());
+        merged.push(item.clone());
+    }
     for change in &changes {
         let Value::Map(patch) = change.clone() else { continue };
-        match merged.iter_mut().find(|item| same(item, change)) {
-            Some(item) => {
-                let before = item.as_map_mut().map(std::mem::take).unwrap_or_default();
-                *item = Value::Map(map::merge(graph, element, before, patch)?);
+        match places.get(&by.of(change)) {
+            Some(&at) => {
+                let before = merged[at].as_map_mut().map(std::mem::take).unwrap_or_default();
+                merged[at] = Value::Map(map::merge(graph, element, before, patch)?);
             }
-            None => merged.push(Value::Map(map::merge(graph, element, Map::new(), patch)?)),
+            None => {
+                places.insert(by.of(change), merged.len());
+                merged.push(Value::Map(map::merge(graph, element, Map::new(), patch)?));
+            }
         }
     }
-    Ok(order::arrange(merged, order.unwrap_or(&changes), &original, same))
+    Ok(order::arrange(merged, order.unwrap_or(&changes), &original, by))
 }
 
 /// A patch list by what its elements ask for.
@@ -124,8 +120,9 @@ fn split(key: &str, patch: Vec<Value>) -> Result<Split, PatchError> {
 }
 
 /// An order list must name every element that the patch has.
-fn covered(patch: &[Value], order: &[Value], same: impl Fn(&Value, &Value) -> bool) -> Result<(), PatchError> {
-    if patch.iter().all(|item| order.iter().any(|other| same(item, other))) {
+fn covered(patch: &[Value], order: &[Value], by: By<'_>) -> Result<(), PatchError> {
+    let named = by.all(order);
+    if patch.iter().all(|item| named.contains(&by.of(item))) {
         return Ok(());
     }
     Err(PatchError::new("$setElementOrder does not name every element of the patched list"))

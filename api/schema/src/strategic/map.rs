@@ -1,8 +1,11 @@
 //! Merging maps: messages field by field with their strategies, free maps as a plain merge patch.
 
+use std::collections::BTreeMap;
+
 use quorate_meta::{Map, Value};
 
-use super::directive::{self, Action};
+use super::directive::{self, Action, Lists};
+use super::identity::By;
 use super::{PatchError, list};
 use crate::graph::{Field, Graph, Shape, TypeDef};
 
@@ -14,29 +17,54 @@ pub(super) fn merge(graph: &Graph, ty: Option<&TypeDef>, mut original: Map, mut 
         Action::Merge => {}
     }
     directive::retain_keys(&mut original, &mut patch)?;
-    let lists = directive::lists(&mut patch)?;
-    for (name, gone) in &lists.deletions {
+    let Lists { orders, deletions } = directive::lists(&mut patch)?;
+    for (name, gone) in &deletions {
         if let Some(Value::List(items)) = original.get_mut(name) {
-            list::affordable(items.len(), gone.len())?;
-            items.retain(|item| !gone.contains(item));
+            let gone = By::Value.all(gone);
+            items.retain(|item| !gone.contains(&By::Value.of(item)));
         }
     }
-    for (name, order) in &lists.orders {
-        let field = ty.and_then(|ty| ty.property(name));
-        let (before, change) = (original.get(name).is_some(), patch.remove(name));
-        if change == Some(Value::Null) {
-            original.remove(name);
-        } else if before || change.is_some() {
-            let items = take_list(name, original.remove(name))?;
-            let merged = list::merge(graph, field, items, take_list(name, change)?, Some(order))?;
-            original.insert(name.as_str(), Value::List(merged));
-        }
-    }
+    merge_ordered(graph, ty, &mut original, &mut patch, orders)?;
     original.merge_with(patch, |name, before, change| {
         let field = ty.and_then(|ty| ty.property(name));
         if change.is_null() { Ok(None) } else { value(graph, field, before, change).map(Some) }
     })?;
     Ok(original)
+}
+
+/// Merges the lists whose order the patch says, and takes them out of the patch.
+fn merge_ordered(
+    graph: &Graph,
+    ty: Option<&TypeDef>,
+    original: &mut Map,
+    patch: &mut Map,
+    orders: BTreeMap<String, Vec<Value>>,
+) -> Result<(), PatchError> {
+    if orders.is_empty() {
+        return Ok(());
+    }
+    let (mut changes, mut asked) = (BTreeMap::new(), Vec::with_capacity(orders.len()));
+    patch.retain(|name, change| {
+        let ordered = orders.contains_key(name);
+        if ordered {
+            changes.insert(name.to_owned(), std::mem::take(change));
+        }
+        !ordered
+    });
+    for (name, order) in orders {
+        if changes.contains_key(&name) || original.contains_key(&name) {
+            asked.push((name, Value::List(order)));
+        }
+    }
+    original.merge_with(Map::from_entries(asked).0, |name, before, order| {
+        let change = changes.remove(name);
+        if change == Some(Value::Null) {
+            return Ok(None);
+        }
+        let field = ty.and_then(|ty| ty.property(name));
+        let (before, change) = (take_list(name, before)?, take_list(name, change)?);
+        list::merge(graph, field, before, change, order.as_list()).map(|merged| Some(Value::List(merged)))
+    })
 }
 
 /// The value of a field after a change that is not `null`.

@@ -4,6 +4,7 @@
 //! Works on JSON trees and the schema's patch strategies only; the result is decoded, defaulted and validated like any body.
 
 mod directive;
+mod identity;
 mod list;
 mod map;
 mod order;

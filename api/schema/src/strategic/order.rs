@@ -3,18 +3,15 @@
 
 use quorate_meta::Value;
 
+use super::identity::By;
+
 /// Arranges `merged`. `wanted` names elements in their new order (some may not exist), `original` is the order before.
-pub(super) fn arrange(
-    merged: Vec<Value>,
-    wanted: &[Value],
-    original: &[Value],
-    same: impl Fn(&Value, &Value) -> bool,
-) -> Vec<Value> {
-    let place = |list: &[Value], item: &Value| list.iter().position(|other| same(item, other));
+pub(super) fn arrange(merged: Vec<Value>, wanted: &[Value], original: &[Value], by: By<'_>) -> Vec<Value> {
+    let (wanted, original) = (by.places(wanted), by.places(original));
     let (mut named, mut others): (Vec<Value>, Vec<Value>) =
-        merged.into_iter().partition(|item| place(wanted, item).is_some());
-    named.sort_by_cached_key(|item| place(wanted, item));
-    others.sort_by_cached_key(|item| place(original, item));
+        merged.into_iter().partition(|item| wanted.contains_key(&by.of(item)));
+    named.sort_by_cached_key(|item| wanted.get(&by.of(item)).copied());
+    others.sort_by_cached_key(|item| original.get(&by.of(item)).copied());
     let mut result = Vec::with_capacity(named.len() + others.len());
     let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
     loop {
@@ -22,7 +19,7 @@ pub(super) fn arrange(
             (None, None) => return result,
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            (Some(other), Some(named)) => match (place(original, other), place(original, named)) {
+            (Some(other), Some(named)) => match (original.get(&by.of(other)), original.get(&by.of(named))) {
                 (Some(other), Some(named)) => other < named,
                 _ => false,
             },

@@ -203,16 +203,41 @@ proptest! {
 }
 
 #[test]
-fn very_long_lists_are_not_compared_element_by_element() {
-    let finalizers = |from: usize, count: usize| {
-        let names: Vec<String> = (from..from + count).map(|at| format!("\"e.x/f{at}\"")).collect();
-        format!(r#"{{"metadata":{{"finalizers":[{}]}}}}"#, names.join(","))
-    };
+fn very_long_lists_and_maps_are_merged_in_one_pass() {
+    const MANY: usize = 100_000;
+    let all =
+        |range: std::ops::Range<usize>, item: &dyn Fn(usize) -> String| range.map(item).collect::<Vec<_>>().join(",");
     let graph = graph();
-    let merge = |have: usize, add: usize| {
-        let mut object = json(&finalizers(0, have));
-        strategic(&graph, ty(&graph, "core/v1.ConfigMap"), &mut object, &json(&finalizers(have, add)))
+    let length = |kind: &str, object: String, patch: String, path: &[&str]| {
+        let mut object = json(&object);
+        strategic(&graph, ty(&graph, kind), &mut object, &json(&patch)).expect("fits");
+        match object.at(path) {
+            Some(Value::List(items)) => items.len(),
+            Some(Value::Map(map)) => map.len(),
+            _ => 0,
+        }
     };
-    assert!(merge(1000, 100).is_ok());
-    assert!(merge(100_000, 1).is_err() && merge(1, 100_000).is_err());
+    let text = |at: usize| format!("\"e.x/f{at}\"");
+    let finalizers = |range| format!(r#"{{"metadata":{{"finalizers":[{}]}}}}"#, all(range, &text));
+    let merged = |patch| length("core/v1.ConfigMap", finalizers(0..MANY), patch, &["metadata", "finalizers"]);
+    assert_eq!(merged(finalizers(MANY / 2..2 * MANY)), 2 * MANY);
+    let gone = all(1..MANY, &text);
+    assert_eq!(merged(format!(r#"{{"metadata":{{"$deleteFromPrimitiveList/finalizers":[{gone}]}}}}"#)), 1);
+    let (order, added) = (all(0..2 * MANY, &text), all(MANY..2 * MANY, &text));
+    let ordered = format!(r#"{{"metadata":{{"$setElementOrder/finalizers":[{order}],"finalizers":[{added}]}}}}"#);
+    assert_eq!(merged(ordered), 2 * MANY);
+    let volumes = |range, more: &str| {
+        let volumes = all(range, &|at| format!(r#"{{"name":"v{at}"{more}}}"#));
+        format!(r#"{{"spec":{{"volumes":[{volumes}]}}}}"#)
+    };
+    let merged = |patch| length("core/v1.Pod", volumes(0..MANY, ""), patch, &["spec", "volumes"]);
+    assert_eq!(merged(volumes(MANY / 2..2 * MANY, r#","emptyDir":{}"#)), 2 * MANY);
+    assert_eq!(merged(volumes(1..MANY, r#","$patch":"delete""#)), 1);
+    let data = |range, entry: &dyn Fn(usize) -> String| format!(r#"{{"data":{{{}}}}}"#, all(range, entry));
+    let merged = |patch| length("core/v1.Pod", data(0..MANY, &|at| format!("\"k{at}\":\"v\"")), patch, &["data"]);
+    let kept = all(0..MANY / 2, &|at| format!("\"k{at}\""));
+    assert_eq!(merged(format!(r#"{{"data":{{"$retainKeys":[{kept}]}}}}"#)), MANY / 2);
+    let lists = data(MANY..2 * MANY, &|at| format!(r#""$setElementOrder/k{at}":[],"k{at}":[]"#));
+    let merged = length("core/v1.Pod", "{}".to_owned(), lists, &["data"]);
+    assert_eq!(merged, MANY);
 }

@@ -1,6 +1,6 @@
 //! ResourceQuota: how much a namespace may have of what.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use quorate_meta::{Cause, Map, Names, Value, name};
 
@@ -108,17 +108,19 @@ fn check_amounts(names: &Names, amounts: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Scopes must be known, fit every resource, and not exclude each other.
+/// Scopes must be known, fit every resource, and not exclude each other. Each cause shows the whole list, so a scope that
+/// is there again and again is looked at once, and no more of them than there are.
 fn check_scopes(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let field = spec.get("scopes");
-    let scopes: Vec<&str> = field.items().map(|scope| scope.text()).collect();
-    for scope in &scopes {
+    let scopes: BTreeSet<&str> = field.items().map(|scope| scope.text()).collect();
+    for scope in scopes.iter().take(SCOPES.len()) {
         if !SCOPES.contains(scope) {
             causes.push(field.invalid("unsupported scope"));
         }
         for (resource, _) in spec.get("hard").entries() {
             if !fits(scope, resource) {
                 causes.push(field.invalid("unsupported scope applied to resource"));
+                break;
             }
         }
     }

@@ -1,5 +1,7 @@
 //! The addresses of a Service and their versions, as its writer says them.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, Value};
 
 use super::servicekind as kind;
@@ -30,9 +32,10 @@ pub(super) fn check(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) 
         }
         _ => check_all(&all, causes),
     }
-    for (index, version) in versions.items().enumerate() {
+    let mut seen = HashSet::new();
+    for version in versions.items() {
         rules::one_of(&version, &["IPv4", "IPv6"], causes);
-        if versions.items().take(index).any(|earlier| earlier.text() == version.text()) {
+        if !seen.insert(version.text()) {
             causes.push(version.duplicate());
         }
     }

@@ -1,6 +1,9 @@
 //! RuntimeClass: how nodes run the containers of a pod, by name.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, Names, Value, name};
+use quorate_wire::json;
 
 use crate::registry::kinds::core::pod::{check_amount, check_tolerations};
 use crate::registry::kinds::field::Field;
@@ -33,12 +36,11 @@ impl Strategy for RuntimeClass {
         rules::labels(&scheduling.get("nodeSelector"), &mut causes);
         let tolerations = scheduling.get("tolerations");
         check_tolerations(&tolerations, &mut causes);
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for toleration in tolerations.items() {
-            if seen.contains(&toleration.value()) {
+            if !seen.insert(json::to_vec(toleration.value())) {
                 causes.push(toleration.duplicate());
             }
-            seen.push(toleration.value());
         }
         causes
     }

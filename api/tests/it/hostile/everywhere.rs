@@ -1,0 +1,165 @@
+//! Every list and map that the schema knows, long: one request for each, with the rest of its object as small as it goes.
+//!
+//! A part of them is tried, all of them with `HOSTILE_ALL=1`, which takes some minutes.
+
+use std::collections::HashSet;
+
+use http::Method;
+use quorate_schema::{Field, Graph, KindDef, Scalar, Shape, TypeId};
+use serde_json::{Map, Value, json};
+
+use super::growth;
+use crate::harness::Server;
+
+/// Elements of the shorter of the two lists that are compared.
+const SMALL: usize = 300;
+/// Of so many places one is tried, unless this variable is set.
+const EVERY: usize = 6;
+const ALL: &str = "HOSTILE_ALL";
+
+/// A place in a kind for a long list or map.
+struct Place<'g> {
+    kind: &'g KindDef,
+    /// The fields that lead to it; lists on the way have one element.
+    path: Vec<&'g Field>,
+}
+
+impl Place<'_> {
+    fn name(&self) -> String {
+        let path: Vec<&str> = self.path.iter().map(|field| field.name.as_ref()).collect();
+        format!("{}.{}", self.kind.kind, path.join("."))
+    }
+}
+
+/// The places of every kind, each field of each type once.
+fn places(graph: &Graph) -> Vec<Place<'_>> {
+    let (mut places, mut seen) = (Vec::new(), HashSet::new());
+    for kind in graph.kinds().iter().filter(|kind| kind.storage_version.is_some() && !kind.off_by_default) {
+        if kind.kind != "CustomResourceDefinition" && kind.has_verb("create") {
+            find(graph, kind, kind.ty, &mut Vec::new(), &mut seen, &mut places);
+        }
+    }
+    places
+}
+
+fn find<'g>(
+    graph: &'g Graph,
+    kind: &'g KindDef,
+    ty: TypeId,
+    path: &mut Vec<&'g Field>,
+    seen: &mut HashSet<(TypeId, &'g str)>,
+    places: &mut Vec<Place<'g>>,
+) {
+    for field in &graph.ty(ty).properties {
+        if field.name == "status" || field.name == "managedFields" || !seen.insert((ty, field.name.as_ref())) {
+            continue;
+        }
+        path.push(field);
+        if matches!(field.shape, Shape::List(_) | Shape::Map(_)) {
+            places.push(Place { kind, path: path.clone() });
+        }
+        if let Some(inner) = field.shape.message().filter(|id| graph.ty(*id).mixed.is_none()) {
+            find(graph, kind, inner, path, seen, places);
+        }
+        path.pop();
+    }
+}
+
+/// The smallest value of a form that sets what is required; texts end in `mark`.
+fn smallest(graph: &Graph, shape: &Shape, mark: &str, depth: usize) -> Value {
+    match shape {
+        Shape::Scalar(scalar) => match scalar {
+            Scalar::Bool => json!(true),
+            Scalar::Int32 | Scalar::Int64 | Scalar::IntOrString => json!(mark.parse::<i64>().unwrap_or(1)),
+            Scalar::Double => json!(1.5),
+            Scalar::String | Scalar::Any => json!(format!("x{mark}")),
+            Scalar::Bytes => json!("eA=="),
+            Scalar::Time => json!("2026-01-01T00:00:00Z"),
+            Scalar::MicroTime => json!("2026-01-01T00:00:00.000000Z"),
+            Scalar::Quantity => json!("1"),
+        },
+        Shape::List(_) => json!([]),
+        Shape::Map(_) => json!({}),
+        Shape::Message(id) => message(graph, *id, mark, depth),
+    }
+}
+
+fn message(graph: &Graph, ty: TypeId, mark: &str, depth: usize) -> Value {
+    let mut map = Map::new();
+    for field in &graph.ty(ty).properties {
+        let key = matches!(field.name.as_ref(), "name" | "key");
+        if depth < 8 && (field.required || key) && !matches!(field.name.as_ref(), "apiVersion" | "status") {
+            let value = match field.allowed.first() {
+                Some(allowed) => json!(allowed),
+                None => smallest(graph, &field.shape, mark, depth + 1),
+            };
+            map.insert(field.name.to_string(), value);
+        }
+    }
+    Value::Object(map)
+}
+
+/// The value of the last field of a path, inside of everything around it.
+fn nested(graph: &Graph, ty: TypeId, path: &[&Field], innermost: Value) -> Value {
+    let Some((field, rest)) = path.split_first() else { return innermost };
+    let mut value = message(graph, ty, "", 0);
+    let inner = match field.shape.message() {
+        Some(id) if !rest.is_empty() => nested(graph, id, rest, innermost),
+        _ => innermost,
+    };
+    value[field.name.as_ref()] = match &field.shape {
+        Shape::List(_) if !rest.is_empty() => json!([inner]),
+        Shape::Map(_) if !rest.is_empty() => json!({ "x": inner }),
+        _ => inner,
+    };
+    value
+}
+
+/// An object with `count` elements in that place; all the same when they are to be.
+fn body(graph: &Graph, place: &Place<'_>, count: usize, same: bool) -> Value {
+    let shape = &place.path.last().expect("a field").shape;
+    let mark = |at: usize| if same { "1".to_owned() } else { at.to_string() };
+    let long = match shape {
+        Shape::List(inner) => (0..count).map(|at| smallest(graph, inner, &mark(at), 0)).collect(),
+        Shape::Map(inner) => {
+            Value::Object((0..count).map(|at| (format!("x{at}"), smallest(graph, inner, &mark(at), 0))).collect())
+        }
+        _ => Value::Null,
+    };
+    let mut object = nested(graph, place.kind.ty, &place.path, long);
+    object["metadata"]["name"] = json!("a");
+    object["apiVersion"] = json!(place.kind.api_version());
+    object["kind"] = json!(place.kind.kind);
+    object
+}
+
+/// Where objects of the kind are created, without a trace.
+fn collection(kind: &KindDef) -> String {
+    let root = if kind.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", kind.group) };
+    let namespace = if kind.namespaced { "/namespaces/a" } else { "" };
+    format!("{root}/{}{namespace}/{}?dryRun=All", kind.version, kind.resource)
+}
+
+#[tokio::test]
+async fn long_lists_and_maps() {
+    let server = Server::with_namespace().await;
+    let graph = &server.api.graph;
+    let mut found = Vec::new();
+    let step = if std::env::var_os(ALL).is_some() { 1 } else { EVERY };
+    for place in places(graph).into_iter().step_by(step) {
+        for same in [false, true] {
+            let case = format!("{} {}", place.name(), if same { "alike" } else { "different" });
+            let path = collection(place.kind);
+            let excess = growth::excess(&case, SMALL, |count| {
+                let body = body(graph, &place, count, same).to_string();
+                let (server, path) = (&server, &path);
+                async move {
+                    server.send(Method::POST, path, &[], &body).await;
+                }
+            })
+            .await;
+            found.extend(excess);
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
