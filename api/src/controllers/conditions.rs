@@ -26,7 +26,8 @@ pub(super) async fn report(
         object.set_at(&["status", "conditions"], Value::List(merged(before, &conditions, &now)));
         Ok(object)
     };
-    let options = UpdateOptions { write: context.options(), part: Part::Status, if_match: None, replaces: false };
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Status, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, change).await {
         Err(error) if is_settled(&error) => Ok(()),
         updated => updated.map(drop),

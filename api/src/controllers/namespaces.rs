@@ -165,7 +165,8 @@ async fn finalize(context: &Context, target: Target<'_>, found: &Found) -> Resul
         }
         Ok(object)
     };
-    let options = UpdateOptions { write: context.options(), part: Part::Finalize, if_match: None, replaces: false };
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Finalize, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, change).await {
         Err(error) if is_settled(&error) => Ok(()),
         updated => updated.map(drop),

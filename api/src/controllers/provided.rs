@@ -68,7 +68,8 @@ async fn keep(context: &Context, provided: &Provided, namespace: &str) -> Result
     if provided.fields.iter().all(|(field, value)| object.get(field) == Some(value)) {
         return Ok(());
     }
-    let options = UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false };
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
     let change = |current: Option<&Value>| {
         let mut object = current.cloned().unwrap_or_default();
         for (field, value) in provided.fields.iter() {

@@ -119,7 +119,8 @@ async fn fill(
     uid: &str,
     owner: &Identified,
 ) -> Result<(), Error> {
-    let options = UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false };
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
     let change = |current: Option<&Value>| {
         let same = current.filter(|secret| identified(secret).uid == uid).cloned();
         let mut secret = same.ok_or_else(|| {

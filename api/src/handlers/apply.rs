@@ -31,8 +31,13 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     written::check_form(api, request)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
-    let options =
-        UpdateOptions { write: parameters.write(), part, if_match: request.header("if-match"), replaces: false };
+    let options = UpdateOptions {
+        write: parameters.write(),
+        part,
+        if_match: request.header("if-match"),
+        replaces: false,
+        named: None,
+    };
     let target = Target { resource, namespace: request.namespace(), name };
     let body = read(api, request, resource);
     let change = |live: Option<&Value>| {

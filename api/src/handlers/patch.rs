@@ -3,6 +3,7 @@
 //! A patch without a resourceVersion is applied to whatever the object has become; so nothing is lost and the client never
 //! sees a conflict with somebody else's change. Server-side apply is told by its media type and has a file of its own.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
@@ -25,6 +26,16 @@ pub(super) enum Patch {
     Strategic(Value),
 }
 
+impl Patch {
+    /// The fields that it names, as parts of an object.
+    fn named(&self) -> Cow<'_, Value> {
+        match self {
+            Self::Json(patch) => Cow::Owned(patch.named()),
+            Self::Merge(patch) | Self::Strategic(patch) => Cow::Borrowed(patch),
+        }
+    }
+}
+
 /// Applies the patch in the body; 200 with the new state.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
@@ -41,8 +52,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         return Err(bad_patch(request, &format!("strict decoding error: {}", told.join(", "))));
     }
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
-    let options =
-        UpdateOptions { write: parameters.write(), part, if_match: request.header("if-match"), replaces: false };
+    let (write, if_match, named) = (parameters.write(), request.header("if-match"), patch.named());
+    let options = UpdateOptions { write, part, if_match, replaces: false, named: Some(&named) };
     let target = Target { resource, namespace: request.namespace(), name };
     let mut unknown = Vec::new();
     let change = |current: Option<&Value>| {

@@ -95,7 +95,7 @@ async fn apply(api: &Api, request: &Request, form: &Resource) -> Result<Response
     let wanted = apply::read(api, request, form).and_then(|body| wanted(api, resource, form, body.config.value()));
     let target = Target { resource, namespace: request.namespace(), name };
     let (part, if_match) = (Part::Scale, request.header("if-match"));
-    let options = UpdateOptions { write: parameters.write(), part, if_match, replaces: false };
+    let options = UpdateOptions { write: parameters.write(), part, if_match, replaces: false, named: None };
     let change = |live: Option<&Value>| {
         let wanted = wanted.as_ref().map_err(Clone::clone)?;
         let now = Time::from_ms(api.env.clock.now_ms());
@@ -143,7 +143,7 @@ where
     let (resource, name) = (request.resource()?, request.name()?);
     let target = Target { resource, namespace: request.namespace(), name };
     let if_match = request.header("if-match");
-    let options = UpdateOptions { write: parameters.write(), part: Part::Scale, if_match, replaces };
+    let options = UpdateOptions { write: parameters.write(), part: Part::Scale, if_match, replaces, named: None };
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
         let scale = change(&scale_of(current))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
 use quorate_schema::apply::{Applier, ApplyError, Config};
 use quorate_schema::fieldset::FieldSet;
-use quorate_schema::managed::{Seen, Versions, Writer, update_managed_fields};
+use quorate_schema::managed::{Managed, Seen, Versions, Writer, take_named, update_managed_fields};
 use quorate_schema::{Graph, KindDef};
 
 use super::conversion::Conversion;
@@ -25,9 +25,17 @@ pub(crate) struct Claim<'a> {
 
 impl Claim<'_> {
     /// Records in the new object's `metadata.managedFields` who changed which fields since `old`. Comes before the strategy
-    /// fills in what only the server sets.
-    pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value) {
-        self.with_writer(|writer| update_managed_fields(self.graph, self.resource.ty, old, new, &writer));
+    /// fills in what only the server sets. `named` is what the request says of the object, `None` when that is all of it.
+    pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value, named: Option<&Value>) {
+        let (graph, ty) = (self.graph, self.resource.ty);
+        let resets = old.is_some() && self.part == Part::Main;
+        let resets = resets && Managed::is_reset(new.at(&["metadata", "managedFields"]));
+        self.with_writer(|writer| {
+            update_managed_fields(graph, ty, old, new, &writer);
+            if resets {
+                take_named(graph, ty, new, named, &writer);
+            }
+        });
     }
 
     /// The object that results from a server-side apply, with its owners, before defaults.

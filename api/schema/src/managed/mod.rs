@@ -9,6 +9,7 @@
 mod cap;
 mod entry;
 mod fit;
+mod reset;
 mod same;
 mod settle;
 mod update;
@@ -19,6 +20,7 @@ mod tests;
 
 pub use entry::{Entry, Managed, Operation};
 pub(crate) use fit::fit;
+pub use reset::take_named;
 pub use same::{same_but_for_owners, same_owners};
 pub(crate) use settle::{Loss, losses, settle};
 pub use update::{Writer, update_managed_fields};

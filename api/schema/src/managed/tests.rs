@@ -136,6 +136,37 @@ fn a_reset_leaves_what_the_same_request_changes() {
 }
 
 #[test]
+fn after_a_reset_the_writer_owns_what_its_request_names() {
+    let (graph, kind) = (graph(), "core/v1.ConfigMap");
+    let ty = ty(&graph, kind);
+    let check = |named: Option<&str>, changes: bool, expect: &str| {
+        let mut object = json(r#"{"metadata":{"name":"a","uid":"u","labels":{"l":"1"}},"data":{"k":"v","o":"v"}}"#);
+        let ignored = FieldSet::new();
+        let writer = Writer {
+            name: "n",
+            api_version: "v1",
+            subresource: "",
+            time: "",
+            ignored: &ignored,
+            versions: &OneVersion,
+        };
+        let live = json(if changes { r#"{"data":{"k":"u","o":"v"}}"# } else { "{}" });
+        let before = if changes { live } else { object.clone() };
+        object.set_at(&["metadata", "managedFields"], vec![json("{}")]);
+        update_managed_fields(&graph, ty, Some(&before), &mut object, &writer);
+        take_named(&graph, ty, &mut object, named.map(json).as_ref(), &writer);
+        let entries = object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
+        let fields = entries.iter().map(|entry| text(&entry.get("fieldsV1").cloned().unwrap_or_default()));
+        assert_eq!(fields.collect::<Vec<_>>().join(" "), expect, "{named:?}");
+    };
+    let labels = r#""f:metadata":{"f:labels":{".":{},"f:l":{}}}"#;
+    check(None, true, &format!(r#"{{"f:data":{{".":{{}},"f:k":{{}},"f:o":{{}}}},{labels}}}"#));
+    let named = r#"{"data":{"k":"v","o":"v","gone":null},"metadata":{"managedFields":[{}]},"$odd":1}"#;
+    check(Some(named), true, &format!(r#"{{"f:data":{{"f:k":{{}},"f:o":{{}}}},{labels}}}"#));
+    check(None, false, "");
+}
+
+#[test]
 fn subresources_and_ignored_fields() {
     let mut object = Object::new("core/v1.Namespace");
     object.ignored = FieldSet::of_fields(&["status"]);

@@ -116,7 +116,7 @@ pub(crate) fn strip(fields: &mut FieldSet) {
     }
 }
 
-fn add(managed: &mut Managed, taken: FieldSet, writer: &Writer<'_>) {
+pub(super) fn add(managed: &mut Managed, taken: FieldSet, writer: &Writer<'_>) {
     let mut mine = writer.entry(Operation::Update, taken);
     mine.time = Some(writer.time.to_owned());
     if let Some(at) = managed.entries.iter().position(|entry| entry.same_writer(&mine)) {

@@ -166,7 +166,7 @@ async fn write(
     seen: &Value,
     change: impl Fn(&mut Value) -> bool + Send + Sync,
 ) -> Result<bool, Error> {
-    let options = UpdateOptions { write: context.options(), part, if_match: None, replaces: false };
+    let options = UpdateOptions { write: context.options(), part, if_match: None, replaces: false, named: None };
     let version = |object: &Value| object.at(&["metadata", "resourceVersion"]).cloned();
     let again = |current: Option<&Value>| {
         let same = current.filter(|current| version(current) == version(seen));

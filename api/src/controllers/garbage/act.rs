@@ -102,7 +102,8 @@ async fn change(
     let Some(resource) = context.api.registry.of_key(key) else { return Ok(()) };
     let Some((namespace, name)) = resource.parse_key(key) else { return Ok(()) };
     let target = Target { resource, namespace, name };
-    let options = UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false };
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
     let change = |current: Option<&Value>| {
         let meant = current.filter(|object| {
             let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default();

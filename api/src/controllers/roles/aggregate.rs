@@ -82,7 +82,8 @@ async fn gather(
         return Ok(());
     };
     let target = Target { resource, namespace: None, name };
-    let options = UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false };
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
     let change = |current: Option<&Value>| {
         let mut object = current.cloned().ok_or_else(Error::no_such_path)?;
         // Whoever takes the rule away meanwhile keeps the rules for themselves.

@@ -47,15 +47,18 @@ impl Writer {
             Some(entry) => {
                 let mut old = form::decode(resource, entry)?;
                 metadata::of(&mut old).remove("resourceVersion");
-                let options = UpdateOptions { write, part: Part::Main, if_match: None, replaces: true };
+                let options = UpdateOptions { write, part: Part::Main, if_match: None, replaces: true, named: None };
                 let plan = Plan { options, owners: Owners::Change, creation: None };
                 self.complete(target, plan, &old, &mut object);
             }
             None => {
                 let (now, uid) = (self.now(), metadata::new_uid(&*self.env.entropy));
                 metadata::begin(&mut object, target.namespace, uid, now, resource.strategy.counts_generations());
-                Claim { graph: &self.graph, resource, part: Part::Main, manager: write.manager, now }
-                    .track(None, &mut object);
+                Claim { graph: &self.graph, resource, part: Part::Main, manager: write.manager, now }.track(
+                    None,
+                    &mut object,
+                    None,
+                );
                 resource.strategy.prepare_create(self.names, &mut object);
                 resource.strategy.stamp(self.names, None, &mut object, now);
                 if let Some(namespace) = target.namespace {

@@ -58,8 +58,11 @@ impl Writer {
             }
             if !std::mem::replace(&mut prepared, true) {
                 if owners == Owners::Change {
-                    Claim { graph: &self.graph, resource, part: Part::Main, manager: options.manager, now }
-                        .track(None, &mut object);
+                    Claim { graph: &self.graph, resource, part: Part::Main, manager: options.manager, now }.track(
+                        None,
+                        &mut object,
+                        None,
+                    );
                 }
                 resource.strategy.prepare_create(self.names, &mut object);
                 resource.strategy.stamp(self.names, None, &mut object, now);

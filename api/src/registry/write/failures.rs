@@ -71,7 +71,13 @@ async fn check(error: Error, code: u16) {
     let store = Arc::new(Failing { store, error, proposed: AtomicUsize::new(0) });
     let writer = Writer::new(graph, store.clone(), env);
     let options = WriteOptions { dry_run: false, manager: "test" };
-    let update = UpdateOptions { write: options, part: crate::registry::Part::Main, if_match: None, replaces: true };
+    let update = UpdateOptions {
+        write: options,
+        part: crate::registry::Part::Main,
+        if_match: None,
+        replaces: true,
+        named: None,
+    };
     let changed = || Ok(Value::from(json!({"metadata": {"name": "a"}, "data": {"k": "v"}})));
     let failures = [
         writer.create(target, Value::from(json!({"metadata": {"name": "b"}})), options).await,

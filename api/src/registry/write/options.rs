@@ -1,6 +1,7 @@
 //! What a writer says besides the object.
 
 use bytes::Bytes;
+use quorate_meta::Value;
 
 use crate::registry::{Part, Resource};
 
@@ -44,6 +45,8 @@ pub struct UpdateOptions<'a> {
     /// Whether the change is a whole object: then another `metadata.uid` means another object (409), and an empty
     /// `metadata.resourceVersion` needs a kind that allows it.
     pub replaces: bool,
+    /// What the request says of the object; `None` when that is all of it.
+    pub named: Option<&'a Value>,
 }
 
 /// What becomes of `metadata.managedFields` in a write.

@@ -16,7 +16,8 @@ use crate::registry::{Part, Registry, Resource, Strategy, builtin, form};
 
 const WRITE: WriteOptions<'_> = WriteOptions { dry_run: false, manager: "test" };
 const DRY: WriteOptions<'_> = WriteOptions { dry_run: true, manager: "test" };
-const REPLACE: UpdateOptions<'_> = UpdateOptions { write: WRITE, part: Part::Main, if_match: None, replaces: true };
+const REPLACE: UpdateOptions<'_> =
+    UpdateOptions { write: WRITE, part: Part::Main, if_match: None, replaces: true, named: None };
 
 /// A cluster with the namespace `n`.
 struct Cluster {

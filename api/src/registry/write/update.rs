@@ -224,8 +224,11 @@ impl Writer {
         let (resource, part) = (target.resource, plan.options.part);
         metadata::keep(old, new);
         if plan.owners == Owners::Change {
-            Claim { graph: &self.graph, resource, part, manager: plan.options.write.manager, now: self.now() }
-                .track(Some(old), new);
+            Claim { graph: &self.graph, resource, part, manager: plan.options.write.manager, now: self.now() }.track(
+                Some(old),
+                new,
+                plan.options.named,
+            );
         }
         resource.strategy.prepare_update(self.names, part, old, new);
         resource.strategy.stamp(self.names, Some(old), new, self.now());
