@@ -110,3 +110,31 @@ async fn a_dry_run_leaves_no_trace() {
     assert_eq!(dry.json()["data"], json!({"k": "w"}));
     assert_eq!(server.get(MAP).await.json(), created.json());
 }
+
+#[tokio::test]
+async fn after_a_reset_the_requester_owns_what_its_request_names() {
+    let server = Server::with_namespace().await;
+    let path = "/api/v1/namespaces/a/configmaps/c";
+    let create = r#"{"metadata":{"name":"c"},"data":{"k":"v","l":"v","m":"v"}}"#;
+    for (case, media, body) in [
+        ("merge", "application/merge-patch+json", r#"{"data":{"k":"w","l":"v"},"metadata":{"managedFields":[{}]}}"#),
+        (
+            "operations",
+            "application/json-patch+json",
+            r#"[{"op":"replace","path":"/metadata/managedFields","value":[{}]},
+                {"op":"replace","path":"/data/k","value":"w"},{"op":"add","path":"/data/l","value":"v"}]"#,
+        ),
+        ("update", "application/json", r#"{"metadata":{"name":"c","managedFields":[{}]},"data":{"k":"w","l":"v"}}"#),
+    ] {
+        let collection = "/api/v1/namespaces/a/configmaps?fieldManager=one";
+        assert_eq!(server.send(Method::POST, collection, &[], create).await.status, 201);
+        let method = if case == "update" { Method::PUT } else { Method::PATCH };
+        let with = format!("{path}?fieldManager=two");
+        let answer = server.send(method, &with, &[("content-type", media)], body).await.json();
+        let entries = answer["metadata"]["managedFields"].as_array().unwrap().clone();
+        assert_eq!((entries.len(), &entries[0]["manager"]), (1, &json!("two")), "{case}: {answer}");
+        let data = entries[0]["fieldsV1"]["f:data"].as_object().unwrap();
+        assert!(data.contains_key("f:k") && data.contains_key("f:l") && !data.contains_key("f:m"), "{case}: {data:?}");
+        server.delete("c").await;
+    }
+}

@@ -66,8 +66,9 @@ async fn everything_at_once() {
         (&json!("APIGroupDiscoveryList"), &json!("apidiscovery.svc.io/v2"))
     );
     let core = server.get_as("/api", ALL).await.json();
-    let maps = &core["items"][0]["versions"][0]["resources"][0];
-    assert_eq!((&maps["resource"], &maps["scope"]), (&json!("configmaps"), &json!("Namespaced")));
+    let resources = core["items"][0]["versions"][0]["resources"].as_array().unwrap();
+    let maps = resources.iter().find(|resource| resource["resource"] == "configmaps").unwrap();
+    assert_eq!(maps["scope"], "Namespaced");
     assert_eq!(maps["responseKind"], json!({"group": "", "version": "v1", "kind": "ConfigMap"}));
     let alias =
         server.get_as("/api", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList").await;

@@ -2,6 +2,7 @@
 
 use http::Method;
 use quorate_api::authentication::User;
+use serde_json::json;
 
 use crate::harness::Server;
 
@@ -157,4 +158,20 @@ async fn a_read_says_how_fresh_it_is() {
     }
     let exact = format!("/api/v1/namespaces/a/configmaps?resourceVersion={version}&resourceVersionMatch=Exact");
     assert_eq!(server.get(&exact).await.header("quorate-revision"), version);
+}
+
+#[tokio::test]
+async fn components_are_made_up_when_somebody_looks() {
+    let server = Server::new();
+    let all = server.get("/api/v1/componentstatuses").await;
+    assert_eq!(all.names(), ["store"]);
+    assert_eq!(all.json()["items"][0]["conditions"], json!([{"message": "ok", "status": "True", "type": "Healthy"}]));
+    assert!(all.header("warning").contains("v1 ComponentStatus is deprecated in v1.19+"));
+    let table = "application/json;as=Table;g=meta.svc.io;v=v1";
+    let one = server.get_as("/api/v1/componentstatuses/store", table).await.json();
+    assert_eq!(one["rows"][0]["cells"], json!(["store", "Healthy", "ok", ""]));
+    let none = server.get("/api/v1/componentstatuses?fieldSelector=metadata.name%3Dother&limit=1").await;
+    assert_eq!(none.names(), [""; 0]);
+    let answer = server.get("/api/v1/componentstatuses/other").await;
+    assert_eq!((answer.status.as_u16(), answer.json()["details"]["kind"].clone()), (404, json!("componentstatus")));
 }
