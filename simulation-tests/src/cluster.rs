@@ -16,6 +16,7 @@ use quorate_raft::{ClusterId, PeerTls, Replica};
 use quorate_store::{NodeId, Store};
 use turmoil::Sim;
 
+use crate::api::ApiPlan;
 use crate::broken::Broken;
 use crate::checkers::logs::Found;
 use crate::damage::damage;
@@ -43,6 +44,8 @@ pub(crate) struct Plan {
     pub(crate) sync: Duration,
     pub(crate) broken: Option<Broken>,
     pub(crate) trace: Trace,
+    /// With this, nodes serve the API; else the store, through the gateway.
+    pub(crate) api: Option<Arc<ApiPlan>>,
 }
 
 /// All nodes of a run.

@@ -4,8 +4,10 @@
 //! `cargo run -p quorate-simulation -- --seeds 100` runs a hundred seeds; `-- --seed 42` replays one exactly.
 //! Start reading at `run`; `determinism` says what is interposed and why.
 
+mod api;
 mod broken;
 mod checkers;
+mod clients;
 mod cluster;
 mod damage;
 mod determinism;
@@ -34,6 +36,7 @@ use faults::Kind;
 use report::Report;
 use run::Scenario;
 use trace::Trace;
+use workload::Workload;
 
 /// How long faults go on unless asked otherwise, simulated seconds.
 const DEFAULT_SECONDS: u64 = 20;
@@ -50,6 +53,9 @@ struct Arguments {
     /// How long faults go on, in simulated seconds.
     #[arg(long, default_value_t = DEFAULT_SECONDS)]
     seconds: u64,
+    /// What the clients work with. Without it the seed decides.
+    #[arg(long)]
+    workload: Option<Workload>,
     /// Runs a deliberately broken variant, to see that it is found.
     #[arg(long)]
     broken: Option<Broken>,
@@ -100,7 +106,9 @@ fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     // Paths occur in messages that nodes send each other, so they must not have a random name in them.
     std::env::set_current_dir(directory.path())?;
     let faults = Duration::from_secs(arguments.seconds);
-    let scenario = Scenario { seed: arguments.seed, faults, broken: arguments.broken, only: arguments.only.clone() };
+    let workload = arguments.workload.unwrap_or_else(|| Workload::of(arguments.seed));
+    let (broken, only) = (arguments.broken, arguments.only.clone());
+    let scenario = Scenario { seed: arguments.seed, faults, workload, broken, only };
     // On a thread that has not drawn randomness yet: the standard library seeds its hash maps once for each thread.
     let running = || run::run(&scenario, &trace).map_err(|error| error.to_string());
     let report = std::thread::scope(|scope| scope.spawn(running).join());

@@ -16,6 +16,7 @@ use quorate_raft::{AdminError, ClusterId, PeerTls, Replica};
 use quorate_store::{NodeId, Retention};
 use tokio::sync::mpsc;
 
+use crate::api;
 use crate::broken;
 use crate::cluster::{Plan, Seat, folder, peer};
 use crate::env::{Quarantine, SimulatedClock, env_with};
@@ -115,6 +116,9 @@ impl Node {
         }
         let serving = async {
             let store = broken::store(self.plan.broken, &replica);
+            if let Some(plan) = &self.plan.api {
+                return Err(Box::pin(api::serve(plan, &replica, store, env)).await);
+            }
             replica.recovered().await;
             let listener = env.network.listen(&format!("0.0.0.0:{CLIENT_PORT}")).await.map_err(|e| e.to_string())?;
             gateway::serve(listener, store, self.plan.broken).await;

@@ -11,26 +11,23 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use quorate_raft::Replica;
 use quorate_raft::replica::{Compaction, Timing};
-use quorate_store::{Batch, NodeId, Outcome, Revision, Store};
+use quorate_store::{Batch, NodeId, Revision, Store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use turmoil::{Builder, Sim};
 
+use crate::api::ApiPlan;
 use crate::broken::Broken;
 use crate::checkers::{self, Samples};
+use crate::clients::{self, Clients};
 use crate::cluster::{Cluster, Plan};
 use crate::determinism;
-use crate::env::env;
 use crate::faults::{Agenda, Faults, Kind};
 use crate::operator::Operator;
 use crate::report::Report;
 use crate::trace::Trace;
-use crate::workload::{self, Decision, Progress, Records, What, watcher::Watcher, writer::Writer};
+use crate::workload::Workload;
 
-/// Clients that write and read.
-const WRITERS: u64 = 3;
-/// Clients that watch.
-const WATCHERS: u64 = 2;
 /// Largest of the usual longest latencies of messages, milliseconds.
 const MAX_LATENCY_MS: u64 = 15;
 /// From the start until faults begin.
@@ -46,6 +43,7 @@ pub(crate) struct Scenario {
     pub(crate) seed: u64,
     /// How long faults go on, simulated.
     pub(crate) faults: Duration,
+    pub(crate) workload: Workload,
     pub(crate) broken: Option<Broken>,
     /// Only faults of these kinds; of all when empty.
     pub(crate) only: Vec<Kind>,
@@ -66,31 +64,38 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         .enable_random_order()
         .rng_seed(rng.random())
         .build();
-    let plan = plan(&mut rng, scenario, trace);
-    let nodes = plan.nodes;
+    let plan = plan(&mut rng, scenario, trace)?;
+    let (nodes, api) = (plan.nodes, plan.api.clone());
     let operator = Operator::new(rng.random(), &plan, CALM);
     let cluster = Cluster::start(&mut sim, plan)?;
-    let progress = Progress::default();
-    add_clients(&mut sim, &mut rng, nodes, &progress, trace, until);
+    let options = clients::Options { nodes: (1..=nodes).collect(), trace, until };
+    let clients = match &api {
+        Some(api) => Clients::of_api(&mut sim, &mut rng, &options, api)?,
+        None => Clients::of_store(&mut sim, &mut rng, &options),
+    };
     let only = scenario.only.clone();
-    let agenda = Agenda { seed: rng.random(), nodes, clients: clients(), latency, from: CALM, until, only };
+    let agenda = Agenda { seed: rng.random(), nodes, clients: clients.hosts(), latency, from: CALM, until, only };
     let faults = Faults::draw(agenda);
-    let mut driver = Driver { sim, cluster, operator, faults, samples: Samples::default(), steps: 0 };
+    let mut driver = Driver { sim, cluster, clients, operator, faults, samples: Samples::default(), steps: 0 };
     driver.drive(until)?;
-    let mut report = driver.report(&progress.take(), trace)?;
+    let mut report = driver.report(trace)?;
     report.seed = scenario.seed;
     report.violations.extend(panics.lock().drain(..));
     Ok(report)
 }
 
 /// The cluster's shape, its settings and the speed of its disks.
-fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Plan {
+fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Box<dyn Error>> {
     let voters = if rng.random_ratio(1, 4) { 5 } else { 3 };
     let nodes = voters + [0, 0, 1, 2][rng.random_range(0..4)];
     let heartbeat = Duration::from_millis(rng.random_range(50..150));
     let election_min = heartbeat * rng.random_range(2..4);
     let election_max = election_min + heartbeat * rng.random_range(1..4);
-    Plan {
+    let api = match scenario.workload {
+        Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1)?)),
+        Workload::Store => None,
+    };
+    Ok(Plan {
         seed: rng.random(),
         voters,
         nodes,
@@ -100,34 +105,8 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Plan {
         sync: Duration::from_micros(rng.random_range(0..5000)),
         broken: scenario.broken,
         trace: trace.clone(),
-    }
-}
-
-fn add_clients(sim: &mut Sim<'_>, rng: &mut StdRng, nodes: u64, progress: &Progress, trace: &Trace, until: Duration) {
-    for client in 1..=WRITERS {
-        let (seed, progress) = (rng.random(), progress.clone());
-        let env = env(seed, 0, trace.clone());
-        let writer = Writer { client, seed, nodes, env, progress, until };
-        sim.client(format!("writer{client}"), async move {
-            Box::pin(workload::work(writer)).await;
-            Ok(())
-        });
-    }
-    for watcher in 1..=WATCHERS {
-        let (seed, progress) = (rng.random(), progress.clone());
-        let env = env(seed, 0, trace.clone());
-        let watching = Watcher { seed, nodes, writers: WRITERS, env, progress, until };
-        sim.client(format!("watcher{watcher}"), async move {
-            Box::pin(workload::watch(watching)).await;
-            Ok(())
-        });
-    }
-}
-
-/// The hosts of the clients.
-fn clients() -> Vec<String> {
-    let writers = (1..=WRITERS).map(|client| format!("writer{client}"));
-    writers.chain((1..=WATCHERS).map(|watcher| format!("watcher{watcher}"))).collect()
+        api,
+    })
 }
 
 /// A panic anywhere, also in a task of tokio that swallows it, is a violation.
@@ -145,6 +124,7 @@ fn note_panics() -> Arc<Mutex<Vec<String>>> {
 struct Driver<'a> {
     sim: Sim<'a>,
     cluster: Cluster,
+    clients: Clients,
     operator: Operator,
     faults: Faults,
     samples: Samples,
@@ -170,7 +150,7 @@ impl Driver<'_> {
             if self.steps.is_multiple_of(SAMPLE_STEPS) {
                 self.sample();
             }
-            if (content && self.equal()) || self.sim.elapsed() >= until + HEALING {
+            if (content && self.unfinished().is_none()) || self.sim.elapsed() >= until + HEALING {
                 self.sample();
                 return Ok(());
             }
@@ -190,17 +170,22 @@ impl Driver<'_> {
         }
     }
 
-    /// Whether all that shall be members are, and have the same.
-    fn equal(&self) -> bool {
-        let revisions: Vec<Revision> =
-            self.replicas().iter().map(|(_, replica)| replica.snapshot().revision()).collect();
-        self.operator.is_content(&self.cluster) && revisions.windows(2).all(|pair| pair[0] == pair[1])
+    /// What has still to happen before the run may end.
+    fn unfinished(&self) -> Option<String> {
+        if !self.operator.is_content(&self.cluster) {
+            return Some("the members are not those that are wanted".to_owned());
+        }
+        let snapshots: Vec<_> = self.replicas().iter().map(|(_, replica)| replica.snapshot()).collect();
+        if snapshots.windows(2).any(|pair| pair[0].revision() != pair[1].revision()) {
+            return Some("the nodes are not equal".to_owned());
+        }
+        self.clients.unfinished(snapshots.first()?)
     }
 
-    fn report(mut self, records: &Records, trace: &Trace) -> Result<Report, Box<dyn Error>> {
+    fn report(mut self, trace: &Trace) -> Result<Report, Box<dyn Error>> {
         let mut violations = self.faults.violations();
-        if !self.equal() {
-            violations.push(format!("liveness: the nodes are not equal {HEALING:?} after the faults"));
+        if let Some(unfinished) = self.unfinished() {
+            violations.push(format!("liveness: {unfinished} {HEALING:?} after the faults"));
         }
         let mut histories = Vec::new();
         for (id, replica) in self.replicas() {
@@ -209,7 +194,8 @@ impl Driver<'_> {
                 Err(error) => violations.push(format!("history: node {id}: {error}")),
             }
         }
-        violations.extend(checkers::check(&histories, records, &self.samples));
+        let (found, counts) = self.clients.verdict(&histories, &self.samples);
+        violations.extend(found);
         for (id, replica) in self.replicas() {
             trace.item(id, "final state", &replica.snapshot().digest().to_le_bytes());
         }
@@ -231,7 +217,7 @@ impl Driver<'_> {
             ("damaged disks refused", self.faults.refusals()),
             ("revisions", revisions as u64),
         ];
-        report.counts = counts(records);
+        report.counts = counts;
         report.counts.extend(self.operator.counts().iter().map(|(name, count)| ((*name).to_owned(), *count)));
         report.counts.extend(figures.into_iter().chain(more).map(|(name, count)| (name.to_owned(), count)));
         let logs = self.cluster.logs(report.trace);
@@ -249,22 +235,4 @@ fn history(replica: &Replica) -> Result<Vec<Arc<Batch>>, quorate_store::HistoryE
         batches.push(found.batch().clone());
     }
     Ok(batches)
-}
-
-fn counts(records: &Records) -> std::collections::BTreeMap<String, u64> {
-    let mut counts = std::collections::BTreeMap::new();
-    let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
-    for record in &records.records {
-        match &record.what {
-            What::Txn(_, Decision::Decided(Outcome::Committed { .. })) => count("committed", 1),
-            What::Txn(_, Decision::Decided(Outcome::Conflict { .. })) => count("conflicts", 1),
-            What::Txn(_, Decision::Refused) => count("refused", 1),
-            What::Txn(_, Decision::Unknown) => count("unknown", 1),
-            What::Read { .. } => count("reads", 1),
-        }
-    }
-    for watch in &records.watches {
-        count("watch batches", watch.batches.len());
-    }
-    counts
 }

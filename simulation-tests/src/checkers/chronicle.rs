@@ -1,7 +1,7 @@
 //! The committed history as an index: what every key held at every revision, and which revision wrote which value.
 //!
-//! Invariants: revisions are 1, 2, 3 and so on; every event follows from the one before of its key; no value is written by
-//! two revisions (clients never write one twice, so that would be a transaction applied twice).
+//! Invariants: revisions are 1, 2, 3 and so on; every event follows from the one before of its key; where clients never write a
+//! value twice, no value is written by two revisions (that would be a transaction applied twice).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,8 +17,26 @@ pub(super) struct Chronicle<'a> {
 }
 
 impl<'a> Chronicle<'a> {
-    /// Reads a whole history, from revision 1.
+    /// Reads a whole history, from revision 1, of clients that never write a value twice.
     pub(super) fn new(batches: &'a [Arc<Batch>]) -> Result<Self, String> {
+        let chronicle = Self::of_any_values(batches)?;
+        let mut values: BTreeMap<&Bytes, Revision> = BTreeMap::new();
+        for batch in batches {
+            // What the system writes for itself under `s/` need not be new.
+            let written = batch.events.iter().filter(|event| !event.key.starts_with(b"s/"));
+            for entry in written.filter_map(|event| event.current.as_ref()) {
+                let at = batch.revision;
+                let other = *values.entry(&entry.value).or_insert(at);
+                if other != at {
+                    return Err(format!("history: the transaction at {at} was applied before, at {other}"));
+                }
+            }
+        }
+        Ok(chronicle)
+    }
+
+    /// The same where values may come again.
+    pub(super) fn of_any_values(batches: &'a [Arc<Batch>]) -> Result<Self, String> {
         let mut chronicle = Self { batches, keys: BTreeMap::new(), values: BTreeMap::new() };
         for (batch, expected) in batches.iter().zip(1..) {
             if batch.revision.get() != expected {
@@ -65,12 +83,7 @@ impl<'a> Chronicle<'a> {
             if (entry.modified, entry.created) != (at, created) {
                 return Err(format!("history: the entry of {key} at {at} has wrong revisions"));
             }
-            // What the system writes for itself under `s/` need not be new.
-            let own = event.key.starts_with(b"s/");
-            let other = (!own).then(|| self.values.insert(entry.value.clone(), at)).flatten();
-            if other.is_some_and(|other| other != at) {
-                return Err(format!("history: the transaction at {at} was applied before, at {}", other.unwrap_or(at)));
-            }
+            self.values.insert(entry.value.clone(), at);
         }
         self.keys.entry(event.key.clone()).or_default().push((at, event.current.clone()));
         Ok(())

@@ -5,6 +5,7 @@
 //!
 //! Declarations and the order of the checks only.
 
+pub(crate) mod api;
 pub(crate) mod logs;
 
 mod chronicle;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 use quorate_store::{Batch, NodeId};
 
-use crate::workload::Records;
+use crate::workload::{self, Records};
 
 pub(crate) use samples::Samples;
 
@@ -27,13 +28,8 @@ const MAX_VIOLATIONS: usize = 20;
 /// Everything that is wrong.
 pub(crate) fn check(histories: &[(NodeId, Vec<Arc<Batch>>)], records: &Records, samples: &Samples) -> Vec<String> {
     let mut violations = records.violations.clone();
-    violations.extend(samples.violations().iter().cloned());
+    violations.extend(check_nodes(histories, samples));
     let Some((_, first)) = histories.first() else { return violations };
-    for (node, history) in &histories[1..] {
-        if let Some(difference) = chronicle::difference(first, history) {
-            violations.push(format!("history: node {node} differs from node {}: {difference}", histories[0].0));
-        }
-    }
     match chronicle::Chronicle::new(first) {
         Err(broken) => violations.push(broken),
         Ok(chronicle) => {
@@ -43,5 +39,37 @@ pub(crate) fn check(histories: &[(NodeId, Vec<Arc<Batch>>)], records: &Records, 
         }
     }
     violations.truncate(MAX_VIOLATIONS);
+    violations
+}
+
+/// The same for a run whose clients worked with the API.
+pub(crate) fn check_api(
+    histories: &[(NodeId, Vec<Arc<Batch>>)],
+    records: &workload::api::Records,
+    samples: &Samples,
+) -> Vec<String> {
+    let mut violations = records.violations.clone();
+    violations.extend(check_nodes(histories, samples));
+    let Some((_, first)) = histories.first() else { return violations };
+    match chronicle::Chronicle::of_any_values(first) {
+        Err(broken) => violations.push(broken),
+        Ok(chronicle) => {
+            violations.extend(samples.check(&chronicle));
+            violations.extend(api::check(first, records));
+        }
+    }
+    violations.truncate(MAX_VIOLATIONS);
+    violations
+}
+
+/// What the nodes say of each other, and what was seen of them while they ran.
+fn check_nodes(histories: &[(NodeId, Vec<Arc<Batch>>)], samples: &Samples) -> Vec<String> {
+    let mut violations = samples.violations().to_vec();
+    let Some((first, history)) = histories.first() else { return violations };
+    for (node, other) in &histories[1..] {
+        if let Some(difference) = chronicle::difference(history, other) {
+            violations.push(format!("history: node {node} differs from node {first}: {difference}"));
+        }
+    }
     violations
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod api;
+
 use std::process::Command;
 
 use serde_json::Value;
@@ -9,8 +11,13 @@ use serde_json::Value;
 /// Simulated seconds of faults; shorter than the program's default, to be quick.
 const SECONDS: &str = "8";
 
-/// Runs one seed in a process of its own and gives its report.
+/// Runs one seed of the store's clients in a process of its own and gives its report.
 fn report(seed: u64, options: &[&str]) -> Value {
+    let options: Vec<&str> = ["--workload", "store"].iter().chain(options).copied().collect();
+    run(seed, &options)
+}
+
+fn run(seed: u64, options: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quorate-simulation"));
     command.args(["--json", "--seconds", SECONDS, "--seed", &seed.to_string()]).args(options);
     let output = command.output().unwrap();

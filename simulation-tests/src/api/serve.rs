@@ -1,0 +1,86 @@
+//! One node's API server: the production server, its feed of rules and its controllers over the node's store.
+//!
+//! Invariant: wired as the binary wires it, as far as a simulation has the parts: no audit trail, no signing of certificates, and the
+//! keys of tokens are given instead of kept in the store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_api::authentication::AuthenticationOptions;
+use quorate_api::authorization::{Feed, FeedOptions, ModeOptions};
+use quorate_api::controllers::{Controllers, ControllersOptions};
+use quorate_api::features::Gates;
+use quorate_api::lifecycle::Phase;
+use quorate_api::server::{ApiServer, Limits, Options};
+use quorate_api::{Api, ApiOptions, InFlightLimits, Version};
+use quorate_raft::Replica;
+use quorate_store::Store;
+use quorate_store::env::Env;
+
+use super::plan::{ApiPlan, NAMING};
+use crate::gateway::CLIENT_PORT;
+
+/// Longer than any run.
+const EVENT_LIFETIME: Duration = Duration::from_secs(3600);
+/// Places for requests of each kind: more than all simulated clients ask for together.
+const PLACES: usize = 64;
+
+/// Serves until something that should not end does; says what.
+pub(crate) async fn serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env: Env) -> String {
+    match Box::pin(try_serve(plan, replica, store, env)).await {
+        Ok(()) => "a part of the API server ended".to_owned(),
+        Err(reason) => reason,
+    }
+}
+
+async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env: Env) -> Result<(), String> {
+    let api = api(plan, store, env);
+    api.authentication.service_accounts.set_keys(plan.keys()?);
+    let options = Options {
+        address: format!("0.0.0.0:{CLIENT_PORT}"),
+        tls: Arc::new(plan.server_tls()?),
+        limits: Limits::default(),
+        shutdown_delay: Duration::ZERO,
+        shutdown_grace: Duration::ZERO,
+    };
+    let (server, _stop) = ApiServer::bind(api.clone(), options).await.map_err(|error| error.to_string())?;
+    let options = ControllersOptions {
+        api: api.clone(),
+        root_ca: plan.authority.clone(),
+        event_lifetime: EVENT_LIFETIME,
+        api_port: CLIENT_PORT,
+        signing: None,
+    };
+    let (controllers, _stop) = Controllers::new(options);
+    let (rules, _stop) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
+    let recovery = async {
+        replica.recovered().await;
+        api.lifecycle.serve();
+        std::future::pending().await
+    };
+    tokio::select! {
+        () = recovery => {}
+        () = server.run() => {}
+        () = controllers.run() => {}
+        () = rules.run() => {}
+    }
+    Ok(())
+}
+
+fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
+    Api::new(ApiOptions {
+        naming: NAMING,
+        graph: plan.graph.clone(),
+        registry: plan.registry.clone(),
+        store,
+        env,
+        version: Version::default(),
+        phase: Phase::Starting,
+        authentication: AuthenticationOptions::default(),
+        audit: None,
+        authorization: vec![ModeOptions::Rules],
+        token_secret: [7; 32],
+        in_flight: InFlightLimits { read_only: PLACES, mutating: PLACES, long_running: PLACES },
+        gates: Gates::default(),
+    })
+}

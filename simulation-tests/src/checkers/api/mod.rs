@@ -1,0 +1,72 @@
+//! The API's promises, held against the committed history: what it says of objects, of writes, of reads and of watches.
+//!
+//! The committed history is the witness of the order of everything: a write names its revision, a read the revision of the state that
+//! it shows. So each of them has one place in the order, and real time must agree with it: linearizability of any number of objects
+//! in one pass. An unknown outcome may be in the history or not, but at most once.
+//!
+//! Declarations, the order of the checks, and the figures of a run.
+
+mod objects;
+mod past;
+mod reads;
+mod rest;
+mod times;
+mod watches;
+mod writes;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quorate_store::Batch;
+
+use crate::api::Verb;
+use crate::workload::api::Records;
+use past::Past;
+use times::Times;
+
+pub(crate) use rest::unfinished;
+
+/// Everything that is wrong with what the API told its clients.
+pub(super) fn check(history: &[Arc<Batch>], records: &Records) -> Vec<String> {
+    let past = match Past::read(history) {
+        Ok(past) => past,
+        Err(unreadable) => return vec![unreadable],
+    };
+    let times = Times::new(&past, records);
+    let mut violations = objects::check(&past, &times, records);
+    violations.extend(writes::check(&past, &times, records));
+    violations.extend(reads::check(&past, &times, records));
+    violations.extend(watches::check(&past, &times, records));
+    violations
+}
+
+/// How often clients did what.
+pub(crate) fn counts(records: &Records) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
+    for exchange in &records.exchanges {
+        let what = match exchange.ask.verb {
+            Verb::Create => "creations",
+            Verb::Update => "updates",
+            Verb::MergePatch | Verb::JsonPatch => "patches",
+            Verb::Apply => "applies",
+            Verb::Delete => "deletions",
+            Verb::Get => "gets",
+            Verb::List | Verb::Watch => "lists",
+        };
+        match &exchange.reply {
+            Some(reply) if reply.is_success() && exchange.ask.dry_run => count("dry runs", 1),
+            Some(reply) if reply.is_success() => count(what, 1),
+            Some(reply) if matches!(reply.status, 404 | 409 | 403 | 422) => count("refused by the API", 1),
+            Some(reply) if reply.status == 504 => count("unknown to the API", 1),
+            Some(_) => count("not served", 1),
+            None => count("unanswered", 1),
+        }
+    }
+    for run in &records.watches {
+        count("watches", 1);
+        count("watch events", run.lines.len());
+        count("bookmarks", run.lines.iter().filter(|(_, line)| line["type"] == "BOOKMARK").count());
+    }
+    counts
+}

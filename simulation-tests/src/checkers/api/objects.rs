@@ -1,0 +1,202 @@
+//! What must hold of objects whoever writes them: identity, deletion, finalizers, namespaces, generations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::past::{Change, Object, Past, finalizers, is_terminating, stamp, text};
+use super::times::Times;
+use crate::api::{HOLD, Kind, Verb, version};
+use crate::workload::api::{Exchange, Records};
+
+/// The finalizer of an owner that waits for its dependents.
+const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizer of an owner whose dependents are to lose it.
+const ORPHAN: &str = "orphan";
+
+/// Everything that is wrong with the committed objects.
+pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String> {
+    let mut rules = Rules { past, times, records, uids: BTreeSet::new(), marked: BTreeMap::new() };
+    let mut violations = Vec::new();
+    for change in &past.changes {
+        let problem = match (&change.before, &change.now) {
+            (None, Some(now)) => rules.created(change, now),
+            (Some(before), Some(now)) => rules.updated(change, before, now),
+            (Some(before), None) => rules.removed(change, before),
+            (None, None) => Ok(()),
+        };
+        if let Err(problem) = problem {
+            violations.push(format!("objects: {} at {}: {problem}", change.key, change.revision));
+        }
+    }
+    violations.extend(check_stamps(past, records));
+    violations
+}
+
+/// No request changes an object twice, and nothing is stamped that nobody asked for.
+fn check_stamps(past: &Past, records: &Records) -> Vec<String> {
+    let asked: BTreeSet<&str> = records.exchanges.iter().filter_map(|exchange| exchange.ask.stamp.as_deref()).collect();
+    let mut violations = Vec::new();
+    for (stamp, first) in past.stamps() {
+        if let Some(again) = past.stamped(stamp).get(1) {
+            violations.push(format!("objects: request {stamp} was carried out at {first} and again at {again}"));
+        }
+        if !asked.contains(stamp) {
+            violations.push(format!("objects: nobody has asked for {stamp} at {first}"));
+        }
+    }
+    violations
+}
+
+struct Rules<'a> {
+    past: &'a Past,
+    times: &'a Times,
+    records: &'a Records,
+    uids: BTreeSet<String>,
+    /// When the deletion of an object began, by its uid.
+    marked: BTreeMap<String, u64>,
+}
+
+impl Rules<'_> {
+    fn created(&mut self, change: &Change, now: &Value) -> Result<(), String> {
+        let uid = text(now, "uid");
+        if uid.is_empty() || !self.uids.insert(uid.to_owned()) {
+            return Err(format!("it is created with the uid {uid} of another object"));
+        }
+        if is_terminating(now) {
+            return Err("it is created as something that is being deleted".to_owned());
+        }
+        check_place(change, now)?;
+        let namespace = text(now, "namespace");
+        if namespace.is_empty() {
+            return Ok(());
+        }
+        match self.past.get(&Kind::Namespaces.key("", namespace), change.revision - 1) {
+            None => Err("it is created in a namespace that does not exist".to_owned()),
+            Some(namespace) if is_terminating(namespace) => {
+                Err("it is created in a namespace that is being deleted".to_owned())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn updated(&mut self, change: &Change, before: &Value, now: &Value) -> Result<(), String> {
+        check_place(change, now)?;
+        for field in ["uid", "creationTimestamp"] {
+            if text(before, field) != text(now, field) {
+                return Err(format!("its {field} changes from {} to {}", text(before, field), text(now, field)));
+            }
+        }
+        let generation = |object: &Value| object["metadata"]["generation"].as_u64().unwrap_or_default();
+        if !(generation(before)..=generation(before) + 1).contains(&generation(now)) {
+            return Err(format!("its generation goes from {} to {}", generation(before), generation(now)));
+        }
+        if !is_terminating(before) && is_terminating(now) {
+            self.marked.insert(text(now, "uid").to_owned(), change.revision);
+            return self.check_reason(change, before);
+        }
+        if is_terminating(before) {
+            if !is_terminating(now) || text(now, "deletionTimestamp") > text(before, "deletionTimestamp") {
+                return Err("its deletion is taken back or put off".to_owned());
+            }
+            if finalizers(now).any(|name| name == HOLD) && !finalizers(before).any(|name| name == HOLD) {
+                return Err("it gets a finalizer while it is being deleted".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn removed(&mut self, change: &Change, before: &Value) -> Result<(), String> {
+        if finalizers(before).any(|name| name == HOLD) && !self.was_released(change, HOLD) {
+            return Err("it goes while a finalizer holds it".to_owned());
+        }
+        for (policy, what) in [(FOREGROUND, "a dependent that blocks it"), (ORPHAN, "a dependent that still names it")]
+        {
+            if finalizers(before).any(|name| name == policy)
+                && !self.was_released(change, policy)
+                && let Some(dependent) = self.neglected(change, before, policy)
+            {
+                return Err(format!("it goes before {what}: {dependent}"));
+            }
+        }
+        if change.key.starts_with(&Kind::Namespaces.key("", "")) {
+            let name = text(before, "name");
+            let inside = |(_, object): &(&str, &Object)| text(object, "namespace") == name;
+            if let Some((left, _)) = self.past.list("o/", change.revision).find(inside) {
+                return Err(format!("the namespace goes with {left} in it"));
+            }
+        }
+        if is_terminating(before) { Ok(()) } else { self.check_reason(change, before) }
+    }
+
+    /// A deletion begins because somebody asked for it, an owner has gone or its namespace goes.
+    fn check_reason(&self, change: &Change, before: &Value) -> Result<(), String> {
+        let namespace = text(before, "namespace");
+        let of_clients = stamp(before).is_some();
+        let owned = before["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
+        let namespace = self.past.get(&Kind::Namespaces.key("", namespace), change.revision - 1);
+        if !of_clients || owned || namespace.is_some_and(|namespace| is_terminating(namespace)) {
+            return Ok(());
+        }
+        let asked = self.on(change).any(|exchange| {
+            exchange.ask.verb == Verb::Delete && change.revision > self.times.shown_before(exchange.asked)
+        });
+        if asked { Ok(()) } else { Err("it is deleted though nobody asked for that".to_owned()) }
+    }
+
+    /// Whether a client took a finalizer away with this very change: by a write, or by a deletion with another policy.
+    fn was_released(&self, change: &Change, finalizer: &str) -> bool {
+        self.on(change).any(|exchange| {
+            let body = exchange.ask.body.as_ref();
+            let kept = body.and_then(|body| body["metadata"]["finalizers"].as_array());
+            let drops = match exchange.ask.verb {
+                Verb::Update => kept.is_none_or(|kept| kept.iter().all(|name| name != finalizer)),
+                Verb::MergePatch => kept.is_some_and(|kept| kept.iter().all(|name| name != finalizer)),
+                Verb::Delete => finalizer != HOLD && change.revision > self.times.shown_before(exchange.asked),
+                _ => false,
+            };
+            let told = exchange.reply.as_ref().filter(|reply| reply.is_success()).and_then(|reply| reply.version());
+            drops && told.is_none_or(|told| told == change.revision)
+        })
+    }
+
+    /// Requests about the object that may have been carried out.
+    fn on(&self, change: &Change) -> impl Iterator<Item = &Exchange> {
+        self.records.exchanges.iter().filter(|exchange| {
+            let refused = exchange.reply.as_ref().is_some_and(|reply| reply.is_refusal());
+            exchange.ask.writes() && !exchange.ask.dry_run && !refused && exchange.ask.key() == change.key
+        })
+    }
+
+    /// A dependent that an owner with this policy should have waited for: it was one all the time since the deletion began.
+    fn neglected(&self, change: &Change, owner: &Value, policy: &str) -> Option<String> {
+        let uid = text(owner, "uid");
+        let marked = *self.marked.get(uid)?;
+        let depends = |object: Option<&Object>| {
+            let owners = object.and_then(|object| object["metadata"]["ownerReferences"].as_array());
+            owners.into_iter().flatten().any(|reference| {
+                reference["uid"] == uid && (policy == ORPHAN || reference["blockOwnerDeletion"] == true)
+            })
+        };
+        let since = |(key, _): &(&str, &Object)| {
+            let range = (marked, change.revision - 1);
+            *key != change.key
+                && depends(self.past.get(key, range.1))
+                && !self.past.ever(key, range, |object| !depends(object))
+        };
+        self.past.list("o/", change.revision - 1).find(since).map(|(key, _)| key.to_owned())
+    }
+}
+
+/// An object is where its names say.
+fn check_place(change: &Change, now: &Value) -> Result<(), String> {
+    let (namespace, name) = (text(now, "namespace"), text(now, "name"));
+    let place = if namespace.is_empty() { format!("/{name}") } else { format!("/{namespace}/{name}") };
+    if !change.key.ends_with(&place) {
+        return Err(format!("it is called {place}"));
+    }
+    if version(now) != Some(change.revision) {
+        return Err(format!("its resourceVersion is {:?}", version(now)));
+    }
+    Ok(())
+}

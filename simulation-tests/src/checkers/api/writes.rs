@@ -1,0 +1,163 @@
+//! Requests that change something, against the history.
+//!
+//! - What was acknowledged is in the history at the revision that the answer names, as the answer shows it, and follows from the state just
+//!   before; its preconditions held there.
+//! - What was refused is not in the history, and the reason held at some moment between question and answer.
+//! - Real time: what was asked after something had been shown comes later.
+
+use serde_json::Value;
+
+use super::past::{Change, Object, Past, bare, is_terminating, stamp, text};
+use super::times::Times;
+use crate::api::{Ask, Kind, Reply, Verb, version};
+use crate::workload::api::{Exchange, Records};
+
+/// Everything that is wrong with the answers to writes.
+pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String> {
+    let writes = records.exchanges.iter().filter(|exchange| exchange.ask.writes());
+    writes.filter_map(|exchange| check_one(past, times, exchange)).collect()
+}
+
+fn check_one(past: &Past, times: &Times, exchange: &Exchange) -> Option<String> {
+    let ask = &exchange.ask;
+    let window = (times.shown_before(exchange.asked), times.possible_at(exchange.answered));
+    let written = ask.stamp.as_deref().map(|stamp| past.stamped(stamp)).unwrap_or_default();
+    let problem = match &exchange.reply {
+        None => Ok(()),
+        Some(reply) if (ask.dry_run || reply.is_refusal()) && !written.is_empty() => {
+            Err(format!("answered {} and carried out at {}", reply.status, written[0]))
+        }
+        Some(_) if ask.dry_run => Ok(()),
+        Some(reply) if !reply.is_success() => refused(past, ask, reply, window),
+        Some(reply) if ask.verb == Verb::Delete => deleted(past, ask, reply, window),
+        Some(reply) => done(past, ask, reply, window),
+    };
+    let Exchange { client, node, asked, answered, .. } = exchange;
+    let what = format!("{:?} of {} by client {client} at node {node}, {asked:?} to {answered:?}", ask.verb, ask.key());
+    problem.err().map(|problem| format!("writes: {what}: {problem}"))
+}
+
+fn done(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<(), String> {
+    let Some(at) = reply.version() else { return Err("the answer has no resourceVersion".to_owned()) };
+    let key = ask.kind.key(&ask.namespace, text(&reply.body, "name"));
+    let Some(change) = past.change(&key, at) else {
+        return Err(format!("it was acknowledged at {at} and is not in the history"));
+    };
+    if at <= window.0 {
+        return Err(format!("it is at {at}, but {} was shown before it began", window.0));
+    }
+    if at > window.1 {
+        return Err(format!("it is at {at}, but was answered when at most {} was committed", window.1));
+    }
+    preconditions(ask, change)?;
+    let Some(now) = &change.now else { return Ok(()) };
+    if **now != bare(reply.body.clone()) {
+        return Err(format!("the answer shows {}, but {now} was committed", reply.body));
+    }
+    if stamp(now) != ask.stamp.as_deref() {
+        return Err(format!("it was acknowledged at {at}, which {:?} has written", stamp(now)));
+    }
+    contents(ask, change.before.as_deref(), now)
+}
+
+fn preconditions(ask: &Ask, change: &Change) -> Result<(), String> {
+    let body = ask.body.as_ref().unwrap_or(&Value::Null);
+    let before = change.before.as_deref();
+    if ask.verb == Verb::Create && before.is_some() {
+        return Err("it was created though it was there".to_owned());
+    }
+    if matches!(ask.verb, Verb::Update | Verb::MergePatch) {
+        let asked = version(body);
+        let found = before.and_then(version);
+        if asked.is_some() && asked != found {
+            return Err(format!("it was bound to {asked:?} and carried out on {found:?}"));
+        }
+    }
+    if ask.verb == Verb::JsonPatch && before.and_then(stamp) != body[0]["value"].as_str() {
+        return Err(format!("it was carried out on {:?}", before.and_then(stamp)));
+    }
+    Ok(())
+}
+
+/// The new state is the old one, changed as asked.
+fn contents(ask: &Ask, before: Option<&Value>, now: &Value) -> Result<(), String> {
+    let body = ask.body.as_ref().unwrap_or(&Value::Null);
+    let replaces = matches!(ask.verb, Verb::Create | Verb::Update);
+    let wanted = body["data"].as_object();
+    if let Some((field, value)) = wanted.into_iter().flatten().find(|(field, value)| now["data"][*field] != **value) {
+        return Err(format!("it should have set {field} to {value}"));
+    }
+    let others = before.filter(|_| !replaces).and_then(|before| before["data"].as_object());
+    let own = |field: &str| wanted.is_some_and(|wanted| wanted.contains_key(field));
+    let lost = others.into_iter().flatten().find(|(field, value)| !own(field) && now["data"][*field] != **value);
+    lost.map_or(Ok(()), |(field, _)| Err(format!("it has changed {field}, which it did not name")))
+}
+
+fn deleted(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<(), String> {
+    let details = reply.body["details"]["uid"].as_str();
+    let uid = if reply.body["kind"] == "Status" { details.unwrap_or_default() } else { text(&reply.body, "uid") };
+    let body = ask.body.as_ref().unwrap_or(&Value::Null);
+    let wanted = body["preconditions"]["uid"].as_str();
+    if wanted.is_some_and(|wanted| wanted != uid) {
+        return Err(format!("it was bound to {wanted:?} and has deleted {uid}"));
+    }
+    let key = ask.key();
+    let was_there = |object: Option<&Object>| object.is_some_and(|object| text(object, "uid") == uid);
+    if !past.ever(&key, window, was_there) {
+        return Err(format!("it has deleted {uid}, which was not there"));
+    }
+    let is_going =
+        |object: Option<&Object>| object.is_none_or(|object| text(object, "uid") != uid || is_terminating(object));
+    if !is_going(past.get(&key, window.1)) {
+        return Err(format!("it was acknowledged, but {uid} is still there at {}", window.1));
+    }
+    Ok(())
+}
+
+/// Whether what the refusal says was true at some moment.
+fn refused(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<(), String> {
+    let key = ask.key();
+    let namespace = Kind::Namespaces.key("", &ask.namespace);
+    let body = ask.body.as_ref().unwrap_or(&Value::Null);
+    let namespace_is =
+        |look: fn(Option<&Object>) -> bool| !ask.namespace.is_empty() && past.ever(&namespace, window, look);
+    let was_true = match reply.status {
+        404 if ask.verb == Verb::Create => namespace_is(|namespace| namespace.is_none()),
+        404 if ask.verb == Verb::Apply => namespace_is(|namespace| namespace.is_none()),
+        404 => past.ever(&key, window, |object| object.is_none()),
+        403 => namespace_is(|namespace| namespace.is_some_and(|namespace| is_terminating(namespace))),
+        409 => past.ever(&key, window, |object| conflicts(ask, body, object)),
+        422 => past.ever(&key, window, |object| is_invalid(ask, object)),
+        // Unknown, or not served just now.
+        429 | 503 | 504 | 507 => true,
+        _ => false,
+    };
+    if was_true {
+        return Ok(());
+    }
+    Err(format!("answered {} for no reason in {window:?}: {}", reply.status, reply.body["message"]))
+}
+
+/// Whether a request cannot be carried out on this state.
+fn conflicts(ask: &Ask, body: &Value, object: Option<&Object>) -> bool {
+    let differs = |asked: &Value, field: &str| {
+        asked.as_str().is_some_and(|asked| asked != object.map_or("", |object| text(object, field)))
+    };
+    match ask.verb {
+        Verb::Create => object.is_some(),
+        Verb::Delete => ["uid", "resourceVersion"].iter().any(|field| differs(&body["preconditions"][field], field)),
+        _ => ["uid", "resourceVersion"].iter().any(|field| differs(&body["metadata"][field], field)),
+    }
+}
+
+/// Whether a request would make something of this state that is not allowed.
+fn is_invalid(ask: &Ask, object: Option<&Object>) -> bool {
+    match ask.verb {
+        Verb::JsonPatch => object.is_some_and(|object| {
+            let expected = ask.body.as_ref().and_then(|body| body[0]["value"].as_str());
+            stamp(object) != expected || expected.is_none()
+        }),
+        Verb::Update => object.is_some_and(|object| is_terminating(object)),
+        _ => false,
+    }
+}

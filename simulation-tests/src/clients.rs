@@ -1,0 +1,164 @@
+//! The clients of a run: who they are, whether they leave the cluster at rest, and what they have to say at the end.
+//!
+//! Invariant: every client has a host of its own and a seed of its own.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_store::{Batch, NodeId, Outcome, Snapshot};
+use rand::Rng;
+use rand::rngs::StdRng;
+use turmoil::Sim;
+
+use crate::api::ApiPlan;
+use crate::checkers::{self, Samples};
+use crate::env::env;
+use crate::trace::Trace;
+use crate::workload::api::{self, Person};
+use crate::workload::{self, Decision, What, watcher::Watcher, writer::Writer};
+
+/// Clients that write and read.
+const WRITERS: u64 = 3;
+/// Clients that watch.
+const WATCHERS: u64 = 2;
+/// Clients that watch collections of the API.
+const API_WATCHERS: u64 = 3;
+
+/// What clients start with.
+pub(crate) struct Options<'a> {
+    /// The nodes that they know.
+    pub(crate) nodes: Vec<NodeId>,
+    pub(crate) trace: &'a Trace,
+    /// When the faults end.
+    pub(crate) until: Duration,
+}
+
+/// See the module.
+pub(crate) enum Clients {
+    /// Of the store.
+    Store(workload::Progress),
+    /// Of the API.
+    Api(api::Progress),
+}
+
+impl Clients {
+    /// Registers the hosts of clients of the store.
+    pub(crate) fn of_store(sim: &mut Sim<'_>, rng: &mut StdRng, options: &Options<'_>) -> Self {
+        let (all, nodes, until) = (workload::Progress::default(), options.nodes.len() as u64, options.until);
+        for client in 1..=WRITERS {
+            let (seed, progress) = (rng.random(), all.clone());
+            let env = env(seed, 0, options.trace.clone());
+            let writer = Writer { client, seed, nodes, env, progress, until };
+            sim.client(format!("writer{client}"), async move {
+                Box::pin(workload::work(writer)).await;
+                Ok(())
+            });
+        }
+        for watcher in 1..=WATCHERS {
+            let (seed, progress) = (rng.random(), all.clone());
+            let env = env(seed, 0, options.trace.clone());
+            let watching = Watcher { seed, nodes, writers: WRITERS, env, progress, until };
+            sim.client(format!("watcher{watcher}"), async move {
+                Box::pin(workload::watch(watching)).await;
+                Ok(())
+            });
+        }
+        Self::Store(all)
+    }
+
+    /// Registers the hosts of clients of the API.
+    pub(crate) fn of_api(
+        sim: &mut Sim<'_>,
+        rng: &mut StdRng,
+        options: &Options<'_>,
+        plan: &ApiPlan,
+    ) -> Result<Self, Box<dyn Error>> {
+        let progress = api::Progress::default();
+        let mut person = |number| -> Result<Person, Box<dyn Error>> {
+            let seed = rng.random();
+            let tls = plan.administrator(&format!("person{number}"), rng.random())?;
+            Ok(Person {
+                number,
+                seed,
+                nodes: options.nodes.clone(),
+                actors: WRITERS,
+                env: env(seed, 0, options.trace.clone()),
+                tls,
+                progress: progress.clone(),
+                until: options.until,
+            })
+        };
+        for number in 1..=WRITERS {
+            add(sim, &format!("actor{number}"), api::act(person(number)?));
+        }
+        add(sim, "janitor", api::clear_up(person(WRITERS + 1)?));
+        for number in 1..=API_WATCHERS {
+            add(sim, &format!("watcher{number}"), api::watch(person(WRITERS + 1 + number)?));
+        }
+        Ok(Self::Api(progress))
+    }
+
+    /// Their hosts.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        let name =
+            |what: &'static str, numbers: RangeInclusive<u64>| numbers.map(move |number| format!("{what}{number}"));
+        match self {
+            Self::Store(_) => name("writer", 1..=WRITERS).chain(name("watcher", 1..=WATCHERS)).collect(),
+            Self::Api(_) => name("actor", 1..=WRITERS).chain(name("watcher", 1..=API_WATCHERS)).collect(),
+        }
+    }
+
+    /// What the cluster still has to do by itself in this state, once the clients have gone.
+    pub(crate) fn unfinished(&self, state: &Snapshot) -> Option<String> {
+        match self {
+            Self::Store(_) => None,
+            Self::Api(_) => checkers::api::unfinished(state),
+        }
+    }
+
+    /// Everything that is wrong, and what the clients did, by name.
+    pub(crate) fn verdict(
+        &self,
+        histories: &[(NodeId, Vec<Arc<Batch>>)],
+        samples: &Samples,
+    ) -> (Vec<String>, BTreeMap<String, u64>) {
+        match self {
+            Self::Store(progress) => {
+                let records = progress.take();
+                (checkers::check(histories, &records, samples), counts(&records))
+            }
+            Self::Api(progress) => {
+                let records = progress.take();
+                (checkers::check_api(histories, &records, samples), checkers::api::counts(&records))
+            }
+        }
+    }
+}
+
+fn add(sim: &mut Sim<'_>, name: &str, life: impl Future<Output = ()> + 'static) {
+    sim.client(name, async move {
+        Box::pin(life).await;
+        Ok(())
+    });
+}
+
+fn counts(records: &workload::Records) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
+    for record in &records.records {
+        match &record.what {
+            What::Txn(_, Decision::Decided(Outcome::Committed { .. })) => count("committed", 1),
+            What::Txn(_, Decision::Decided(Outcome::Conflict { .. })) => count("conflicts", 1),
+            What::Txn(_, Decision::Refused) => count("refused", 1),
+            What::Txn(_, Decision::Unknown) => count("unknown", 1),
+            What::Read { .. } => count("reads", 1),
+        }
+    }
+    for watch in &records.watches {
+        count("watch batches", watch.batches.len());
+    }
+    counts
+}

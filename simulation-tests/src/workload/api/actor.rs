@@ -1,0 +1,137 @@
+//! A client that creates, changes, deletes and reads objects through any node, until the faults end.
+//!
+//! Invariant: no two of its requests carry the same stamp, so that an object says which request wrote it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::Value;
+
+use super::record::Exchange;
+use super::{LASTING, Person};
+use crate::api::{Ask, Client, Kind, Reply, Verb};
+
+/// How long a client waits for an answer.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+/// Longest pause between two questions, milliseconds.
+const THINK_MS: u64 = 80;
+
+/// Kind, namespace and name.
+pub(super) type ObjectId = (Kind, String, String);
+
+/// A client with what it knows.
+pub(super) struct Actor {
+    pub(super) person: Person,
+    pub(super) rng: StdRng,
+    pub(super) client: Option<Client>,
+    /// Objects as this client saw them last.
+    pub(super) known: BTreeMap<ObjectId, Value>,
+    /// The newest revision that it has heard of.
+    pub(super) newest: u64,
+    pub(super) count: u64,
+}
+
+/// The client's whole life.
+pub(crate) async fn act(person: Person) {
+    let mut actor = Actor::new(person);
+    for namespace in LASTING {
+        actor.begin(namespace).await;
+    }
+    while turmoil::elapsed() < actor.person.until {
+        let pause = actor.rng.random_range(0..THINK_MS);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        actor.step().await;
+    }
+    actor.person.progress.actor_done();
+}
+
+impl Actor {
+    pub(super) fn new(person: Person) -> Self {
+        let rng = StdRng::seed_from_u64(person.seed);
+        Self { person, rng, client: None, known: BTreeMap::new(), newest: 0, count: 0 }
+    }
+
+    /// Makes a namespace, unless somebody else has.
+    async fn begin(&mut self, namespace: &str) {
+        while turmoil::elapsed() < self.person.until {
+            let ask = self.create_namespace(namespace);
+            let reply = self.ask(ask).await;
+            if reply.is_some_and(|reply| reply.is_success() || reply.status == 409) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(THINK_MS)).await;
+        }
+    }
+
+    async fn step(&mut self) {
+        let ask = self.choose();
+        match (ask.verb, ask.limit) {
+            (Verb::List, Some(_)) => self.read_pages(ask).await,
+            _ => drop(self.ask(ask).await),
+        }
+    }
+
+    /// Asks through the current node, or now and then another one.
+    pub(super) async fn ask(&mut self, ask: Ask) -> Option<Reply> {
+        if self.client.is_none() || self.rng.random_ratio(1, 8) {
+            let node = self.any_node();
+            self.connect(node).await.ok()?;
+        }
+        self.ask_here(ask).await
+    }
+
+    pub(super) fn any_node(&mut self) -> u64 {
+        let index = self.rng.random_range(0..self.person.nodes.len());
+        self.person.nodes[index]
+    }
+
+    pub(super) async fn connect(&mut self, node: u64) -> io::Result<()> {
+        self.client = None;
+        self.client = Some(Client::connect(&*self.person.env.network, node, self.person.tls.clone()).await?);
+        Ok(())
+    }
+
+    /// Asks over the current connection, and remembers.
+    pub(super) async fn ask_here(&mut self, ask: Ask) -> Option<Reply> {
+        let client = self.client.as_mut()?;
+        let (node, asked) = (client.node(), turmoil::elapsed());
+        let reply = client.ask(&ask, PATIENCE).await;
+        if reply.is_err() {
+            self.client = None;
+        }
+        let reply = reply.ok();
+        if let Some(reply) = &reply {
+            self.learn(&ask, reply);
+        }
+        let answered = turmoil::elapsed();
+        let exchange = Exchange { client: self.person.number, node, asked, answered, ask, reply: reply.clone() };
+        self.person.progress.exchanged(exchange);
+        reply
+    }
+
+    fn learn(&mut self, ask: &Ask, reply: &Reply) {
+        if ask.dry_run {
+            return;
+        }
+        let id = (ask.kind, ask.namespace.clone(), ask.name.clone());
+        match (ask.verb, reply.status) {
+            (_, 404) => drop(self.known.remove(&id)),
+            (Verb::List, 200) => {
+                let items = reply.body["items"].as_array().cloned().unwrap_or_default();
+                items.into_iter().for_each(|item| self.know(ask.kind, item));
+            }
+            (_, 200..300) if reply.body["kind"] == ask.kind.name() => self.know(ask.kind, reply.body.clone()),
+            _ => {}
+        }
+        self.newest = self.newest.max(reply.version().unwrap_or_default());
+    }
+
+    fn know(&mut self, kind: Kind, object: Value) {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let id = (kind, text("namespace"), text("name"));
+        self.known.insert(id, object);
+    }
+}

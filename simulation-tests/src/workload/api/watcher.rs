@@ -1,0 +1,94 @@
+//! A client that watches a collection, now here, now there: it begins with what is there, resumes after the last event or bookmark
+//! that it has seen, and now and then begins anew.
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::Value;
+
+use super::record::WatchRun;
+use super::{COLORS, LASTING, PASSING, Person};
+use crate::api::{Ask, At, Client, Kind, Verb, version};
+
+/// How long after the faults a watcher must have seen everything.
+const HEALING: Duration = Duration::from_secs(50);
+/// How long it waits for the head of an answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Pause after a connection that failed.
+const PAUSE: Duration = Duration::from_millis(50);
+
+struct Watcher {
+    person: Person,
+    rng: StdRng,
+    ask: Ask,
+    /// Up to where everything has been seen; `None` before the end of the initial events.
+    seen: Option<u64>,
+}
+
+/// Watches until everything has been seen that anybody was promised.
+pub(crate) async fn watch(person: Person) {
+    let mut rng = StdRng::seed_from_u64(person.seed);
+    let kind = if rng.random_ratio(1, 4) { Kind::Secrets } else { Kind::ConfigMaps };
+    let namespace = ["", "", LASTING[0], PASSING[0]][rng.random_range(0..4)];
+    let mut ask = Ask::new(Verb::Watch, kind, namespace, "");
+    ask.color = rng.random_ratio(1, 2).then(|| COLORS[rng.random_range(0..COLORS.len())]);
+    let mut watcher = Watcher { person, rng, ask, seen: None };
+    while watcher.person.progress.last().is_none_or(|last| watcher.seen.is_none_or(|seen| seen < last)) {
+        if turmoil::elapsed() > watcher.person.until + HEALING {
+            let (number, seen) = (watcher.person.number, watcher.seen);
+            let text = format!("liveness: watcher {number} is at {seen:?} {HEALING:?} after the faults");
+            return watcher.person.progress.violation(text);
+        }
+        watcher.run().await;
+    }
+}
+
+impl Watcher {
+    /// One connection, from dialing to its end.
+    async fn run(&mut self) {
+        let node = self.person.nodes[self.rng.random_range(0..self.person.nodes.len())];
+        if self.rng.random_ratio(1, 12) {
+            self.seen = None;
+        }
+        let mut ask = self.ask.clone();
+        ask.initial = self.seen.is_none();
+        ask.at = self.seen.map_or(At::MostRecent, At::Exact);
+        ask.timeout = self.rng.random_range(1..6);
+        // Sometimes this client goes before the server ends the stream.
+        let stay = Duration::from_millis(self.rng.random_range(100..8000));
+        let asked = turmoil::elapsed();
+        let mut run = WatchRun { client: self.person.number, node, asked, ask, lines: Vec::new(), refused: None };
+        let followed = tokio::time::timeout(stay, self.follow(&mut run)).await;
+        if !matches!(followed, Ok(Some(()))) {
+            tokio::time::sleep(PAUSE).await;
+        }
+        self.person.progress.watched(run);
+    }
+
+    /// Takes events until the stream ends; `None` when it breaks.
+    async fn follow(&mut self, run: &mut WatchRun) -> Option<()> {
+        let mut client = Client::connect(&*self.person.env.network, run.node, self.person.tls.clone()).await.ok()?;
+        let mut lines = match client.watch(&run.ask, PATIENCE).await.ok()? {
+            Ok(lines) => lines,
+            Err(reply) => {
+                run.refused = Some(reply);
+                return None;
+            }
+        };
+        while let Some(event) = lines.next().await.ok()? {
+            self.see(&event);
+            run.lines.push((turmoil::elapsed(), event));
+        }
+        Some(())
+    }
+
+    fn see(&mut self, event: &Value) {
+        let (kind, at) = (event["type"].as_str().unwrap_or_default(), version(&event["object"]));
+        let Some(at) = at.filter(|_| kind != "ERROR") else { return };
+        // The initial events come in the order of names; only the bookmark after them says up to where everything is known.
+        if kind == "BOOKMARK" || self.seen.is_some() {
+            self.seen = self.seen.max(Some(at));
+        }
+    }
+}
