@@ -87,6 +87,7 @@ impl Clients {
                 actors: WRITERS,
                 env: env(seed, 0, options.trace.clone()),
                 tls,
+                broken: plan.broken(),
                 progress: progress.clone(),
                 until: options.until,
             })

@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
+use api::BrokenApi;
 use broken::Broken;
 use faults::Kind;
 use report::Report;
@@ -62,6 +63,9 @@ struct Arguments {
     /// Only faults of this kind; may be given several times.
     #[arg(long)]
     only: Vec<Kind>,
+    /// The same for a variant of the API.
+    #[arg(long)]
+    broken_api: Option<BrokenApi>,
     /// How many seeds run at the same time.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -107,8 +111,8 @@ fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     std::env::set_current_dir(directory.path())?;
     let faults = Duration::from_secs(arguments.seconds);
     let workload = arguments.workload.unwrap_or_else(|| Workload::of(arguments.seed));
-    let (broken, only) = (arguments.broken, arguments.only.clone());
-    let scenario = Scenario { seed: arguments.seed, faults, workload, broken, only };
+    let (broken, broken_api, only) = (arguments.broken, arguments.broken_api, arguments.only.clone());
+    let scenario = Scenario { seed: arguments.seed, faults, workload, broken, broken_api, only };
     // On a thread that has not drawn randomness yet: the standard library seeds its hash maps once for each thread.
     let running = || run::run(&scenario, &trace).map_err(|error| error.to_string());
     let report = std::thread::scope(|scope| scope.spawn(running).join());

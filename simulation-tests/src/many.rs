@@ -130,6 +130,9 @@ fn options(arguments: &Arguments, seed: u64) -> Vec<String> {
     if let Some(workload) = arguments.workload.and_then(|workload| clap::ValueEnum::to_possible_value(&workload)) {
         options.extend(["--workload".to_owned(), workload.get_name().to_owned()]);
     }
+    if let Some(broken) = arguments.broken_api.and_then(|broken| clap::ValueEnum::to_possible_value(&broken)) {
+        options.extend(["--broken-api".to_owned(), broken.get_name().to_owned()]);
+    }
     if let Some(broken) = arguments.broken.and_then(|broken| clap::ValueEnum::to_possible_value(&broken)) {
         options.extend(["--broken".to_owned(), broken.get_name().to_owned()]);
     }

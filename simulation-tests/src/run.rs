@@ -16,7 +16,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use turmoil::{Builder, Sim};
 
-use crate::api::ApiPlan;
+use crate::api::{ApiPlan, BrokenApi};
 use crate::broken::Broken;
 use crate::checkers::{self, Samples};
 use crate::clients::{self, Clients};
@@ -45,6 +45,7 @@ pub(crate) struct Scenario {
     pub(crate) faults: Duration,
     pub(crate) workload: Workload,
     pub(crate) broken: Option<Broken>,
+    pub(crate) broken_api: Option<BrokenApi>,
     /// Only faults of these kinds; of all when empty.
     pub(crate) only: Vec<Kind>,
 }
@@ -92,7 +93,7 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
     let election_min = heartbeat * rng.random_range(2..4);
     let election_max = election_min + heartbeat * rng.random_range(1..4);
     let api = match scenario.workload {
-        Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1)?)),
+        Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
         Workload::Store => None,
     };
     Ok(Plan {

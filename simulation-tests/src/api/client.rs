@@ -21,6 +21,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::ask::{Ask, Reply};
+use super::broken::{self, BrokenApi, LineFault};
 use crate::cluster::host;
 use crate::gateway::CLIENT_PORT;
 
@@ -33,6 +34,9 @@ const REVISION: &str = "quorate-revision";
 pub(crate) struct Client {
     sender: Sender,
     node: u64,
+    broken: Option<BrokenApi>,
+    /// Where the page before ended, of a list in pages.
+    page: Option<(u64, String)>,
 }
 
 enum Sender {
@@ -41,28 +45,33 @@ enum Sender {
 }
 
 impl Client {
-    /// Connects to a node, and says which protocol it was.
-    pub(crate) async fn connect(network: &dyn Network, node: u64, tls: Arc<ClientConfig>) -> io::Result<Self> {
-        timeout(CONNECT_TIMEOUT, Self::open(network, node, tls)).await?
+    /// Connects to a node.
+    pub(crate) async fn connect(
+        network: &dyn Network,
+        node: u64,
+        tls: Arc<ClientConfig>,
+        broken: Option<BrokenApi>,
+    ) -> io::Result<Self> {
+        let sender = timeout(CONNECT_TIMEOUT, Self::open(network, node, tls)).await??;
+        Ok(Self { sender, node, broken, page: None })
     }
 
-    async fn open(network: &dyn Network, node: u64, tls: Arc<ClientConfig>) -> io::Result<Self> {
+    async fn open(network: &dyn Network, node: u64, tls: Arc<ClientConfig>) -> io::Result<Sender> {
         let stream = network.connect(&format!("{}:{CLIENT_PORT}", host(node))).await?;
         let name = ServerName::try_from(host(node)).map_err(io::Error::other)?;
         let stream = TlsConnector::from(tls).connect(name, stream).await?;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let stream = TokioIo::new(stream);
-        let sender = if http2 {
+        if http2 {
             let (sender, connection) =
                 http2::handshake(TokioExecutor::new(), stream).await.map_err(io::Error::other)?;
             tokio::spawn(connection);
-            Sender::Http2(sender)
+            Ok(Sender::Http2(sender))
         } else {
             let (sender, connection) = http1::handshake(stream).await.map_err(io::Error::other)?;
             tokio::spawn(connection);
-            Sender::Http1(sender)
-        };
-        Ok(Self { sender, node })
+            Ok(Sender::Http1(sender))
+        }
     }
 
     /// Which node it is connected to.
@@ -78,7 +87,10 @@ impl Client {
             let header = response.headers().get(REVISION).and_then(|value| value.to_str().ok());
             let revision = header.and_then(|text| text.parse().ok());
             let body = response.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
-            Ok(Reply { status, revision, body: serde_json::from_slice(&body)? })
+            let mut reply = Reply { status, revision, body: serde_json::from_slice(&body)? };
+            broken::answered(self.broken, ask, self.page.as_ref().filter(|_| ask.token.is_some()), &mut reply);
+            self.page = broken::page(ask, &reply).or(self.page.take());
+            Ok(reply)
         })
         .await?
     }
@@ -88,13 +100,15 @@ impl Client {
         let response = timeout(longest, self.send(ask)).await??;
         let status = response.status().as_u16();
         if status == 200 {
-            return Ok(Ok(Lines { body: response.into_body(), rest: Vec::new() }));
+            let fault = LineFault::new(self.broken, ask);
+            return Ok(Ok(Lines { body: response.into_body(), rest: Vec::new(), fault }));
         }
         let body = timeout(longest, response.into_body().collect()).await?.map_err(io::Error::other)?.to_bytes();
         Ok(Err(Reply { status, revision: None, body: serde_json::from_slice(&body)? }))
     }
 
     async fn send(&mut self, ask: &Ask) -> io::Result<Response<Incoming>> {
+        let ask = broken::asked(self.broken, ask);
         let body = ask.body.as_ref().map(Value::to_string).unwrap_or_default();
         let request = Request::builder()
             .method(ask.method())
@@ -120,6 +134,7 @@ impl Client {
 pub(crate) struct Lines {
     body: Incoming,
     rest: Vec<u8>,
+    fault: LineFault,
 }
 
 impl Lines {
@@ -128,7 +143,10 @@ impl Lines {
         loop {
             if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.rest.drain(..=end).collect();
-                return Ok(Some(serde_json::from_slice(&line)?));
+                match self.fault.pass(serde_json::from_slice(&line)?) {
+                    Some(line) => return Ok(Some(line)),
+                    None => continue,
+                }
             }
             let Some(frame) = self.body.frame().await else { return Ok(None) };
             if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {

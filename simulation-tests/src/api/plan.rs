@@ -17,6 +17,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use super::broken::BrokenApi;
 use crate::cluster::host;
 use crate::determinism::EPOCH_SECONDS;
 
@@ -34,11 +35,12 @@ pub(crate) struct ApiPlan {
     files: TlsFiles,
     issuer: Issuer<'static, KeyPair>,
     key: KeyMaterial,
+    pub(super) broken: Option<BrokenApi>,
 }
 
 impl ApiPlan {
     /// For a cluster whose nodes have numbers up to this one.
-    pub(crate) fn new(nodes: NodeId) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn new(nodes: NodeId, broken: Option<BrokenApi>) -> Result<Self, Box<dyn Error>> {
         let graph = Arc::new(Graph::builtin(NAMING.names()));
         let registry = Arc::new(registry::builtin::registry(&graph));
         let key = KeyPair::generate()?;
@@ -56,7 +58,12 @@ impl ApiPlan {
             proxy_authority: None,
         };
         let key = KeyMaterial::generate(EPOCH_SECONDS * 1000)?;
-        Ok(Self { graph, registry, authority, files, issuer, key })
+        Ok(Self { graph, registry, authority, files, issuer, key, broken })
+    }
+
+    /// Which promise is broken on purpose.
+    pub(crate) fn broken(&self) -> Option<BrokenApi> {
+        self.broken
     }
 
     /// The TLS settings of one start of a server.

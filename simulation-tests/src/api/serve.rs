@@ -17,6 +17,7 @@ use quorate_raft::Replica;
 use quorate_store::Store;
 use quorate_store::env::Env;
 
+use super::broken;
 use super::plan::{ApiPlan, NAMING};
 use crate::gateway::CLIENT_PORT;
 
@@ -34,7 +35,9 @@ pub(crate) async fn serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Stor
 }
 
 async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env: Env) -> Result<(), String> {
-    let api = api(plan, store, env);
+    let of_controllers = broken::store_of_controllers(plan.broken, &store);
+    let of_controllers = of_controllers.map(|store| api(plan, store, env.clone()));
+    let api = api(plan, broken::store(plan.broken, store), env);
     api.authentication.service_accounts.set_keys(plan.keys()?);
     let options = Options {
         address: format!("0.0.0.0:{CLIENT_PORT}"),
@@ -45,7 +48,7 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
     };
     let (server, _stop) = ApiServer::bind(api.clone(), options).await.map_err(|error| error.to_string())?;
     let options = ControllersOptions {
-        api: api.clone(),
+        api: of_controllers.unwrap_or_else(|| api.clone()),
         root_ca: plan.authority.clone(),
         event_lifetime: EVENT_LIFETIME,
         api_port: CLIENT_PORT,

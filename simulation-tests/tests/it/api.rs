@@ -23,3 +23,30 @@ fn nothing_is_wrong_with_the_real_api() {
         }
     }
 }
+
+/// Every broken variant of the API, how many seeds it takes at most, and what the checkers say about it.
+const BROKEN: [(&str, u64, &str); 12] = [
+    ("skipped-precondition", 2, "it was bound to"),
+    ("local-read", 6, "had been shown before"),
+    ("newest-page", 3, "reads: "),
+    ("lost-event", 2, "is due"),
+    ("early-bookmark", 2, ""),
+    ("ignored-selector", 2, "watches: "),
+    ("persisted-dry-run", 2, "and carried out at"),
+    ("ignored-finalizer", 6, "while a finalizer holds it"),
+    ("open-namespace", 6, ""),
+    ("overwriting-create", 2, "its uid changes"),
+    ("forgotten-kind", 4, ""),
+    ("skipped-owner", 8, "liveness: "),
+];
+
+#[test]
+fn every_broken_variant_of_the_api_is_found() {
+    for (broken, within, expect) in BROKEN {
+        let found = (1..=within).any(|seed| {
+            let report = run(seed, &["--workload", "api", "--broken-api", broken]);
+            violations(&report).iter().any(|violation| violation.contains(expect))
+        });
+        assert!(found, "{broken} was not found within {within} seeds");
+    }
+}

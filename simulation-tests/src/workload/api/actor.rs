@@ -90,7 +90,8 @@ impl Actor {
 
     pub(super) async fn connect(&mut self, node: u64) -> io::Result<()> {
         self.client = None;
-        self.client = Some(Client::connect(&*self.person.env.network, node, self.person.tls.clone()).await?);
+        let Person { env, tls, broken, .. } = &self.person;
+        self.client = Some(Client::connect(&*env.network, node, tls.clone(), *broken).await?);
         Ok(())
     }
 

@@ -21,6 +21,8 @@ use std::time::Duration;
 use quorate_store::env::Env;
 use rustls::ClientConfig;
 
+use crate::api::BrokenApi;
+
 /// Namespaces that stay.
 pub(crate) const LASTING: [&str; 2] = ["w0", "w1"];
 /// Namespaces that come and go.
@@ -38,6 +40,7 @@ pub(crate) struct Person {
     pub(crate) actors: u64,
     pub(crate) env: Env,
     pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) broken: Option<BrokenApi>,
     pub(crate) progress: Progress,
     /// When the faults end.
     pub(crate) until: Duration,

@@ -68,7 +68,8 @@ impl Watcher {
 
     /// Takes events until the stream ends; `None` when it breaks.
     async fn follow(&mut self, run: &mut WatchRun) -> Option<()> {
-        let mut client = Client::connect(&*self.person.env.network, run.node, self.person.tls.clone()).await.ok()?;
+        let Person { env, tls, broken, .. } = &self.person;
+        let mut client = Client::connect(&*env.network, run.node, tls.clone(), *broken).await.ok()?;
         let mut lines = match client.watch(&run.ask, PATIENCE).await.ok()? {
             Ok(lines) => lines,
             Err(reply) => {
