@@ -2,6 +2,12 @@
 //!
 //! A binary of its own, because it counts what is allocated. How to run it for longer: see [`engine`].
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failing unwrap is a failing test, and a long run says what it did"
+)]
+
 mod encodings;
 mod engine;
 #[expect(dead_code, reason = "the other binary uses the rest")]
