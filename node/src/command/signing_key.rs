@@ -22,7 +22,8 @@ pub(crate) enum Rotation {
     Rotate(Query),
     /// Remove one: what it has signed is no longer accepted. Connections that are open stay open.
     Remove {
-        /// Its id, as the list shows it.
+        /// Its id, as the list shows it; it may begin with a hyphen.
+        #[arg(allow_hyphen_values = true)]
         id: String,
         #[command(flatten)]
         target: Target,
@@ -60,6 +61,28 @@ fn print(keys: &[KeyInfo], output: Output) {
             let signs = |key: &KeyInfo| if key.signs { "signs" } else { "verifies" }.to_owned();
             let rows: Vec<_> = keys.iter().map(|key| [key.id.clone(), moment(key.created_ms), signs(key)]).collect();
             table(["ID", "CREATED", "USE"], &rows);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(subcommand)]
+        command: Rotation,
+    }
+
+    #[test]
+    fn any_id_that_the_list_shows_can_be_removed() {
+        for arguments in [["-gD7yCE", "--data-dir", "d"], ["--data-dir", "d", "-gD7yCE"]] {
+            let line = Line::try_parse_from(["quorate", "remove"].into_iter().chain(arguments)).unwrap();
+            let Rotation::Remove { id, target } = line.command else { panic!("{:?}", line.command) };
+            assert_eq!((id.as_str(), target.data_dir.to_str()), ("-gD7yCE", Some("d")));
         }
     }
 }

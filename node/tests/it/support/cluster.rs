@@ -88,8 +88,7 @@ impl Cluster {
     fn end(&mut self, node: u64, how: &str) {
         let pid = std::fs::read_to_string(self.node(node).join("pid")).unwrap();
         signal(&pid, how);
-        let gone = || !Path::new(&format!("/proc/{pid}/stat")).exists() || is_zombie(&pid);
-        while !gone() {
+        while is_running(&pid) {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -192,7 +191,10 @@ fn signal(pid: &str, name: &str) {
     Command::new("kill").args(["-s", name, pid]).stderr(Stdio::null()).status().unwrap();
 }
 
-fn is_zombie(pid: &str) -> bool {
+/// Whether a process has a thread that may hold a file or a lock. One that nobody waits for stays listed, but only its first thread does.
+fn is_running(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    let is_zombie = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'));
+    threads > usize::from(is_zombie)
 }
