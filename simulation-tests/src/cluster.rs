@@ -1,10 +1,11 @@
 //! The nodes: production replicas on turmoil hosts, their simulated disks, and how they are killed, started again and replaced.
 //!
-//! Invariants: a host keeps its name, and so its address, whoever runs on it; its log's disk loses what was not synced when the power
-//! goes; its state's folder is a real one and loses nothing (as if the system had written it back in time).
+//! Invariants: a host keeps its name, and so its address, whoever runs on it; when the power goes its log's disk loses what was not synced,
+//! and so does the journal of its state, which is in a real folder.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::api::ApiPlan;
 use crate::broken::Broken;
 use crate::checkers::logs::Found;
 use crate::damage::damage;
+use crate::determinism::JOURNALS;
 use crate::env::SimulatedClock;
 use crate::node::{Life, Member, Node, Order, PEER_PORT};
 use crate::pki::Authority;
@@ -59,6 +61,7 @@ impl Cluster {
     /// Makes the nodes and registers their hosts. The founders found the cluster by themselves.
     pub(crate) fn start(sim: &mut Sim<'_>, plan: Plan) -> Result<Self, Box<dyn std::error::Error>> {
         let plan = Arc::new(plan);
+        JOURNALS.set_deaf(plan.broken == Some(Broken::LyingStateSync));
         let authority = Authority::new()?;
         let id = ClusterId::new(u128::from(plan.seed).to_be_bytes());
         let mut nodes = BTreeMap::new();
@@ -91,16 +94,18 @@ impl Cluster {
     /// The process dies. What it had written is in the system's cache.
     pub(crate) fn kill(&self, sim: &mut Sim<'_>, seat: Seat) {
         self.nodes[&seat].forget();
-        sim.crash(host(seat));
+        JOURNALS.kill(|| sim.crash(host(seat)));
     }
 
-    /// The power goes: the log's disk loses of what was not synced whatever the seed says.
-    pub(crate) fn cut_power(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) {
+    /// The power goes: log and state lose of what was not synced whatever the seed says.
+    pub(crate) fn cut_power(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) -> io::Result<()> {
         self.kill(sim, seat);
         let mut life = self.nodes[&seat].life.lock();
         life.disk = life.disk.crash(seed);
         drop(life);
         self.usual_sync(seat);
+        let state = self.member(seat).map(|node| Path::new(&folder(seat, node)).join("state"));
+        state.map_or(Ok(()), |state| JOURNALS.cut_power(&state, seed))
     }
 
     /// Syncs of the node's log take as long as they usually do.
@@ -140,7 +145,7 @@ impl Cluster {
     /// The power goes, a file of the member decays, and the member starts again in quarantine.
     pub(crate) fn decay(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) -> io::Result<()> {
         let Some(node) = self.member(seat) else { return Ok(()) };
-        self.cut_power(sim, seat, seed);
+        self.cut_power(sim, seat, seed)?;
         let what = damage(&self.disk(seat), &folder(seat, node), seed)?;
         tracing::info!(seat, what, "decay");
         self.nodes[&seat].life.lock().quarantined = true;

@@ -14,6 +14,7 @@ mod determinism;
 mod env;
 mod faults;
 mod gateway;
+mod journals;
 mod many;
 mod node;
 mod operator;

@@ -140,7 +140,7 @@ impl Driver<'_> {
             determinism::advance(self.sim.elapsed());
             let content = self.sim.step()?;
             self.steps += 1;
-            self.faults.step(&mut self.sim, &self.cluster);
+            self.faults.step(&mut self.sim, &self.cluster)?;
             self.operator.step(&mut self.sim, &self.cluster)?;
             if !healed && self.sim.elapsed() >= until {
                 healed = true;
@@ -216,6 +216,7 @@ impl Driver<'_> {
         let more = [
             ("node starts", starts),
             ("damaged disks refused", self.faults.refusals()),
+            ("sectors of states lost", determinism::JOURNALS.lost()),
             ("revisions", revisions as u64),
         ];
         report.counts = counts;

@@ -20,6 +20,8 @@ pub(crate) enum Broken {
     LyingFsync,
     /// The log's disk answers syncs of folders without carrying them out.
     LyingDirSync,
+    /// The state's disk answers syncs without carrying them out.
+    LyingStateSync,
     /// Syncs that failed are called successful.
     IgnoredSyncFailure,
     /// Votes are only remembered until the process ends.

@@ -50,7 +50,7 @@ pub(crate) enum Kind {
     PowerCutAll,
     /// One node after the other is killed and started again.
     RollingRestart,
-    /// A sync of the log's disk fails.
+    /// A sync of the log's disk fails; half the time the power goes some time after.
     FailedSync,
     /// Syncs take long.
     SlowSync,

@@ -8,6 +8,7 @@ mod kind;
 mod network;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
 use rand::rngs::StdRng;
@@ -103,12 +104,12 @@ impl Faults {
     }
 
     /// Does what is due, and restarts what has ended by itself.
-    pub(crate) fn step(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
+    pub(crate) fn step(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
         let now = sim.elapsed();
         while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now) {
             match entry.remove() {
-                Step::Begin(fault, length) => self.begin(sim, cluster, &fault, length),
-                Step::End(fault) => self.end(sim, cluster, &fault),
+                Step::Begin(fault, length) => self.begin(sim, cluster, &fault, length)?,
+                Step::End(fault) => self.end(sim, cluster, &fault)?,
                 Step::Restart(node) => self.restart(sim, cluster, node),
                 Step::Cut(node) => network::isolate(sim, cluster, node),
                 Step::Join(node) => network::join(sim, &self.usual, cluster, node),
@@ -116,8 +117,9 @@ impl Faults {
             }
         }
         for node in cluster.seats() {
-            self.look_after(sim, cluster, node);
+            self.look_after(sim, cluster, node)?;
         }
+        Ok(())
     }
 
     /// Ends everything that is still going on.
@@ -154,19 +156,32 @@ impl Faults {
         self.agenda.insert((time, self.sequence), step);
     }
 
-    fn begin(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) {
+    fn begin(
+        &mut self,
+        sim: &mut Sim<'_>,
+        cluster: &Cluster,
+        fault: &Fault,
+        length: Duration,
+    ) -> io::Result<()> {
         let begins = sim.elapsed();
         let state = coverage::state(sim, cluster, fault.node);
-        let applies = network::begin(sim, cluster, &self.usual, fault) | self.begin_here(sim, cluster, fault, length);
+        let applies = network::begin(sim, cluster, &self.usual, fault) | self.begin_here(sim, cluster, fault, length)?;
         if applies {
             self.coverage.add(fault.kind, state);
             tracing::info!(?fault, ?length, "fault");
             self.later(begins + length, Step::End(fault.clone()));
         }
+        Ok(())
     }
 
     /// Whatever a fault does beside the links. False when it does nothing.
-    fn begin_here(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) -> bool {
+    fn begin_here(
+        &mut self,
+        sim: &mut Sim<'_>,
+        cluster: &Cluster,
+        fault: &Fault,
+        length: Duration,
+    ) -> io::Result<bool> {
         let (node, begins) = (fault.node, sim.elapsed());
         let disk = cluster.disk(node);
         match fault.kind {
@@ -193,28 +208,33 @@ impl Faults {
             }
             Kind::PowerCutAll => {
                 for node in cluster.seats() {
-                    cluster.cut_power(sim, node, fault.seed.wrapping_add(node));
+                    cluster.cut_power(sim, node, fault.seed.wrapping_add(node))?;
                     self.later(begins + length, Step::Restart(node));
                 }
             }
-            _ if !cluster.runs(sim, node) => return false,
+            _ if !cluster.runs(sim, node) => return Ok(false),
             Kind::Kill => cluster.kill(sim, node),
-            Kind::PowerCut => cluster.cut_power(sim, node, fault.seed),
+            Kind::PowerCut => cluster.cut_power(sim, node, fault.seed)?,
             Kind::PowerCutInCall => {
                 disk.crash_after(fault.between(0, 40));
                 self.power_cuts.insert(node, fault.seed);
             }
             Kind::FailedSync => disk.fail_sync_after(fault.between(0, 40)),
-            _ => return false,
+            _ => return Ok(false),
         }
-        true
+        Ok(true)
     }
 
-    fn end(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault) {
+    fn end(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault) -> io::Result<()> {
         network::end(sim, cluster, &self.usual, fault);
         let node = fault.node;
         match fault.kind {
             Kind::Kill | Kind::PowerCut => self.restart(sim, cluster, node),
+            // Whatever the failed sync has left in the system's cache alone is gone now.
+            Kind::FailedSync if fault.seed.is_multiple_of(2) => {
+                cluster.cut_power(sim, node, fault.seed)?;
+                self.later(sim.elapsed() + Duration::from_millis(fault.between(1, MAX_FAULT_MS)), Step::Restart(node));
+            }
             Kind::SlowSync => cluster.usual_sync(node),
             Kind::FullDisk => cluster.disk(node).set_capacity(None),
             Kind::FlappingNode => network::join(sim, &self.usual, cluster, node),
@@ -229,6 +249,7 @@ impl Faults {
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn restart(&self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) {
@@ -239,20 +260,22 @@ impl Faults {
     }
 
     /// Ends what has lost power during a call, and plans the restart of what has ended by itself.
-    fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) {
+    fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) -> io::Result<()> {
         let down = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
         let disk = cluster.disk(node);
         if disk.crashed() {
             let seed = self.power_cuts.remove(&node).unwrap_or_default();
-            cluster.cut_power(sim, node, seed);
+            cluster.cut_power(sim, node, seed)?;
             cluster.forget_end(node);
-            return self.later(sim.elapsed() + down, Step::Restart(node));
+            self.later(sim.elapsed() + down, Step::Restart(node));
+            return Ok(());
         }
-        let Some(reason) = cluster.ended(node) else { return };
+        let Some(reason) = cluster.ended(node) else { return Ok(()) };
         if cluster.quarantined(node) && reason.starts_with("cannot start: ") {
             tracing::info!(node, reason, "refused to start");
             self.refusals += 1;
-            return cluster.forget_end(node);
+            cluster.forget_end(node);
+            return Ok(());
         }
         if !ACCEPTED_ENDS.iter().any(|accepted| reason.contains(accepted)) {
             let violation = format!("node {node} ended by itself: {reason}");
@@ -263,11 +286,12 @@ impl Faults {
         tracing::info!(node, reason, "ended");
         // Half the time the machine reboots, and loses its cache; half the time only the process starts again.
         if self.rng.random() {
-            cluster.cut_power(sim, node, self.rng.random());
+            cluster.cut_power(sim, node, self.rng.random())?;
         } else {
             cluster.kill(sim, node);
         }
         cluster.forget_end(node);
         self.later(sim.elapsed() + down, Step::Restart(node));
+        Ok(())
     }
 }

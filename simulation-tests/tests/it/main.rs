@@ -29,9 +29,10 @@ fn violations(report: &Value) -> Vec<&str> {
 }
 
 /// A broken variant is found within so many seeds, by the checker that is meant to find it.
-fn check_found(broken: &str, within: u64, expect: &str) {
+fn check_found(broken: &str, options: &[&str], within: u64, expect: &str) {
+    let options: Vec<&str> = ["--broken", broken].iter().chain(options).copied().collect();
     let found = (1..=within).any(|seed| {
-        let report = report(seed, &["--broken", broken]);
+        let report = report(seed, &options);
         violations(&report).iter().any(|violation| violation.contains(expect))
     });
     assert!(found, "{broken} was not found within {within} seeds");
@@ -61,8 +62,10 @@ fn nothing_is_wrong_with_the_real_code() {
 }
 
 /// Every broken variant, how many seeds it takes at most, and what the checkers say about it.
-const BROKEN: [(&str, u64, &str); 14] = [
+const BROKEN: [(&str, u64, &str); 16] = [
     ("lying-fsync", 6, ""),
+    ("lying-dir-sync", 6, ""),
+    ("lying-state-sync", 6, "had been synced"),
     ("forgotten-vote", 6, "the vote of node"),
     ("overcut-log", 6, ""),
     ("no-read-index", 8, "was shown before it began"),
@@ -81,6 +84,12 @@ const BROKEN: [(&str, u64, &str); 14] = [
 #[test]
 fn every_broken_variant_is_found() {
     for (broken, within, expect) in BROKEN {
-        check_found(broken, within, expect);
+        check_found(broken, &[], within, expect);
     }
+}
+
+/// It takes a sync that fails, and a power cut of the same node before what was lost has been purged.
+#[test]
+fn a_failed_sync_that_is_ignored_is_found() {
+    check_found("ignored-sync-failure", &["--only", "failed-sync"], 4, "is corrupt");
 }

@@ -1,0 +1,151 @@
+//! The journals of states, which are real files: what of them is durable, and what a power cut leaves.
+//!
+//! Invariants: durable is what a journal held when a sync of it was last carried out; a power cut picks for each sector, independently, the
+//! durable content or that of the moment. What a library syncs while its process is being killed does not count: a killed process
+//! does nothing any more. Only journals are concerned: whatever else a state's folder holds is written with its sync in one go.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+/// What a power cut keeps or loses as a whole, bytes.
+const SECTOR_BYTES: usize = 512;
+/// The unit in which files say how much disk they take, bytes.
+const BLOCK_BYTES: u64 = 512;
+
+/// What is known of all journals of this process.
+pub(crate) struct Journals {
+    known: Mutex<Known>,
+}
+
+struct Known {
+    /// What is durable, without the zeros at its end.
+    durable: BTreeMap<PathBuf, Vec<u8>>,
+    /// Syncs are answered and not carried out.
+    deaf: bool,
+    lost: u64,
+}
+
+impl Journals {
+    /// Knows nothing yet.
+    pub(crate) const fn new() -> Self {
+        Self { known: Mutex::new(Known { durable: BTreeMap::new(), deaf: false, lost: 0 }) }
+    }
+
+    /// A file is synced. Nothing unless it is a journal.
+    pub(crate) fn sync(&self, path: &Path) {
+        if !is_journal(path) || self.known.lock().deaf {
+            return;
+        }
+        if let Ok(content) = content(path) {
+            self.known.lock().durable.insert(path.to_owned(), content);
+        }
+    }
+
+    /// Syncs are carried out from now on, or not.
+    pub(crate) fn set_deaf(&self, deaf: bool) {
+        self.known.lock().deaf = deaf;
+    }
+
+    /// Kills a process: what it syncs in its last moment does not count.
+    pub(crate) fn kill(&self, kill: impl FnOnce()) {
+        let deaf = std::mem::replace(&mut self.known.lock().deaf, true);
+        kill();
+        self.set_deaf(deaf);
+    }
+
+    /// The power goes: a state's journals become what is found afterwards. To be called after [`Journals::kill`].
+    pub(crate) fn cut_power(&self, state: &Path, seed: u64) -> io::Result<()> {
+        let state = match fs::canonicalize(state) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut journals: Vec<PathBuf> = Vec::new();
+        for entry in fs::read_dir(state)? {
+            journals.extend(Some(entry?.path()).filter(|path| is_journal(path)));
+        }
+        journals.sort();
+        let mut known = self.known.lock();
+        for path in journals {
+            let now = content(&path)?;
+            let durable = known.durable.get(&path).map_or(&[][..], Vec::as_slice);
+            let found = after_power_cut(durable, &now, &mut rng);
+            let file = OpenOptions::new().write(true).open(&path)?;
+            let differs = |(sector, found): &(usize, &[u8])| *found != sector_of(&now, *sector);
+            let lost: Vec<_> = found.chunks(SECTOR_BYTES).enumerate().filter(differs).collect();
+            for (sector, content) in &lost {
+                file.write_all_at(content, (sector * SECTOR_BYTES) as u64)?;
+            }
+            known.lost += lost.len() as u64;
+            known.durable.insert(path, found);
+        }
+        Ok(())
+    }
+
+    /// Sectors that power cuts have changed back.
+    pub(crate) fn lost(&self) -> u64 {
+        self.known.lock().lost
+    }
+}
+
+fn is_journal(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "jnl")
+}
+
+/// A journal from its start to the last byte that is not zero. It is made much longer than it needs to be, and has no holes in front.
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let filled = metadata.len().min(metadata.blocks() * BLOCK_BYTES);
+    let mut content = vec![0; usize::try_from(filled).map_err(io::Error::other)?];
+    file.read_exact_at(&mut content, 0)?;
+    content.truncate(content.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+    Ok(content)
+}
+
+fn after_power_cut(durable: &[u8], now: &[u8], rng: &mut StdRng) -> Vec<u8> {
+    let sectors = durable.len().max(now.len()).div_ceil(SECTOR_BYTES);
+    let sector = |sector| sector_of(if rng.random() { durable } else { now }, sector);
+    (0..sectors).flat_map(sector).collect()
+}
+
+fn sector_of(bytes: &[u8], sector: usize) -> [u8; SECTOR_BYTES] {
+    let start = (sector * SECTOR_BYTES).min(bytes.len());
+    let end = (start + SECTOR_BYTES).min(bytes.len());
+    let mut content = [0; SECTOR_BYTES];
+    content[..end - start].copy_from_slice(&bytes[start..end]);
+    content
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_cut_keeps_what_was_synced_and_tears_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, journals) = (fs::canonicalize(folder.path()).unwrap().join("7.jnl"), Journals::new());
+        let file = File::create(&path).unwrap();
+        file.set_len(1 << 20).unwrap();
+        file.write_all_at(&[1; 1000], 0).unwrap();
+        journals.sync(&path);
+        file.write_all_at(&[2; 40 * SECTOR_BYTES], 1000).unwrap();
+        journals.kill(|| journals.sync(&path));
+        journals.cut_power(folder.path(), 1).unwrap();
+        let found = content(&path).unwrap();
+        assert_eq!(found[..1000], [1; 1000]);
+        let kept = found.chunks(SECTOR_BYTES).filter(|sector| sector.contains(&2)).count();
+        assert!((5..35).contains(&kept), "{kept} of 40 sectors");
+        assert!(journals.lost() > 5);
+        assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 20);
+        journals.cut_power(folder.path(), 2).unwrap();
+        assert_eq!(content(&path).unwrap(), found, "what was found after the first is durable");
+    }
+}
