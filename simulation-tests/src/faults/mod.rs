@@ -156,16 +156,11 @@ impl Faults {
         self.agenda.insert((time, self.sequence), step);
     }
 
-    fn begin(
-        &mut self,
-        sim: &mut Sim<'_>,
-        cluster: &Cluster,
-        fault: &Fault,
-        length: Duration,
-    ) -> io::Result<()> {
+    fn begin(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) -> io::Result<()> {
         let begins = sim.elapsed();
         let state = coverage::state(sim, cluster, fault.node);
-        let applies = network::begin(sim, cluster, &self.usual, fault) | self.begin_here(sim, cluster, fault, length)?;
+        let applies =
+            network::begin(sim, cluster, &self.usual, fault) | self.begin_here(sim, cluster, fault, length)?;
         if applies {
             self.coverage.add(fault.kind, state);
             tracing::info!(?fault, ?length, "fault");
