@@ -12,6 +12,7 @@ use quorate_wire::protobuf::write_item;
 use quorate_wire::stored::CorruptValue;
 use quorate_wire::{json, yaml};
 
+use super::pieces::Pieces;
 use super::render::{ListMeta, Renderer};
 use crate::encoding::{Cbor, Protobuf};
 use crate::error::Error;
@@ -95,14 +96,15 @@ impl ListWriter {
         value: &Bytes,
         revision: Revision,
         further: bool,
-        out: &mut Vec<u8>,
+        out: &mut Pieces,
     ) -> Result<(), CorruptValue> {
         if matches!(self.syntax, Syntax::Json) {
             if further {
-                out.push(b',');
+                out.text().push(b',');
             }
-            return self.renderer.item(value, revision, out);
+            return self.renderer.item_in_pieces(value, revision, out);
         }
+        let out = out.text();
         let mut json = Vec::with_capacity(value.len());
         self.renderer.item(value, revision, &mut json)?;
         match &self.syntax {

@@ -30,6 +30,7 @@ mod options;
 mod page;
 mod patch;
 mod permit;
+mod pieces;
 mod producer;
 mod render;
 mod review;

@@ -3,6 +3,7 @@
 //! Invariants: a buffer is made only when the connection asks for one; a poll looks at a bounded number of objects, so that
 //! a selector that matches little does not hold up other requests. A corrupt object ends the body early, never silently.
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,15 +16,12 @@ use quorate_wire::stored::{CorruptValue, StoredRef};
 
 use super::list_writer::ListWriter;
 use super::options::Selection;
+use super::pieces::Pieces;
 use super::render::ListMeta;
 use crate::body::Chunks;
 
 /// Bytes after which a buffer is handed on; the last object may exceed it.
 pub(super) const BUFFER_BYTES: usize = 128 * 1024;
-/// Objects above this get exactly the room that they take.
-const LARGE_OBJECT_BYTES: usize = BUFFER_BYTES / 8;
-/// What is written with an object beside its stored form: separators, its version, the end of the list.
-const AROUND_OBJECT_BYTES: usize = 256;
 /// Objects looked at in one go.
 const SCAN_OBJECTS: usize = 4096;
 
@@ -41,7 +39,10 @@ pub(super) struct Producer {
     meta: ListMeta,
     begun: bool,
     any_item: bool,
-    done: bool,
+    /// Buffers that have been written and wait to be handed on.
+    ready: VecDeque<Bytes>,
+    /// Whether everything has been written.
+    ended: bool,
 }
 
 impl Producer {
@@ -54,8 +55,9 @@ impl Producer {
         writer: Arc<ListWriter>,
         meta: ListMeta,
     ) -> Self {
-        let (begun, any_item, done) = (false, false, false);
-        Self { snapshot, prefix, cursor: after, stop, selection, writer, meta, begun, any_item, done }
+        let (begun, any_item, ended) = (false, false, false);
+        let ready = VecDeque::new();
+        Self { snapshot, prefix, cursor: after, stop, selection, writer, meta, begun, any_item, ready, ended }
     }
 
     /// What writes the pieces.
@@ -63,14 +65,14 @@ impl Producer {
         &self.writer
     }
 
-    /// Whether the list has been written to its end.
+    /// Whether the list has been handed on to its end.
     pub(super) fn is_done(&self) -> bool {
-        self.done
+        self.ended && self.ready.is_empty()
     }
 
     /// How many items there are among the next objects; `None` at the end. Nothing is written of what has been counted.
     pub(super) fn count_some(&mut self) -> Result<Option<usize>, CorruptValue> {
-        if self.done {
+        if self.ended {
             return Ok(None);
         }
         let (mut items, mut cursor) = (0, None);
@@ -89,7 +91,7 @@ impl Producer {
                 break;
             }
         }
-        self.done = ended;
+        self.ended = ended;
         self.cursor = cursor.or(self.cursor.take());
         Ok(Some(items))
     }
@@ -101,13 +103,21 @@ impl Producer {
 
     /// The next buffer; `None` at the end. Empty when many objects were looked at and none matched.
     pub(super) fn next_buffer(&mut self) -> Result<Option<Bytes>, CorruptValue> {
-        if self.done {
+        if self.is_done() {
             return Ok(None);
         }
-        let mut out = Vec::with_capacity(self.capacity());
+        if self.ready.is_empty() {
+            self.ready = self.write_some()?.finish();
+        }
+        Ok(Some(self.ready.pop_front().unwrap_or_default()))
+    }
+
+    /// Writes the next objects.
+    fn write_some(&mut self) -> Result<Pieces, CorruptValue> {
+        let mut out = Pieces::with_capacity(self.capacity());
         if !self.begun {
             self.begun = true;
-            self.writer.head(&self.meta, &mut out)?;
+            self.writer.head(&self.meta, out.text())?;
         }
         let mut cursor = None;
         let mut ended = true;
@@ -122,10 +132,6 @@ impl Producer {
                 None => true,
             };
             if selected {
-                // Growing step by step would take twice the room of a large object.
-                if entry.value.len() > LARGE_OBJECT_BYTES {
-                    out.reserve_exact(entry.value.len() + AROUND_OBJECT_BYTES);
-                }
                 let further = std::mem::replace(&mut self.any_item, true);
                 self.writer.item(&entry.value, entry.modified, further, &mut out)?;
             }
@@ -137,10 +143,10 @@ impl Producer {
             self.cursor = Some(cursor.clone());
         }
         if ended {
-            self.done = true;
-            self.writer.tail(&self.meta, self.any_item, &mut out)?;
+            self.ended = true;
+            self.writer.tail(&self.meta, self.any_item, out.text())?;
         }
-        Ok(Some(out.into()))
+        Ok(out)
     }
 
     /// The rest of the list as a body, after a first buffer.
@@ -150,7 +156,7 @@ impl Producer {
 
     /// Small lists should not cost a large buffer, long ones should not grow it step by step.
     fn capacity(&self) -> usize {
-        if self.begun { BUFFER_BYTES + BUFFER_BYTES / 8 } else { 4096 }
+        if self.begun { BUFFER_BYTES + BUFFER_BYTES / 4 } else { 4096 }
     }
 }
 

@@ -10,8 +10,9 @@ use quorate_meta::{GroupVersionKind, Status, Value, well_known};
 use quorate_schema::TypeId;
 use quorate_store::Revision;
 use quorate_wire::json;
-use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, splice_partial};
+use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, splice_partial, splice_version};
 
+use super::pieces::Pieces;
 use crate::Api;
 use crate::error::Error;
 use crate::negotiation::{Media, Shape};
@@ -195,6 +196,23 @@ impl Renderer {
             Form::Metadata(_) => self.object(value, revision, false, out)?,
             Form::Table { .. } => self.row(value, revision, out)?,
         }
+        Ok(())
+    }
+
+    /// The same; a large object is shared instead of copied where it is sent as it is stored.
+    pub(super) fn item_in_pieces(
+        &self,
+        value: &Bytes,
+        revision: Revision,
+        out: &mut Pieces,
+    ) -> Result<(), CorruptValue> {
+        if !matches!(self.form, Form::Object) || self.resource.stored_form.is_some() || !Pieces::is_large(value) {
+            return self.item(value, revision, out.text());
+        }
+        let (before, after) = StoredRef::parse(value)?.halves();
+        out.share(before);
+        splice_version(out.text(), revision.get());
+        out.share(after);
         Ok(())
     }
 

@@ -125,6 +125,13 @@ impl<'a> StoredRef<'a> {
         self.bytes.slice(self.bytes.len() - self.json.len()..)
     }
 
+    /// The JSON before and after the hole, sharing the value's memory.
+    pub fn halves(&self) -> (Bytes, Bytes) {
+        let mut before = self.json();
+        let after = before.split_off(self.hole());
+        (before, after)
+    }
+
     /// The JSON as a slice.
     pub fn json_slice(&self) -> &'a [u8] {
         self.json

@@ -36,6 +36,13 @@ pub fn splice_item_len(stored: &StoredRef<'_>, revision: u64) -> usize {
     stored.json_slice().len() + version_len(revision)
 }
 
+/// Appends what stands in an item between the two halves of [`StoredRef::halves`].
+pub fn splice_version(target: &mut impl BufMut, revision: u64) {
+    target.put_slice(RESOURCE_VERSION);
+    target.put_slice(itoa::Buffer::new().format(revision).as_bytes());
+    target.put_slice(END_OF_VERSION);
+}
+
 /// Appends the object's metadata as a `PartialObjectMetadata` of `api_version` (that of the meta group).
 pub fn splice_partial(target: &mut impl BufMut, stored: &StoredRef<'_>, api_version: &str, revision: u64) {
     let (metadata, hole) = stored.metadata();
@@ -66,9 +73,7 @@ fn type_len(api_version: &str, kind: &str) -> usize {
 fn put_versioned(target: &mut impl BufMut, json: &[u8], hole: usize, revision: u64) {
     let (before, after) = json.split_at(hole);
     target.put_slice(before);
-    target.put_slice(RESOURCE_VERSION);
-    target.put_slice(itoa::Buffer::new().format(revision).as_bytes());
-    target.put_slice(END_OF_VERSION);
+    splice_version(target, revision);
     target.put_slice(after);
 }
 

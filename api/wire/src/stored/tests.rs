@@ -137,6 +137,12 @@ proptest! {
         let mut item = Vec::new();
         splice_item(&mut item, &stored, revision);
         prop_assert_eq!(item.len(), splice_item_len(&stored, revision));
+        let ((mut parts, after), before) = (stored.halves(), bytes.len());
+        prop_assert!(bytes.as_ptr_range().contains(&parts.as_ptr()) && before > after.len(), "halves are not copied");
+        let mut parts = Vec::from(std::mem::take(&mut parts));
+        splice_version(&mut parts, revision);
+        parts.extend_from_slice(&after);
+        prop_assert_eq!(&parts, &item);
         let mut item = json::parse(&item).expect("spliced JSON").0;
         item.set_at(&["apiVersion"], "v1");
         item.set_at(&["kind"], "ConfigMap");
