@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use quorate_store::Snapshot;
-use quorate_wire::stored::{CorruptValue, StoredRef};
+use quorate_wire::stored::{CorruptValue, HeaderRef};
 
 use super::options::{ListOptions, Selection};
 
@@ -23,10 +23,11 @@ pub(super) struct Page {
 }
 
 impl Selection {
-    /// Whether an object is meant.
-    pub(super) fn matches(&self, stored: &StoredRef<'_>) -> bool {
-        stored.matches(&self.labels)
-            && (self.fields.is_everything() || self.fields.matches(|field| stored.field(field)))
+    /// Whether a stored object is meant.
+    pub(super) fn matches(&self, value: &Bytes) -> Result<bool, CorruptValue> {
+        let header = HeaderRef::parse(value)?;
+        Ok(header.matches(&self.labels)
+            && (self.fields.is_everything() || self.fields.matches(|field| header.field(field))))
     }
 }
 
@@ -44,7 +45,7 @@ pub(super) fn find(
     }
     let everything = options.selection.is_everything();
     for (key, entry) in snapshot.range(prefix, after) {
-        if !everything && !options.selection.matches(&StoredRef::parse(&entry.value)?) {
+        if !everything && !options.selection.matches(&entry.value)? {
             continue;
         }
         if page.items as usize == options.limit {

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use futures::Stream;
 use quorate_store::Snapshot;
-use quorate_wire::stored::{CorruptValue, StoredRef};
+use quorate_wire::stored::CorruptValue;
 
 use super::list_writer::ListWriter;
 use super::options::Selection;
@@ -84,7 +84,7 @@ impl Producer {
             }
             cursor = Some(key.clone());
             items += match &self.selection {
-                Some(selection) => usize::from(selection.matches(&StoredRef::parse(&entry.value)?)),
+                Some(selection) => usize::from(selection.matches(&entry.value)?),
                 None => 1,
             };
             if self.stop.as_ref() == Some(key) {
@@ -128,7 +128,7 @@ impl Producer {
             }
             cursor = Some(key);
             let selected = match &self.selection {
-                Some(selection) => selection.matches(&StoredRef::parse(&entry.value)?),
+                Some(selection) => selection.matches(&entry.value)?,
                 None => true,
             };
             if selected {

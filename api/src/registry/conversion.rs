@@ -4,6 +4,7 @@
 //! conversion there and back loses nothing that the served version can say. Strategies, schema and managed fields of a
 //! version see objects in that version's form only. Kinds without a conversion pay nothing: their bytes are spliced.
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -43,9 +44,12 @@ pub struct StoredForm {
 ///
 /// # Errors
 /// A value that does not read back.
-pub(crate) fn served(resource: &Resource, value: &Bytes) -> Result<Bytes, CorruptValue> {
-    let Some(form) = &resource.stored_form else { return Ok(value.clone()) };
+pub(crate) fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes>, CorruptValue> {
+    // Not even counted as shared: what a list does for each object, all who list do at the same memory.
+    let Some(form) = &resource.stored_form else { return Ok(Cow::Borrowed(value)) };
     let mut object = StoredRef::parse(value)?.to_value("", "", 0)?;
     form.conversion.to_served(&mut object);
-    stored::encode(&object, &[]).map_err(|_| CorruptValue::Header("it has no metadata or too much of it"))
+    stored::encode(&object, &[])
+        .map(Cow::Owned)
+        .map_err(|_| CorruptValue::Header("it has no metadata or too much of it"))
 }

@@ -12,7 +12,7 @@ use quorate_store::{Event, Revision};
 use quorate_wire::cbor::write_event;
 use quorate_wire::json;
 use quorate_wire::protobuf::write_frame;
-use quorate_wire::stored::{CorruptValue, StoredRef};
+use quorate_wire::stored::CorruptValue;
 
 use crate::cache::{EventKey, Seat};
 use crate::handlers::options::Selection;
@@ -45,7 +45,7 @@ pub(super) fn classify<'a>(event: &'a Event, selection: Option<&Selection>) -> R
 
 fn matching<'a>(value: Option<&'a Bytes>, selection: Option<&Selection>) -> Result<Option<&'a Bytes>, CorruptValue> {
     match (value, selection) {
-        (Some(value), Some(selection)) => Ok(selection.matches(&StoredRef::parse(value)?).then_some(value)),
+        (Some(value), Some(selection)) => Ok(selection.matches(value)?.then_some(value)),
         (value, _) => Ok(value),
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use quorate_store::env::Entropy;
 use quorate_store::{HistoryError, Revision, Snapshot, Watch, WatchBatch};
-use quorate_wire::stored::{CorruptValue, StoredRef};
+use quorate_wire::stored::CorruptValue;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::event::{self, ADDED, Seen};
@@ -152,7 +152,7 @@ impl WatchStream {
             }
             cursor = Some(key.clone());
             let selected = match &self.parts.selection {
-                Some(selection) => selection.matches(&StoredRef::parse(&entry.value)?),
+                Some(selection) => selection.matches(&entry.value)?,
                 None => true,
             };
             if selected {

@@ -30,6 +30,45 @@ pub struct StoredRef<'a> {
     json: &'a [u8],
 }
 
+/// The header of a stored value: what selectors look at. The JSON has not been looked at, and need not be brought into the
+/// caches for an object that is not selected.
+#[derive(Clone, Copy, Debug)]
+pub struct HeaderRef<'a>(StoredRef<'a>);
+
+impl<'a> HeaderRef<'a> {
+    /// Checks the header of `bytes` as far as it does not speak of the JSON.
+    pub fn parse(bytes: &'a Bytes) -> Result<Self, CorruptValue> {
+        let (first, rest) = bytes.split_first_chunk::<FIXED_LEN>().ok_or(CorruptValue::Header("too short"))?;
+        if first[0] != FORMAT_VERSION {
+            return Err(CorruptValue::Version(first[0]));
+        }
+        let fixed = Fixed::from_bytes(first);
+        let too_short = || CorruptValue::Header("shorter than its header says");
+        let (lengths, rest) = rest.split_at_checked(2 * fixed.texts()).ok_or_else(too_short)?;
+        let (text, json) = rest.split_at_checked(fixed.text_len as usize).ok_or_else(too_short)?;
+        let text = std::str::from_utf8(text).map_err(|_| CorruptValue::Header("header text is not UTF-8"))?;
+        let stored = StoredRef { bytes, fixed, lengths, text, json };
+        stored.check_texts()?;
+        Ok(Self(stored))
+    }
+
+    /// Whether the labels meet `selector`.
+    pub fn matches(&self, selector: &LabelSelector) -> bool {
+        selector.is_everything() || selector.matches(self.0.labels())
+    }
+
+    /// The value of a selectable field, `metadata.name` and `metadata.namespace` included.
+    pub fn field(&self, path: &str) -> Option<&'a str> {
+        self.0.field(path)
+    }
+
+    /// The whole value, with the places in its JSON checked.
+    fn whole(self) -> Result<StoredRef<'a>, CorruptValue> {
+        self.0.check_places()?;
+        Ok(self.0)
+    }
+}
+
 /// A reference from an object to one that owns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerReference<'a> {
@@ -50,19 +89,7 @@ pub struct OwnerReference<'a> {
 impl<'a> StoredRef<'a> {
     /// Checks the header of `bytes`; nothing is copied, the JSON is not looked at but for the places of splicing.
     pub fn parse(bytes: &'a Bytes) -> Result<Self, CorruptValue> {
-        let (first, rest) = bytes.split_first_chunk::<FIXED_LEN>().ok_or(CorruptValue::Header("too short"))?;
-        if first[0] != FORMAT_VERSION {
-            return Err(CorruptValue::Version(first[0]));
-        }
-        let fixed = Fixed::from_bytes(first);
-        let too_short = || CorruptValue::Header("shorter than its header says");
-        let (lengths, rest) = rest.split_at_checked(2 * fixed.texts()).ok_or_else(too_short)?;
-        let (text, json) = rest.split_at_checked(fixed.text_len as usize).ok_or_else(too_short)?;
-        let text = std::str::from_utf8(text).map_err(|_| CorruptValue::Header("header text is not UTF-8"))?;
-        let stored = Self { bytes, fixed, lengths, text, json };
-        stored.check_texts()?;
-        stored.check_places()?;
-        Ok(stored)
+        HeaderRef::parse(bytes)?.whole()
     }
 
     /// Name of the object.
@@ -92,7 +119,7 @@ impl<'a> StoredRef<'a> {
 
     /// Whether the labels meet `selector`.
     pub fn matches(&self, selector: &LabelSelector) -> bool {
-        selector.is_everything() || selector.matches(self.labels())
+        HeaderRef(*self).matches(selector)
     }
 
     /// The value of a selectable field, `metadata.name` and `metadata.namespace` included.
