@@ -16,6 +16,7 @@ pub mod filters;
 pub mod handlers;
 pub mod lifecycle;
 pub mod negotiation;
+pub mod patch;
 pub mod registry;
 pub mod request;
 pub mod respond;
@@ -23,7 +24,6 @@ pub mod server;
 
 mod api;
 mod in_flight;
-mod patch;
 mod table;
 
 pub use api::{Api, ApiOptions, Version};

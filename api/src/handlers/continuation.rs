@@ -18,38 +18,43 @@ const HEAD_BYTES: usize = 1 + 8 + 8;
 
 /// Where a page ends, which is where the next one begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Position {
+pub struct Position {
     /// The state that every page of the list shows; zero when that is gone and the rest is told from the newest one.
-    pub(crate) revision: Revision,
+    pub revision: Revision,
     /// The last key that has been listed.
-    pub(crate) last: Vec<u8>,
+    pub last: Vec<u8>,
     /// Objects after it, counted once for all pages.
-    pub(crate) remaining: u64,
+    pub remaining: u64,
 }
 
 impl Position {
     /// The same place in whatever the newest state is.
-    pub(crate) fn inconsistent(self) -> Self {
+    #[must_use]
+    pub fn inconsistent(self) -> Self {
         Self { revision: Revision::ZERO, ..self }
     }
 
     /// Whether the list goes on in another state than it began in.
-    pub(crate) fn is_inconsistent(&self) -> bool {
+    #[must_use]
+    pub fn is_inconsistent(&self) -> bool {
         self.revision == Revision::ZERO
     }
 }
 
 /// Makes and checks tokens.
 #[derive(Debug)]
-pub(crate) struct Tokens(hmac::Key);
+pub struct Tokens(hmac::Key);
 
 impl Tokens {
-    pub(crate) fn new(secret: [u8; 32]) -> Self {
+    /// Tokens that are authenticated with this secret, which all nodes of a cluster share.
+    #[must_use]
+    pub fn new(secret: [u8; 32]) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, &secret))
     }
 
     /// The token of a position; `scope` is what it is bound to.
-    pub(crate) fn seal(&self, scope: &str, position: &Position) -> String {
+    #[must_use]
+    pub fn seal(&self, scope: &str, position: &Position) -> String {
         let mut bytes = Vec::with_capacity(HEAD_BYTES + position.last.len() + TAG_BYTES);
         bytes.put_u8(FORMAT);
         bytes.put_u64(position.revision.get());
@@ -61,7 +66,8 @@ impl Tokens {
     }
 
     /// The position of a token; `None` when it was not made here for this scope.
-    pub(crate) fn open(&self, scope: &str, token: &str) -> Option<Position> {
+    #[must_use]
+    pub fn open(&self, scope: &str, token: &str) -> Option<Position> {
         let bytes = URL_SAFE_NO_PAD.decode(token).ok()?;
         let (body, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG_BYTES)?)?;
         if !equal(&self.tag(scope, body).as_ref()[..TAG_BYTES], tag) || body.len() < HEAD_BYTES {

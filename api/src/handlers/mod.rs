@@ -6,7 +6,7 @@
 mod answer;
 mod apply;
 mod author;
-pub(crate) mod continuation;
+pub mod continuation;
 mod create;
 mod decode;
 mod delete;

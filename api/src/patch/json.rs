@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::pointer::Pointer;
 
 /// Operations that one patch may hold.
-pub(crate) const MAX_OPERATIONS: usize = 10_000;
+pub const MAX_OPERATIONS: usize = 10_000;
 /// Values (and bytes of text) that the operations of one patch may copy or move deeper, all together: without this a few
 /// operations, each of which copies the whole, would make any amount of memory.
 const MAX_COPIED: usize = 3 * 1024 * 1024;
@@ -26,7 +26,7 @@ struct Budget {
 
 /// A parsed patch.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct JsonPatch {
+pub struct JsonPatch {
     operations: Vec<Operation>,
     unknown: Vec<String>,
 }
@@ -51,7 +51,7 @@ enum Operation {
 
 /// The document is no JSON patch.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(crate) enum Malformed {
+pub enum Malformed {
     /// Something else than a list of objects.
     #[error("cannot read a JSON {found} as {wanted}")]
     Shape {
@@ -68,14 +68,14 @@ pub(crate) enum Malformed {
 /// An operation cannot be carried out on this object, or a test failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("operation {index} of the patch cannot be carried out")]
-pub(crate) struct Rejected {
+pub struct Rejected {
     /// Which operation, counted from zero.
-    pub(crate) index: usize,
+    pub index: usize,
 }
 
 impl JsonPatch {
     /// Reads a patch document.
-    pub(crate) fn parse(document: Value) -> Result<Self, Malformed> {
+    pub fn parse(document: Value) -> Result<Self, Malformed> {
         let found = document.type_name();
         let Value::List(items) = document else {
             return Err(Malformed::Shape { found, wanted: "a list of operations" });
@@ -96,16 +96,19 @@ impl JsonPatch {
 
     /// Members of operations that mean nothing, as `[INDEX].NAME`.
     #[must_use]
-    pub(crate) fn unknown_members(&self) -> &[String] {
+    pub fn unknown_members(&self) -> &[String] {
         &self.unknown
     }
 
-    /// The values that it sets, each where its path says, as far as no list is on the way.
+    /// The values that it sets, each where its path says, as far as no list is on the way. What lies too deep to be set is
+    /// left out: a tree that deep could not even be dropped.
     #[must_use]
-    pub(crate) fn named(&self) -> Value {
+    pub fn named(&self) -> Value {
         let mut named = Value::Map(Map::new());
         for operation in &self.operations {
-            if let Operation::Add(path, value) | Operation::Replace(path, value) = operation {
+            if let Operation::Add(path, value) | Operation::Replace(path, value) = operation
+                && fits(path, measure(value).depth).is_some()
+            {
                 path.put(&mut named, value.clone());
             }
         }
@@ -113,7 +116,7 @@ impl JsonPatch {
     }
 
     /// Carries out every operation in order.
-    pub(crate) fn apply(&self, target: &mut Value) -> Result<(), Rejected> {
+    pub fn apply(&self, target: &mut Value) -> Result<(), Rejected> {
         let mut budget = Budget { copied: MAX_COPIED, shifted: MAX_SHIFTED };
         for (index, operation) in self.operations.iter().enumerate() {
             operation.apply(target, &mut budget).ok_or(Rejected { index })?;
@@ -352,6 +355,15 @@ mod tests {
         }
         let many = Value::List(vec![json!({}).into(); MAX_OPERATIONS + 1]);
         assert_eq!(JsonPatch::parse(many), Err(Malformed::TooMany(10_001)));
+    }
+
+    #[test]
+    fn paths_that_are_too_deep_name_nothing() {
+        let path = "/a".repeat(1_000_000);
+        let patch = json!([{"op": "add", "path": path, "value": 1}, {"op": "add", "path": "/b", "value": 2}]);
+        let patch = JsonPatch::parse(patch.into()).unwrap();
+        assert_eq!(patch.named(), json!({"b": 2}).into());
+        assert_eq!(patch.apply(&mut json!({}).into()), Err(Rejected { index: 0 }));
     }
 
     #[test]

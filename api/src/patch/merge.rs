@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use quorate_meta::{Map, Value};
 
 /// Applies `patch` to `target`: objects are merged, `null` removes, everything else replaces.
-pub(crate) fn merge(target: &mut Value, patch: Value) {
+pub fn merge(target: &mut Value, patch: Value) {
     let Value::Map(patch) = patch else {
         *target = patch;
         return;

@@ -9,5 +9,5 @@ mod pointer;
 #[cfg(test)]
 mod properties;
 
-pub(crate) use json::{JsonPatch, Malformed};
-pub(crate) use merge::merge;
+pub use json::{JsonPatch, MAX_OPERATIONS, Malformed, Rejected};
+pub use merge::merge;

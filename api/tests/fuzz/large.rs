@@ -1,5 +1,6 @@
 //! Long bodies of one word again and again: where memory grows faster than the body, it shows here.
 
+use quorate_api::patch::JsonPatch;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_wire::{cbor, json, protobuf, yaml};
@@ -69,6 +70,17 @@ fn long_bodies() {
     check("json to cbor", &[b"\"a\":0,"], |body| {
         drop(cbor::encode(None, &[b"{", body, b"\"a\":0}"].concat(), &mut Vec::new()))
     });
+    let operations = |path: &[u8]| {
+        let one = [br#"{"op":"add","path":""#, path, br#"","value":0},"#].concat();
+        one.repeat(BODY_BYTES / one.len())
+    };
+    for path in [&b"/a"[..], &b"/a".repeat(200), &b"/a".repeat(BODY_BYTES / 4)] {
+        check("json patch", &[&operations(path)], |body| {
+            let body = body.strip_suffix(b",").unwrap_or(body);
+            let Ok((document, _)) = json::parse(&[b"[", body, b"]"].concat()) else { return };
+            drop(JsonPatch::parse(document).map(|patch| patch.named()));
+        });
+    }
     let text = |read: fn(&str)| move |body: &[u8]| read(&String::from_utf8_lossy(body));
     check(
         "labels",

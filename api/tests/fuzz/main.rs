@@ -15,5 +15,6 @@ mod engine;
 mod harness;
 mod large;
 mod objects;
+mod parts;
 mod requests;
 mod words;
