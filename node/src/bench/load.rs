@@ -36,7 +36,7 @@ pub(super) async fn run(
     options: &Options,
     env: &Env,
 ) -> Result<Report, Error> {
-    let connections = connect(target, options, env).await?;
+    let connections = connect(target, options.clients, options, env).await?;
     let started = Instant::now();
     let until = started + options.duration;
     let clients = connections.into_iter().enumerate().map(|(client, connection)| {
@@ -58,10 +58,15 @@ pub(super) async fn run(
 }
 
 /// A connection for each client, shared as far as the options and the protocol say.
-pub(super) async fn connect(target: &Target, options: &Options, env: &Env) -> Result<Vec<Connection>, Error> {
-    let wanted = options.connections.unwrap_or(options.clients).clamp(1, options.clients);
+pub(super) async fn connect(
+    target: &Target,
+    clients: u32,
+    options: &Options,
+    env: &Env,
+) -> Result<Vec<Connection>, Error> {
+    let wanted = options.connections.unwrap_or(clients).clamp(1, clients);
     let mut all: Vec<Connection> = Vec::new();
-    for client in 0..options.clients as usize {
+    for client in 0..clients as usize {
         let shared = all.get(client % wanted as usize).and_then(Connection::share);
         let connection = match shared {
             Some(connection) => connection,

@@ -4,9 +4,11 @@
 //! the other for a fixed time, and reports throughput, latency, and the CPU time and memory of the server processes over
 //! exactly that time; with a second cluster to compare, it measures both in turn. What many large lists at one time cost in
 //! memory, a 400 MB collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
-//! --duration 1s`, in the last column. It measures durable servers only: there is nothing to turn fsync off with. It does
+//! --duration 1s`, in the last column; what
+//! idle watches cost: `quorate bench idle --watchers 10000`, also with `--connections 40`. It measures durable servers only: there is nothing to turn fsync off with. It does
 //! not judge.
 
+mod idle;
 mod latency;
 mod load;
 mod options;
@@ -70,6 +72,7 @@ impl Subject {
     async fn measure(&self, kind: Kind, round: u32, options: &Options, env: &Env) -> Result<Report, Error> {
         match kind {
             Kind::Watch => watchers::run(&self.target, &self.workspace, options, env).await,
+            Kind::Idle => idle::run(&self.target, &self.workspace, options, env).await,
             _ => load::run(kind, round, &self.target, &self.workspace, options, env).await,
         }
     }

@@ -42,7 +42,7 @@ pub(crate) struct Options {
     /// Requests at a time.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) clients: u32,
-    /// Connections that the clients share [default: one each].
+    /// Connections that the clients or the idle watches share [default: one each].
     #[arg(long)]
     pub(crate) connections: Option<u32>,
     /// HTTP version, 1 or 2. With 1, every client has a connection of its own.
@@ -61,7 +61,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 500)]
     pub(crate) page_size: u32,
     /// Watches at a time.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) watchers: u32,
     /// How the answer looks.
     #[arg(short, long, value_enum, default_value_t)]

@@ -71,15 +71,20 @@ async fn open(
 ) -> Result<(Connection, Incoming), Error> {
     let mut connection = target.connect(env, watcher).await?;
     let server = target.server(watcher);
-    let list = connection.send(workspace.head_of_list(server)).await.map_err(Error::failed)?;
-    let list = list.into_body().collect().await.map_err(Error::failed)?.to_bytes();
-    let list: serde_json::Value = serde_json::from_slice(&list).map_err(Error::failed)?;
-    let after = list["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-    let answer = connection.send(workspace.watch(server, after)).await.map_err(Error::failed)?;
+    let after = newest(&mut connection, workspace, server).await?;
+    let answer = connection.send(workspace.watch(server, &after)).await.map_err(Error::failed)?;
     if !answer.status().is_success() {
         return Err(Error::failed(format_args!("{server}: a watch is answered with {}", answer.status())));
     }
     Ok((connection, answer.into_body()))
+}
+
+/// The newest resourceVersion of the collection.
+pub(super) async fn newest(connection: &mut Connection, workspace: &Workspace, server: &str) -> Result<String, Error> {
+    let list = connection.send(workspace.head_of_list(server)).await.map_err(Error::failed)?;
+    let list = list.into_body().collect().await.map_err(Error::failed)?.to_bytes();
+    let list: serde_json::Value = serde_json::from_slice(&list).map_err(Error::failed)?;
+    Ok(list["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned())
 }
 
 async fn write(

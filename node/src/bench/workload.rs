@@ -51,6 +51,8 @@ pub(crate) enum Kind {
     Select,
     /// Watch all objects while they change; one operation is an event delivered to a watcher.
     Watch,
+    /// Open watches that nothing happens to; one operation is a watch, and the memory that is added is theirs.
+    Idle,
 }
 
 impl Kind {
@@ -104,7 +106,7 @@ impl Workspace {
             let create = request(Method::POST, target.server(0), "/api/v1/namespaces", body);
             must_succeed(&mut connection, create).await?;
         }
-        if options.workloads.iter().any(|kind| *kind != Kind::Create) {
+        if options.workloads.iter().any(|kind| !matches!(kind, Kind::Create | Kind::Idle)) {
             workspace.make_objects(target, env).await?;
         }
         Ok(workspace)
@@ -162,7 +164,7 @@ impl Workspace {
             }
             Kind::Get => get(format!("{collection}/{name}")),
             Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),
-            Kind::List => get(collection),
+            Kind::List | Kind::Idle => get(collection),
             Kind::Select => get(format!("{collection}?labelSelector=shard%3D0")),
             Kind::Page if token.is_empty() => get(format!("{collection}?limit={}", self.page_size)),
             Kind::Page => get(format!("{collection}?limit={}&continue={token}", self.page_size)),
