@@ -7,6 +7,10 @@ use std::fmt;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+/// What a time with microseconds looks like.
+const FORM: &[u8; 27] = b"0000-00-00T00:00:00.000000Z";
+/// How much of it is date and time of day, up to the seconds.
+const SECONDS: usize = 19;
 const LAST_SECOND: i64 = 253_402_300_799;
 /// The first second of the year 0.
 const FIRST_SECOND: i64 = -62_167_219_200;
@@ -56,41 +60,42 @@ impl Time {
 
     /// `2026-01-02T03:04:05Z`, the fraction cut off.
     pub fn seconds(self) -> String {
-        let mut text = self.clock();
+        let mut text: String = self.text()[..SECONDS].iter().map(|byte| char::from(*byte)).collect();
         text.push('Z');
         text
     }
 
     /// `2026-01-02T03:04:05.678901Z`.
     pub fn microseconds(self) -> String {
-        let mut text = self.clock();
-        text.push('.');
-        push_digits(&mut text, self.unix().1, 100_000);
-        text.push('Z');
-        text
+        self.text().iter().map(|byte| char::from(*byte)).collect()
     }
 
-    /// Date and time of day, up to the seconds. Digit by digit: every object and every audit event has such texts.
-    fn clock(self) -> String {
-        let at = OffsetDateTime::from_unix_timestamp(self.unix().0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let mut text = String::with_capacity("2026-01-02T03:04:05.678901Z".len());
-        push_digits(&mut text, u32::try_from(at.year()).unwrap_or_default(), 1000);
-        for (mark, number) in
-            [('-', u8::from(at.month())), ('-', at.day()), ('T', at.hour()), (':', at.minute()), (':', at.second())]
-        {
-            text.push(mark);
-            push_digits(&mut text, u32::from(number), 10);
-        }
+    /// Appends what [`Time::microseconds`] gives.
+    pub fn write_microseconds(self, target: &mut Vec<u8>) {
+        target.extend_from_slice(&self.text());
+    }
+
+    /// Digit by digit: every object and every audit event has such texts.
+    fn text(self) -> [u8; FORM.len()] {
+        let (seconds, micros) = self.unix();
+        let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let mut text = *FORM;
+        put_digits(&mut text[..4], u32::try_from(at.year()).unwrap_or_default());
+        put_digits(&mut text[5..7], u32::from(u8::from(at.month())));
+        put_digits(&mut text[8..10], u32::from(at.day()));
+        put_digits(&mut text[11..13], u32::from(at.hour()));
+        put_digits(&mut text[14..16], u32::from(at.minute()));
+        put_digits(&mut text[17..SECONDS], u32::from(at.second()));
+        put_digits(&mut text[20..26], micros);
         text
     }
 }
 
-/// Appends a number in decimal, from the digit with this weight on.
-fn push_digits(text: &mut String, number: u32, mut weight: u32) {
-    while weight > 0 {
-        let digit = u8::try_from(number / weight % 10).unwrap_or_default();
-        text.push(char::from(b'0' + digit));
-        weight /= 10;
+/// Fills a place with the last digits of a number.
+fn put_digits(place: &mut [u8], mut number: u32) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
+        number /= 10;
     }
 }
 

@@ -1,7 +1,9 @@
 //! One event as a line of JSON (`Event` of the audit group).
 //!
-//! What is known when a request comes in is put into words once ([`Draft::new`]); the line of each stage copies them and
-//! adds what has become known since.
+//! What is known when a request comes in is put into words once ([`Draft::new`]), from what the request says and without a tree in
+//! between; the line of each stage copies them to where it is wanted and adds what has become known since.
+
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use quorate_meta::{Status, Time};
@@ -11,8 +13,10 @@ use super::policy::{Level, Stage, verb};
 use crate::authentication::User;
 use crate::request::RequestInfo;
 
-/// Room for what a line has beside the draft and the bodies: stage, two times, the names of its fields.
-const REST_BYTES: usize = 192;
+/// Room for the text of an ordinary request.
+const TEXT_BYTES: usize = 768;
+/// Room for how an ordinary request ends.
+const OUTCOME_BYTES: usize = 64;
 
 /// What is known of a request when it comes in.
 #[derive(Debug)]
@@ -25,7 +29,7 @@ pub(super) struct Facts<'a> {
     pub(super) user: Option<&'a User>,
     /// Whom the user acts as.
     pub(super) impersonated: Option<&'a User>,
-    pub(super) sources: &'a [String],
+    pub(super) sources: &'a [Cow<'a, str>],
     pub(super) agent: &'a str,
     pub(super) info: &'a RequestInfo,
     pub(super) received: Time,
@@ -37,11 +41,13 @@ pub(super) struct Draft {
     /// The fields before the stage, and from `stage_at` on those that follow it.
     text: Vec<u8>,
     stage_at: usize,
-    received: String,
+    received: Time,
     /// `responseStatus`, once there is an answer.
     outcome: Vec<u8>,
-    /// The fields of `annotations`.
-    annotations: Vec<u8>,
+    /// What was said about whether they may, as fields of `annotations`.
+    decision: Vec<u8>,
+    /// The other fields of `annotations`.
+    notes: Vec<u8>,
     /// The bodies, as JSON.
     pub(super) request: Option<Bytes>,
     pub(super) response: Option<Bytes>,
@@ -50,7 +56,7 @@ pub(super) struct Draft {
 impl Draft {
     /// The beginning of a request's events.
     pub(super) fn new(facts: &Facts<'_>) -> Self {
-        let mut text = Vec::with_capacity(768);
+        let mut text = Vec::with_capacity(TEXT_BYTES);
         let mut event = Object::open(&mut text);
         event.text("kind", "Event");
         event.text("apiVersion", facts.version);
@@ -63,28 +69,30 @@ impl Draft {
         if let Some(user) = facts.impersonated {
             event.object("impersonatedUser", |object| write_user(object, user));
         }
-        event.texts("sourceIPs", facts.sources.iter());
+        event.texts("sourceIPs", facts.sources);
         event.text("userAgent", facts.agent);
         if facts.info.is_resource {
             event.object("objectRef", |object| write_reference(object, facts.info));
         }
-        let received = facts.received.microseconds();
-        Self { text, stage_at, received, outcome: vec![], annotations: vec![], request: None, response: None }
+        let (received, outcome, decision, notes) = (facts.received, vec![], vec![], vec![]);
+        Self { text, stage_at, received, outcome, decision, notes, request: None, response: None }
     }
 
-    /// Adds an annotation.
-    pub(super) fn annotate(&mut self, key: &str, value: &str) {
-        if !self.annotations.is_empty() {
-            self.annotations.push(b',');
-        }
-        write_string(key, &mut self.annotations);
-        self.annotations.push(b':');
-        write_string(value, &mut self.annotations);
+    /// Annotates what was said about whether they may, in place of what was said before.
+    pub(super) fn decide<'a>(&mut self, annotations: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        self.decision.clear();
+        annotations.into_iter().for_each(|(key, value)| annotate(&mut self.decision, key, value));
+    }
+
+    /// Adds another annotation.
+    pub(super) fn note(&mut self, key: &str, value: &str) {
+        annotate(&mut self.notes, key, value);
     }
 
     /// Says how the request has ended: with this code and, where somebody has said why, this status.
     pub(super) fn conclude(&mut self, code: u16, why: Option<&Status>) {
         self.outcome.clear();
+        self.outcome.reserve(OUTCOME_BYTES);
         let mut status = Object::open(&mut self.outcome);
         status.object("metadata", |_| {});
         match why {
@@ -96,7 +104,7 @@ impl Draft {
             None if code >= 400 => status.text("status", "Failure"),
             None => {}
         }
-        status.key("code").extend_from_slice(code.to_string().as_bytes());
+        status.key("code").extend(digits(code));
         self.outcome.push(b'}');
     }
 
@@ -105,13 +113,10 @@ impl Draft {
         !self.outcome.is_empty()
     }
 
-    /// The line of one stage.
-    pub(super) fn line(&self, stage: Stage, now: Time) -> Bytes {
-        let bodies = self.request.as_ref().map_or(0, Bytes::len) + self.response.as_ref().map_or(0, Bytes::len);
-        let own = self.text.len() + self.outcome.len() + self.annotations.len();
-        let mut out = Vec::with_capacity(own + bodies + REST_BYTES);
+    /// Writes the line of one stage.
+    pub(super) fn write(&self, stage: Stage, now: Time, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.text[..self.stage_at]);
-        let mut event = Object::reopen(&mut out);
+        let mut event = Object::reopen(out);
         event.text("stage", stage.name());
         event.out.extend_from_slice(&self.text[self.stage_at..]);
         if self.is_concluded() {
@@ -122,17 +127,35 @@ impl Draft {
                 event.key(key).extend_from_slice(body);
             }
         }
-        event.text("requestReceivedTimestamp", &self.received);
-        event.text("stageTimestamp", &now.microseconds());
-        if !self.annotations.is_empty() {
+        event.time("requestReceivedTimestamp", self.received);
+        event.time("stageTimestamp", now);
+        if !(self.decision.is_empty() && self.notes.is_empty()) {
             let out = event.key("annotations");
             out.push(b'{');
-            out.extend_from_slice(&self.annotations);
+            out.extend_from_slice(&self.decision);
+            if !(self.decision.is_empty() || self.notes.is_empty()) {
+                out.push(b',');
+            }
+            out.extend_from_slice(&self.notes);
             out.push(b'}');
         }
         out.extend_from_slice(b"}\n");
-        out.into()
     }
+}
+
+/// Appends a field to those of `annotations`.
+fn annotate(fields: &mut Vec<u8>, key: &str, value: &str) {
+    if !fields.is_empty() {
+        fields.push(b',');
+    }
+    write_string(key, fields);
+    fields.push(b':');
+    write_string(value, fields);
+}
+
+/// A status code in decimal.
+fn digits(code: u16) -> [u8; 3] {
+    [100, 10, 1].map(|weight| b'0' + u8::try_from(code / weight % 10).unwrap_or_default())
 }
 
 /// Writes the members of one JSON object.
@@ -152,37 +175,35 @@ impl<'a> Object<'a> {
         Self { out, first: false }
     }
 
-    fn key(&mut self, key: &str) -> &mut Vec<u8> {
-        if !std::mem::replace(&mut self.first, false) {
-            self.out.push(b',');
-        }
-        write_string(key, self.out);
-        self.out.push(b':');
+    /// Begins a field; its name is ours, so nothing in it needs an escape.
+    fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
+        let mark: &[u8] = if std::mem::replace(&mut self.first, false) { b"\"" } else { b",\"" };
+        self.out.extend_from_slice(mark);
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
         self.out
     }
 
-    fn text(&mut self, key: &str, text: &str) {
+    fn time(&mut self, key: &'static str, time: Time) {
+        let out = self.key(key);
+        out.push(b'"');
+        time.write_microseconds(out);
+        out.push(b'"');
+    }
+
+    fn text(&mut self, key: &'static str, text: &str) {
         if !text.is_empty() {
             write_string(text, self.key(key));
         }
     }
 
-    fn texts<'t>(&mut self, key: &str, texts: impl Iterator<Item = &'t String>) {
-        let mut texts = texts.peekable();
-        if texts.peek().is_none() {
-            return;
+    fn texts(&mut self, key: &'static str, texts: &[impl AsRef<str>]) {
+        if !texts.is_empty() {
+            write_texts(texts, self.key(key));
         }
-        let out = self.key(key);
-        let mut mark = b'[';
-        for text in texts {
-            out.push(mark);
-            write_string(text, out);
-            mark = b',';
-        }
-        out.push(b']');
     }
 
-    fn object(&mut self, key: &str, fill: impl FnOnce(&mut Object<'_>)) {
+    fn object(&mut self, key: &'static str, fill: impl FnOnce(&mut Object<'_>)) {
         let mut inner = Object::open(self.key(key));
         fill(&mut inner);
         inner.out.push(b'}');
@@ -201,14 +222,31 @@ fn write_reference(object: &mut Object<'_>, info: &RequestInfo) {
 fn write_user(object: &mut Object<'_>, user: &User) {
     object.text("username", &user.name);
     object.text("uid", &user.uid);
-    object.texts("groups", user.groups.iter());
-    if !user.extra.is_empty() {
-        object.object("extra", |extra| {
-            for (key, values) in &user.extra {
-                extra.texts(key, values.iter());
-            }
-        });
+    object.texts("groups", &user.groups);
+    let mut extra = user.extra.iter().filter(|(_, values)| !values.is_empty()).peekable();
+    if extra.peek().is_some() {
+        let out = object.key("extra");
+        let mut mark = b'{';
+        for (key, values) in extra {
+            out.push(mark);
+            write_string(key, out);
+            out.push(b':');
+            write_texts(values, out);
+            mark = b',';
+        }
+        out.push(b'}');
     }
+}
+
+/// Writes a list that is not empty.
+fn write_texts(texts: &[impl AsRef<str>], out: &mut Vec<u8>) {
+    let mut mark = b'[';
+    for text in texts {
+        out.push(mark);
+        write_string(text.as_ref(), out);
+        mark = b',';
+    }
+    out.push(b']');
 }
 
 #[cfg(test)]
@@ -235,8 +273,9 @@ mod tests {
             info: &info,
             received: Time::from_ms(0),
         });
-        draft.annotate("authorization.svc.io/decision", "allow");
-        draft.annotate("authorization.svc.io/reason", "");
+        draft.decide([("authorization.svc.io/decision", "forbid"), ("authorization.svc.io/reason", "no")]);
+        draft.decide([("authorization.svc.io/decision", "allow"), ("authorization.svc.io/reason", "")]);
+        draft.note("more", "\"so\"");
         draft.request = Some(Bytes::from_static(b"{\"a\":1}"));
         let mut expect = json!({
             "kind": "Event", "apiVersion": "audit.svc.io/v1", "level": "Request", "auditID": "7",
@@ -245,10 +284,13 @@ mod tests {
             "sourceIPs": ["10.0.0.1"], "objectRef": {"resource": "nodes", "name": "n", "apiVersion": "v1"},
             "requestObject": {"a": 1},
             "requestReceivedTimestamp": "1970-01-01T00:00:00.000000Z", "stageTimestamp": "1970-01-01T00:00:00.001000Z",
-            "annotations": {"authorization.svc.io/decision": "allow", "authorization.svc.io/reason": ""}
+            "annotations": {
+                "authorization.svc.io/decision": "allow", "authorization.svc.io/reason": "", "more": "\"so\""
+            }
         });
         let check = |draft: &Draft, stage, expect: &Value| {
-            let line = draft.line(stage, Time::from_ms(1));
+            let mut line = Vec::new();
+            draft.write(stage, Time::from_ms(1), &mut line);
             assert!(line.ends_with(b"}\n") && line.iter().filter(|byte| **byte == b'\n').count() == 1);
             assert_eq!(serde_json::from_slice::<Value>(&line).unwrap(), *expect);
         };

@@ -5,6 +5,7 @@
 //! dropped and counted; bodies of secrets and of what carries tokens are never told, whatever the policy says.
 
 mod event;
+mod lines;
 mod policy;
 mod read;
 mod spool;
@@ -16,6 +17,7 @@ use http::{HeaderValue, Uri};
 use quorate_meta::{Names, Time};
 use quorate_store::env::Clock;
 
+pub use lines::Lines;
 pub use policy::{Level, Policy, Stage};
 pub use read::InvalidPolicy;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
@@ -65,10 +67,7 @@ impl Audit {
     }
 
     /// Puts an event on its way to every sink.
-    fn put(&self, event: bytes::Bytes) {
-        if let Some((last, others)) = self.spools.split_last() {
-            others.iter().for_each(|spool| spool.put(event.clone()));
-            last.put(event);
-        }
+    fn put(&self, write: impl Fn(&mut Vec<u8>)) {
+        self.spools.iter().for_each(|spool| spool.put(&write));
     }
 }

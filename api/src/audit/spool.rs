@@ -1,8 +1,11 @@
 //! Events on their way to a sink, and what carries them there.
 //!
-//! Invariants: putting an event in takes no longer than a lock that nobody holds for long; what waits and what the sink is just
-//! taking are within the limit together; a full spool drops the newest and counts it; events reach the sink in order; a sink
-//! that fails is asked again for about a minute, then its batch is dropped and counted.
+//! Events are written behind each other into batches, which come back empty when a sink has taken them: a busy trail needs no
+//! memory of its own for each event, and wakes its writer once a batch.
+//!
+//! Invariants: putting an event in takes no longer than to write it, under a lock that nobody holds for longer than that; what
+//! waits and what the sink is just taking are within the limit together; a full spool drops the newest and counts it; events
+//! reach the sink in order; a sink that fails is asked again for about a minute, then its batch is dropped and counted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,11 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
+
+use super::Lines;
 
 /// How often a sink is asked to take a batch.
 const ATTEMPTS: u32 = 8;
@@ -22,6 +26,8 @@ const ATTEMPTS: u32 = 8;
 const REST: Duration = Duration::from_millis(500);
 /// How often it is said that events were dropped.
 const TELL_INTERVAL: Duration = Duration::from_secs(5);
+/// Empty batches that are kept for the next events: one fills while the sink takes another.
+const SPARE: usize = 2;
 
 /// Where events go in the end.
 #[async_trait]
@@ -29,8 +35,8 @@ pub trait Sink: Send + 'static {
     /// What the sink is called in the log.
     fn name(&self) -> &'static str;
 
-    /// Takes events, each a line of JSON with its end.
-    async fn write(&mut self, events: &[Bytes]) -> Result<(), String>;
+    /// Takes events.
+    async fn write(&mut self, events: &Lines) -> Result<(), String>;
 }
 
 /// How events are gathered before a sink gets them.
@@ -38,6 +44,8 @@ pub trait Sink: Send + 'static {
 pub struct Batching {
     /// Events that a sink gets at a time at most.
     pub events: usize,
+    /// Bytes at which it gets them, however few they are.
+    pub bytes: usize,
     /// How long the first of them waits for others.
     pub wait: Duration,
 }
@@ -55,28 +63,43 @@ pub struct SpoolOptions {
 #[derive(Debug)]
 pub(super) struct Spool {
     waiting: Mutex<Waiting>,
+    /// The first event is there.
     arrived: Notify,
+    /// A batch is full.
+    filled: Notify,
     dropped: AtomicU64,
-    limit: usize,
+    options: SpoolOptions,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
-    events: VecDeque<Bytes>,
-    /// Of these events, and of those that the sink is just taking.
+    full: VecDeque<Lines>,
+    filling: Lines,
+    /// Of these, and of what the sink is just taking.
     bytes: usize,
+    spare: Vec<Lines>,
 }
 
 impl Spool {
-    pub(super) fn put(&self, event: Bytes) {
+    /// Adds what is written here.
+    pub(super) fn put(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        let Batching { events, bytes, .. } = self.options.batching;
         let mut waiting = self.waiting.lock();
-        if waiting.bytes + event.len() > self.limit {
+        let length = waiting.filling.add(write);
+        if waiting.bytes + length > self.options.bytes {
+            waiting.filling.remove_last();
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        waiting.bytes += event.len();
-        waiting.events.push_back(event);
-        if waiting.events.len() == 1 {
+        waiting.bytes += length;
+        if waiting.filling.len() >= events || waiting.filling.text().len() >= bytes {
+            let next = waiting.spare.pop().unwrap_or_default();
+            let full = std::mem::replace(&mut waiting.filling, next);
+            waiting.full.push_back(full);
+            drop(waiting);
+            self.filled.notify_one();
+        } else if waiting.filling.len() == 1 && waiting.full.is_empty() {
+            drop(waiting);
             self.arrived.notify_one();
         }
     }
@@ -85,26 +108,45 @@ impl Spool {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    fn len(&self) -> usize {
-        self.waiting.lock().events.len()
+    fn is_empty(&self) -> bool {
+        let waiting = self.waiting.lock();
+        waiting.full.is_empty() && waiting.filling.is_empty()
     }
 
-    /// Waits until there are events.
-    async fn filled(&self) {
-        while self.len() == 0 {
-            self.arrived.notified().await;
+    /// Waits until there are events, and then for a full batch or as long as the first of them may wait.
+    async fn worth_writing(&self) {
+        while self.is_empty() {
+            tokio::select! {
+                () = self.arrived.notified() => {}
+                () = self.filled.notified() => return,
+            }
+        }
+        tokio::select! {
+            () = self.filled.notified() => {}
+            () = sleep(self.options.batching.wait) => {}
         }
     }
 
-    /// The next events; they count until they are settled.
-    fn take(&self, most: usize) -> Vec<Bytes> {
+    /// What waits now, in batches; it counts until it is settled.
+    fn take(&self) -> VecDeque<Lines> {
         let mut waiting = self.waiting.lock();
-        let count = most.min(waiting.events.len());
-        waiting.events.drain(..count).collect()
+        let mut batches = std::mem::take(&mut waiting.full);
+        if !waiting.filling.is_empty() {
+            let next = waiting.spare.pop().unwrap_or_default();
+            batches.push_back(std::mem::replace(&mut waiting.filling, next));
+        }
+        batches
     }
 
-    fn settle(&self, batch: &[Bytes]) {
-        self.waiting.lock().bytes -= batch.iter().map(Bytes::len).sum::<usize>();
+    /// The sink has taken a batch, or nobody ever will.
+    fn settle(&self, mut batch: Lines) {
+        let length = batch.text().len();
+        batch.clear();
+        let mut waiting = self.waiting.lock();
+        waiting.bytes -= length;
+        if waiting.spare.len() < SPARE && batch.room() <= 2 * self.options.batching.bytes {
+            waiting.spare.push(batch);
+        }
     }
 
     /// Says for ever how many events were dropped.
@@ -129,7 +171,6 @@ impl Spool {
 pub struct AuditWriter {
     spool: Arc<Spool>,
     sink: Box<dyn Sink>,
-    batching: Batching,
     stop: CancellationToken,
 }
 
@@ -148,10 +189,10 @@ impl AuditWriterHandle {
 
 impl AuditWriter {
     pub(super) fn new(sink: Box<dyn Sink>, options: SpoolOptions) -> (Self, AuditWriterHandle) {
-        let (arrived, dropped) = (Notify::new(), AtomicU64::new(0));
-        let spool = Arc::new(Spool { waiting: Mutex::default(), arrived, dropped, limit: options.bytes });
+        let (arrived, filled, dropped) = (Notify::new(), Notify::new(), AtomicU64::new(0));
+        let spool = Arc::new(Spool { waiting: Mutex::default(), arrived, filled, dropped, options });
         let stop = CancellationToken::new();
-        (Self { spool, sink, batching: options.batching, stop: stop.clone() }, AuditWriterHandle { stop })
+        (Self { spool, sink, stop: stop.clone() }, AuditWriterHandle { stop })
     }
 
     pub(super) fn spool(&self) -> Arc<Spool> {
@@ -172,10 +213,9 @@ impl AuditWriter {
         let mut last = false;
         while !last {
             tokio::select! {
-                () = self.spool.filled() => {}
+                () = self.spool.worth_writing() => {}
                 () = self.stop.cancelled() => {}
             }
-            rest(&self.stop, self.batching.wait).await;
             last = self.stop.is_cancelled();
             self.flush().await;
         }
@@ -183,16 +223,13 @@ impl AuditWriter {
 
     /// Hands over what waits now; what comes meanwhile is gathered for the next time.
     async fn flush(&mut self) {
-        let mut left = self.spool.len();
-        while left > 0 {
-            let batch = self.spool.take(left.min(self.batching.events.max(1)));
-            left -= batch.len();
+        for batch in self.spool.take() {
             self.deliver(&batch).await;
-            self.spool.settle(&batch);
+            self.spool.settle(batch);
         }
     }
 
-    async fn deliver(&mut self, batch: &[Bytes]) {
+    async fn deliver(&mut self, batch: &Lines) {
         for attempt in 1..=ATTEMPTS {
             match self.sink.write(batch).await {
                 Ok(()) => return,
@@ -227,7 +264,7 @@ mod tests {
 
     /// Keeps what it gets; fails so many times first.
     struct Memory {
-        got: Arc<Mutex<Vec<Vec<Bytes>>>>,
+        got: Arc<Mutex<Vec<Lines>>>,
         failures: u32,
     }
 
@@ -237,12 +274,12 @@ mod tests {
             "memory"
         }
 
-        async fn write(&mut self, events: &[Bytes]) -> Result<(), String> {
+        async fn write(&mut self, events: &Lines) -> Result<(), String> {
             if self.failures > 0 {
                 self.failures -= 1;
                 return Err("not now".to_owned());
             }
-            self.got.lock().push(events.to_vec());
+            self.got.lock().push(events.clone());
             Ok(())
         }
     }
@@ -251,22 +288,25 @@ mod tests {
     async fn check(failures: u32, bytes: usize, events: &[&'static str], expect: &[&[&str]], dropped: u64) {
         let got = Arc::default();
         let sink = Box::new(Memory { got: Arc::clone(&got), failures });
-        let batching = Batching { events: 2, wait: Duration::from_millis(10) };
+        let batching = Batching { events: 2, bytes: 4, wait: Duration::from_millis(10) };
         let (writer, handle) = AuditWriter::new(sink, SpoolOptions { bytes, batching });
         let spool = writer.spool();
         let running = tokio::spawn(writer.run());
-        events.iter().for_each(|event| spool.put(Bytes::from_static(event.as_bytes())));
+        events.iter().for_each(|event| spool.put(|text| text.extend_from_slice(event.as_bytes())));
         // Longer than all the rests.
         sleep(Duration::from_secs(600)).await;
         handle.stop();
         running.await.unwrap();
+        let expect: Vec<Lines> = expect.iter().map(|batch| batch.iter().copied().collect()).collect();
         assert_eq!(*got.lock(), expect);
+        assert_eq!(spool.waiting.lock().bytes, 0);
         assert_eq!(spool.dropped(), dropped);
     }
 
     #[tokio::test(start_paused = true)]
     async fn events_arrive_in_order_and_in_batches() {
         check(0, 100, &["a", "b", "c"], &[&["a", "b"], &["c"]], 0).await;
+        check(0, 100, &["long", "b", "c", "d"], &[&["long"], &["b", "c"], &["d"]], 0).await;
     }
 
     #[tokio::test(start_paused = true)]
@@ -284,9 +324,9 @@ mod tests {
     async fn what_waits_is_written_at_the_end() {
         let got = Arc::default();
         let sink = Box::new(Memory { got: Arc::clone(&got), failures: 0 });
-        let batching = Batching { events: 10, wait: Duration::from_secs(3600) };
+        let batching = Batching { events: 10, bytes: 100, wait: Duration::from_secs(3600) };
         let (writer, handle) = AuditWriter::new(sink, SpoolOptions { bytes: 100, batching });
-        writer.spool().put(Bytes::from_static(b"a"));
+        writer.spool().put(|text| text.push(b'a'));
         handle.stop();
         writer.run().await;
         assert_eq!(got.lock().len(), 1);

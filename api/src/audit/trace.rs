@@ -1,11 +1,12 @@
 //! One request as the audit trail sees it, from its first line to the last byte of its answer.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderValue, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, Uri};
 use parking_lot::Mutex;
 use quorate_meta::{Status, Time, Value};
 use quorate_schema::{Graph, TypeId};
@@ -20,6 +21,10 @@ use crate::request::RequestInfo;
 
 /// Bytes of a body that an event has at most; the event says that one was left out.
 const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// Who asked the proxies in front, as they say.
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
 /// What an event says of an answer that its client did not wait for.
 const CLOSED_EARLY: &str = "Connection closed early";
@@ -67,7 +72,6 @@ impl Trace {
         if scope.level == Level::None {
             return;
         }
-        let text = |value: &'_ HeaderValue| value.to_str().unwrap_or_default().to_owned();
         let draft = Draft::new(&Facts {
             version: &self.audit.version,
             level: scope.level,
@@ -76,7 +80,7 @@ impl Trace {
             user,
             impersonated: effective.filter(|effective| Some(*effective) != user),
             sources: &sources(headers, self.peer.as_deref()),
-            agent: &headers.get(USER_AGENT).map(text).unwrap_or_default(),
+            agent: headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default(),
             info,
             received: self.received,
         });
@@ -87,12 +91,12 @@ impl Trace {
         *self.told.lock() = Some(told);
     }
 
-    /// What came out of the question whether they may.
-    pub(crate) fn authorized(&self, allowed: bool, reason: &str) {
+    /// What came out of the question whether they may, and why; what came out last counts. `None` where nobody could decide.
+    pub(crate) fn authorized(&self, allowed: Option<bool>, reason: &str) {
         if let Some(told) = &mut *self.told.lock() {
             let names = self.audit.names;
-            told.draft.annotate(names.audit_decision, if allowed { "allow" } else { "forbid" });
-            told.draft.annotate(names.audit_reason, reason);
+            let decision = allowed.map(|allowed| (names.audit_decision, if allowed { "allow" } else { "forbid" }));
+            told.draft.decide(decision.into_iter().chain([(names.audit_reason, reason)]));
         }
     }
 
@@ -156,7 +160,8 @@ impl Drop for Trace {
 impl Told {
     fn tell(&self, audit: &Audit, stage: Stage) {
         if !self.scope.omit_stages.contains(stage) {
-            audit.put(self.draft.line(stage, audit.now()));
+            let now = audit.now();
+            audit.put(|out| self.draft.write(stage, now, out));
         }
     }
 
@@ -175,7 +180,7 @@ impl Told {
         });
         let kept = object.filter(|object| object.len() <= MAX_BODY_BYTES);
         if kept.is_none() {
-            self.draft.annotate(&format!("{}/body-left-out", audit.names.group_audit), "true");
+            self.draft.note(&format!("{}/body-left-out", audit.names.group_audit), "true");
         }
         kept.map(Bytes::from)
     }
@@ -201,19 +206,20 @@ fn drop_managed_fields(object: &mut Value) {
 }
 
 /// Where a request comes from: what proxies say, then the other end of the connection.
-fn sources(headers: &HeaderMap, peer: Option<&str>) -> Vec<String> {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let addresses = header("x-forwarded-for").split(',').chain([header("x-real-ip")]);
-    let peer = peer.map(|peer| peer.rsplit_once(':').map_or(peer, |(host, _)| host));
-    let mut sources: Vec<String> = Vec::new();
-    for address in addresses.chain(peer) {
+fn sources<'a>(headers: &HeaderMap, peer: Option<&'a str>) -> Vec<Cow<'a, str>> {
+    // The system has written this address, so it is as addresses are written.
+    let peer = peer.map(|peer| peer.rsplit_once(':').map_or(peer, |(host, _)| host).trim_matches(['[', ']']));
+    let mut sources: Vec<Cow<'a, str>> = Vec::with_capacity(1);
+    let headers = [&FORWARDED_FOR, &REAL_IP].map(|name| headers.get(name).and_then(|value| value.to_str().ok()));
+    for address in headers.into_iter().flatten().flat_map(|addresses| addresses.split(',')) {
         if let Ok(address) = address.trim().trim_matches(['[', ']']).parse::<std::net::IpAddr>() {
             let text = address.to_string();
-            if !sources.contains(&text) {
-                sources.push(text);
+            if !sources.contains(&Cow::Borrowed(text.as_str())) {
+                sources.push(text.into());
             }
         }
     }
+    sources.extend(peer.map(Cow::Borrowed).filter(|peer| !peer.is_empty() && !sources.contains(peer)));
     sources
 }
 
@@ -233,14 +239,13 @@ mod tests {
     #[test]
     fn sources_are_what_proxies_say_and_the_peer() {
         let check = |forwarded: &'static str, peer: Option<&str>, expect: &[&str]| {
-            let headers = HeaderMap::from_iter([(
-                http::HeaderName::from_static("x-forwarded-for"),
-                HeaderValue::from_static(forwarded),
-            )]);
+            let headers = HeaderMap::from_iter([(FORWARDED_FOR, HeaderValue::from_static(forwarded))]);
             assert_eq!(sources(&headers, peer), expect);
         };
         check("", Some("127.0.0.1:5000"), &["127.0.0.1"]);
         check("10.0.0.1, 10.0.0.2", Some("[::1]:5000"), &["10.0.0.1", "10.0.0.2", "::1"]);
         check("10.0.0.1,nonsense", None, &["10.0.0.1"]);
+        check("127.0.0.1, ::0:1", Some("127.0.0.1:5000"), &["127.0.0.1", "::1"]);
+        check("", None, &[]);
     }
 }

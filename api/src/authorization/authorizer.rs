@@ -89,17 +89,22 @@ impl Authorizer {
         self.modes.iter().filter_map(Mode::epoch).reduce(u64::wrapping_add)
     }
 
-    /// Lets through what was allowed at an epoch and still is, by everything that this node has applied. Before something is
-    /// told from a newer state than it was allowed by.
+    /// What is to be said by everything that this node has applied about what was allowed at an epoch; `None` when nothing has
+    /// changed. Before something is told from a newer state than it was allowed by.
     ///
     /// # Errors
-    /// As [`Authorizer::check`].
-    pub(crate) async fn recheck(&self, epoch: Option<u64>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+    /// 503 when it cannot be decided just now.
+    pub(crate) async fn recheck(
+        &self,
+        epoch: Option<u64>,
+        user: &User,
+        action: &Action<'_>,
+    ) -> Result<Option<Decision>, Error> {
         if user.is_in(GROUP_MASTERS) {
-            return Ok(());
+            return Ok(None);
         }
         self.catch_up().await?;
-        if self.epoch() == epoch { Ok(()) } else { self.check(user, action).await }
+        if self.epoch() == epoch { Ok(None) } else { Ok(Some(self.decide(user, action).await)) }
     }
 
     async fn catch_up(&self) -> Result<(), Error> {

@@ -45,15 +45,26 @@ impl Decision {
         self.verdict == Verdict::Allow
     }
 
-    /// Lets through what is allowed: the 403 otherwise, or 503 when it is not known whether they may.
+    /// Whether nobody could say whether they may.
+    fn is_undecided(&self) -> bool {
+        self.verdict == Verdict::NoOpinion && !self.error.is_empty()
+    }
+
+    /// Whether they may, if anybody could say, and why.
+    pub(crate) fn outcome(&self) -> (Option<bool>, &str) {
+        if self.is_undecided() { (None, &self.error) } else { (Some(self.is_allowed()), &self.reason) }
+    }
+
+    /// Lets through what is allowed. The 403 otherwise; but 503 when nobody could say whether they may, for the client may well
+    /// be allowed and do better to come back than to give up. (Document 000 names no code for that.)
     pub(crate) fn enforce(self, user: &User, action: &Action<'_>) -> Result<(), Error> {
-        match self.verdict {
-            Verdict::Allow => Ok(()),
-            Verdict::NoOpinion if !self.error.is_empty() => {
-                Err(Status::service_unavailable(self.error).with_retry_after(RETRY_SECONDS).into())
-            }
-            Verdict::Deny | Verdict::NoOpinion => Err(refusal(user, action, &self)),
+        if self.is_allowed() {
+            return Ok(());
         }
+        if self.is_undecided() {
+            return Err(Status::service_unavailable(self.error).with_retry_after(RETRY_SECONDS).into());
+        }
+        Err(refusal(user, action, &self))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -140,9 +140,13 @@ where
         if let Some(trace) = trace {
             trace.body(&api.graph, resource.as_ref().map(|resource| resource.ty), &headers, &body);
         }
-        let request = Request { info, resource, user, format, headers, epoch, body };
-        let answer = handlers::run(api, route, &request).await?;
-        Ok(answer.map(|body| body.holding(place)))
+        let decided_again = OnceLock::new();
+        let request = Request { info, resource, user, format, headers, epoch, decided_again, body };
+        let answer = handlers::run(api, route, &request).await;
+        if let (Some(trace), Some((allowed, reason))) = (trace, request.decided_again.get()) {
+            trace.authorized(*allowed, reason);
+        }
+        Ok(answer?.map(|body| body.holding(place)))
     })
 }
 
@@ -197,7 +201,8 @@ async fn authorize(api: &Api, user: &User, info: &RequestInfo, trace: Option<&Tr
     let action = Action::of(info);
     let decision = api.authorizer.decide(user, &action).await;
     if let Some(trace) = trace {
-        trace.authorized(decision.is_allowed(), &decision.reason);
+        let (allowed, reason) = decision.outcome();
+        trace.authorized(allowed, reason);
     }
     decision.enforce(user, &action)
 }

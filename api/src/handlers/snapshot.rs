@@ -22,7 +22,12 @@ pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Sna
     match at {
         At::MostRecent => {
             api.store.read_index().await?;
-            api.authorizer.recheck(request.epoch, &request.user, &Action::of(&request.info)).await?;
+            let action = Action::of(&request.info);
+            if let Some(decision) = api.authorizer.recheck(request.epoch, &request.user, &action).await? {
+                let (allowed, reason) = decision.outcome();
+                request.decided_again.get_or_init(|| (allowed, reason.to_owned()));
+                decision.enforce(&request.user, &action)?;
+            }
             Ok(api.store.snapshot())
         }
         At::Any => Ok(api.store.snapshot()),

@@ -3,7 +3,7 @@
 //! Invariant: made by the filters after authentication, authorization, routing and content negotiation, so a handler
 //! never checks these again.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -29,6 +29,8 @@ pub struct Request {
     pub headers: HeaderMap,
     /// The authorizer's epoch when it was let through.
     pub epoch: Option<u64>,
+    /// What came out when it was asked again whether they may, and why; the audit trail tells it.
+    pub decided_again: OnceLock<(Option<bool>, String)>,
     /// The body, whole and within the limit; empty for reads.
     pub body: Bytes,
 }

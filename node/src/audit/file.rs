@@ -10,8 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use quorate_api::audit::Sink;
+use quorate_api::audit::{Lines, Sink};
 use quorate_store::env::{Clock, blocking};
 use time::OffsetDateTime;
 use time::macros::format_description;
@@ -50,9 +49,8 @@ impl Sink for StandardOutput {
         "standard output"
     }
 
-    async fn write(&mut self, events: &[Bytes]) -> Result<(), String> {
-        let mut out = io::stdout().lock();
-        events.iter().try_for_each(|event| out.write_all(event)).map_err(|error| error.to_string())
+    async fn write(&mut self, events: &Lines) -> Result<(), String> {
+        blocking(|| io::stdout().lock().write_all(events.text())).map_err(|error| error.to_string())
     }
 }
 
@@ -76,26 +74,26 @@ impl Sink for FileSink {
         "file"
     }
 
-    async fn write(&mut self, events: &[Bytes]) -> Result<(), String> {
+    async fn write(&mut self, events: &Lines) -> Result<(), String> {
         blocking(|| self.append(events)).map_err(|error| format!("{}: {error}", self.path.display()))
     }
 }
 
 impl FileSink {
     /// Writes events, whole ones only into each file.
-    fn append(&mut self, events: &[Bytes]) -> io::Result<()> {
-        let mut text = Vec::new();
-        for event in events {
+    fn append(&mut self, events: &Lines) -> io::Result<()> {
+        let (mut written, mut end) = (0, 0);
+        for event in events.iter() {
             let length = event.len() as u64;
             if self.limits.bytes > 0 && self.size > 0 && self.size + length > self.limits.bytes {
-                self.file.write_all(&text)?;
-                text.clear();
+                self.file.write_all(&events.text()[written..end])?;
+                written = end;
                 self.put_aside()?;
             }
-            text.extend_from_slice(event);
+            end += event.len();
             self.size += length;
         }
-        self.file.write_all(&text)
+        self.file.write_all(&events.text()[written..])
     }
 
     fn put_aside(&mut self) -> io::Result<()> {
@@ -170,7 +168,7 @@ mod tests {
         let clock = Arc::new(TestClock::default());
         let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
         for event in events {
-            sink.write(&[Bytes::from_static(event.as_bytes())]).await.unwrap();
+            sink.write(&Lines::from_iter([*event])).await.unwrap();
             clock.0.fetch_add(DAY_MS, Ordering::Relaxed);
         }
         let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());

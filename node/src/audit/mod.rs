@@ -15,10 +15,10 @@ use quorate_store::env::Env;
 use crate::error::Error;
 use crate::pki::read_text;
 
-/// The file gets what came within this time at once.
-const FILE_BATCHING: Batching = Batching { events: 10_000, wait: Duration::from_millis(50) };
+/// The file gets what came within this time at once, or as much as it is written in one go.
+const FILE_BATCHING: Batching = Batching { events: usize::MAX, bytes: 512 << 10, wait: Duration::from_millis(50) };
 /// The webhook gets fewer events, less often.
-const WEBHOOK_BATCHING: Batching = Batching { events: 400, wait: Duration::from_secs(1) };
+const WEBHOOK_BATCHING: Batching = Batching { events: 400, bytes: 4 << 20, wait: Duration::from_secs(1) };
 
 /// What is told of requests, and to whom.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -39,7 +39,8 @@ pub(crate) struct AuditOptions {
     /// Files put aside that stay; 0 is any number.
     #[arg(long, value_name = "FILES", default_value_t = 0)]
     pub(crate) audit_log_maxbackup: usize,
-    /// Where to send events as lists: a kubeconfig with the server's URL and authority, and a token or client certificate.
+    /// Where to send events as lists: a kubeconfig with the server's URL and authority, and a token or client certificate. It
+    /// is read again when it changes, and so are the files that it names.
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     pub(crate) audit_webhook_config_file: Option<PathBuf>,
     /// MiB of events that may wait for the file, and as much for the webhook; what finds no room is dropped and counted.

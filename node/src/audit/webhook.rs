@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use quorate_api::audit::Sink;
+use quorate_api::audit::{Lines, Sink};
 use quorate_meta::Names;
 use quorate_store::env::Network;
 use tokio::time::{Duration, timeout};
@@ -37,7 +37,7 @@ impl Sink for WebhookSink {
         "webhook"
     }
 
-    async fn write(&mut self, events: &[Bytes]) -> Result<(), String> {
+    async fn write(&mut self, events: &Lines) -> Result<(), String> {
         let answer = timeout(LIMIT, self.webhook.post(list(&self.api_version, events))).await;
         let (status, _) = answer.unwrap_or_else(|_| Err("no answer in time".to_owned()))?;
         if status.is_success() { Ok(()) } else { Err(format!("the server answers {status}")) }
@@ -45,7 +45,7 @@ impl Sink for WebhookSink {
 }
 
 /// An `EventList` of these events.
-fn list(api_version: &str, events: &[Bytes]) -> Bytes {
+fn list(api_version: &str, events: &Lines) -> Bytes {
     let items: Vec<&[u8]> = events.iter().map(|event| event.strip_suffix(b"\n").unwrap_or(event)).collect();
     let head = format!(r#"{{"kind":"EventList","apiVersion":"{api_version}","metadata":{{}},"items":["#);
     [head.as_bytes(), &items.join(&b','), b"]}"].concat().into()
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_list_holds_every_event() {
-        let text = list("audit.svc.io/v1", &[Bytes::from_static(b"{\"a\":1}\n"), Bytes::from_static(b"{}\n")]);
+        let text = list("audit.svc.io/v1", &Lines::from_iter(["{\"a\":1}\n", "{}\n"]));
         let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
         assert_eq!(value["items"], serde_json::json!([{"a": 1}, {}]));
         assert_eq!(value["kind"], "EventList");

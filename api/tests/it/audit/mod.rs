@@ -1,5 +1,6 @@
 //! What the audit trail tells of requests, and what it never tells.
 
+mod decisions;
 mod ends;
 mod private;
 
@@ -7,10 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use http::Method;
 use parking_lot::Mutex;
-use quorate_api::audit::{Audit, AuditWriterHandle, Batching, Policy, Sink, SpoolOptions};
+use quorate_api::audit::{Audit, AuditWriterHandle, Batching, Lines, Policy, Sink, SpoolOptions};
 use quorate_api::authentication::User;
 use quorate_meta::Naming;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl Sink for Memory {
         "memory"
     }
 
-    async fn write(&mut self, events: &[Bytes]) -> Result<(), String> {
+    async fn write(&mut self, events: &Lines) -> Result<(), String> {
         self.0.lock().extend(events.iter().map(|event| serde_json::from_slice::<Value>(event).unwrap()));
         Ok(())
     }
@@ -49,8 +49,10 @@ impl Trail {
         let text = format!("apiVersion: audit.svc.io/v1\nkind: Policy\n{rules}");
         let policy = Policy::parse(names, text.as_bytes()).unwrap();
         let memory = Memory::default();
-        let options =
-            SpoolOptions { bytes: 1 << 20, batching: Batching { events: 100, wait: Duration::from_millis(1) } };
+        let options = SpoolOptions {
+            bytes: 1 << 20,
+            batching: Batching { events: 100, bytes: 1 << 20, wait: Duration::from_millis(1) },
+        };
         let sinks: Vec<(Box<dyn Sink>, _)> = vec![(Box::new(memory.clone()), options)];
         let (audit, writers) = Audit::new(policy, sinks, server.clock.clone(), names);
         server.audited(audit);
