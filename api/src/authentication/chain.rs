@@ -6,6 +6,7 @@
 //! goes to.
 
 use std::fmt;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use http::HeaderMap;
@@ -17,6 +18,9 @@ use super::freshness::{Confirmation, Freshness};
 use super::token::{Accepted, Refusal, ServiceAccountTokens, TokenOptions};
 use super::{Identity, ProxyOptions, StaticTokens, User};
 use crate::error::Error;
+
+/// How long the quorum may take to confirm the state that a token is checked against.
+const CONFIRMATION: Duration = Duration::from_secs(2);
 
 /// How users are found out.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +126,8 @@ impl Authentication {
         if is_settled {
             return Ok(first);
         }
-        Ok(check(self.confirmation.newest(store).await?))
+        self.confirmation.renew(store, CONFIRMATION, "tokens cannot be checked").await?;
+        Ok(check(store.snapshot()))
     }
 }
 

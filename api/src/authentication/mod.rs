@@ -14,7 +14,7 @@ mod user;
 
 pub use certificate::{Identity, from_certificate};
 pub use chain::{Authentication, AuthenticationOptions};
-pub(crate) use freshness::Freshness;
+pub(crate) use freshness::{Confirmation, Freshness};
 pub(crate) use impersonation::{ImpersonatedPart, asked};
 pub use proxy::ProxyOptions;
 pub use static_tokens::{StaticTokenError, StaticTokens};

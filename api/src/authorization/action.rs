@@ -110,6 +110,16 @@ impl<'a> Action<'a> {
             labels: labels(query("labelSelector")).unwrap_or_default(),
         })
     }
+
+    /// Whether the action changes something or goes on for as long as somebody likes: everything but reading once.
+    pub(super) fn takes_effect(&self) -> bool {
+        matches!(self, Self::Resource(on) if !matches!(on.verb, "get" | "list"))
+    }
+
+    /// Whether somebody wants to watch.
+    pub(super) fn is_watch(&self) -> bool {
+        matches!(self, Self::Resource(on) if on.verb == "watch")
+    }
 }
 
 /// The namespace that rules see: a request for one namespace object counts as one in that namespace.

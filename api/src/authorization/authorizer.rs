@@ -2,8 +2,12 @@
 //!
 //! Invariants about changes that were acknowledged anywhere in the cluster before a question came: nobody is refused for want
 //! of one, because the quorum is asked before a refusal whether this node has seen everything; and nothing is read from the
-//! newest state on the ground of rules that are older than that state ([`Authorizer::recheck`]). Other requests are allowed by
-//! the rules as this node has applied them. Without a quorum, a refusal is told from what this node knows.
+//! newest state on the ground of rules that are older than that state ([`Authorizer::recheck`]). Whoever changes something or
+//! begins to watch is allowed by rules that the quorum has confirmed within a second: a right that was taken away anywhere is
+//! gone everywhere by then. Reads of a state that may be old are allowed by rules that are as old.
+//!
+//! Without a quorum, a refusal is told and a watch begins by what this node knows; nothing is changed. A watch that has begun
+//! goes on until it ends by itself, whatever happens to the right to begin it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,17 +17,18 @@ use futures::future::join_all;
 use quorate_meta::Names;
 use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_store::Store;
-use tokio::time::timeout;
 
 use super::mode::Mode;
 use super::rbac::{self, Rule, Rules};
 use super::{Action, Decision, ModeOptions, Rights, Verdict};
-use crate::authentication::User;
+use crate::authentication::{Confirmation, User};
 use crate::error::Error;
 use crate::registry::Registry;
 
 /// How long a refusal waits for the quorum to say whether this node has seen everything.
 const CONFIRMATION: Duration = Duration::from_secs(1);
+/// How long who may change something waits for the quorum to say whether they still may.
+const CHANGE_CONFIRMATION: Duration = Duration::from_secs(5);
 
 /// What an [`Authorizer`] is made of.
 pub struct AuthorizerOptions<'a> {
@@ -41,6 +46,7 @@ pub struct AuthorizerOptions<'a> {
 pub struct Authorizer {
     modes: Vec<Mode>,
     store: Arc<dyn Store>,
+    confirmation: Confirmation,
     /// The name of the group that roles are in.
     pub(super) group: String,
 }
@@ -51,7 +57,7 @@ impl Authorizer {
     pub fn new(options: AuthorizerOptions<'_>) -> Self {
         let AuthorizerOptions { names, registry, store, modes } = options;
         let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, registry, &store)).collect();
-        Self { modes, store, group: names.group(rbac::GROUP) }
+        Self { modes, store, confirmation: Confirmation::default(), group: names.group(rbac::GROUP) }
     }
 
     /// The same store, with what the authorizer has to know of its writes noted.
@@ -71,16 +77,30 @@ impl Authorizer {
         if user.is_in(GROUP_MASTERS) {
             return Decision::allow("");
         }
-        let epoch = self.epoch();
+        // In this order: what is asked now is at least as new as what was confirmed before.
+        let (epoch, recent) = (self.epoch(), self.confirmation.is_recent());
         let decision = self.ask(user, action).await;
-        let (Some(epoch), false, true) = (epoch, decision.is_allowed(), decision.error.is_empty()) else {
-            return decision;
+        let Some(epoch) = epoch else { return decision };
+        let confirmed = match decision.is_allowed() {
+            true if recent || !action.takes_effect() => return decision,
+            true => self.confirm(CHANGE_CONFIRMATION).await,
+            false if !decision.error.is_empty() => return decision,
+            false => self.confirm(CONFIRMATION).await,
         };
-        let confirmed = timeout(CONFIRMATION, self.store.read_index()).await;
-        if !matches!(confirmed, Ok(Ok(_))) || self.catch_up().await.is_err() || self.epoch() == Some(epoch) {
-            return decision;
+        match confirmed {
+            Ok(()) if self.epoch() == Some(epoch) => decision,
+            Ok(()) => self.ask(user, action).await,
+            Err(error) if decision.is_allowed() && !action.is_watch() => {
+                Decision { error: error.into_status().message, ..Decision::default() }
+            }
+            Err(_) => decision,
         }
-        self.ask(user, action).await
+    }
+
+    /// Takes in everything that was acknowledged before.
+    async fn confirm(&self, within: Duration) -> Result<(), Error> {
+        self.confirmation.renew(&*self.store, within, "it cannot be said who may do this").await?;
+        self.catch_up().await
     }
 
     /// What can be told of a decision that is made now: a later one can only differ when [`Authorizer::recheck`] finds another

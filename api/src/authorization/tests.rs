@@ -13,7 +13,7 @@ use quorate_store::{
     Watch,
 };
 use serde_json::json;
-use tokio::time::{Duration, timeout};
+use tokio::time::{Duration, advance, timeout};
 
 use super::*;
 use crate::authentication::User;
@@ -86,7 +86,7 @@ impl Cluster {
             AuthorizerOptions { names, registry: &registry, store: node.clone(), modes: &[ModeOptions::Rules] };
         let authorizer = Authorizer::new(options);
         let cluster = Self { registry, writer, node, authorizer };
-        let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+        let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "create", "watch"]}]);
         cluster.put("clusterroles", "r", json!({"rules": rules})).await;
         // The feed only reads the first state: what comes later is found by asking.
         tokio::select! {
@@ -129,12 +129,16 @@ impl Cluster {
     }
 
     async fn may(&self, user: &str) -> bool {
-        self.authorizer.decide(&User::new(user, []), &action()).await.is_allowed()
+        self.may_do("get", user).await
+    }
+
+    async fn may_do(&self, verb: &str, user: &str) -> bool {
+        self.authorizer.decide(&User::new(user, []), &action(verb)).await.is_allowed()
     }
 }
 
-fn action() -> Action<'static> {
-    Action::Resource(ResourceAction { verb: "get", resource: "pods", ..ResourceAction::default() })
+fn action(verb: &str) -> Action<'_> {
+    Action::Resource(ResourceAction { verb, resource: "pods", ..ResourceAction::default() })
 }
 
 #[tokio::test]
@@ -152,11 +156,11 @@ async fn what_is_read_from_the_newest_state_is_allowed_by_the_newest_rules() {
     assert!(cluster.may("joe").await);
     let user = User::new("joe", []);
     let epoch = cluster.authorizer.epoch();
-    assert_eq!(cluster.authorizer.recheck(epoch, &user, &action()).await, Ok(None));
+    assert_eq!(cluster.authorizer.recheck(epoch, &user, &action("get")).await, Ok(None));
     cluster.unbind("joe").await;
     assert!(cluster.may("joe").await, "the node has not seen it");
     cluster.node.read_index().await.unwrap();
-    let decision = cluster.authorizer.recheck(epoch, &user, &action()).await.unwrap();
+    let decision = cluster.authorizer.recheck(epoch, &user, &action("get")).await.unwrap();
     assert!(decision.is_some_and(|decision| !decision.is_allowed()));
     assert!(!cluster.may("joe").await);
 }
@@ -171,4 +175,32 @@ async fn without_a_quorum_a_node_refuses_by_what_it_knows() {
     assert!(!cluster.may("joe").await && cluster.may("ann").await);
     *cluster.node.has_quorum.lock() = true;
     assert!(cluster.may("joe").await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_right_that_was_taken_away_is_gone_for_changes_and_watches_within_a_second() {
+    let cluster = Cluster::new().await;
+    for verb in ["create", "watch"] {
+        cluster.bind("joe").await;
+        assert!(cluster.may_do(verb, "joe").await);
+        cluster.unbind("joe").await;
+        assert!(cluster.may("joe").await, "the node has not seen it");
+        advance(Duration::from_secs(1)).await;
+        assert!(!cluster.may_do(verb, "joe").await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_quorum_nothing_is_changed_and_watches_begin_by_what_the_node_knows() {
+    let cluster = Cluster::new().await;
+    cluster.bind("ann").await;
+    assert!(cluster.may_do("create", "ann").await);
+    *cluster.node.has_quorum.lock() = false;
+    assert!(cluster.may_do("create", "ann").await, "what was confirmed holds for a second");
+    advance(Duration::from_secs(1)).await;
+    let decision = cluster.authorizer.decide(&User::new("ann", []), &action("create")).await;
+    assert_eq!(decision.verdict, Verdict::NoOpinion);
+    assert_eq!(decision.error, "it cannot be said who may do this: no quorum answers");
+    assert!(cluster.may_do("watch", "ann").await && cluster.may("ann").await);
+    assert!(!cluster.may_do("watch", "joe").await);
 }
