@@ -21,6 +21,7 @@ mod signals;
 mod signing_keys;
 mod telemetry;
 mod text;
+mod watched;
 mod webhook;
 
 use std::process::ExitCode;

@@ -10,10 +10,10 @@ use quorate_store::Store;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::Parts;
-use super::watched::{Looks, Seen, files_of};
 use crate::error::Error;
 use crate::pki::{self, Identity, Subject, names, vault};
 use crate::setup::{now, server_names};
+use crate::watched::{Looks, Seen, files_of};
 
 /// A certificate is renewed when less than this part of its life is left.
 const RENEW_AT: i64 = 3;

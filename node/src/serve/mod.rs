@@ -11,7 +11,6 @@ mod rotation;
 mod signer;
 mod static_tokens;
 mod token_keys;
-mod watched;
 mod wiring;
 
 use std::path::PathBuf;

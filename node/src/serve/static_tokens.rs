@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use quorate_api::Api;
 
-use super::watched::{Looks, Seen};
 use crate::access;
+use crate::watched::{Looks, Seen};
 
 /// Looks after the tokens of a file for as long as the node runs.
 pub(super) async fn run(file: PathBuf, api: Arc<Api>) {

@@ -15,11 +15,11 @@ const INTERVAL: Duration = Duration::from_secs(5);
 
 /// What is seen of files: when each was last changed, and how long it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Seen(BTreeMap<PathBuf, (SystemTime, u64)>);
+pub(crate) struct Seen(BTreeMap<PathBuf, (SystemTime, u64)>);
 
 impl Seen {
     /// Looks at files; those that are not there are left out.
-    pub(super) fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub(crate) fn of(files: impl IntoIterator<Item = PathBuf>) -> Self {
         let look = |file: PathBuf| {
             let metadata = std::fs::metadata(&file).ok()?;
             Some((file, (metadata.modified().ok()?, metadata.len())))
@@ -29,21 +29,21 @@ impl Seen {
 }
 
 /// The files of a folder.
-pub(super) fn files_of(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_of(folder: &Path) -> Vec<PathBuf> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect()
 }
 
 /// Says when it is time to look.
-pub(super) struct Looks(Signal);
+pub(crate) struct Looks(Signal);
 
 impl Looks {
     /// Listens for SIGHUP from here on.
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(signal(SignalKind::hangup())?))
     }
 
     /// Waits for the next time.
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.0.recv() => {}
             () = tokio::time::sleep(INTERVAL) => {}
