@@ -24,7 +24,7 @@ pub(crate) struct Authorization {
     #[arg(long, value_name = "MODE", value_delimiter = ',', value_enum, default_value = "RBAC")]
     pub(crate) authorization_mode: Vec<Mode>,
     /// Where the mode Webhook sends its questions: a kubeconfig with the server's URL and authority, and a token or client
-    /// certificate.
+    /// certificate. It is read again when it changes, and so are the files that it names.
     #[arg(long, value_name = "FILE")]
     pub(crate) authorization_webhook_config_file: Option<PathBuf>,
     /// How long it is remembered that the webhook allows something; 0s asks each time.

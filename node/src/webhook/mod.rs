@@ -2,14 +2,19 @@
 //!
 //! Invariants: TLS always, with an authority that the operator names; at most [`MAX_REQUESTS`] requests at a time, and as many
 //! connections, of which [`MAX_IDLE`] stay open; a request goes out a second time only when the connection that it went out
-//! on was an old one and broke. So whatever is sent may arrive twice.
+//! on was an old one and broke, or when the server did not let this node in and the kubeconfig says something else by now. So
+//! whatever is sent may arrive twice. A kubeconfig that has changed, or a file that it names, holds for what is sent
+//! [`LOOK_INTERVAL`] later; one with a mistake changes nothing.
 
 #[cfg(test)]
 pub(crate) mod scripted;
 mod target;
+#[cfg(test)]
+mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode};
@@ -17,10 +22,12 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use parking_lot::Mutex;
 use quorate_store::env::Network;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use self::target::Target;
 use crate::client::Connection;
 use crate::error::Error;
+use crate::watched::Seen;
 
 /// Requests that run at a time; more wait.
 const MAX_REQUESTS: usize = 64;
@@ -28,40 +35,87 @@ const MAX_REQUESTS: usize = 64;
 const MAX_IDLE: usize = 16;
 /// Bytes of an answer that are read.
 const MAX_ANSWER: usize = 64 << 10;
+/// How often the files are looked at while something is sent.
+const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub(crate) struct Webhook {
-    target: Target,
+    file: PathBuf,
+    current: Mutex<Current>,
     network: Arc<dyn Network>,
     places: Semaphore,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<Open>>,
+}
+
+/// What holds now.
+struct Current {
+    target: Arc<Target>,
+    /// The files as they were when they were read last.
+    seen: Seen,
+    looked: Instant,
+}
+
+/// An open connection, and what it was opened by.
+struct Open {
+    connection: Connection,
+    target: Arc<Target>,
 }
 
 impl Webhook {
     /// Reads the file that says where to send.
     pub(crate) fn new(file: &Path, network: Arc<dyn Network>) -> Result<Self, Error> {
-        let target = Target::read(file).map_err(|error| Error::config(format_args!("{}: {error}", file.display())))?;
-        Ok(Self { target, network, places: Semaphore::new(MAX_REQUESTS), idle: Mutex::default() })
+        let current = Current::read(file)?;
+        Ok(Self {
+            file: file.to_owned(),
+            current: Mutex::new(current),
+            network,
+            places: Semaphore::new(MAX_REQUESTS),
+            idle: Mutex::default(),
+        })
     }
 
     /// Sends JSON; gives the answer, whatever its status, without a body that is too long.
     pub(crate) async fn post(&self, body: Bytes) -> Result<(StatusCode, Bytes), String> {
         let _place = self.places.acquire().await.map_err(|error| error.to_string())?;
-        let idle = self.idle.lock().pop();
-        if let Some(connection) = idle
-            && let Ok(answer) = self.send(connection, body.clone()).await
+        let target = self.target(LOOK_INTERVAL);
+        let answer = self.post_to(&target, body.clone()).await;
+        if answer.as_ref().is_ok_and(|(status, _)| *status != StatusCode::UNAUTHORIZED) {
+            return answer;
+        }
+        // Perhaps the server has changed whom it lets in, or its own certificate.
+        let changed = self.target(Duration::ZERO);
+        if Arc::ptr_eq(&changed, &target) { answer } else { self.post_to(&changed, body).await }
+    }
+
+    /// Where to send, as the files say; they are looked at when the last time is so long ago.
+    fn target(&self, after: Duration) -> Arc<Target> {
+        let mut current = self.current.lock();
+        if current.looked.elapsed() >= after {
+            current.look(&self.file);
+        }
+        current.target.clone()
+    }
+
+    async fn post_to(&self, target: &Arc<Target>, body: Bytes) -> Result<(StatusCode, Bytes), String> {
+        let idle = {
+            let mut idle = self.idle.lock();
+            idle.retain(|open| Arc::ptr_eq(&open.target, target));
+            idle.pop()
+        };
+        if let Some(open) = idle
+            && let Ok(answer) = self.send(open, body.clone()).await
         {
             return Ok(answer);
         }
         // The others are as old.
         self.idle.lock().clear();
-        let Target { address, tls, .. } = &self.target;
-        let connection = Connection::open(&*self.network, address, tls.clone()).await;
-        self.send(connection.map_err(|error| error.to_string())?, body).await
+        let connection = Connection::open(&*self.network, &target.address, target.tls.clone()).await;
+        let connection = connection.map_err(|error| error.to_string())?;
+        self.send(Open { connection, target: target.clone() }, body).await
     }
 
-    async fn send(&self, mut connection: Connection, body: Bytes) -> Result<(StatusCode, Bytes), String> {
-        let Target { address, path, token, .. } = &self.target;
+    async fn send(&self, mut open: Open, body: Bytes) -> Result<(StatusCode, Bytes), String> {
+        let Target { address, path, token, .. } = &*open.target;
         let mut request = Request::post(path)
             .header("host", address)
             .header("content-type", "application/json")
@@ -70,7 +124,7 @@ impl Webhook {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let request = request.body(Full::new(body)).map_err(|error| error.to_string())?;
-        let answer = connection.send(request).await.map_err(|error| error.to_string())?;
+        let answer = open.connection.send(request).await.map_err(|error| error.to_string())?;
         let status = answer.status();
         let body = match Limited::new(answer.into_body(), MAX_ANSWER).collect().await {
             Ok(body) => body,
@@ -80,8 +134,36 @@ impl Webhook {
         };
         let mut idle = self.idle.lock();
         if idle.len() < MAX_IDLE {
-            idle.push(connection);
+            idle.push(open);
         }
         Ok((status, body.to_bytes()))
+    }
+}
+
+impl Current {
+    fn read(file: &Path) -> Result<Self, Error> {
+        let read = || Target::read(file).map_err(|error| Error::config(format_args!("{}: {error}", file.display())));
+        // Which files there are is known when they have been read; what holds is what they say after the look.
+        let seen = Seen::of(read()?.files);
+        Ok(Self { target: Arc::new(read()?), seen, looked: Instant::now() })
+    }
+
+    /// Reads the files again if they are not what they were.
+    fn look(&mut self, file: &Path) {
+        self.looked = Instant::now();
+        let seen = Seen::of(self.target.files.iter().cloned());
+        if seen == self.seen {
+            return;
+        }
+        match Self::read(file) {
+            Ok(changed) => {
+                tracing::info!(file = %file.display(), "the changed file says where to send");
+                *self = changed;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the changed file cannot be used; what it said before holds");
+                self.seen = seen;
+            }
+        }
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Target {
     pub(super) path: String,
     pub(super) token: Option<String>,
     pub(super) tls: Arc<ClientConfig>,
+    /// Where all that stands: the file itself and those that it names.
+    pub(super) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -87,6 +89,9 @@ impl Target {
         let nobody = User::default();
         let user = config.users.iter().find(|user| user.name == context.user).map_or(&nobody, |named| &named.user);
         let text = |data: &Option<String>, path: &Option<PathBuf>| pem(data.as_deref(), path.as_deref(), file);
+        let named = [&cluster.certificate_authority, &user.client_certificate, &user.client_key, &user.token_file];
+        let named = named.into_iter().flatten().map(|path| beside(file).join(path));
+        let files = std::iter::once(file.to_owned()).chain(named).collect();
         let authority = text(&cluster.certificate_authority_data, &cluster.certificate_authority)?;
         let authority = authority.ok_or_else(|| missing("certificate-authority"))?;
         let certificate = text(&user.client_certificate_data, &user.client_certificate)?;
@@ -95,18 +100,22 @@ impl Target {
         let (address, path) = parse_url(&cluster.server)?;
         let tls = client_config(&authority, identity.as_ref(), &HTTP_1)?;
         let from_file = pem(None, user.token_file.as_deref(), file)?.map(|text| text.trim().to_owned());
-        Ok(Self { address, path, token: user.token.clone().or(from_file), tls })
+        Ok(Self { address, path, token: user.token.clone().or(from_file), tls, files })
     }
 }
 
 /// A text that is given in base64 or as a file.
-fn pem(data: Option<&str>, path: Option<&Path>, beside: &Path) -> Result<Option<String>, Error> {
+fn pem(data: Option<&str>, path: Option<&Path>, file: &Path) -> Result<Option<String>, Error> {
     if let Some(data) = data {
         let bytes = STANDARD.decode(data).map_err(Error::config)?;
         return String::from_utf8(bytes).map(Some).map_err(Error::config);
     }
-    let folder = beside.parent().unwrap_or(Path::new("."));
-    path.map(|path| read_text(&folder.join(path))).transpose()
+    path.map(|path| read_text(&beside(file).join(path))).transpose()
+}
+
+/// The folder that a file lies in.
+fn beside(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new("."))
 }
 
 /// `host:port` and path of an https URL.
