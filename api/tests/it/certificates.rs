@@ -9,7 +9,7 @@ use http::Method;
 use quorate_api::authentication::User;
 use quorate_api::controllers::certificates::{Issuer, NotIssued, Order, Signing};
 use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
-use rcgen::{CertificateParams, DnType, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 use serde_json::{Value, json};
 
 use crate::harness::Server;
@@ -31,15 +31,20 @@ impl Issuer for Stamp {
 
 fn start() -> (Server, ControllersHandle) {
     let server = Server::new();
+    let handle = control(&server, String::new());
+    (server, handle)
+}
+
+/// Starts controllers that publish this authority.
+fn control(server: &Server, root_ca: String) -> ControllersHandle {
     let params = CertificateParams::new(Vec::new()).unwrap();
     let issuer = Arc::new(Stamp(params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()));
     let signing = Some(Signing { issuer, duration: Duration::from_secs(24 * 3600) });
     let event_lifetime = Duration::from_secs(3600);
-    let options =
-        ControllersOptions { api: server.api.clone(), root_ca: String::new(), event_lifetime, signing, api_port: 6443 };
+    let options = ControllersOptions { api: server.api.clone(), root_ca, event_lifetime, signing, api_port: 6443 };
     let (controllers, handle) = Controllers::new(options);
     tokio::spawn(controllers.run());
-    (server, handle)
+    handle
 }
 
 fn request(name: &str, subject: (&str, &str), signer: &str) -> Value {
@@ -113,4 +118,50 @@ async fn a_request_says_who_made_it() {
     let spec = server.get(&format!("{REQUESTS}/a")).await.json()["spec"].clone();
     assert_eq!((&spec["username"], &spec["uid"]), (&json!("ann"), &json!("7")));
     assert_eq!(spec["groups"], json!(["system:masters", "system:authenticated"]));
+}
+
+const BUNDLES: &str = "/apis/certificates.svc.io/v1beta1/clustertrustbundles";
+
+fn authority() -> String {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
+}
+
+/// Waits until there is one bundle, with this text; gives its name.
+async fn published(reader: &Server, expect: &str) -> String {
+    for _ in 0..PATIENCE_STEPS {
+        // Nobody may read them before the default roles are there.
+        let list = reader.get(BUNDLES).await.json();
+        let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if let [item] = items
+            && item["spec"]["trustBundle"] == expect
+        {
+            return item["metadata"]["name"].as_str().unwrap().to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the bundles stay {}", reader.get(BUNDLES).await.text());
+}
+
+#[tokio::test]
+async fn the_servers_own_authority_is_published_to_everybody_who_is_known() {
+    let server = Server::new();
+    let reader = server.by(Some(User::new("joe", [])));
+    let (first, second) = (authority(), authority());
+    let controllers = control(&server, first.clone());
+    let name = published(&reader, &first).await;
+    assert!(name.starts_with("svc.io:kube-apiserver-serving:"), "{name}");
+    // Whoever changes or removes it gets it back.
+    let path = format!("{BUNDLES}/{name}");
+    let patch = json!({"spec": {"trustBundle": second}}).to_string();
+    let headers = [("content-type", "application/merge-patch+json")];
+    assert_eq!(server.send(Method::PATCH, &path, &headers, patch).await.status, 200);
+    published(&reader, &first).await;
+    assert_eq!(server.send(Method::DELETE, &path, &[], "").await.status, 200);
+    published(&reader, &first).await;
+    controllers.stop();
+    let _controllers = control(&server, second.clone());
+    assert_ne!(published(&reader, &second).await, name);
+    assert_eq!(server.by(None).get(BUNDLES).await.status, 401);
 }

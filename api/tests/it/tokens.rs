@@ -74,17 +74,17 @@ async fn a_longer_life_than_the_limit_is_cut_with_a_warning() {
 }
 
 #[tokio::test]
-async fn a_token_ends_with_its_account_its_secret_or_its_pod() {
+async fn a_token_ends_with_its_account_its_secret_its_pod_or_its_node() {
     let server = server().await;
-    for (plural, body) in [
-        ("secrets", json!({"metadata": {"name": "it"}})),
+    for (path, body) in [
+        ("/api/v1/namespaces/a/secrets", json!({"metadata": {"name": "it"}})),
+        ("/api/v1/nodes", json!({"metadata": {"name": "it"}})),
         (
-            "pods",
+            "/api/v1/namespaces/a/pods",
             json!({"metadata": {"name": "it"}, "spec": {"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]}}),
         ),
     ] {
-        let path = format!("/api/v1/namespaces/a/{plural}");
-        let made = post(&server, &path, body.clone()).await;
+        let made = post(&server, path, body.clone()).await;
         assert_eq!(made.status, 201, "{}", made.text());
         let kind = made.json()["kind"].clone();
         let token = token(&server, json!({"boundObjectRef": {"kind": kind, "apiVersion": "v1", "name": "it"}})).await;
@@ -93,7 +93,7 @@ async fn a_token_ends_with_its_account_its_secret_or_its_pod() {
         assert_eq!(gone.status, 200, "{}", gone.text());
         assert_eq!(who(&server, &token).await, "401");
         // Another one of the same name is another one.
-        assert_eq!(post(&server, &path, body).await.status, 201);
+        assert_eq!(post(&server, path, body).await.status, 201);
         assert_eq!(who(&server, &token).await, "401");
     }
     let token = token(&server, json!({})).await;

@@ -133,7 +133,7 @@ async fn wrong_certificates_let_nobody_in() {
 const REQUESTS: &str = "/apis/certificates.svc.io/v1/certificatesigningrequests";
 
 /// Has a client certificate issued to a user, and leaves it with its key among the credentials.
-async fn obtain(cluster: &Cluster, name: &str) {
+pub(crate) async fn obtain(cluster: &Cluster, name: &str) {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);

@@ -22,6 +22,7 @@ mod kubectl_reads;
 mod load;
 mod membership;
 mod overload;
+mod peers;
 mod python;
 mod rbac;
 mod recovery;
