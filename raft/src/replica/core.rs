@@ -5,7 +5,7 @@
 
 use std::future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use openraft::ReadPolicy;
@@ -46,7 +46,42 @@ pub(crate) struct Core {
     pub(crate) rounds: Rounds,
     /// Set before Raft is told to stop.
     pub(crate) stopping: AtomicBool,
+    pub(crate) installs: Installs,
     pub(crate) seeds: Arc<Seeds>,
+}
+
+/// Snapshots that other members send: how many have begun to come in since the start, and how many of them are over.
+#[derive(Debug, Default)]
+pub(crate) struct Installs {
+    begun: AtomicU64,
+    ended: AtomicU64,
+}
+
+/// A snapshot that is coming in or being installed.
+pub(crate) struct Installing<'a>(&'a Installs);
+
+impl Installs {
+    /// One begins; it is over when the guard goes.
+    pub(crate) fn begin(&self) -> Installing<'_> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        Installing(self)
+    }
+
+    /// How many have begun.
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Whether one is under way.
+    pub(crate) fn under_way(&self) -> bool {
+        self.ended.load(Ordering::Relaxed) < self.begun()
+    }
+}
+
+impl Drop for Installing<'_> {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Who leads, as far as this node knows.

@@ -19,7 +19,7 @@ use tonic::transport::server::Router;
 use tower::layer::util::{Identity, Stack};
 
 use super::config::config;
-use super::core::{Core, Raft};
+use super::core::{Core, Installs, Raft};
 use super::forward::Forwarder;
 use super::groups::Groups;
 use super::handle::{Replica, Tasks};
@@ -150,6 +150,7 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
         groups: Groups::default(),
         rounds: Rounds::default(),
         stopping: AtomicBool::new(false),
+        installs: Installs::default(),
         serving,
         seeds,
     })

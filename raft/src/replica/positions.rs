@@ -19,6 +19,10 @@ pub struct Positions {
     pub committed: Option<LogId>,
     /// The last entry that it has applied.
     pub applied: Option<LogId>,
+    /// Whether a snapshot is coming in or being installed.
+    pub installing: bool,
+    /// How many snapshots have begun to come in since it started.
+    pub snapshots: u64,
 }
 
 impl Replica {
@@ -40,6 +44,8 @@ impl Core {
             last,
             committed: metrics.local_committed,
             applied: metrics.last_applied,
+            installing: self.installs.under_way(),
+            snapshots: self.installs.begun(),
         }
     }
 }

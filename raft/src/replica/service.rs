@@ -89,6 +89,7 @@ impl Peer for PeerService {
 
     async fn snapshot(&self, request: Request<Streaming<Bytes>>) -> Reply {
         let caller = self.admit(&request)?;
+        let _installing = self.core.installs.begin();
         snapshot::receive(&self.core.raft, &self.receiver, caller, request.into_inner()).await.map(Response::new)
     }
 
