@@ -8,17 +8,17 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_store::{Batch, NodeId, Outcome, Snapshot};
+use quorate_store::{Batch, NodeId, Outcome, Retention, Snapshot};
 use rand::Rng;
 use rand::rngs::StdRng;
 use turmoil::Sim;
 
 use crate::api::ApiPlan;
-use crate::checkers::{self, Samples};
+use crate::checkers::{self, LostQuorum, Samples};
 use crate::env::env;
 use crate::trace::Trace;
 use crate::workload::api::{self, Person};
-use crate::workload::{self, Decision, What, watcher::Watcher, writer::Writer};
+use crate::workload::{self, Decision, Seen, What, watcher::Watcher, writer::Writer};
 
 /// Clients that write and read.
 const WRITERS: u64 = 3;
@@ -125,15 +125,17 @@ impl Clients {
         &self,
         histories: &[(NodeId, Vec<Arc<Batch>>)],
         samples: &Samples,
+        retention: Retention,
+        lost: Option<&(LostQuorum, Samples)>,
     ) -> (Vec<String>, BTreeMap<String, u64>) {
         match self {
             Self::Store(progress) => {
                 let records = progress.take();
-                (checkers::check(histories, &records, samples), counts(&records))
+                (checkers::check(histories, &records, samples, retention, lost), counts(&records))
             }
             Self::Api(progress) => {
                 let records = progress.take();
-                (checkers::check_api(histories, &records, samples), checkers::api::counts(&records))
+                (checkers::check_api(histories, &records, samples, retention), checkers::api::counts(&records))
             }
         }
     }
@@ -149,8 +151,8 @@ fn add(sim: &mut Sim<'_>, name: &str, life: impl Future<Output = ()> + 'static) 
 fn counts(records: &workload::Records) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
-    for record in &records.records {
-        match &record.what {
+    for exchange in &records.exchanges {
+        match &exchange.what {
             What::Txn(_, Decision::Decided(Outcome::Committed { .. })) => count("committed", 1),
             What::Txn(_, Decision::Decided(Outcome::Conflict { .. })) => count("conflicts", 1),
             What::Txn(_, Decision::Refused) => count("refused", 1),
@@ -158,8 +160,12 @@ fn counts(records: &workload::Records) -> BTreeMap<String, u64> {
             What::Read { .. } => count("reads", 1),
         }
     }
-    for watch in &records.watches {
-        count("watch batches", watch.batches.len());
+    for seen in records.watches.iter().flat_map(|watch| &watch.seen) {
+        match seen {
+            Seen::Batch(..) => count("watch batches", 1),
+            Seen::Compacted { .. } => count("watches compacted", 1),
+            Seen::Restarted(_) => count("watches restarted", 1),
+        }
     }
     counts
 }

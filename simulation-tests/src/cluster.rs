@@ -14,7 +14,7 @@ use quorate_raft::disk::MemoryDisk;
 use quorate_raft::replica::{Compaction, Timing};
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, PeerTls, Replica};
-use quorate_store::{NodeId, Store};
+use quorate_store::{NodeId, Retention, Store};
 use turmoil::Sim;
 
 use crate::api::ApiPlan;
@@ -42,6 +42,7 @@ pub(crate) struct Plan {
     pub(crate) seats: u64,
     pub(crate) compaction: Compaction,
     pub(crate) timing: Timing,
+    pub(crate) retention: Retention,
     /// How long syncs of the logs' disks usually take.
     pub(crate) sync: Duration,
     pub(crate) broken: Option<Broken>,
@@ -53,7 +54,7 @@ pub(crate) struct Plan {
 /// All nodes of a run.
 pub(crate) struct Cluster {
     authority: Authority,
-    id: ClusterId,
+    id: Mutex<ClusterId>,
     nodes: BTreeMap<Seat, Arc<Node>>,
 }
 
@@ -69,10 +70,10 @@ impl Cluster {
             let mut life = Life::default();
             if seat <= plan.voters {
                 let tls = Arc::new(PeerTls::new(&authority.member(id, seat)?)?);
-                life.member = Some(Member { node: seat, tls, founder: true });
+                life.member = Some(Member { node: seat, cluster: id, tls, founder: true });
             }
             let clock = SimulatedClock::wrong_by(seat * 137);
-            let node = Arc::new(Node { seat, plan: plan.clone(), cluster: id, clock, life: Mutex::new(life) });
+            let node = Arc::new(Node { seat, plan: plan.clone(), clock, life: Mutex::new(life) });
             node.usual_sync();
             nodes.insert(seat, node.clone());
             sim.host(host(seat), move || {
@@ -83,7 +84,7 @@ impl Cluster {
                 }
             });
         }
-        Ok(Self { authority, id, nodes })
+        Ok(Self { authority, id: Mutex::new(id), nodes })
     }
 
     /// Whether the node's process runs, or is in the middle of starting.
@@ -124,10 +125,42 @@ impl Cluster {
     /// A new member takes a seat, and starts.
     pub(crate) fn seat(&self, sim: &mut Sim<'_>, seat: Seat, node: NodeId) -> Result<(), Box<dyn std::error::Error>> {
         self.vacate(sim, seat);
-        let tls = Arc::new(PeerTls::new(&self.authority.member(self.id, node)?)?);
-        self.nodes[&seat].life.lock().member = Some(Member { node, tls, founder: false });
+        self.take(seat, node)?;
         self.restart(sim, seat);
         Ok(())
+    }
+
+    fn take(&self, seat: Seat, node: NodeId) -> Result<(), Box<dyn std::error::Error>> {
+        let cluster = self.id();
+        let tls = Arc::new(PeerTls::new(&self.authority.member(cluster, node)?)?);
+        self.nodes[&seat].life.lock().member = Some(Member { node, cluster, tls, founder: false });
+        Ok(())
+    }
+
+    /// The cluster that counts now.
+    pub(crate) fn id(&self) -> ClusterId {
+        *self.id.lock()
+    }
+
+    /// Whoever has the seat, and does not run, is the first member of a new cluster, and starts.
+    pub(crate) fn refound(
+        &self,
+        sim: &mut Sim<'_>,
+        seat: Seat,
+        cluster: ClusterId,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        *self.id.lock() = cluster;
+        if let Some(node) = self.member(seat) {
+            self.take(seat, node)?;
+        }
+        self.restart(sim, seat);
+        Ok(())
+    }
+
+    /// Whether whoever has the seat belongs to a cluster that was given up.
+    fn is_foreign(&self, seat: Seat) -> bool {
+        let cluster = self.id();
+        self.nodes[&seat].life.lock().member.as_ref().is_some_and(|member| member.cluster != cluster)
     }
 
     /// Whoever has the seat is gone for ever, with everything that it had.
@@ -183,8 +216,11 @@ impl Cluster {
         self.nodes[&seat].life.lock().ended.clone()
     }
 
-    /// The node's replica, while it is open.
+    /// The node's replica, while it is open, if it belongs to the cluster.
     pub(crate) fn replica(&self, seat: Seat) -> Option<Replica> {
+        if self.is_foreign(seat) {
+            return None;
+        }
         self.nodes[&seat].life.lock().replica.clone()
     }
 
@@ -200,7 +236,7 @@ impl Cluster {
         let found = |seat: Seat| {
             let (node, committed) = (self.member(seat)?, self.replica(seat)?.positions().committed);
             let disk = self.disk(seat).crash(seed);
-            Some(Found { node, cluster: self.id, disk, folder: format!("{}/log", folder(seat, node)), committed })
+            Some(Found { node, cluster: self.id(), disk, folder: format!("{}/log", folder(seat, node)), committed })
         };
         self.seats().filter_map(found).collect()
     }
@@ -211,6 +247,11 @@ impl Cluster {
             // A process that is ending takes no orders.
             orders.send(order).ok();
         }
+    }
+
+    /// The node's wall clock gains so much in every second from now on, milliseconds.
+    pub(crate) fn set_drift(&self, seat: Seat, gains_ms: i64) {
+        self.nodes[&seat].clock.set_drift(gains_ms);
     }
 
     /// The node's wall clock jumps.

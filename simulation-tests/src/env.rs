@@ -6,7 +6,6 @@ use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use async_trait::async_trait;
@@ -31,28 +30,52 @@ pub(crate) fn env_with(clock: Arc<SimulatedClock>, seed: u64, trace: Trace) -> E
     Env { clock, entropy: Arc::new(entropy), network: Arc::new(SimulatedNetwork { trace }) }
 }
 
-/// A wall clock that may be wrong.
+/// A wall clock that may be wrong, and go wrong.
 #[derive(Debug)]
 pub(crate) struct SimulatedClock {
-    offset_ms: AtomicI64,
+    error: Mutex<ClockError>,
+}
+
+/// How far a clock is ahead.
+#[derive(Debug)]
+struct ClockError {
+    offset_ms: i64,
+    /// What it gains in a second, milliseconds.
+    gains_ms: i64,
+    /// From when on, in nanoseconds of the simulation.
+    since: u64,
+}
+
+impl ClockError {
+    fn now_ms(&self) -> i64 {
+        let drifting_ms = i64::try_from((determinism::now() - self.since) / 1_000_000).unwrap_or(i64::MAX);
+        self.offset_ms + drifting_ms * self.gains_ms / 1000
+    }
 }
 
 impl SimulatedClock {
     /// It is ahead by this.
     pub(crate) fn wrong_by(offset_ms: u64) -> Arc<Self> {
-        Arc::new(Self { offset_ms: AtomicI64::new(i64::try_from(offset_ms).unwrap_or(i64::MAX)) })
+        let offset_ms = i64::try_from(offset_ms).unwrap_or(i64::MAX);
+        Arc::new(Self { error: Mutex::new(ClockError { offset_ms, gains_ms: 0, since: 0 }) })
+    }
+
+    /// From now on it gains so much in every second, milliseconds.
+    pub(crate) fn set_drift(&self, gains_ms: i64) {
+        let mut error = self.error.lock();
+        *error = ClockError { offset_ms: error.now_ms(), gains_ms, since: determinism::now() };
     }
 
     /// It jumps.
     pub(crate) fn turn(&self, by_ms: i64) {
-        self.offset_ms.fetch_add(by_ms, Ordering::SeqCst);
+        self.error.lock().offset_ms += by_ms;
     }
 }
 
 impl Clock for SimulatedClock {
     fn now_ms(&self) -> u64 {
         let now = EPOCH_SECONDS * 1000 + determinism::now() / 1_000_000;
-        now.saturating_add_signed(self.offset_ms.load(Ordering::SeqCst))
+        now.saturating_add_signed(self.error.lock().now_ms())
     }
 }
 

@@ -11,6 +11,7 @@ mod clients;
 mod cluster;
 mod damage;
 mod determinism;
+mod disaster;
 mod env;
 mod faults;
 mod gateway;
@@ -64,6 +65,9 @@ struct Arguments {
     /// Only faults of this kind; may be given several times.
     #[arg(long)]
     only: Vec<Kind>,
+    /// Most voters are lost for good, and the cluster is recovered; without it the seed decides.
+    #[arg(long)]
+    lose_quorum: bool,
     /// The same for a variant of the API.
     #[arg(long)]
     broken_api: Option<BrokenApi>,
@@ -113,7 +117,8 @@ fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     let faults = Duration::from_secs(arguments.seconds);
     let workload = arguments.workload.unwrap_or_else(|| Workload::of(arguments.seed));
     let (broken, broken_api, only) = (arguments.broken, arguments.broken_api, arguments.only.clone());
-    let scenario = Scenario { seed: arguments.seed, faults, workload, broken, broken_api, only };
+    let lose_quorum = arguments.lose_quorum;
+    let scenario = Scenario { seed: arguments.seed, faults, workload, broken, broken_api, lose_quorum, only };
     // On a thread that has not drawn randomness yet: the standard library seeds its hash maps once for each thread.
     let running = || run::run(&scenario, &trace).map_err(|error| error.to_string());
     let report = std::thread::scope(|scope| scope.spawn(running).join());

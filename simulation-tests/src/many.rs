@@ -124,6 +124,9 @@ fn options(arguments: &Arguments, seed: u64) -> Vec<String> {
     if arguments.seconds != crate::DEFAULT_SECONDS {
         options.extend(["--seconds".to_owned(), arguments.seconds.to_string()]);
     }
+    if arguments.lose_quorum {
+        options.push("--lose-quorum".to_owned());
+    }
     for kind in &arguments.only {
         options.extend(["--only".to_owned(), kind.name()]);
     }

@@ -13,11 +13,11 @@ use quorate_raft::disk::MemoryDisk;
 use quorate_raft::replica::{MemberOptions, Options};
 use quorate_raft::state_machine::Saving;
 use quorate_raft::{AdminError, ClusterId, PeerTls, Replica};
-use quorate_store::{NodeId, Retention};
+use quorate_store::NodeId;
 use tokio::sync::mpsc;
 
 use crate::api;
-use crate::broken;
+use crate::broken::{self, Broken};
 use crate::cluster::{Plan, Seat, folder, peer};
 use crate::env::{Quarantine, SimulatedClock, env_with};
 use crate::gateway::{self, CLIENT_PORT};
@@ -32,14 +32,11 @@ const UNSAVED_GROUPS: usize = 8;
 /// Short segments, so that the log goes through many of them; bytes.
 const SEGMENT_BYTES: u64 = 64 << 10;
 const FIRST_SEGMENT_BYTES: u64 = 16 << 10;
-/// Longer than any run, so that the checkers can read everything in the end; milliseconds.
-const RETENTION_MS: u64 = 24 * 3600 * 1000;
 
 /// See the module.
 pub(crate) struct Node {
     pub(crate) seat: Seat,
     pub(crate) plan: Arc<Plan>,
-    pub(crate) cluster: ClusterId,
     pub(crate) clock: Arc<SimulatedClock>,
     pub(crate) life: Mutex<Life>,
 }
@@ -66,6 +63,8 @@ pub(crate) struct Life {
 #[derive(Clone)]
 pub(crate) struct Member {
     pub(crate) node: NodeId,
+    /// Which cluster it belongs to.
+    pub(crate) cluster: ClusterId,
     pub(crate) tls: Arc<PeerTls>,
     /// It founds the cluster with the other founders.
     pub(crate) founder: bool,
@@ -164,20 +163,21 @@ impl Node {
         let port = if quarantined { QUARANTINE_PORT } else { PEER_PORT };
         let who = MemberOptions {
             node: member.node,
-            cluster: self.cluster,
+            cluster: member.cluster,
             naming: "svc".to_owned(),
             listen: format!("0.0.0.0:{port}"),
             env,
             tls: member.tls.clone(),
             signer: Arc::new(NoSigner),
         };
-        let disk = broken::disk(self.plan.broken, disk);
+        let lie = self.plan.broken.filter(|broken| *broken != Broken::ForgetfulRecovery);
+        let disk = broken::disk(lie, disk);
         let mut options = Options::new(who, disk, Path::new(&folder(self.seat, member.node)));
         options.log.segment_bytes = SEGMENT_BYTES;
         options.log.first_segment_bytes = FIRST_SEGMENT_BYTES;
         options.state.worker_threads = 0;
         options.state.saving = Saving::Every(UNSAVED_GROUPS);
-        options.state.retention = Retention { time_ms: RETENTION_MS, ..Retention::default() };
+        options.state.retention = self.plan.retention;
         options.compaction = self.plan.compaction;
         options.timing = self.plan.timing;
         options

@@ -4,24 +4,25 @@
 //! change the trace. A process runs one seed.
 
 use std::error::Error;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
 use quorate_raft::Replica;
 use quorate_raft::replica::{Compaction, Timing};
-use quorate_store::{Batch, NodeId, Revision, Store};
+use quorate_store::{NodeId, Retention, Store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use turmoil::{Builder, Sim};
 
 use crate::api::{ApiPlan, BrokenApi};
 use crate::broken::Broken;
-use crate::checkers::{self, Samples};
+use crate::checkers::{self, LostQuorum, Samples};
 use crate::clients::{self, Clients};
 use crate::cluster::{Cluster, Plan};
 use crate::determinism;
+use crate::disaster::Disaster;
 use crate::faults::{Agenda, Faults, Kind};
 use crate::operator::Operator;
 use crate::report::Report;
@@ -37,6 +38,11 @@ const HEALING: Duration = Duration::from_secs(60);
 /// Between two looks at the nodes, in steps of one simulated millisecond.
 const SAMPLE_STEPS: u64 = 40;
 
+/// Longer than any run, milliseconds.
+const RETENTION_MS: u64 = 24 * 3600 * 1000;
+/// Short enough that readers miss something, milliseconds.
+const SHORT_RETENTION_MS: Range<u64> = 1000..6000;
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
@@ -46,6 +52,8 @@ pub(crate) struct Scenario {
     pub(crate) workload: Workload,
     pub(crate) broken: Option<Broken>,
     pub(crate) broken_api: Option<BrokenApi>,
+    /// Most voters are lost for good, if the members stand still at some moment.
+    pub(crate) lose_quorum: bool,
     /// Only faults of these kinds; of all when empty.
     pub(crate) only: Vec<Kind>,
 }
@@ -66,7 +74,10 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         .rng_seed(rng.random())
         .build();
     let plan = plan(&mut rng, scenario, trace)?;
-    let (nodes, api) = (plan.nodes, plan.api.clone());
+    let (nodes, api, retention) = (plan.nodes, plan.api.clone(), plan.retention);
+    let due = (api.is_none() && (scenario.lose_quorum || rng.random_ratio(1, 6)))
+        .then(|| CALM + scenario.faults.mul_f64(rng.random_range(0.2..0.7)));
+    let disaster = Disaster::new(rng.random(), due, until, (plan.voters, scenario.broken, trace.clone()));
     let operator = Operator::new(rng.random(), &plan, CALM);
     let cluster = Cluster::start(&mut sim, plan)?;
     let options = clients::Options { nodes: (1..=nodes).collect(), trace, until };
@@ -77,7 +88,20 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
     let only = scenario.only.clone();
     let agenda = Agenda { seed: rng.random(), nodes, clients: clients.hosts(), latency, from: CALM, until, only };
     let faults = Faults::draw(agenda);
-    let mut driver = Driver { sim, cluster, clients, operator, faults, samples: Samples::default(), steps: 0 };
+    let samples = Samples::default();
+    let mut driver = Driver {
+        sim,
+        cluster,
+        clients,
+        operator,
+        faults,
+        samples,
+        steps: 0,
+        retention,
+        disaster,
+        lost: None,
+        unrecovered: None,
+    };
     driver.drive(until)?;
     let mut report = driver.report(trace)?;
     report.seed = scenario.seed;
@@ -92,6 +116,7 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
     let heartbeat = Duration::from_millis(rng.random_range(50..150));
     let election_min = heartbeat * rng.random_range(2..4);
     let election_max = election_min + heartbeat * rng.random_range(1..4);
+    let retention_ms = if rng.random_ratio(1, 3) { rng.random_range(SHORT_RETENTION_MS) } else { RETENTION_MS };
     let api = match scenario.workload {
         Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
         Workload::Store => None,
@@ -103,6 +128,7 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
         seats: nodes + 1,
         compaction: Compaction { every: rng.random_range(10..150), keep: rng.random_range(1..50) },
         timing: Timing { heartbeat, election_min, election_max },
+        retention: Retention { time_ms: retention_ms, ..Retention::default() },
         sync: Duration::from_micros(rng.random_range(0..5000)),
         broken: scenario.broken,
         trace: trace.clone(),
@@ -130,6 +156,12 @@ struct Driver<'a> {
     faults: Faults,
     samples: Samples,
     steps: u64,
+    retention: Retention,
+    disaster: Disaster,
+    /// What was lost, and what was seen before.
+    lost: Option<(LostQuorum, Samples)>,
+    /// Why there was no recovery from that.
+    unrecovered: Option<String>,
 }
 
 impl Driver<'_> {
@@ -142,6 +174,10 @@ impl Driver<'_> {
             self.steps += 1;
             self.faults.step(&mut self.sim, &self.cluster)?;
             self.operator.step(&mut self.sim, &self.cluster)?;
+            self.lose_quorum();
+            if self.unrecovered.is_some() {
+                return Ok(());
+            }
             if !healed && self.sim.elapsed() >= until {
                 healed = true;
                 tracing::info!("healing");
@@ -154,6 +190,21 @@ impl Driver<'_> {
             if (content && self.unfinished().is_none()) || self.sim.elapsed() >= until + HEALING {
                 self.sample();
                 return Ok(());
+            }
+        }
+    }
+
+    /// Loses the quorum for good and recovers from that, when it is time for it.
+    fn lose_quorum(&mut self) {
+        if self.disaster.is_near(self.sim.elapsed()) {
+            self.sample();
+            match self.disaster.step(&mut self.sim, &self.cluster, &self.operator) {
+                Ok(Some(lost)) => {
+                    let before = std::mem::replace(&mut self.samples, Samples::after(lost.base));
+                    self.lost = Some((lost, before));
+                }
+                Ok(None) => {}
+                Err(error) => self.unrecovered = Some(format!("recovery: {error}")),
             }
         }
     }
@@ -185,17 +236,18 @@ impl Driver<'_> {
 
     fn report(mut self, trace: &Trace) -> Result<Report, Box<dyn Error>> {
         let mut violations = self.faults.violations();
+        violations.extend(self.unrecovered.take());
         if let Some(unfinished) = self.unfinished() {
             violations.push(format!("liveness: {unfinished} {HEALING:?} after the faults"));
         }
         let mut histories = Vec::new();
         for (id, replica) in self.replicas() {
-            match history(&replica) {
+            match self.samples.history(&replica) {
                 Ok(history) => histories.push((id, history)),
                 Err(error) => violations.push(format!("history: node {id}: {error}")),
             }
         }
-        let (found, counts) = self.clients.verdict(&histories, &self.samples);
+        let (found, counts) = self.clients.verdict(&histories, &self.samples, self.retention, self.lost.as_ref());
         violations.extend(found);
         for (id, replica) in self.replicas() {
             trace.item(id, "final state", &replica.snapshot().digest().to_le_bytes());
@@ -212,9 +264,16 @@ impl Driver<'_> {
         let (leaders, states) = self.samples.counts();
         let starts = self.cluster.seats().map(|seat| self.cluster.starts(seat)).sum();
         let revisions = histories.first().map_or(0, |(_, history)| history.len());
-        let figures = [("leaderships", leaders as u64), ("states compared", states as u64)];
+        let (snapshots, again) = self.samples.snapshots();
+        let figures = [
+            ("leaderships", leaders as u64),
+            ("states compared", states as u64),
+            ("snapshots sent", snapshots),
+            ("snapshots sent again", again),
+        ];
         let more = [
             ("node starts", starts),
+            ("quorums lost", self.lost.is_some().into()),
             ("damaged disks refused", self.faults.refusals()),
             ("sectors of states lost", determinism::JOURNALS.lost()),
             ("revisions", revisions as u64),
@@ -227,14 +286,4 @@ impl Driver<'_> {
         report.violations.extend(checkers::logs::check(&logs)?);
         Ok(report)
     }
-}
-
-/// Everything that the node ever committed.
-fn history(replica: &Replica) -> Result<Vec<Arc<Batch>>, quorate_store::HistoryError> {
-    let mut watch = replica.watch(Bytes::new(), Revision::ZERO)?;
-    let mut batches: Vec<Arc<Batch>> = Vec::new();
-    while let Some(found) = watch.try_next()? {
-        batches.push(found.batch().clone());
-    }
-    Ok(batches)
 }

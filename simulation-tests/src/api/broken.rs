@@ -13,7 +13,7 @@ use quorate_store::{
     Condition, Error, HistoryError, Operation, Outcome, Revision, Snapshot, State, Status, Store, Txn, Watch,
 };
 use quorate_wire::stored::StoredRef;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ask::{Ask, At, Kind, Reply, Verb, version};
 
@@ -28,6 +28,8 @@ pub(crate) enum BrokenApi {
     NewestPage,
     /// A watch that is resumed lacks its first event.
     LostEvent,
+    /// A watch that is resumed ends at its first event, as if it were not kept.
+    EarlyExpiry,
     /// Bookmarks are a little ahead of the events.
     EarlyBookmark,
     /// Watches do not look at their selector.
@@ -99,6 +101,8 @@ fn place(kind: Kind, item: &Value) -> String {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineFault {
     broken: Option<BrokenApi>,
+    /// The next event is replaced by the news that it is not kept.
+    expires: bool,
     /// Events that are still to be lost.
     lose: usize,
 }
@@ -106,11 +110,15 @@ pub(super) struct LineFault {
 impl LineFault {
     pub(super) fn new(broken: Option<BrokenApi>, ask: &Ask) -> Self {
         let lose = broken == Some(BrokenApi::LostEvent) && matches!(ask.at, At::Exact(_));
-        Self { broken, lose: lose.into() }
+        let expires = broken == Some(BrokenApi::EarlyExpiry) && matches!(ask.at, At::Exact(_));
+        Self { broken, expires, lose: lose.into() }
     }
 
     /// The line that the client gets, if it gets one.
     pub(super) fn pass(&mut self, mut line: Value) -> Option<Value> {
+        if line["type"] != "BOOKMARK" && self.expires {
+            return Some(json!({"type": "ERROR", "object": {"kind": "Status", "code": 410}}));
+        }
         if line["type"] != "BOOKMARK" {
             let lost = self.lose > 0;
             self.lose = self.lose.saturating_sub(1);

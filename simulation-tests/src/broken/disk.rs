@@ -35,7 +35,7 @@ impl Lie {
             Broken::LyingDirSync => Some(Self::FolderSyncs),
             Broken::IgnoredSyncFailure => Some(Self::FailedSyncs),
             Broken::ForgottenVote => Some(Self::Votes),
-            Broken::OvercutLog => Some(Self::LastBatch),
+            Broken::OvercutLog | Broken::ForgetfulRecovery => Some(Self::LastBatch),
             _ => None,
         }
     }

@@ -24,6 +24,8 @@ pub(crate) enum Broken {
     LyingStateSync,
     /// Syncs that failed are called successful.
     IgnoredSyncFailure,
+    /// The recovery of a lost quorum takes the last whole batch of the log for a torn one.
+    ForgetfulRecovery,
     /// Votes are only remembered until the process ends.
     ForgottenVote,
     /// A start takes the last whole batch of the log for a torn one.
@@ -46,6 +48,8 @@ pub(crate) enum Broken {
     ResumedTooLate,
     /// A watch from a revision that is not in memory any more begins with what is.
     ForgottenHistory,
+    /// A watch is told now and then that what it needs is no longer kept, though it is.
+    EarlyCompaction,
     /// A transaction whose fate is unknown is called not applied.
     DeniedUnknown,
     /// Conditions of transactions are not checked.

@@ -115,6 +115,9 @@ impl Store for BrokenStore {
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         let remembered = Revision::new(self.replica.snapshot().revision().get().saturating_sub(REMEMBERED));
         match self.broken {
+            Broken::EarlyCompaction if Revision::ZERO < after && after < self.replica.snapshot().revision() => {
+                Err(HistoryError::Compacted { oldest: after.next() })
+            }
             Broken::ForgottenHistory => self.replica.watch(prefix, after.max(remembered)),
             _ => self.replica.watch(prefix, after),
         }

@@ -1,6 +1,6 @@
 //! The committed history as an index: what every key held at every revision, and which revision wrote which value.
 //!
-//! Invariants: revisions are 1, 2, 3 and so on; every event follows from the one before of its key; where clients never write a
+//! Invariants: revisions follow each other, from 1 on or from where the history began anew; every event follows from the one before of its key; where clients never write a
 //! value twice, no value is written by two revisions (that would be a transaction applied twice).
 
 use std::collections::BTreeMap;
@@ -11,6 +11,9 @@ use quorate_store::{Batch, Entry, Event, Operation, Revision, State, Txn};
 
 /// The indexed history.
 pub(super) struct Chronicle<'a> {
+    /// The revision before the first, and what there was then.
+    base: Revision,
+    entries: BTreeMap<Bytes, Entry>,
     batches: &'a [Arc<Batch>],
     keys: BTreeMap<Bytes, Vec<(Revision, Option<Entry>)>>,
     values: BTreeMap<Bytes, Revision>,
@@ -19,7 +22,16 @@ pub(super) struct Chronicle<'a> {
 impl<'a> Chronicle<'a> {
     /// Reads a whole history, from revision 1, of clients that never write a value twice.
     pub(super) fn new(batches: &'a [Arc<Batch>]) -> Result<Self, String> {
-        let chronicle = Self::of_any_values(batches)?;
+        Self::after(Revision::ZERO, BTreeMap::new(), batches)
+    }
+
+    /// The same for a history that begins anew after a revision, with these entries.
+    pub(super) fn after(
+        base: Revision,
+        entries: BTreeMap<Bytes, Entry>,
+        batches: &'a [Arc<Batch>],
+    ) -> Result<Self, String> {
+        let chronicle = Self::read(base, entries, batches)?;
         let mut values: BTreeMap<&Bytes, Revision> = BTreeMap::new();
         for batch in batches {
             // What the system writes for itself under `s/` need not be new.
@@ -37,8 +49,14 @@ impl<'a> Chronicle<'a> {
 
     /// The same where values may come again.
     pub(super) fn of_any_values(batches: &'a [Arc<Batch>]) -> Result<Self, String> {
-        let mut chronicle = Self { batches, keys: BTreeMap::new(), values: BTreeMap::new() };
-        for (batch, expected) in batches.iter().zip(1..) {
+        Self::read(Revision::ZERO, BTreeMap::new(), batches)
+    }
+
+    fn read(base: Revision, entries: BTreeMap<Bytes, Entry>, batches: &'a [Arc<Batch>]) -> Result<Self, String> {
+        let version = |(key, entry): (&Bytes, &Entry)| (key.clone(), vec![(base, Some(entry.clone()))]);
+        let keys = entries.iter().map(version).collect();
+        let mut chronicle = Self { base, entries, batches, keys, values: BTreeMap::new() };
+        for (batch, expected) in batches.iter().zip(base.get() + 1..) {
             if batch.revision.get() != expected {
                 return Err(format!("history: revision {} comes where {expected} should", batch.revision));
             }
@@ -49,14 +67,19 @@ impl<'a> Chronicle<'a> {
         Ok(chronicle)
     }
 
+    /// The revision before the first.
+    pub(super) fn base(&self) -> Revision {
+        self.base
+    }
+
     /// The newest revision.
     pub(super) fn newest(&self) -> Revision {
-        self.batches.last().map_or(Revision::ZERO, |batch| batch.revision)
+        self.batches.last().map_or(self.base, |batch| batch.revision)
     }
 
     /// The transaction at a revision.
     pub(super) fn batch(&self, at: Revision) -> Option<&Batch> {
-        let index = usize::try_from(at.get().checked_sub(1)?).ok()?;
+        let index = usize::try_from(at.get().checked_sub(self.base.get() + 1)?).ok()?;
         self.batches.get(index).map(|batch| &**batch)
     }
 
@@ -65,6 +88,11 @@ impl<'a> Chronicle<'a> {
         let versions = self.keys.get(key)?;
         let after = versions.partition_point(|(revision, _)| *revision <= at);
         versions[..after].last()?.1.as_ref()
+    }
+
+    /// Everything that there was at a revision.
+    pub(super) fn state(&self, at: Revision) -> impl Iterator<Item = (&Bytes, &Entry)> {
+        self.keys.keys().filter_map(move |key| Some((key, self.get(key, at)?)))
     }
 
     /// Which revision wrote a value.
@@ -89,9 +117,10 @@ impl<'a> Chronicle<'a> {
         Ok(())
     }
 
-    /// Carries the history out again on a state of our own, and shows it at every revision from 0.
+    /// Carries the history out again on a state of our own, and shows it at every revision from the one before the first.
     pub(super) fn replay(&self, mut look: impl FnMut(&State)) {
-        let mut state = State::new();
+        let entries = self.entries.iter().map(|(key, entry)| (key.clone(), entry.clone()));
+        let mut state = State::restore(self.base, 0, entries);
         look(&state);
         for batch in self.batches {
             let mut operations: Vec<Operation> = batch.events.iter().map(operation).collect();

@@ -11,30 +11,51 @@ pub(crate) mod logs;
 mod chronicle;
 mod operations;
 mod raft;
+mod recovery;
+mod retention;
 mod samples;
 mod watches;
 
 use std::sync::Arc;
 
-use quorate_store::{Batch, NodeId};
+use quorate_store::{Batch, NodeId, Retention};
 
 use crate::workload::{self, Records};
 
+use retention::Kept;
+
+pub(crate) use recovery::LostQuorum;
 pub(crate) use samples::Samples;
 
 /// Most violations that one run reports.
 const MAX_VIOLATIONS: usize = 20;
 
 /// Everything that is wrong.
-pub(crate) fn check(histories: &[(NodeId, Vec<Arc<Batch>>)], records: &Records, samples: &Samples) -> Vec<String> {
+pub(crate) fn check(
+    histories: &[(NodeId, Vec<Arc<Batch>>)],
+    records: &Records,
+    samples: &Samples,
+    retention: Retention,
+    lost: Option<&(LostQuorum, Samples)>,
+) -> Vec<String> {
     let mut violations = records.violations.clone();
     violations.extend(check_nodes(histories, samples));
     let Some((_, first)) = histories.first() else { return violations };
+    if let Some((lost, before)) = lost {
+        violations.extend_from_slice(before.violations());
+        match recovery::check(lost, before, first, (records, samples, retention)) {
+            Ok(found) => violations.extend(found),
+            Err(broken) => violations.push(broken),
+        }
+        violations.truncate(MAX_VIOLATIONS);
+        return violations;
+    }
     match chronicle::Chronicle::new(first) {
         Err(broken) => violations.push(broken),
         Ok(chronicle) => {
-            violations.extend(operations::check(&chronicle, &records.records));
-            violations.extend(watches::check(&chronicle, &records.watches));
+            violations.extend(operations::check(&chronicle, &records.exchanges));
+            let kept = Kept::new(first, retention, operations::asked(&records.exchanges));
+            violations.extend(watches::check(&chronicle, &kept, &records.watches));
             violations.extend(samples.check(&chronicle));
         }
     }
@@ -47,6 +68,7 @@ pub(crate) fn check_api(
     histories: &[(NodeId, Vec<Arc<Batch>>)],
     records: &workload::api::Records,
     samples: &Samples,
+    retention: Retention,
 ) -> Vec<String> {
     let mut violations = records.violations.clone();
     violations.extend(check_nodes(histories, samples));
@@ -55,7 +77,7 @@ pub(crate) fn check_api(
         Err(broken) => violations.push(broken),
         Ok(chronicle) => {
             violations.extend(samples.check(&chronicle));
-            violations.extend(api::check(first, records));
+            violations.extend(api::check(first, records, retention));
         }
     }
     violations.truncate(MAX_VIOLATIONS);

@@ -12,17 +12,17 @@ use bytes::Bytes;
 use quorate_store::{Condition, Operation, Outcome, Revision, Txn};
 
 use super::chronicle::Chronicle;
-use crate::workload::{Decision, Record, What};
+use crate::workload::{Decision, Exchange, What};
 
 /// Everything that is wrong with what the clients were told.
-pub(super) fn check(chronicle: &Chronicle<'_>, records: &[Record]) -> Vec<String> {
+pub(super) fn check(chronicle: &Chronicle<'_>, records: &[Exchange]) -> Vec<String> {
     let mut violations: Vec<String> = records.iter().filter_map(|record| check_one(chronicle, record)).collect();
     violations.extend(check_uniqueness(records));
     violations.extend(check_real_time(records));
     violations
 }
 
-fn check_one(chronicle: &Chronicle<'_>, record: &Record) -> Option<String> {
+fn check_one(chronicle: &Chronicle<'_>, record: &Exchange) -> Option<String> {
     let problem = match &record.what {
         What::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => committed(chronicle, txn, *revision),
         What::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, revision })) => {
@@ -89,7 +89,7 @@ fn holds(chronicle: &Chronicle<'_>, condition: &Condition, at: Revision) -> bool
     }
 }
 
-fn check_uniqueness(records: &[Record]) -> Vec<String> {
+fn check_uniqueness(records: &[Exchange]) -> Vec<String> {
     let mut revisions: Vec<Revision> = records.iter().filter_map(committed_at).collect();
     revisions.sort_unstable();
     let twice = revisions.windows(2).filter(|pair| pair[0] == pair[1]);
@@ -97,11 +97,12 @@ fn check_uniqueness(records: &[Record]) -> Vec<String> {
 }
 
 /// One pass over beginnings and ends in order of time.
-fn check_real_time(records: &[Record]) -> Vec<String> {
-    let known: Vec<(&Record, Revision)> = records.iter().filter_map(|record| Some((record, shown(record)?))).collect();
+pub(super) fn check_real_time(records: &[Exchange]) -> Vec<String> {
+    let known: Vec<(&Exchange, Revision)> =
+        records.iter().filter_map(|record| Some((record, shown(record)?))).collect();
     let ends = known.iter().map(|(record, at)| (record.answered, true, *record, *at));
     let begins = known.iter().map(|(record, at)| (record.asked, false, *record, *at));
-    let mut moments: Vec<(Duration, bool, &Record, Revision)> = ends.chain(begins).collect();
+    let mut moments: Vec<(Duration, bool, &Exchange, Revision)> = ends.chain(begins).collect();
     // At the same moment beginnings come first: such operations overlap.
     moments.sort_by_key(|(time, ended, _, _)| (*time, *ended));
     let mut newest_at_begin = Vec::new();
@@ -121,7 +122,7 @@ fn check_real_time(records: &[Record]) -> Vec<String> {
 }
 
 /// The point of the history that the answer stands for.
-fn shown(record: &Record) -> Option<Revision> {
+pub(super) fn shown(record: &Exchange) -> Option<Revision> {
     match &record.what {
         What::Txn(_, Decision::Decided(Outcome::Committed { revision } | Outcome::Conflict { revision, .. })) => {
             Some(*revision)
@@ -131,19 +132,24 @@ fn shown(record: &Record) -> Option<Revision> {
     }
 }
 
-fn committed_at(record: &Record) -> Option<Revision> {
+/// When which committed revision was asked for.
+pub(super) fn asked(records: &[Exchange]) -> Vec<(Duration, u64)> {
+    records.iter().filter_map(|record| Some((record.asked, committed_at(record)?.get()))).collect()
+}
+
+fn committed_at(record: &Exchange) -> Option<Revision> {
     match &record.what {
         What::Txn(_, Decision::Decided(Outcome::Committed { revision })) => Some(*revision),
         _ => None,
     }
 }
 
-fn who(record: &Record) -> String {
+fn who(record: &Exchange) -> String {
     let kind = match &record.what {
         What::Read { .. } => "read",
         What::Txn(..) => "transaction",
     };
-    let Record { client, node, asked, answered, .. } = record;
+    let Exchange { client, node, asked, answered, .. } = record;
     format!("{kind} of client {client} on node {node} from {asked:?} to {answered:?}")
 }
 
@@ -168,23 +174,23 @@ mod tests {
         txns.iter().filter_map(|txn| state.apply(0, txn).batch).collect()
     }
 
-    fn record(asked: u64, answered: u64, what: What) -> Record {
+    fn record(asked: u64, answered: u64, what: What) -> Exchange {
         let (asked, answered) = (Duration::from_millis(asked), Duration::from_millis(answered));
-        Record { client: 1, node: 2, asked, answered, what }
+        Exchange { client: 1, node: 2, asked, answered, what }
     }
 
-    fn committed_record(asked: u64, answered: u64, txn: Txn, revision: u64) -> Record {
+    fn committed_record(asked: u64, answered: u64, txn: Txn, revision: u64) -> Exchange {
         let outcome = Outcome::Committed { revision: Revision::new(revision) };
         record(asked, answered, What::Txn(txn, Decision::Decided(outcome)))
     }
 
-    fn read(asked: u64, history: &[Arc<Batch>], at: u64) -> Record {
+    fn read(asked: u64, history: &[Arc<Batch>], at: u64) -> Exchange {
         let chronicle = Chronicle::new(history).unwrap();
         let found = vec![chronicle.get(b"a", Revision::new(at)).cloned()];
         record(asked, asked + 1, What::Read { keys: vec!["a".into()], at: Revision::new(at), found })
     }
 
-    fn check_history(history: &[Arc<Batch>], records: &[Record], expect: &[&str]) {
+    fn check_history(history: &[Arc<Batch>], records: &[Exchange], expect: &[&str]) {
         let found = check(&Chronicle::new(history).unwrap(), records);
         assert_eq!(found.len(), expect.len(), "{found:?}");
         assert!(found.iter().zip(expect).all(|(found, expect)| found.contains(expect)), "{found:?}");

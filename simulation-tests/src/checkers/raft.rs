@@ -100,7 +100,15 @@ mod tests {
 
     fn at(vote: (u64, u64), leads: bool, last: u64, committed: u64) -> Positions {
         let (last, committed) = (Some(id(vote.0, vote.1, last)), Some(id(vote.0, vote.1, committed)));
-        Positions { vote: Vote::new_committed(vote.0, vote.1), leads, last, committed, applied: committed }
+        Positions {
+            vote: Vote::new_committed(vote.0, vote.1),
+            leads,
+            last,
+            committed,
+            applied: committed,
+            installing: false,
+            snapshots: 0,
+        }
     }
 
     /// What is wrong with the last of these looks; nothing is with those before.

@@ -1,12 +1,15 @@
-//! The nodes looked at while they run: equal state at equal revision, nothing goes back.
+//! The nodes looked at while they run: equal state at equal revision, nothing goes back; and their history as it grows, since they do not keep
+//! all of it.
 //!
 //! Two leaders of one term are no violation here: votes are ordered by term and then by node, so the leader of a higher number
 //! may replace the one of a lower number within a term (openraft's `leader_id_adv`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use bytes::Bytes;
 use quorate_raft::Replica;
-use quorate_store::{NodeId, Revision, Store};
+use quorate_store::{Batch, HistoryError, NodeId, Revision, State, Store};
 
 use super::chronicle::Chronicle;
 use super::raft::Raft;
@@ -21,9 +24,25 @@ pub(crate) struct Samples {
     last: BTreeMap<NodeId, (u64, u64, Revision)>,
     raft: Raft,
     violations: Vec<String>,
+    /// The revision before the first.
+    base: Revision,
+    /// Every committed batch after that.
+    archive: Vec<Arc<Batch>>,
+    /// How many snapshots have come to each running node.
+    snapshots: BTreeMap<(NodeId, u64), u64>,
 }
 
 impl Samples {
+    /// For a history that begins anew after a revision.
+    pub(crate) fn after(base: Revision) -> Self {
+        Self { base, ..Self::default() }
+    }
+
+    /// Every committed batch that was seen.
+    pub(super) fn archive(&self) -> &[Arc<Batch>] {
+        &self.archive
+    }
+
     /// Looks at one node. `start` tells its restarts apart.
     pub(crate) fn look(&mut self, node: NodeId, start: u64, replica: &Replica) {
         let (status, snapshot) = (replica.status(), replica.snapshot());
@@ -35,13 +54,37 @@ impl Samples {
         if status.leader == Some(node) {
             self.leaders.insert((status.term, node));
         }
-        self.violations.extend(self.raft.look(node, start, replica.positions()));
+        let positions = replica.positions();
+        self.snapshots.insert((node, start), positions.snapshots);
+        self.violations.extend(self.raft.look(node, start, positions));
+        if revision > self.archived()
+            && let Ok(news) = batches(replica, self.archived())
+        {
+            self.archive.extend(news);
+        }
         let before = self.last.insert(node, (start, status.term, revision));
         if let Some((_, term, applied)) = before.filter(|(earlier, ..)| *earlier == start)
             && (status.term < term || revision < applied)
         {
             self.violations.push(format!("node {node} went back from term {term}, revision {applied}"));
         }
+    }
+
+    fn archived(&self) -> Revision {
+        self.archive.last().map_or(self.base, |batch| batch.revision)
+    }
+
+    /// Everything that the node ever committed: what it still keeps, after what was seen before.
+    pub(crate) fn history(&self, replica: &Replica) -> Result<Vec<Arc<Batch>>, HistoryError> {
+        let oldest = replica.status().oldest;
+        let kept = batches(replica, oldest)?;
+        let dropped = self.archive.iter().take_while(|batch| batch.revision <= oldest).cloned();
+        Ok(dropped.chain(kept).collect())
+    }
+
+    /// How many snapshots were sent to nodes, and how many of them to a node that had got one since its start already.
+    pub(crate) fn snapshots(&self) -> (u64, u64) {
+        (self.snapshots.values().sum(), self.snapshots.values().map(|count| count.saturating_sub(1)).sum())
     }
 
     /// How many leaderships there were, and at how many revisions states were compared.
@@ -57,6 +100,9 @@ impl Samples {
     /// The states seen against a replay of the history.
     pub(super) fn check(&self, chronicle: &Chronicle<'_>) -> Vec<String> {
         let mut unexplained = self.digests.clone();
+        // A new member begins with nothing, wherever the history begins.
+        let empty = State::new().snapshot().digest();
+        unexplained.retain(|at, (_, digest)| *at > Revision::ZERO || *digest != empty);
         chronicle.replay(|state| {
             if let Some((node, digest)) = unexplained.remove(&state.revision())
                 && state.snapshot().digest() != digest
@@ -69,4 +115,14 @@ impl Samples {
         };
         unexplained.iter().map(line).collect()
     }
+}
+
+/// Everything that a node keeps after a revision.
+fn batches(replica: &Replica, after: Revision) -> Result<Vec<Arc<Batch>>, HistoryError> {
+    let mut watch = replica.watch(Bytes::new(), after)?;
+    let mut batches: Vec<Arc<Batch>> = Vec::new();
+    while let Some(found) = watch.try_next()? {
+        batches.push(found.batch().clone());
+    }
+    Ok(batches)
 }

@@ -1,21 +1,36 @@
-//! Watchers against the history: everything, in order, once, each transaction whole.
+//! Watchers against the history: everything, in order, once, each transaction whole; nothing is left out but what was no longer kept.
 
 use quorate_store::Revision;
 
 use super::chronicle::Chronicle;
-use crate::workload::WatchRecord;
+use super::retention::Kept;
+use crate::workload::{Seen, WatchRecord};
 
 /// Everything that is wrong with what the watchers saw.
-pub(super) fn check(chronicle: &Chronicle<'_>, watches: &[WatchRecord]) -> Vec<String> {
-    watches.iter().zip(1..).filter_map(|(watch, number)| check_one(chronicle, watch, number)).collect()
+pub(super) fn check(chronicle: &Chronicle<'_>, kept: &Kept, watches: &[WatchRecord]) -> Vec<String> {
+    watches.iter().zip(1..).filter_map(|(watch, number)| check_one(chronicle, kept, watch, number)).collect()
 }
 
-fn check_one(chronicle: &Chronicle<'_>, watch: &WatchRecord, number: usize) -> Option<String> {
-    if let Some(oldest) = watch.compacted.first() {
-        return Some(format!("watcher {number}: told that only {oldest} and later is kept, though everything is"));
-    }
-    let mut expected = Revision::ZERO.next();
-    for (revision, events) in &watch.batches {
+fn check_one(chronicle: &Chronicle<'_>, kept: &Kept, watch: &WatchRecord, number: usize) -> Option<String> {
+    let mut expected = chronicle.base().next();
+    for seen in &watch.seen {
+        let (revision, events) = match seen {
+            Seen::Batch(revision, events) => (revision, events),
+            Seen::Compacted { oldest, time } => {
+                // Whoever comes from before the beginning is told where that is.
+                let anew = *oldest == chronicle.base() && *oldest > Revision::ZERO;
+                if let Err(wrong) = kept.check_refusal(expected.get() - 1, Some(oldest.get()), *time)
+                    && !anew
+                {
+                    return Some(format!("watcher {number}: {wrong}"));
+                }
+                continue;
+            }
+            Seen::Restarted(at) => {
+                expected = expected.max(at.next());
+                continue;
+            }
+        };
         // A transaction that changed nothing takes a revision and is no batch of any watch.
         while chronicle.batch(expected).is_some_and(|batch| batch.events.is_empty()) {
             expected = expected.next();
@@ -38,7 +53,7 @@ fn check_one(chronicle: &Chronicle<'_>, watch: &WatchRecord, number: usize) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use quorate_store::{Event, Operation, State, Txn};
+    use quorate_store::{Operation, State, Txn};
 
     #[test]
     fn finds_gaps_repeats_and_changes() {
@@ -51,10 +66,11 @@ mod tests {
         let txns = [txn("1"), nothing, txn("3"), txn("4")];
         let history: Vec<_> = txns.iter().filter_map(|txn| state.apply(0, txn).batch).collect();
         let chronicle = Chronicle::new(&history).unwrap();
+        let kept = Kept::everything();
         let check = |revisions: &[usize], expect: Option<&str>| {
-            let batch = |number: &usize| (history[number - 1].revision, history[number - 1].events.to_vec());
-            let watch = WatchRecord { batches: revisions.iter().map(batch).collect(), ..WatchRecord::default() };
-            let found = check_one(&chronicle, &watch, 1);
+            let batch = |number: &usize| Seen::Batch(history[number - 1].revision, history[number - 1].events.to_vec());
+            let watch = WatchRecord { seen: revisions.iter().map(batch).collect() };
+            let found = check_one(&chronicle, &kept, &watch, 1);
             assert_eq!(found.is_some(), expect.is_some(), "{found:?}");
             assert!(expect.is_none_or(|expect| found.as_ref().unwrap().contains(expect)), "{found:?}");
         };
@@ -63,8 +79,7 @@ mod tests {
         check(&[1, 4], Some("revision 3 is missing"));
         check(&[1, 3, 3], Some("revision 3 comes when 4"));
         check(&[1, 4, 3], Some("missing"));
-        let changed: Vec<(Revision, Vec<Event>)> = vec![(Revision::new(1), vec![])];
-        let watch = WatchRecord { batches: changed, ..WatchRecord::default() };
-        assert!(check_one(&chronicle, &watch, 1).unwrap().contains("not what was committed"));
+        let watch = WatchRecord { seen: vec![Seen::Batch(Revision::new(1), vec![])] };
+        assert!(check_one(&chronicle, &kept, &watch, 1).unwrap().contains("not what was committed"));
     }
 }

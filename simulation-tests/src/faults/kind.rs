@@ -58,10 +58,14 @@ pub(crate) enum Kind {
     FullDisk,
     /// The wall clock jumps, forwards or back.
     ClockJump,
+    /// The wall clock goes too fast or too slow; timers that go fast go with it.
+    ClockDrift,
+    /// The process dies, or the power goes, while a snapshot is coming in or being installed.
+    CrashInInstall,
 }
 
-/// How many of a hundred faults are of each kind.
-const WEIGHTS: [(Kind, u32); 22] = [
+/// How many of about a hundred faults are of each kind.
+const WEIGHTS: [(Kind, u32); 24] = [
     (Kind::IsolatedNode, 8),
     (Kind::OneWayCut, 5),
     (Kind::PartialCut, 5),
@@ -84,6 +88,8 @@ const WEIGHTS: [(Kind, u32); 22] = [
     (Kind::SlowSync, 4),
     (Kind::FullDisk, 2),
     (Kind::ClockJump, 3),
+    (Kind::ClockDrift, 3),
+    (Kind::CrashInInstall, 6),
 ];
 
 impl Kind {

@@ -30,6 +30,10 @@ const MAX_PAUSE_MS: u64 = 1500;
 const MAX_FAULT_MS: u64 = 4000;
 /// Between two turns of a flapping link, milliseconds.
 const FLAP_MS: u64 = 300;
+/// Most that a drifting clock gains or loses in a second, milliseconds.
+const MAX_DRIFT_MS: u64 = 400;
+/// Between two steps of timers that go too fast.
+const DRIFT_STEP: Duration = Duration::from_millis(50);
 /// Bytes that a full disk still takes.
 const LAST_BYTES: u64 = 40_000;
 
@@ -44,6 +48,7 @@ enum Step {
     Restart(Seat),
     Cut(Seat),
     Join(Seat),
+    Hurry(Seat, Duration),
     Release(Seat, Seat),
 }
 
@@ -70,6 +75,8 @@ pub(crate) struct Faults {
     usual: Usual,
     /// What happens to a node whose power goes during a call, by node.
     power_cuts: BTreeMap<Seat, u64>,
+    /// Faults that wait for a snapshot, any node's, and until when.
+    ambushes: Vec<(Duration, Fault)>,
     coverage: Coverage,
     refusals: u64,
     violations: Vec<String>,
@@ -97,6 +104,7 @@ impl Faults {
             rng,
             usual: Usual { clients: plan.clients, latency: plan.latency },
             power_cuts: BTreeMap::new(),
+            ambushes: Vec::new(),
             coverage: Coverage::default(),
             refusals: 0,
             violations: Vec::new(),
@@ -113,9 +121,11 @@ impl Faults {
                 Step::Restart(node) => self.restart(sim, cluster, node),
                 Step::Cut(node) => network::isolate(sim, cluster, node),
                 Step::Join(node) => network::join(sim, &self.usual, cluster, node),
+                Step::Hurry(node, by) => cluster.order(node, Order::Jump(by)),
                 Step::Release(one, other) => network::release(sim, &self.usual, one, other),
             }
         }
+        self.spring(sim, cluster)?;
         for node in cluster.seats() {
             self.look_after(sim, cluster, node)?;
         }
@@ -125,9 +135,11 @@ impl Faults {
     /// Ends everything that is still going on.
     pub(crate) fn heal(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
         self.agenda.clear();
+        self.ambushes.clear();
         network::mend_all(sim, &self.usual, cluster);
         for node in cluster.seats() {
             cluster.usual_sync(node);
+            cluster.set_drift(node, 0);
             let disk = cluster.disk(node);
             disk.crash_after(u64::MAX);
             disk.fail_sync_after(u64::MAX);
@@ -188,6 +200,11 @@ impl Faults {
             Kind::ClockJump => {
                 cluster.turn_clock(node, i64::try_from(fault.between(0, 1_200_000)).unwrap_or(0) - 600_000)
             }
+            Kind::ClockDrift => self.drift(cluster, fault, begins, length),
+            Kind::CrashInInstall => {
+                self.ambushes.push((begins + length, fault.clone()));
+                return Ok(false);
+            }
             Kind::FlappingNode => {
                 let turns = u64::try_from(length.as_millis()).unwrap_or(0) / FLAP_MS;
                 for turn in 0..=turns {
@@ -220,6 +237,44 @@ impl Faults {
         Ok(true)
     }
 
+    /// A clock goes wrong. Timers can only be made to go faster.
+    fn drift(&mut self, cluster: &Cluster, fault: &Fault, begins: Duration, length: Duration) {
+        let gains =
+            i64::try_from(fault.between(0, 2 * MAX_DRIFT_MS)).unwrap_or(0) - i64::try_from(MAX_DRIFT_MS).unwrap_or(0);
+        cluster.set_drift(fault.node, gains);
+        let by = DRIFT_STEP * u32::try_from(gains.max(0)).unwrap_or(0) / 1000;
+        let steps = length.as_millis() / DRIFT_STEP.as_millis();
+        for step in (1..=u32::try_from(steps).unwrap_or(0)).filter(|_| !by.is_zero()) {
+            self.later(begins + DRIFT_STEP * step, Step::Hurry(fault.node, by));
+        }
+    }
+
+    /// Crashes a node to which a snapshot is coming, if there is one and that is wanted.
+    fn spring(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
+        let now = sim.elapsed();
+        self.ambushes.retain(|(until, _)| now < *until);
+        if self.ambushes.is_empty() {
+            return Ok(());
+        }
+        let installing = |seat: &Seat| cluster.replica(*seat).is_some_and(|replica| replica.positions().installing);
+        let Some(node) = cluster.seats().find(installing) else { return Ok(()) };
+        // Not always at its first moment.
+        if !self.rng.random_ratio(1, 3) {
+            return Ok(());
+        }
+        let (_, fault) = self.ambushes.remove(0);
+        self.coverage.add(fault.kind, coverage::state(sim, cluster, node));
+        tracing::info!(node, "crash during the installation of a snapshot");
+        if fault.seed.is_multiple_of(2) {
+            cluster.kill(sim, node);
+        } else {
+            cluster.cut_power(sim, node, fault.seed)?;
+        }
+        let down = Duration::from_millis(fault.between(1, MAX_FAULT_MS));
+        self.later(now + down, Step::Restart(node));
+        Ok(())
+    }
+
     fn end(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault) -> io::Result<()> {
         network::end(sim, cluster, &self.usual, fault);
         let node = fault.node;
@@ -231,6 +286,7 @@ impl Faults {
                 self.later(sim.elapsed() + Duration::from_millis(fault.between(1, MAX_FAULT_MS)), Step::Restart(node));
             }
             Kind::SlowSync => cluster.usual_sync(node),
+            Kind::ClockDrift => cluster.set_drift(node, 0),
             Kind::FullDisk => cluster.disk(node).set_capacity(None),
             Kind::FlappingNode => network::join(sim, &self.usual, cluster, node),
             Kind::ClogNode => {

@@ -1,15 +1,16 @@
 //! What clients do, and what they remember of it.
 //!
-//! Declarations, and which of the two a run is about: `record` is what is remembered of the store, `writer` does transactions and reads, `watcher` watches;
-//! `api` has the clients of the API.
+//! Declarations, and which of the two a run is about: `record` is what is remembered and `told` what that is with the
+//! store, `writer` does transactions and reads, `watcher` watches; `api` has the clients of the API.
 
 mod record;
+mod told;
 
 pub(crate) mod api;
 pub(crate) mod watcher;
 pub(crate) mod writer;
 
-pub(crate) use record::{Decision, Progress, Record, Records, WatchRecord, What};
+pub(crate) use told::{Decision, Exchange, Progress, Records, Seen, WatchRecord, What};
 pub(crate) use watcher::watch;
 pub(crate) use writer::work;
 

@@ -1,104 +1,105 @@
-//! What clients know at the end: the input of the checkers.
+//! What clients know at the end, the input of the checkers, and how far they are.
 //!
-//! Invariant: a record says only what the client could know; times are simulated times of the client's host.
+//! Invariant: an exchange says only what the client could know; times are simulated times of the client's host.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
-use quorate_store::{Entry, Event, Outcome, Revision, Txn};
 
-/// One finished question of a client.
+/// One question of a client and what came of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Record {
+pub(crate) struct Exchange<T> {
     pub(crate) client: u64,
     pub(crate) node: u64,
     pub(crate) asked: Duration,
     pub(crate) answered: Duration,
-    pub(crate) what: What,
+    /// The question and its answer.
+    pub(crate) what: T,
 }
 
-/// The question and its answer.
-#[derive(Debug, Clone)]
-pub(crate) enum What {
-    /// A transaction.
-    Txn(Txn, Decision),
-    /// A linearizable read.
-    Read { keys: Vec<Bytes>, at: Revision, found: Vec<Option<Entry>> },
-}
-
-/// What the client was told of a transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Decision {
-    /// Committed, or a conflict.
-    Decided(Outcome),
-    /// Not applied.
-    Refused,
-    /// Nothing, or that nobody knows.
-    Unknown,
-}
-
-/// What one watcher saw over all its connections, in order of arrival.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct WatchRecord {
-    /// Every batch that was new to it (it resumes after the last one).
-    pub(crate) batches: Vec<(Revision, Vec<Event>)>,
-    /// Told that what it needs is no longer kept.
-    pub(crate) compacted: Vec<Revision>,
-    pub(crate) connections: u64,
+/// A question with its answer.
+pub(crate) trait Asked {
+    /// The revision that the answer acknowledges, or shows.
+    fn revision(&self) -> Option<u64>;
 }
 
 /// What all clients leave behind.
-#[derive(Debug, Default)]
-pub(crate) struct Records {
-    pub(crate) records: Vec<Record>,
-    pub(crate) watches: Vec<WatchRecord>,
+#[derive(Debug)]
+pub(crate) struct Records<T, W> {
+    pub(crate) exchanges: Vec<Exchange<T>>,
+    /// What each watcher saw.
+    pub(crate) watches: Vec<W>,
     pub(crate) violations: Vec<String>,
 }
 
+impl<T, W> Default for Records<T, W> {
+    fn default() -> Self {
+        Self { exchanges: Vec::new(), watches: Vec::new(), violations: Vec::new() }
+    }
+}
+
 /// How far the clients are, shared with the driver.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Progress {
-    inner: Arc<Mutex<Inner>>,
+#[derive(Debug)]
+pub(crate) struct Progress<T, W> {
+    inner: Arc<Mutex<Inner<T, W>>>,
 }
 
-#[derive(Debug, Default)]
-struct Inner {
-    records: Records,
-    writers_done: u64,
-    newest: Revision,
+#[derive(Debug)]
+struct Inner<T, W> {
+    records: Records<T, W>,
+    done: u64,
+    newest: u64,
 }
 
-impl Progress {
-    pub(crate) fn record(&self, record: Record) {
+impl<T, W> Clone for Progress<T, W> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone() }
+    }
+}
+
+impl<T, W> Default for Progress<T, W> {
+    fn default() -> Self {
+        Self { inner: Arc::new(Mutex::new(Inner { records: Records::default(), done: 0, newest: 0 })) }
+    }
+}
+
+impl<T: Asked, W> Progress<T, W> {
+    /// A question is over.
+    pub(crate) fn exchanged(&self, exchange: Exchange<T>) {
         let mut inner = self.inner.lock();
-        if let What::Txn(_, Decision::Decided(Outcome::Committed { revision })) = &record.what {
-            inner.newest = inner.newest.max(*revision);
-        }
-        inner.records.records.push(record);
+        inner.newest = inner.newest.max(exchange.what.revision().unwrap_or_default());
+        inner.records.exchanges.push(exchange);
     }
 
+    /// A watch is over.
+    pub(crate) fn watched(&self, watch: W) {
+        self.inner.lock().records.watches.push(watch);
+    }
+
+    /// A client has seen for itself that something is wrong.
     pub(crate) fn violation(&self, what: String) {
         self.inner.lock().records.violations.push(what);
     }
 
-    pub(crate) fn writer_done(&self) {
-        self.inner.lock().writers_done += 1;
+    /// One more client that writes has finished.
+    pub(crate) fn client_done(&self) {
+        self.inner.lock().done += 1;
     }
 
-    pub(crate) fn watched(&self, watch: WatchRecord) {
-        self.inner.lock().records.watches.push(watch);
+    /// How many clients that write have finished.
+    pub(crate) fn clients_done(&self) -> u64 {
+        self.inner.lock().done
     }
 
-    /// The newest acknowledged revision, once this many writers have finished.
-    pub(crate) fn last(&self, writers: u64) -> Option<Revision> {
+    /// The newest revision that anybody was told, once this many clients that write have finished.
+    pub(crate) fn last(&self, clients: u64) -> Option<u64> {
         let inner = self.inner.lock();
-        (inner.writers_done >= writers).then_some(inner.newest)
+        (inner.done >= clients).then_some(inner.newest)
     }
 
     /// Everything, for the checkers.
-    pub(crate) fn take(&self) -> Records {
+    pub(crate) fn take(&self) -> Records<T, W> {
         std::mem::take(&mut self.inner.lock().records)
     }
 }

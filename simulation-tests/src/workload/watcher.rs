@@ -1,4 +1,5 @@
-//! A client that watches everything, now here, now there, and always resumes after the last batch it has seen.
+//! A client that watches everything, now here, now there, and always resumes after the last batch it has seen; sometimes it reads slowly. When
+//! what it needs is no longer kept it reads, and goes on after that.
 
 use std::time::Duration;
 
@@ -7,13 +8,19 @@ use quorate_store::env::Env;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::record::{Progress, WatchRecord};
+use super::told::{Progress, Seen, WatchRecord};
 use crate::gateway::{Answer, Ask, Session};
 
 /// How long after the faults a watcher must have seen everything.
 const HEALING: Duration = Duration::from_secs(40);
 /// Pause after a connection that failed.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Longest pause of a slow reader between two batches, milliseconds.
+const MAX_PAUSE_MS: u64 = 400;
+/// Longest time that a watcher stays away, milliseconds.
+const MAX_AWAY_MS: u64 = 6000;
+/// How long a read may take.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who the watcher is and what it works with.
 pub(crate) struct Watcher {
@@ -30,16 +37,19 @@ pub(crate) struct Watcher {
 pub(crate) async fn watch(watcher: Watcher) {
     let mut rng = StdRng::seed_from_u64(watcher.seed);
     let (mut seen, mut cursor) = (WatchRecord::default(), Revision::ZERO);
-    while watcher.progress.last(watcher.writers).is_none_or(|last| cursor < last) {
+    while watcher.progress.last(watcher.writers).is_none_or(|last| cursor.get() < last) {
         if turmoil::elapsed() > watcher.until + HEALING {
             let text = format!("liveness: a watcher is at {cursor} and nothing comes {HEALING:?} after the faults");
             watcher.progress.violation(text);
             break;
         }
+        if rng.random_ratio(1, 8) && turmoil::elapsed() < watcher.until {
+            tokio::time::sleep(Duration::from_millis(rng.random_range(0..MAX_AWAY_MS))).await;
+        }
         let node = rng.random_range(1..=watcher.nodes);
         let stay = Duration::from_millis(rng.random_range(200..4000));
-        seen.connections += 1;
-        let watching = follow(&watcher, node, &mut cursor, &mut seen);
+        let pause = rng.random_ratio(1, 6).then(|| Duration::from_millis(rng.random_range(50..MAX_PAUSE_MS)));
+        let watching = follow(&watcher, (node, pause), &mut cursor, &mut seen);
         if let Ok(None) = tokio::time::timeout(stay, watching).await {
             tokio::time::sleep(PAUSE).await;
         }
@@ -48,20 +58,32 @@ pub(crate) async fn watch(watcher: Watcher) {
 }
 
 /// Takes batches until the connection breaks or ends.
-async fn follow(watcher: &Watcher, node: u64, cursor: &mut Revision, seen: &mut WatchRecord) -> Option<()> {
+async fn follow(
+    watcher: &Watcher,
+    (node, pause): (u64, Option<Duration>),
+    cursor: &mut Revision,
+    seen: &mut WatchRecord,
+) -> Option<()> {
     let mut session = Session::connect(&*watcher.env.network, node).await.ok()?;
     session.start(&Ask::Watch(*cursor)).await.ok()?;
     loop {
         match session.next().await.ok()? {
             Answer::Batch { revision, events } => {
-                seen.batches.push((revision, events));
+                seen.seen.push(Seen::Batch(revision, events));
                 *cursor = revision.max(*cursor);
-                if watcher.progress.last(watcher.writers).is_some_and(|last| *cursor >= last) {
+                if watcher.progress.last(watcher.writers).is_some_and(|last| cursor.get() >= last) {
                     return Some(());
+                }
+                if let Some(pause) = pause {
+                    tokio::time::sleep(pause).await;
                 }
             }
             Answer::Compacted(oldest) => {
-                seen.compacted.push(oldest);
+                seen.seen.push(Seen::Compacted { oldest, time: turmoil::elapsed() });
+                let mut session = Session::connect(&*watcher.env.network, node).await.ok()?;
+                let Ok(Answer::Read { at, .. }) = session.ask(&Ask::Read(vec![]), PATIENCE).await else { return None };
+                seen.seen.push(Seen::Restarted(at));
+                *cursor = at.max(*cursor);
                 return None;
             }
             _ => return None,

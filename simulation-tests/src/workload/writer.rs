@@ -11,7 +11,7 @@ use quorate_store::{Condition, Operation, Outcome, Revision, Txn};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::record::{Decision, Progress, Record, What};
+use super::told::{Decision, Exchange, Progress, What};
 use crate::gateway::{Answer, Ask, Session};
 
 /// Keys that all writers share.
@@ -47,7 +47,7 @@ pub(crate) async fn work(writer: Writer) {
     for node in 1..=state.writer.nodes {
         state.insist(node).await;
     }
-    state.writer.progress.writer_done();
+    state.writer.progress.client_done();
 }
 
 struct Working {
@@ -147,7 +147,7 @@ impl Working {
         self.learn(&what);
         let answered = turmoil::elapsed();
         let done = matches!(what, What::Read { .. } | What::Txn(_, Decision::Decided(Outcome::Committed { .. })));
-        self.writer.progress.record(Record { client: self.writer.client, node, asked, answered, what });
+        self.writer.progress.exchanged(Exchange { client: self.writer.client, node, asked, answered, what });
         done
     }
 

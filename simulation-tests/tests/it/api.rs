@@ -25,11 +25,12 @@ fn nothing_is_wrong_with_the_real_api() {
 }
 
 /// Every broken variant of the API, how many seeds it takes at most, and what the checkers say about it.
-const BROKEN: [(&str, u64, &str); 12] = [
+const BROKEN: [(&str, u64, &str); 13] = [
     ("skipped-precondition", 2, "it was bound to"),
     ("local-read", 6, "had been shown before"),
     ("newest-page", 3, "reads: "),
     ("lost-event", 2, "is due"),
+    ("early-expiry", 2, "though it is"),
     ("early-bookmark", 2, ""),
     ("ignored-selector", 2, "watches: "),
     ("persisted-dry-run", 2, "and carried out at"),

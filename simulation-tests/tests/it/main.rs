@@ -62,7 +62,7 @@ fn nothing_is_wrong_with_the_real_code() {
 }
 
 /// Every broken variant, how many seeds it takes at most, and what the checkers say about it.
-const BROKEN: [(&str, u64, &str); 16] = [
+const BROKEN: [(&str, u64, &str); 17] = [
     ("lying-fsync", 6, ""),
     ("lying-dir-sync", 6, ""),
     ("lying-state-sync", 6, "had been synced"),
@@ -77,6 +77,7 @@ const BROKEN: [(&str, u64, &str); 16] = [
     ("repeated-event", 2, "is due"),
     ("resumed-too-late", 6, "is missing before"),
     ("forgotten-history", 8, "is missing before"),
+    ("early-compaction", 2, "though it is"),
     ("denied-unknown", 12, "called not applied"),
     ("ignored-conditions", 4, ""),
 ];
@@ -86,6 +87,18 @@ fn every_broken_variant_is_found() {
     for (broken, within, expect) in BROKEN {
         check_found(broken, &[], within, expect);
     }
+}
+
+#[test]
+fn a_quorum_is_lost_and_recovered_and_a_recovery_that_loses_more_is_found() {
+    for seed in [1, 2, 3] {
+        let report = report(seed, &["--lose-quorum"]);
+        let command =
+            format!("cargo run -p quorate-simulation -- --lose-quorum --workload store --seed {seed} --seconds 8");
+        assert_eq!(violations(&report), [""; 0], "{command}");
+        assert_eq!(report["counts"]["quorums lost"], 1, "{command}");
+    }
+    check_found("forgetful-recovery", &["--lose-quorum"], 4, "is left");
 }
 
 /// It takes a sync that fails, and a power cut of the same node before what was lost has been purged.

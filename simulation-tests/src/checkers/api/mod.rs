@@ -17,8 +17,11 @@ mod writes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quorate_store::Batch;
+use serde_json::Value;
 
+use quorate_store::{Batch, Retention};
+
+use super::retention::Kept;
 use crate::api::Verb;
 use crate::workload::api::Records;
 use past::Past;
@@ -27,16 +30,17 @@ use times::Times;
 pub(crate) use rest::unfinished;
 
 /// Everything that is wrong with what the API told its clients.
-pub(super) fn check(history: &[Arc<Batch>], records: &Records) -> Vec<String> {
+pub(super) fn check(history: &[Arc<Batch>], records: &Records, retention: Retention) -> Vec<String> {
     let past = match Past::read(history) {
         Ok(past) => past,
         Err(unreadable) => return vec![unreadable],
     };
     let times = Times::new(&past, records);
+    let kept = Kept::new(history, retention, times.begun().to_vec());
     let mut violations = objects::check(&past, &times, records);
     violations.extend(writes::check(&past, &times, records));
-    violations.extend(reads::check(&past, &times, records));
-    violations.extend(watches::check(&past, &times, records));
+    violations.extend(reads::check(&past, &times, &kept, records));
+    violations.extend(watches::check(&past, &times, &kept, records));
     violations
 }
 
@@ -45,7 +49,7 @@ pub(crate) fn counts(records: &Records) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
     for exchange in &records.exchanges {
-        let what = match exchange.ask.verb {
+        let what = match exchange.what.ask.verb {
             Verb::Create => "creations",
             Verb::Update => "updates",
             Verb::MergePatch | Verb::JsonPatch => "patches",
@@ -54,10 +58,11 @@ pub(crate) fn counts(records: &Records) -> BTreeMap<String, u64> {
             Verb::Get => "gets",
             Verb::List | Verb::Watch => "lists",
         };
-        match &exchange.reply {
-            Some(reply) if reply.is_success() && exchange.ask.dry_run => count("dry runs", 1),
+        match &exchange.what.reply {
+            Some(reply) if reply.is_success() && exchange.what.ask.dry_run => count("dry runs", 1),
             Some(reply) if reply.is_success() => count(what, 1),
             Some(reply) if matches!(reply.status, 404 | 409 | 403 | 422) => count("refused by the API", 1),
+            Some(reply) if reply.status == 410 => count("no longer kept", 1),
             Some(reply) if reply.status == 504 => count("unknown to the API", 1),
             Some(_) => count("not served", 1),
             None => count("unanswered", 1),
@@ -65,6 +70,9 @@ pub(crate) fn counts(records: &Records) -> BTreeMap<String, u64> {
     }
     for run in &records.watches {
         count("watches", 1);
+        let expired = |line: &Value| line["type"] == "ERROR" && line["object"]["code"] == 410;
+        count("watches expired", run.lines.iter().filter(|(_, line)| expired(line)).count());
+        count("watches expired", run.refused.iter().filter(|(_, reply)| reply.status == 410).count());
         count("watch events", run.lines.len());
         count("bookmarks", run.lines.iter().filter(|(_, line)| line["type"] == "BOOKMARK").count());
     }

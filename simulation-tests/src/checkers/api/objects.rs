@@ -35,7 +35,8 @@ pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String
 
 /// No request changes an object twice, and nothing is stamped that nobody asked for.
 fn check_stamps(past: &Past, records: &Records) -> Vec<String> {
-    let asked: BTreeSet<&str> = records.exchanges.iter().filter_map(|exchange| exchange.ask.stamp.as_deref()).collect();
+    let asked: BTreeSet<&str> =
+        records.exchanges.iter().filter_map(|exchange| exchange.what.ask.stamp.as_deref()).collect();
     let mut violations = Vec::new();
     for (stamp, first) in past.stamps() {
         if let Some(again) = past.stamped(stamp).get(1) {
@@ -139,7 +140,7 @@ impl Rules<'_> {
             return Ok(());
         }
         let asked = self.on(change).any(|exchange| {
-            exchange.ask.verb == Verb::Delete && change.revision > self.times.shown_before(exchange.asked)
+            exchange.what.ask.verb == Verb::Delete && change.revision > self.times.shown_before(exchange.asked)
         });
         if asked { Ok(()) } else { Err("it is deleted though nobody asked for that".to_owned()) }
     }
@@ -147,15 +148,16 @@ impl Rules<'_> {
     /// Whether a client took a finalizer away with this very change: by a write, or by a deletion with another policy.
     fn was_released(&self, change: &Change, finalizer: &str) -> bool {
         self.on(change).any(|exchange| {
-            let body = exchange.ask.body.as_ref();
+            let body = exchange.what.ask.body.as_ref();
             let kept = body.and_then(|body| body["metadata"]["finalizers"].as_array());
-            let drops = match exchange.ask.verb {
+            let drops = match exchange.what.ask.verb {
                 Verb::Update => kept.is_none_or(|kept| kept.iter().all(|name| name != finalizer)),
                 Verb::MergePatch => kept.is_some_and(|kept| kept.iter().all(|name| name != finalizer)),
                 Verb::Delete => finalizer != HOLD && change.revision > self.times.shown_before(exchange.asked),
                 _ => false,
             };
-            let told = exchange.reply.as_ref().filter(|reply| reply.is_success()).and_then(|reply| reply.version());
+            let told =
+                exchange.what.reply.as_ref().filter(|reply| reply.is_success()).and_then(|reply| reply.version());
             drops && told.is_none_or(|told| told == change.revision)
         })
     }
@@ -163,8 +165,11 @@ impl Rules<'_> {
     /// Requests about the object that may have been carried out.
     fn on(&self, change: &Change) -> impl Iterator<Item = &Exchange> {
         self.records.exchanges.iter().filter(|exchange| {
-            let refused = exchange.reply.as_ref().is_some_and(|reply| reply.is_refusal());
-            exchange.ask.writes() && !exchange.ask.dry_run && !refused && exchange.ask.key() == change.key
+            let refused = exchange.what.reply.as_ref().is_some_and(|reply| reply.is_refusal());
+            exchange.what.ask.writes()
+                && !exchange.what.ask.dry_run
+                && !refused
+                && exchange.what.ask.key() == change.key
         })
     }
 

@@ -12,27 +12,30 @@ use serde_json::Value;
 use super::past::{Object, Past, bare, is_chosen, text};
 use super::times::Times;
 use crate::api::{Ask, At, Reply, Verb};
+use crate::checkers::retention::Kept;
 use crate::workload::api::{Exchange, Records};
 
 /// Where a page ended, by the token that it gave.
 type Pages<'a> = BTreeMap<&'a str, (u64, String)>;
 
 /// Everything that is wrong with the answers to reads.
-pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String> {
+pub(super) fn check(past: &Past, times: &Times, kept: &Kept, records: &Records) -> Vec<String> {
     let mut pages = Pages::new();
     let mut violations = Vec::new();
-    for exchange in records.exchanges.iter().filter(|exchange| !exchange.ask.writes()) {
-        let Some(reply) = &exchange.reply else { continue };
-        let problem = match (exchange.ask.verb, reply.status) {
+    for exchange in records.exchanges.iter().filter(|exchange| !exchange.what.ask.writes()) {
+        let Some(reply) = &exchange.what.reply else { continue };
+        let problem = match (exchange.what.ask.verb, reply.status) {
             (_, 429 | 503 | 504) => Ok(()),
             (Verb::Get, 200) => got(past, times, exchange, reply),
             (Verb::Get, 404) => missed(past, times, exchange),
             (Verb::List, 200) => listed(past, times, exchange, reply, &mut pages),
+            (Verb::List, 410) => expired(kept, exchange, &pages),
             (_, status) => Err(format!("answered {status}: {}", reply.body["message"])),
         };
         if let Err(problem) = problem {
-            let Exchange { client, node, asked, answered, ask, .. } = exchange;
-            let what = format!("{} by client {client} at node {node}, {asked:?} to {answered:?}", ask.uri());
+            let Exchange { client, node, asked, answered, what } = exchange;
+            let uri = what.ask.uri();
+            let what = format!("{uri} by client {client} at node {node}, {asked:?} to {answered:?}");
             violations.push(format!("reads: {what}: {problem}"));
         }
     }
@@ -43,19 +46,30 @@ fn got(past: &Past, times: &Times, exchange: &Exchange, reply: &Reply) -> Result
     let Some(at) = reply.revision else { return Err("the answer names no revision".to_owned()) };
     may_show(times, exchange, at)?;
     let found = bare(reply.body.clone());
-    match past.get(&exchange.ask.key(), at) {
+    match past.get(&exchange.what.ask.key(), at) {
         Some(object) if **object == found => Ok(()),
         other => Err(format!("it shows {found} at {at}, where {other:?} was")),
     }
 }
 
+/// A state may be gone only when it was no longer kept: that of the revision asked for, or of the first page.
+fn expired(kept: &Kept, exchange: &Exchange, pages: &Pages<'_>) -> Result<(), String> {
+    let ask = &exchange.what.ask;
+    let page = ask.token.as_deref().and_then(|token| pages.get(token));
+    match (page, ask.at) {
+        (Some((at, _)), _) => kept.check_refusal(*at, None, exchange.answered),
+        (None, At::Exact(at)) => kept.check_refusal(at, None, exchange.answered),
+        _ => Err("answered 410 to a read of no particular revision".to_owned()),
+    }
+}
+
 fn missed(past: &Past, times: &Times, exchange: &Exchange) -> Result<(), String> {
-    let least = match exchange.ask.at {
+    let least = match exchange.what.ask.at {
         At::Any => times.shown_by(exchange.node, exchange.asked),
         _ => times.shown_before(exchange.asked),
     };
     let window = (least, times.possible_at(exchange.answered));
-    let absent = past.ever(&exchange.ask.key(), window, |object| object.is_none());
+    let absent = past.ever(&exchange.what.ask.key(), window, |object| object.is_none());
     if absent { Ok(()) } else { Err(format!("not found, though it was there in {window:?}")) }
 }
 
@@ -66,7 +80,7 @@ fn may_show(times: &Times, exchange: &Exchange, at: u64) -> Result<(), String> {
         return Err(format!("it shows {at}, but at most {possible} was committed when it was answered"));
     }
     let by_node = times.shown_by(exchange.node, exchange.asked);
-    let (least, why) = match exchange.ask.at {
+    let (least, why) = match exchange.what.ask.at {
         At::MostRecent => (times.shown_before(exchange.asked), "had been shown before"),
         At::Any => (by_node, "this node had shown before"),
         At::NotOlderThan(asked) => (asked.max(by_node), "was asked for"),
@@ -83,7 +97,7 @@ fn listed<'r>(
     reply: &'r Reply,
     pages: &mut Pages<'r>,
 ) -> Result<(), String> {
-    let ask = &exchange.ask;
+    let ask = &exchange.what.ask;
     let Some(at) = reply.version() else { return Err("the list has no resourceVersion".to_owned()) };
     let after = match &ask.token {
         None => {

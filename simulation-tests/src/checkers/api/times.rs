@@ -27,14 +27,14 @@ impl Times {
         let (mut shown, mut shown_by): (Vec<_>, BTreeMap<u64, Vec<_>>) = Default::default();
         let mut asked = BTreeMap::new();
         for exchange in &records.exchanges {
-            if let Some(stamp) = &exchange.ask.stamp {
+            if let Some(stamp) = &exchange.what.ask.stamp {
                 asked.insert(stamp.as_str(), exchange.asked);
             }
-            let Some(reply) = exchange.reply.as_ref().filter(|reply| reply.is_success()) else { continue };
-            let revision = if exchange.ask.dry_run { reply.revision } else { reply.revision.or(reply.version()) };
+            let Some(reply) = exchange.what.reply.as_ref().filter(|reply| reply.is_success()) else { continue };
+            let revision = if exchange.what.ask.dry_run { reply.revision } else { reply.revision.or(reply.version()) };
             let Some(revision) = revision else { continue };
             shown.push((exchange.answered, revision));
-            if !exchange.ask.writes() {
+            if !exchange.what.ask.writes() {
                 shown_by.entry(exchange.node).or_default().push((exchange.answered, revision));
             }
         }
@@ -65,6 +65,11 @@ impl Times {
     /// The newest revision that a node had shown before.
     pub(super) fn shown_by(&self, node: u64, time: Duration) -> u64 {
         self.shown_by.get(&node).map_or(0, |shown| before(shown, time))
+    }
+
+    /// From when on which revision may have been written, both ascending.
+    pub(super) fn begun(&self) -> &[(Duration, u64)] {
+        &self.begun
     }
 
     /// The newest revision that can have been committed by then.

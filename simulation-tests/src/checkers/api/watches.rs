@@ -9,16 +9,18 @@ use serde_json::Value;
 use super::past::{Change, Object, Past, bare, is_chosen};
 use super::times::Times;
 use crate::api::{Ask, At, version};
+use crate::checkers::retention::Kept;
 use crate::workload::api::{Records, WatchRun};
 
 /// Everything that is wrong with what watchers were told.
-pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String> {
+pub(super) fn check(past: &Past, times: &Times, kept: &Kept, records: &Records) -> Vec<String> {
     let mut violations = Vec::new();
     for run in &records.watches {
         let problem = match &run.refused {
-            Some(reply) if matches!(reply.status, 429 | 503 | 504) => Ok(()),
-            Some(reply) => Err(format!("answered {}: {}", reply.status, reply.body["message"])),
-            None => check_run(past, times, run),
+            Some((_, reply)) if matches!(reply.status, 429 | 503 | 504) => Ok(()),
+            Some((time, reply)) if reply.status == 410 => expired(kept, &run.ask, *time),
+            Some((_, reply)) => Err(format!("answered {}: {}", reply.status, reply.body["message"])),
+            None => check_run(past, times, kept, run),
         };
         if let Err(problem) = problem {
             let what = format!("{} by client {} at node {}, {:?}", run.ask.uri(), run.client, run.node, run.asked);
@@ -28,7 +30,15 @@ pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String
     violations
 }
 
-fn check_run(past: &Past, times: &Times, run: &WatchRun) -> Result<(), String> {
+/// Whether what a watch was to begin after was no longer kept.
+fn expired(kept: &Kept, ask: &Ask, time: Duration) -> Result<(), String> {
+    match ask.at {
+        At::Exact(after) => kept.check_refusal(after, None, time),
+        _ => Err("answered 410 to a watch from now on".to_owned()),
+    }
+}
+
+fn check_run(past: &Past, times: &Times, kept: &Kept, run: &WatchRun) -> Result<(), String> {
     let (after, lines) = match run.ask.at {
         At::Exact(after) => (after, &run.lines[..]),
         _ => match initial(past, times, run)? {
@@ -42,6 +52,9 @@ fn check_run(past: &Past, times: &Times, run: &WatchRun) -> Result<(), String> {
     let mut told = after;
     for (time, line) in lines {
         let object = &line["object"];
+        if line["type"] == "ERROR" && object["code"] == 410 {
+            return kept.check_refusal(told, None, *time);
+        }
         let Some(at) = version(object).filter(|_| line["type"] != "ERROR") else {
             return Err(format!("it ends after {told} with {line}"));
         };

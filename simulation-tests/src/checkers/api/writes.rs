@@ -10,19 +10,19 @@ use serde_json::Value;
 use super::past::{Change, Object, Past, bare, is_terminating, stamp, text};
 use super::times::Times;
 use crate::api::{Ask, Kind, Reply, Verb, version};
-use crate::workload::api::{Exchange, Records};
+use crate::workload::api::{Exchange, Records, What};
 
 /// Everything that is wrong with the answers to writes.
 pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String> {
-    let writes = records.exchanges.iter().filter(|exchange| exchange.ask.writes());
+    let writes = records.exchanges.iter().filter(|exchange| exchange.what.ask.writes());
     writes.filter_map(|exchange| check_one(past, times, exchange)).collect()
 }
 
 fn check_one(past: &Past, times: &Times, exchange: &Exchange) -> Option<String> {
-    let ask = &exchange.ask;
+    let What { ask, reply } = &exchange.what;
     let window = (times.shown_before(exchange.asked), times.possible_at(exchange.answered));
     let written = ask.stamp.as_deref().map(|stamp| past.stamped(stamp)).unwrap_or_default();
-    let problem = match &exchange.reply {
+    let problem = match reply {
         None => Ok(()),
         Some(reply) if (ask.dry_run || reply.is_refusal()) && !written.is_empty() => {
             Err(format!("answered {} and carried out at {}", reply.status, written[0]))

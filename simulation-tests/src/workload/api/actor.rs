@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::Value;
 
-use super::record::Exchange;
+use super::told::{Exchange, What};
 use super::{LASTING, Person};
 use crate::api::{Ask, Client, Kind, Reply, Verb};
 
@@ -45,7 +45,7 @@ pub(crate) async fn act(person: Person) {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         actor.step().await;
     }
-    actor.person.progress.actor_done();
+    actor.person.progress.client_done();
 }
 
 impl Actor {
@@ -108,8 +108,8 @@ impl Actor {
             self.learn(&ask, reply);
         }
         let answered = turmoil::elapsed();
-        let exchange = Exchange { client: self.person.number, node, asked, answered, ask, reply: reply.clone() };
-        self.person.progress.exchanged(exchange);
+        let what = What { ask, reply: reply.clone() };
+        self.person.progress.exchanged(Exchange { client: self.person.number, node, asked, answered, what });
         reply
     }
 

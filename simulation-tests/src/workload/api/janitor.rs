@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The client's whole life.
 pub(crate) async fn clear_up(person: Person) {
     let mut janitor = Actor::new(person);
-    while janitor.person.progress.actors_done() < janitor.person.actors {
+    while janitor.person.progress.clients_done() < janitor.person.actors {
         tokio::time::sleep(PAUSE).await;
     }
     for kind in [Kind::ConfigMaps, Kind::Secrets] {
@@ -26,7 +26,7 @@ pub(crate) async fn clear_up(person: Person) {
     for node in janitor.person.nodes.clone() {
         janitor.insist(node).await;
     }
-    janitor.person.progress.cleared_up();
+    janitor.person.progress.client_done();
 }
 
 impl Actor {

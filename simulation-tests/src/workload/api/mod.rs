@@ -1,18 +1,18 @@
 //! What clients of the API do, and what they remember of it.
 //!
-//! Declarations only: `record` is what is remembered, `actor` reads and writes, `choice` says what it tries next, `pages` reads
+//! Declarations only: `told` is what is remembered, `actor` reads and writes, `choice` says what it tries next, `pages` reads
 //! collections in pieces, `janitor` waits for the end and clears up, `watcher` watches.
 
 mod actor;
 mod choice;
 mod janitor;
 mod pages;
-mod record;
+mod told;
 mod watcher;
 
 pub(crate) use actor::act;
 pub(crate) use janitor::clear_up;
-pub(crate) use record::{Exchange, Progress, Records, WatchRun};
+pub(crate) use told::{Exchange, Progress, Records, WatchRun, What};
 pub(crate) use watcher::watch;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::Value;
 
-use super::record::WatchRun;
+use super::told::WatchRun;
 use super::{COLORS, LASTING, PASSING, Person};
 use crate::api::{Ask, At, Client, Kind, Verb, version};
 
@@ -17,6 +17,12 @@ const HEALING: Duration = Duration::from_secs(50);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Pause after a connection that failed.
 const PAUSE: Duration = Duration::from_millis(50);
+/// Longest pause of a slow reader between two events, milliseconds.
+const MAX_PAUSE_MS: u64 = 500;
+/// Longest time that a watcher stays away, milliseconds.
+const MAX_AWAY_MS: u64 = 6000;
+/// The status of what is no longer kept.
+const EXPIRED: u16 = 410;
 
 struct Watcher {
     person: Person,
@@ -34,7 +40,12 @@ pub(crate) async fn watch(person: Person) {
     let mut ask = Ask::new(Verb::Watch, kind, namespace, "");
     ask.color = rng.random_ratio(1, 2).then(|| COLORS[rng.random_range(0..COLORS.len())]);
     let mut watcher = Watcher { person, rng, ask, seen: None };
-    while watcher.person.progress.last().is_none_or(|last| watcher.seen.is_none_or(|seen| seen < last)) {
+    while watcher
+        .person
+        .progress
+        .last(watcher.person.actors + 1)
+        .is_none_or(|last| watcher.seen.is_none_or(|seen| seen < last))
+    {
         if turmoil::elapsed() > watcher.person.until + HEALING {
             let (number, seen) = (watcher.person.number, watcher.seen);
             let text = format!("liveness: watcher {number} is at {seen:?} {HEALING:?} after the faults");
@@ -50,6 +61,9 @@ impl Watcher {
         let node = self.person.nodes[self.rng.random_range(0..self.person.nodes.len())];
         if self.rng.random_ratio(1, 12) {
             self.seen = None;
+        }
+        if self.rng.random_ratio(1, 10) && turmoil::elapsed() < self.person.until {
+            tokio::time::sleep(Duration::from_millis(self.rng.random_range(0..MAX_AWAY_MS))).await;
         }
         let mut ask = self.ask.clone();
         ask.initial = self.seen.is_none();
@@ -73,19 +87,29 @@ impl Watcher {
         let mut lines = match client.watch(&run.ask, PATIENCE).await.ok()? {
             Ok(lines) => lines,
             Err(reply) => {
-                run.refused = Some(reply);
+                if reply.status == EXPIRED {
+                    self.seen = None;
+                }
+                run.refused = Some((turmoil::elapsed(), reply));
                 return None;
             }
         };
+        let slow = self.rng.random_ratio(1, 6).then(|| Duration::from_millis(self.rng.random_range(50..MAX_PAUSE_MS)));
         while let Some(event) = lines.next().await.ok()? {
             self.see(&event);
             run.lines.push((turmoil::elapsed(), event));
+            if let Some(pause) = slow {
+                tokio::time::sleep(pause).await;
+            }
         }
         Some(())
     }
 
     fn see(&mut self, event: &Value) {
         let (kind, at) = (event["type"].as_str().unwrap_or_default(), version(&event["object"]));
+        if kind == "ERROR" && event["object"]["code"] == EXPIRED {
+            self.seen = None;
+        }
         let Some(at) = at.filter(|_| kind != "ERROR") else { return };
         // The initial events come in the order of names; only the bookmark after them says up to where everything is known.
         if kind == "BOOKMARK" || self.seen.is_some() {

@@ -1,0 +1,154 @@
+//! A quorum that is lost for good, and its recovery: most voters go with their disks, an operator makes the member with the longest log of
+//! those that are left the first voter of a new cluster, and everybody else comes back as a new member.
+//!
+//! Invariants: at most once in a run, and not while members come or go; whoever is left and is not chosen goes on as a member of the old
+//! cluster for a while, and must not get in.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use quorate_raft::ClusterId;
+use quorate_raft::recovery::{Options, Recovery, RecoveryError};
+use quorate_store::{NodeId, Revision, Snapshot, Store};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
+use turmoil::Sim;
+
+use crate::broken::{self, Broken};
+use crate::checkers::LostQuorum;
+use crate::cluster::{Cluster, Seat, folder, peer};
+use crate::determinism;
+use crate::env::env;
+use crate::operator::Operator;
+use crate::trace::Trace;
+
+/// See the module.
+pub(crate) struct Disaster {
+    rng: StdRng,
+    /// Not before this time; `None` when there is none, or it is over.
+    due: Option<Duration>,
+    /// Nor after this one.
+    until: Duration,
+    voters: u64,
+    broken: Option<Broken>,
+    trace: Trace,
+}
+
+/// What recovery has made of a member.
+struct Founded {
+    cluster: ClusterId,
+    certain: Revision,
+    base: Revision,
+    largest: NodeId,
+    snapshot: Snapshot,
+}
+
+impl Disaster {
+    /// At or after a time, if at all; before `until`.
+    pub(crate) fn new(
+        seed: u64,
+        due: Option<Duration>,
+        until: Duration,
+        (voters, broken, trace): (u64, Option<Broken>, Trace),
+    ) -> Self {
+        Self { rng: StdRng::seed_from_u64(seed), due, until, voters, broken, trace }
+    }
+
+    /// Whether it may strike now.
+    pub(crate) fn is_near(&self, now: Duration) -> bool {
+        self.due.is_some_and(|due| due <= now) && now < self.until
+    }
+
+    /// Strikes when it is time. Says what was lost.
+    pub(crate) fn step(
+        &mut self,
+        sim: &mut Sim<'_>,
+        cluster: &Cluster,
+        operator: &Operator,
+    ) -> Result<Option<LostQuorum>, Box<dyn Error>> {
+        if !self.is_near(sim.elapsed()) || !operator.is_content(cluster) {
+            return Ok(None);
+        }
+        self.due = None;
+        let left = self.strike(sim, cluster)?;
+        let applied = left.iter().map(|(_, applied)| *applied).max().unwrap_or_default();
+        let seats: Vec<Seat> = left.iter().map(|(seat, _)| *seat).collect();
+        let (seat, founded) = self.recover(cluster, &seats)?;
+        // Whatever the database drew on a thread of its own.
+        determinism::arm(self.rng.random());
+        let old = cluster.id();
+        let Founded { cluster: new, certain, base, largest, snapshot } = founded;
+        tracing::info!(seat, %base, left = ?seats, "recovered from a lost quorum");
+        cluster.refound(sim, seat, new)?;
+        for seat in seats.into_iter().filter(|other| *other != seat) {
+            cluster.restart(sim, seat);
+        }
+        Ok(Some(LostQuorum { old, new, applied, certain, base, largest, snapshot }))
+    }
+
+    /// All power goes, and most voters with it. Gives who is left, and up to where each had applied the history.
+    fn strike(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> Result<Vec<(Seat, Revision)>, Box<dyn Error>> {
+        let mut voters: Vec<Seat> = (1..=self.voters).collect();
+        voters.shuffle(&mut self.rng);
+        let kept = self.rng.random_range(1..=voters.len().div_ceil(2) - 1);
+        let mut left = Vec::new();
+        for seat in cluster.seats() {
+            let is_voter = voters.contains(&seat);
+            let survives = if is_voter { voters[..kept].contains(&seat) } else { self.rng.random() };
+            let applied = cluster.replica(seat).map(|replica| replica.status().applied);
+            if survives && cluster.member(seat).is_some() {
+                cluster.cut_power(sim, seat, self.rng.random())?;
+                left.push((seat, applied.unwrap_or_default()));
+            } else {
+                cluster.vacate(sim, seat);
+            }
+        }
+        Ok(left)
+    }
+
+    /// Recovers the member with the longest log.
+    fn recover(&mut self, cluster: &Cluster, left: &[Seat]) -> Result<(Seat, Founded), Box<dyn Error>> {
+        let mut longest = None;
+        for seat in left {
+            let options = self.options(cluster, *seat);
+            // A runtime each: when it goes, the folder is free again.
+            let plan =
+                runtime()?.block_on(async { Recovery::open(options).await.map(|found| found.plan().clone()) })?;
+            longest = longest.max(Some((plan.last, *seat)));
+        }
+        let (_, seat) = longest.ok_or("nobody is left")?;
+        let options = self.options(cluster, seat);
+        let node = options.node;
+        let entropy = env(self.rng.random(), 0, self.trace.clone()).entropy;
+        let founded: Result<Founded, RecoveryError> = runtime()?.block_on(async {
+            let recovery = Recovery::open(options).await?;
+            let certain = recovery.plan().revision;
+            let others = recovery.plan().given_up.iter().map(|given| given.node);
+            let largest = others.chain([node]).max().unwrap_or_default();
+            let recovered = recovery.carry_out(&*entropy).await?;
+            let (cluster, base, snapshot) = (recovered.cluster, recovered.revision, recovered.snapshot.clone());
+            recovered.finish()?;
+            Ok(Founded { cluster, certain, base, largest, snapshot })
+        });
+        Ok((seat, founded?))
+    }
+
+    fn options(&self, cluster: &Cluster, seat: Seat) -> Options {
+        let node = cluster.member(seat).unwrap_or_default();
+        let lie = self.broken.filter(|broken| *broken == Broken::ForgetfulRecovery);
+        Options {
+            node,
+            cluster: cluster.id(),
+            naming: "svc".to_owned(),
+            peer: peer(seat),
+            disk: broken::disk(lie, cluster.disk(seat)),
+            directory: PathBuf::from(folder(seat, node)),
+        }
+    }
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()
+}
