@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::json;
 
 use crate::load::{collection, make_namespace};
-use crate::support::{Client, Cluster, Kubectl};
+use crate::support::{Client, Cluster, Kubectl, eventually};
 
 /// A list of these is more than a connection takes while nobody reads.
 const OBJECTS: usize = 24;
@@ -58,6 +58,43 @@ async fn kubectl_comes_back_when_there_is_a_place() {
     let output = waiting.wait_with_output().unwrap();
     assert!(output.status.success(), "{said}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "configmap/m0\n");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_writes_when_there_is_a_place() {
+    let cluster = Cluster::start(1, &["--max-mutating-requests-inflight=2"]);
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let mut admin = cluster.client(1);
+    make_namespace(&mut admin, "load").await;
+    let greedy = token(&mut admin, "load", "greedy").await;
+    let calm = token(&mut admin, "load", "calm").await;
+    let maps = collection("load");
+    // Whoever does not finish a request keeps the one place that they may have.
+    let mut impatient = bearer(&cluster, &greedy);
+    let unfinished = impatient.begin_post(&maps).await;
+    let tried = format!("{maps}?dryRun=All");
+    let body = json!({ "metadata": { "name": "made" } });
+    let refused = eventually("no place to write", async || {
+        Some(impatient.post(&tried, &body).await).filter(|answer| answer.status == 429)
+    });
+    let refused = refused.await.body;
+    assert_eq!(refused["reason"], "TooManyRequests", "{refused:#}");
+    assert_eq!(refused["details"]["retryAfterSeconds"], 1, "{refused:#}");
+    bearer(&cluster, &calm).post(&tried, &body).await.expect(201);
+    bearer(&cluster, &greedy).get(&maps).await.expect(200);
+
+    let arguments = ["create", "configmap", "made", "-n", "load", "-o", "name", "-v=6", "--token", &greedy];
+    let mut waiting = kubectl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(waiting.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("429 Too Many Requests") {
+        assert!(log.read_line(&mut said).unwrap() > 0, "kubectl was never refused:\n{said}");
+    }
+    drop(unfinished);
+    log.read_to_string(&mut said).unwrap();
+    let output = waiting.wait_with_output().unwrap();
+    assert!(output.status.success(), "{said}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "configmap/made\n");
 }
 
 fn bearer(cluster: &Cluster, token: &str) -> Client {

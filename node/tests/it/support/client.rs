@@ -10,11 +10,13 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use quorate_store::env::{Network, SystemEnv};
+use quorate_store::env::{Io, Network, SystemEnv};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio_rustls::client::TlsStream;
 
 /// After this long without an answer the outcome counts as unknown.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -117,14 +119,32 @@ impl Client {
         self.send(Method::POST, path, Some(body)).await.unwrap()
     }
 
+    /// Sends the head of a POST and less of a body than it announces. The server waits for the rest as long as the
+    /// connection is kept.
+    pub(crate) async fn begin_post(&self, path: &str) -> TlsStream<Box<dyn Io>> {
+        let mut stream = self.open().await.unwrap();
+        let authorization = self.authorization.as_deref().unwrap_or_default();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\nauthorization: {authorization}\r\n\
+             content-type: application/json\r\ncontent-length: 100\r\n\r\n{{",
+            self.address
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+        stream
+    }
+
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
+        let (sender, connection) = handshake(TokioIo::new(self.open().await?)).await.map_err(|e| e.to_string())?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    async fn open(&self) -> Result<TlsStream<Box<dyn Io>>, String> {
         let tcp = SystemEnv.connect(&self.address).await.map_err(|error| error.to_string())?;
         let host = self.address.rsplit_once(':').unwrap().0.to_owned();
         let connector = tokio_rustls::TlsConnector::from(self.tls.clone());
-        let stream = connector.connect(host.try_into().unwrap(), tcp).await.map_err(|error| error.to_string())?;
-        let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
-        tokio::spawn(connection);
-        Ok(sender)
+        connector.connect(host.try_into().unwrap(), tcp).await.map_err(|error| error.to_string())
     }
 }
 
