@@ -105,6 +105,14 @@ fn explain(kubectl: &Kubectl) {
     for line in ["configmaps", "namespaces", "secrets", "serviceaccounts", "events"] {
         assert!(resources.lines().any(|row| row.starts_with(line)), "{resources}");
     }
+    let all = kubectl.run(&["api-resources", "--no-headers"]);
+    for row in all.lines() {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let (&[name, ..], &[.., version, _, kind]) = (&words[..], &words[..]) else { panic!("{row}") };
+        let text = kubectl.run(&["explain", name, "--api-version", version, "--recursive"]);
+        let says = |label: &str, what: &str| text.lines().any(|line| line.starts_with(label) && line.contains(what));
+        assert!(says("KIND:", kind) && says("  metadata", "<ObjectMeta>") && says("    uid", "<string>"), "{text}");
+    }
     let versions = kubectl.run(&["api-versions"]);
     assert!(versions.lines().any(|line| line == "v1"), "{versions}");
     let server = kubectl.run(&["version", "-o", "json"]);
