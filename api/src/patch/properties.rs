@@ -1,11 +1,26 @@
-//! JSON Patch and merge patch agree with an independent library on any document, and no patch makes either panic.
+//! JSON Patch and merge patch agree with an independent library on any document and on objects of every kind, and no patch
+//! makes either panic.
+
+#[path = "../../wire/src/random.rs"]
+mod random;
+
+use std::sync::LazyLock;
 
 use json_patch::Patch;
 use proptest::prelude::*;
-use quorate_meta::Value;
+use quorate_meta::{Naming, Value};
+use quorate_schema::Graph;
 use serde_json::json;
 
+use self::random::Random;
 use super::{JsonPatch, merge};
+
+static GRAPH: LazyLock<Graph> = LazyLock::new(|| Graph::builtin(Naming::Svc.names()));
+
+/// Objects of each kind.
+const SEEDS: u64 = 4;
+/// Operations of each patch of an object.
+const OPERATIONS: usize = 6;
 
 /// Documents of a few keys, so that patches hit something.
 fn document() -> impl Strategy<Value = serde_json::Value> {
@@ -65,7 +80,7 @@ proptest! {
         let document = serde_json::Value::from(operations);
         let patch: Patch = serde_json::from_value(document.clone()).unwrap();
         let mut expect = target.clone();
-        let expect = json_patch::patch(&mut expect, &patch).is_ok().then_some(expect);
+        let expect = json_patch::patch_unsafe(&mut expect, &patch).is_ok().then_some(expect);
         let mut found = Value::from(target);
         let found = JsonPatch::parse(document.into()).unwrap().apply(&mut found).is_ok().then_some(found);
         prop_assert_eq!(found, expect.map(Value::from));
@@ -78,4 +93,83 @@ proptest! {
             let _ = patch.apply(&mut target);
         }
     }
+}
+
+/// Runs a check on two random objects of every kind.
+fn of_every_kind(check: impl Fn(&mut Random<'_>, serde_json::Value, serde_json::Value)) {
+    for (number, kind) in (0u64..).zip(GRAPH.kinds()) {
+        for seed in 0..SEEDS {
+            let mut random = Random::new(&GRAPH, seed * 1000 + number);
+            let [one, other] = [(); 2].map(|()| serde_json::to_value(random.object(kind.ty)).unwrap());
+            check(&mut random, one, other);
+        }
+    }
+}
+
+/// Pointers to everything in a document but the whole.
+fn pointers(document: &serde_json::Value, at: &str, found: &mut Vec<String>) {
+    let steps: Vec<(String, &serde_json::Value)> = match document {
+        serde_json::Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        serde_json::Value::Array(list) => {
+            list.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (step, value) in steps {
+        let own = format!("{at}/{}", step.replace('~', "~0").replace('/', "~1"));
+        pointers(value, &own, found);
+        found.push(own);
+    }
+}
+
+#[test]
+fn merge_patches_of_every_kind_agree() {
+    of_every_kind(|_, target, mut patch| {
+        // Half of what there is in common goes.
+        let fields = patch.as_object_mut().unwrap();
+        for (number, value) in fields.values_mut().enumerate().filter(|(number, _)| number % 2 == 0) {
+            *value = if number % 4 == 0 { json!(null) } else { json!({"k": null}) };
+        }
+        let mut expect = target.clone();
+        json_patch::merge(&mut expect, &patch);
+        let mut found = Value::from(target);
+        merge(&mut found, patch.into());
+        assert_eq!(found, Value::from(expect));
+    });
+}
+
+#[test]
+fn json_patches_of_every_kind_agree() {
+    of_every_kind(|random, target, other| {
+        let (mut places, mut values) = (Vec::new(), Vec::new());
+        pointers(&target, "", &mut places);
+        pointers(&other, "", &mut values);
+        if places.is_empty() || values.is_empty() {
+            return;
+        }
+        let operations: Vec<serde_json::Value> = (0..OPERATIONS)
+            .map(|_| {
+                let (path, from) =
+                    (&places[random.index(places.len() as u64)], &places[random.index(places.len() as u64)]);
+                let value = other.pointer(&values[random.index(values.len() as u64)]);
+                match random.index(6) {
+                    0 => json!({"op": "add", "path": path, "value": value}),
+                    1 => json!({"op": "remove", "path": path}),
+                    2 => json!({"op": "replace", "path": path, "value": value}),
+                    3 => json!({"op": "move", "from": from, "path": path}),
+                    4 => json!({"op": "copy", "from": from, "path": path}),
+                    _ => json!({"op": "test", "path": path, "value": target.pointer(path)}),
+                }
+            })
+            .collect();
+        for count in 1..=operations.len() {
+            let document = serde_json::Value::from(operations[..count].to_vec());
+            let patch: Patch = serde_json::from_value(document.clone()).unwrap();
+            let mut expect = target.clone();
+            let expect = json_patch::patch_unsafe(&mut expect, &patch).is_ok().then_some(expect);
+            let mut found = Value::from(target.clone());
+            let found = JsonPatch::parse(document.into()).unwrap().apply(&mut found).is_ok().then_some(found);
+            assert_eq!(found, expect.map(Value::from), "{:?}", &operations[..count]);
+        }
+    });
 }

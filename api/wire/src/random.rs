@@ -25,6 +25,11 @@ impl<'g> Random<'g> {
         value
     }
 
+    /// Yes or no.
+    pub(crate) fn coin(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
     fn next(&mut self) -> u64 {
         // SplitMix64.
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -75,9 +80,9 @@ impl<'g> Random<'g> {
     }
 
     fn mixed(&mut self, mixed: Mixed, schema: Option<TypeId>, depth: usize) -> Value {
-        let list = self.below(2) == 0;
+        let list = self.coin();
         match (mixed, schema) {
-            (Mixed::SchemaOrBool, _) if list => Value::Bool(self.below(2) == 0),
+            (Mixed::SchemaOrBool, _) if list => Value::Bool(self.coin()),
             (Mixed::SchemaOrStrings, _) if list => Value::List(vec![Value::from(self.text())]),
             (Mixed::SchemaOrList, Some(id)) if list => Value::List(vec![self.message(id, depth + 1)]),
             (_, Some(id)) => self.message(id, depth + 1),
@@ -87,7 +92,7 @@ impl<'g> Random<'g> {
 
     fn scalar(&mut self, kind: Scalar) -> Value {
         match kind {
-            Scalar::Bool => Value::Bool(self.below(2) == 0),
+            Scalar::Bool => Value::Bool(self.coin()),
             Scalar::Int32 => Value::from(self.int32()),
             Scalar::Int64 => Value::Int(self.next().cast_signed() >> self.below(64)),
             Scalar::Double => match self.below(3) {
@@ -99,7 +104,7 @@ impl<'g> Random<'g> {
             Scalar::Time => Value::from(self.time().seconds()),
             Scalar::MicroTime => Value::from(self.time().microseconds()),
             Scalar::Quantity => Value::from(["0", "1", "100m", "1.5Gi", "-3e7"][self.index(5)]),
-            Scalar::IntOrString if self.below(2) == 0 => Value::from(self.int32()),
+            Scalar::IntOrString if self.coin() => Value::from(self.int32()),
             Scalar::IntOrString => Value::from(self.text()),
             Scalar::Any => self.free(),
         }
@@ -116,7 +121,8 @@ impl<'g> Random<'g> {
         }
     }
 
-    fn index(&mut self, end: u64) -> usize {
+    /// An index below an end.
+    pub(crate) fn index(&mut self, end: u64) -> usize {
         usize::try_from(self.below(end)).unwrap_or_default()
     }
 
