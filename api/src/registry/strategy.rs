@@ -6,12 +6,13 @@
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use quorate_meta::{Cause, Names, Time, Value};
+use quorate_meta::{Cause, Map, Names, Time, Value};
 use quorate_store::Operation;
 
 use super::author::{Gift, Permission, Who};
 use super::holdings::Holder;
 use super::keys::Key;
+use super::kinds::status;
 use super::write::Propagation;
 
 /// Which part of an object a write is about.
@@ -119,20 +120,31 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         let _ = (names, object);
     }
 
+    /// Whether the kind has a `spec` for its owner and a `status` for its controller, of which nobody writes both at once:
+    /// the following three are then what such a kind needs.
+    fn has_status(&self) -> bool {
+        false
+    }
+
     /// Paths of fields that a write of this part does not reach, so that its writer owns nothing of them.
     fn ignored(&self, part: Part) -> &'static [&'static str] {
-        let _ = part;
-        &[]
+        if self.has_status() { status::ignored(part) } else { &[] }
     }
 
     /// Sets or clears what a creator does not decide.
     fn prepare_create(&self, names: &Names, object: &mut Value) {
-        let _ = (names, object);
+        let _ = names;
+        if self.has_status() {
+            object.set_at(&["status"], Map::new());
+        }
     }
 
     /// Restores in `new` what a writer of this part does not decide.
     fn prepare_update(&self, names: &Names, part: Part, old: &Value, new: &mut Value) {
-        let _ = (names, part, old, new);
+        let _ = names;
+        if self.has_status() {
+            status::restore(part, old, new);
+        }
     }
 
     /// Sets the times at which something in the object happened, which is now; `old` is what it replaces. Comes after

@@ -2,6 +2,7 @@
 
 use quorate_meta::Value;
 
+use super::join::{NONE, items, text};
 use super::{autoscaling, batch, binding, certificate, component, event, network, node, pod, quota, storage};
 
 /// A cell that no simple form describes: the object and the time now (milliseconds) to its text.
@@ -33,11 +34,12 @@ fn ready(object: &Value, _now_ms: u64) -> Value {
 
 /// The owner that manages the object.
 fn controller(object: &Value, _now_ms: u64) -> Value {
-    let owners = object.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
-    let owner = owners.iter().find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true));
-    let Some(owner) = owner else { return "<none>".into() };
-    let text = |field: &str| owner.str_at(&[field]).unwrap_or_default();
-    let kind = text("kind").to_lowercase();
-    let group = text("apiVersion").split_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
-    format!("{kind}{group}/{}", text("name")).into()
+    let owner = items(object, &["metadata", "ownerReferences"])
+        .iter()
+        .find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true));
+    let Some(owner) = owner else { return NONE.into() };
+    let own = |field: &str| text(owner, &[field]);
+    let kind = own("kind").to_lowercase();
+    let group = own("apiVersion").split_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
+    format!("{kind}{group}/{}", own("name")).into()
 }

@@ -23,7 +23,7 @@ mod rbac;
 mod resource;
 mod rules;
 mod scheduling;
-mod status;
+pub(super) mod status;
 mod storage;
 mod workload;
 

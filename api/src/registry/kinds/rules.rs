@@ -162,10 +162,25 @@ pub(super) fn is_positive(field: &Field<'_>) -> bool {
 pub(super) mod testing {
     use quorate_meta::Cause;
 
+    use crate::registry::kinds::field::Field;
+
     /// Causes as reason and field.
     pub(in crate::registry::kinds) fn shown(causes: &[Cause]) -> Vec<String> {
         let short = |cause: &Cause| cause.reason.as_str().trim_start_matches("FieldValue").to_owned();
         causes.iter().map(|cause| format!("{} {}", short(cause), cause.field)).collect()
+    }
+
+    /// Checks what a rule says of a value in the field `s`.
+    #[track_caller]
+    pub(in crate::registry::kinds) fn field_causes(
+        rule: fn(&Field<'_>, &mut Vec<Cause>),
+        value: serde_json::Value,
+        expect: &[&str],
+    ) {
+        let object = serde_json::json!({ "s": value }).into();
+        let mut causes = Vec::new();
+        rule(&Field::root(&object).get("s"), &mut causes);
+        assert_eq!(shown(&causes), expect, "{object:?}");
     }
 
     /// The object with the value at a pointer (RFC 6901) replaced, added or (`null`) removed.

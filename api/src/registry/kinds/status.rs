@@ -5,7 +5,7 @@ use quorate_meta::Value;
 use crate::registry::Part;
 
 /// What a writer of one part does not reach.
-pub(super) fn ignored(part: Part) -> &'static [&'static str] {
+pub(in crate::registry) fn ignored(part: Part) -> &'static [&'static str] {
     match part {
         Part::Main => &["status"],
         Part::Status => &["spec"],
@@ -14,7 +14,7 @@ pub(super) fn ignored(part: Part) -> &'static [&'static str] {
 }
 
 /// Restores what a writer of one part does not decide.
-pub(super) fn restore(part: Part, old: &Value, new: &mut Value) {
+pub(in crate::registry) fn restore(part: Part, old: &Value, new: &mut Value) {
     for field in ignored(part) {
         keep(field, old, new);
     }

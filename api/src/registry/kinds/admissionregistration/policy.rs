@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::{Cause, Map, Names, Value, name};
+use quorate_meta::{Cause, Names, Value, name};
 
 use super::{expressions, matching};
+use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
-use crate::registry::{Part, Strategy};
+use crate::registry::kinds::rules;
 
 const NO_RULES: &str = "validations or auditAnnotations must be specified";
 /// Annotations that one policy may write.
@@ -30,16 +30,8 @@ impl Strategy for ValidatingAdmissionPolicy {
         true
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
-    }
-
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], Map::new());
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

@@ -3,8 +3,8 @@
 use quorate_meta::{Cause, Map, Names, Time, Value, name};
 
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
-use crate::registry::{NameRule, Part, Strategy};
+use crate::registry::kinds::rules;
+use crate::registry::{NameRule, Strategy};
 
 const MAX_GROUP_PRIORITY: i64 = 20_000;
 const MAX_VERSION_PRIORITY: i64 = 1000;
@@ -22,16 +22,8 @@ impl Strategy for ApiService {
         NameRule::PathSegment
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
-    }
-
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], Map::new());
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
+    fn has_status(&self) -> bool {
+        true
     }
 
     /// What this server serves itself is available from the beginning.

@@ -146,18 +146,13 @@ fn check_status(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::kinds::rules::testing::shown;
+    use crate::registry::kinds::rules::testing::{field_causes, shown};
     use quorate_meta::Naming;
     use serde_json::json;
 
     #[test]
     fn strategies() {
-        let check = |strategy: serde_json::Value, expect: &[&str]| {
-            let object = Value::from(json!({ "s": strategy }));
-            let mut causes = Vec::new();
-            check_strategy(&Field::root(&object).get("s"), &mut causes);
-            assert_eq!(shown(&causes), expect);
-        };
+        let check = |strategy, expect: &[&str]| field_causes(check_strategy, strategy, expect);
         let rolling = |missing: serde_json::Value, surplus: serde_json::Value| json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": missing, "maxSurge": surplus}});
         check(json!({"type": "Recreate"}), &[]);
         check(rolling(json!("25%"), json!(2)), &[]);

@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Names, Value};
 
 use crate::registry::kinds::core::pod::{template, warnings};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status, workload};
+use crate::registry::kinds::{rules, workload};
 use crate::registry::{Part, Strategy};
 
 /// The semantics of replica sets.
@@ -24,16 +24,12 @@ impl Strategy for ReplicaSet {
         template::default(object, &["spec", "template"]);
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
         object.set_at(&["status"], [("replicas", 0)]);
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

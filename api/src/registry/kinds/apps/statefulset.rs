@@ -53,8 +53,8 @@ impl Strategy for StatefulSet {
         }
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
@@ -167,18 +167,13 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::kinds::rules::testing::shown;
+    use crate::registry::kinds::rules::testing::{field_causes, shown};
     use quorate_meta::Naming;
     use serde_json::json;
 
     #[test]
     fn strategies() {
-        let check = |strategy: serde_json::Value, expect: &[&str]| {
-            let object = Value::from(json!({ "s": strategy }));
-            let mut causes = Vec::new();
-            check_strategy(&Field::root(&object).get("s"), &mut causes);
-            assert_eq!(shown(&causes), expect);
-        };
+        let check = |strategy, expect: &[&str]| field_causes(check_strategy, strategy, expect);
         check(json!({"type": "OnDelete"}), &[]);
         check(json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}), &[]);
         check(

@@ -3,9 +3,8 @@
 use quorate_meta::{Cause, Map, Names, Value, name};
 
 use super::{behavior, metrics};
+use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::status;
-use crate::registry::{Part, Strategy};
 
 /// The use of CPU that is aimed at where nothing is said, in percent of what is requested.
 const DEFAULT_CPU_PERCENT: i64 = 80;
@@ -19,8 +18,8 @@ impl Strategy for HorizontalPodAutoscaler {
         false
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn default(&self, _: &Names, object: &mut Value) {
@@ -31,10 +30,6 @@ impl Strategy for HorizontalPodAutoscaler {
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
         object.set_at(&["status"], [("currentMetrics", Value::Null), ("desiredReplicas", 0.into())]);
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

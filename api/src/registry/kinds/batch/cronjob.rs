@@ -1,12 +1,12 @@
 //! CronJob: jobs of one template, again and again.
 
-use quorate_meta::{Cause, Map, Names, Value};
+use quorate_meta::{Cause, Names, Value};
 
 use super::{job_spec, schedule};
+use crate::registry::Strategy;
 use crate::registry::kinds::core::pod::{template, warnings};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status, workload};
-use crate::registry::{Part, Strategy};
+use crate::registry::kinds::{rules, workload};
 
 /// Characters of a name: the names of the jobs append a time to it.
 const MAX_NAME: usize = 52;
@@ -29,16 +29,8 @@ impl Strategy for CronJob {
         template::default(object, &TEMPLATE);
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
-    }
-
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], Map::new());
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

@@ -8,7 +8,7 @@ use quorate_meta::{Cause, LabelSelector, Map, Names, Value};
 use super::{job_spec, job_status};
 use crate::registry::kinds::core::pod::{template, warnings};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
+use crate::registry::kinds::rules;
 use crate::registry::strategy::plain_field;
 use crate::registry::write::Propagation;
 use crate::registry::{Part, Strategy};
@@ -41,8 +41,8 @@ impl Strategy for Job {
         }
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
@@ -62,10 +62,6 @@ impl Strategy for Job {
             }
             default_labels(object);
         }
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

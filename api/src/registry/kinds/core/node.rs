@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Names, Path, Value, name};
 
 use super::pod::{check_amount, check_taint_effect};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{net, status};
+use crate::registry::kinds::net;
 use crate::registry::{Part, Strategy};
 
 const NO_SCHEDULE: &str = "NoSchedule";
@@ -38,8 +38,8 @@ impl Strategy for Node {
         }
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     /// A node that nobody has seen ready takes no pods.
@@ -53,10 +53,6 @@ impl Strategy for Node {
             taints.push([("effect", NO_SCHEDULE), ("key", &key)].into());
             object.set_at(&["spec", "taints"], taints);
         }
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

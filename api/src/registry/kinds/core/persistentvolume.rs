@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Map, Names, Time, Value, name};
 
 use super::volumesource;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
+use crate::registry::kinds::rules;
 use crate::registry::{Part, Strategy};
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
@@ -18,17 +18,13 @@ impl Strategy for PersistentVolume {
         false
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::from([("phase", "Pending")]));
         protect(object, names.domain_key("pv-protection"));
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     /// The time of the last change of phase follows the phase, unless the writer says it.

@@ -20,8 +20,8 @@ impl Strategy for PersistentVolumeClaim {
         false
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {

@@ -5,7 +5,7 @@ use quorate_meta::{Cause, Names, Value};
 use super::pod::{template, warnings};
 use crate::registry::kinds::apps::check_replicas;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
+use crate::registry::kinds::rules;
 use crate::registry::strategy::plain_field;
 use crate::registry::write::Propagation;
 use crate::registry::{Part, Strategy};
@@ -40,16 +40,12 @@ impl Strategy for ReplicationController {
         }
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
         object.set_at(&["status"], [("replicas", 0)]);
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

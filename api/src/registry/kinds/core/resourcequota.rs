@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use quorate_meta::{Cause, Map, Names, Value, name};
+use quorate_meta::{Cause, Names, Value, name};
 
 use super::pod::check_amount;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
+use crate::registry::kinds::rules;
 use crate::registry::{Part, Strategy};
 
 /// Resources that pods use, whatever their scope is.
@@ -55,16 +55,8 @@ impl Strategy for ResourceQuota {
         false
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
-    }
-
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], Map::new());
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

@@ -1,11 +1,10 @@
 //! FlowSchema: which requests belong together, and at which priority level they wait. Its rules are checked in `flowrules`.
 
-use quorate_meta::{Cause, Map, Names, Value, name};
+use quorate_meta::{Cause, Names, Value, name};
 
 use super::{EXEMPT, flowrules};
+use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::status;
-use crate::registry::{Part, Strategy};
 
 const MAX_PRECEDENCE: i64 = 10_000;
 
@@ -22,16 +21,8 @@ impl Strategy for FlowSchema {
         true
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
-    }
-
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], Map::new());
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

@@ -1,11 +1,11 @@
 //! PriorityLevelConfiguration: how many requests of a level run at once, and what becomes of those that do not.
 
-use quorate_meta::{Cause, Map, Names, Value};
+use quorate_meta::{Cause, Names, Value};
 
 use super::EXEMPT;
+use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
-use crate::registry::{Part, Strategy};
+use crate::registry::kinds::rules;
 
 const MAX_QUEUES: i64 = 10_000_000;
 /// Bits that dealing a hand of queues may need.
@@ -24,16 +24,8 @@ impl Strategy for PriorityLevelConfiguration {
         true
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
-    }
-
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], Map::new());
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

@@ -3,9 +3,9 @@
 use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
 use super::ingress_rules;
+use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{loadbalancer, rules, status};
-use crate::registry::{Part, Strategy};
+use crate::registry::kinds::{loadbalancer, rules};
 
 /// The semantics of ingresses.
 #[derive(Debug)]
@@ -20,16 +20,12 @@ impl Strategy for Ingress {
         true
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::from([("loadBalancer", Map::new())]));
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

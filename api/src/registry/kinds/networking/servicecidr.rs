@@ -1,10 +1,10 @@
 //! ServiceCIDR: ranges that services get their addresses from.
 
-use quorate_meta::{Cause, Map, Names, Value};
+use quorate_meta::{Cause, Names, Value};
 
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::net::{NOT_A_RANGE, Range};
-use crate::registry::kinds::{rules, status};
+use crate::registry::kinds::rules;
 use crate::registry::{Part, Strategy};
 
 /// Ranges that one object may have: one of each version of addresses.
@@ -19,16 +19,8 @@ impl Strategy for ServiceCidr {
         false
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
-    }
-
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], Map::new());
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

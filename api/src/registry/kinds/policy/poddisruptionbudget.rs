@@ -3,7 +3,7 @@
 use quorate_meta::{Cause, Names, Value};
 
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status, workload};
+use crate::registry::kinds::{rules, workload};
 use crate::registry::{Part, Strategy};
 
 const COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
@@ -25,16 +25,12 @@ impl Strategy for PodDisruptionBudget {
         true
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
         object.set_at(&["status"], COUNTS.map(|field| (field, 0)));
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

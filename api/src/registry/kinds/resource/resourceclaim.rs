@@ -1,10 +1,10 @@
 //! ResourceClaim and ResourceClaimTemplate: devices that a workload asks for, and the pattern of such a claim.
 
-use quorate_meta::{Cause, Map, Names, Value};
+use quorate_meta::{Cause, Names, Value};
 
 use super::requests;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
+use crate::registry::kinds::rules;
 use crate::registry::{Part, Strategy};
 
 /// Users of one claim.
@@ -15,22 +15,14 @@ const MAX_RESERVED: usize = 256;
 pub(super) struct ResourceClaim;
 
 impl Strategy for ResourceClaim {
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn default(&self, _: &Names, object: &mut Value) {
         if let Some(spec) = object.get_mut("spec") {
             requests::default_counts(spec);
         }
-    }
-
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], Map::new());
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

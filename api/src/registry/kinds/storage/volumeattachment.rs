@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Map, Names, Value, name};
 
 use super::driver_name;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
+use crate::registry::kinds::rules;
 use crate::registry::{Part, Strategy};
 
 /// Bytes of a driver's message.
@@ -26,16 +26,12 @@ impl Strategy for VolumeAttachment {
         false
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::from([("attached", false)]));
-    }
-
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

@@ -27,8 +27,8 @@ impl Strategy for Pod {
         }
     }
 
-    fn ignored(&self, part: Part) -> &'static [&'static str] {
-        status::ignored(part)
+    fn has_status(&self) -> bool {
+        true
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
