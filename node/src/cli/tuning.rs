@@ -1,0 +1,109 @@
+//! Options of every node that serves, and their way to the processes that `dev` starts.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use quorate_api::InFlightLimits;
+
+use super::{Governance, bytes};
+use crate::access::Access;
+use crate::audit::AuditOptions;
+use crate::telemetry::LogFormat;
+
+/// What an operator may tune from start to start.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct Tuning {
+    /// How log lines look.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) log_format: LogFormat,
+    /// After SIGTERM, how long to go on serving while not ready.
+    #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
+    pub(crate) shutdown_delay_duration: Duration,
+    /// How long past revisions stay readable.
+    #[arg(long, default_value = "5m", value_parser = humantime::parse_duration)]
+    pub(crate) history_duration: Duration,
+    /// Bytes of history beyond which the oldest goes before its time.
+    #[arg(long, default_value = "4GiB", value_parser = bytes)]
+    pub(crate) history_size: u64,
+    /// Bytes of keys and values at which only deletes pass.
+    #[arg(long, default_value = "8GiB", value_parser = bytes)]
+    pub(crate) size_limit: u64,
+    /// Log entries after which the state is made durable, so that the log before can go. Bounds what a restart applies again.
+    #[arg(long, default_value = "20000", value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) snapshot_every: u64,
+    /// Log entries before that point that stay, for members that are a little behind. Who needs older ones gets a snapshot.
+    #[arg(long, default_value = "50000", value_name = "ENTRIES")]
+    pub(crate) log_keep: u64,
+    /// Requests that only read and may run at one time; 0 is any number. Nobody gets more than half of them.
+    #[arg(long, default_value_t = InFlightLimits::default().read_only)]
+    pub(crate) max_requests_inflight: usize,
+    /// Requests that write and may run at one time; 0 is any number.
+    #[arg(long, default_value_t = InFlightLimits::default().mutating)]
+    pub(crate) max_mutating_requests_inflight: usize,
+    /// Watches that may be open at one time; 0 is any number.
+    #[arg(long, default_value_t = InFlightLimits::default().long_running)]
+    pub(crate) max_watches: usize,
+    #[command(flatten)]
+    pub(crate) access: Access,
+    #[command(flatten)]
+    pub(crate) governance: Governance,
+    #[command(flatten)]
+    pub(crate) audit: AuditOptions,
+}
+
+impl Tuning {
+    /// The same as command-line arguments, for the processes that `dev` starts.
+    pub(crate) fn to_args(&self) -> Vec<String> {
+        let Self { log_format, shutdown_delay_duration, history_duration, history_size, size_limit, .. } = self;
+        let duration = |duration: &Duration| humantime::format_duration(*duration).to_string();
+        let format = log_format.to_possible_value().expect("no format is hidden");
+        [
+            ("log-format", format.get_name().to_owned()),
+            ("shutdown-delay-duration", duration(shutdown_delay_duration)),
+            ("history-duration", duration(history_duration)),
+            ("history-size", history_size.to_string()),
+            ("size-limit", size_limit.to_string()),
+            ("snapshot-every", self.snapshot_every.to_string()),
+            ("log-keep", self.log_keep.to_string()),
+            ("max-requests-inflight", self.max_requests_inflight.to_string()),
+            ("max-mutating-requests-inflight", self.max_mutating_requests_inflight.to_string()),
+            ("max-watches", self.max_watches.to_string()),
+        ]
+        .map(|(name, value)| format!("--{name}={value}"))
+        .into_iter()
+        .chain(self.access.to_args())
+        .chain(self.governance.to_args())
+        .chain(self.audit.to_args())
+        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    #[test]
+    fn tuning_survives_the_way_to_another_process() {
+        let given = [
+            "--history-duration=90s",
+            "--history-size=1MiB",
+            "--log-format=json",
+            "--shutdown-delay-duration=1500ms",
+            "--snapshot-every=7",
+            "--log-keep=9",
+            "--feature-gates=ClusterTrustBundle=false",
+        ];
+        let parse = |arguments: Vec<String>| {
+            let all = ["quorate", "serve", "--data-dir=d"].map(str::to_owned).into_iter().chain(arguments);
+            let Command::Serve(serve) = Cli::try_parse_from(all).unwrap().command else { panic!("not serve") };
+            serve.tuning
+        };
+        let tuning = parse(given.map(str::to_owned).to_vec());
+        assert_eq!(tuning.history_duration, Duration::from_secs(90));
+        assert_eq!(tuning.history_size, 1 << 20);
+        assert_eq!(parse(tuning.to_args()), tuning);
+    }
+}
