@@ -3,7 +3,8 @@
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
-use super::{delete_options, unsafe_delete, written};
+use super::delete_options::{self, Asked};
+use super::{unsafe_delete, warnings, written};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -21,6 +22,12 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     if asked.ignores_read_errors {
         return unsafe_delete::handle(api, request, target).await;
     }
+    let told = delete_options::warnings(resource, &asked.options);
+    warnings::attach(request, &told, delete(api, request, target, &asked).await)
+}
+
+async fn delete(api: &Api, request: &Request, target: Target<'_>, asked: &Asked) -> Result<Response<Body>, Error> {
+    let Target { resource, name, .. } = target;
     let answer = api.writer().delete(target, &asked.options).await?;
     if answer.outcome == Outcome::Removed && !resource.delete_returns_object {
         let uid = form::header(resource, &answer.value)?.uid();

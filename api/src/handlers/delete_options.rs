@@ -1,4 +1,7 @@
 //! DeleteOptions, from the body or, without one, from the query (document 001, "DeleteOptions").
+//!
+//! A body hides the query, with one exception: `dryRun` counts wherever it stands, because who asks for a dry run must not
+//! lose anything for having asked in the other place.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -7,6 +10,7 @@ use super::write_options::{check_dry_run, refuse};
 use crate::Api;
 use crate::error::Error;
 use crate::features::Feature;
+use crate::registry::Resource;
 use crate::registry::write::{DeleteOptions, Preconditions, Propagation};
 use crate::request::Request;
 
@@ -25,12 +29,19 @@ pub(super) struct Asked {
 
 /// The option of forced deletion, which stands alone.
 const IGNORE_READ_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
+const DRY_RUN: &str = "dryRun";
 /// Options that a forced deletion must not have.
-const OTHERS: [&str; 5] = ["dryRun", "gracePeriodSeconds", "orphanDependents", "preconditions", "propagationPolicy"];
+const OTHERS: [&str; 5] = [DRY_RUN, "gracePeriodSeconds", "orphanDependents", "preconditions", "propagationPolicy"];
 
-/// Reads and checks the options of a deletion. A body hides the query.
+/// Reads and checks the options of a deletion.
 pub(super) fn parse(api: &Api, request: &Request) -> Result<Asked, Error> {
     if request.body.is_empty() { from_query(api, request) } else { from_body(api, request) }
+}
+
+/// What a client should know that asks for this.
+pub(super) fn warnings(resource: &Resource, options: &DeleteOptions) -> Vec<String> {
+    let told = resource.strategy.warning_of_deletion().filter(|_| options.propagation.is_none());
+    told.map(str::to_owned).into_iter().collect()
 }
 
 fn from_query(api: &Api, request: &Request) -> Result<Asked, Error> {
@@ -42,7 +53,7 @@ fn from_query(api: &Api, request: &Request) -> Result<Asked, Error> {
     let orphan_dependents = query.flag("orphanDependents");
     let mut causes = Vec::new();
     let propagation = parse_policy(query.get("propagationPolicy"), orphan_dependents, &mut causes);
-    let dry_run = check_dry_run(query.all("dryRun"), &mut causes);
+    let dry_run = check_dry_run(query.all(DRY_RUN), &mut causes);
     refuse(api.names, KIND, causes)?;
     let options = DeleteOptions { dry_run, preconditions: Preconditions::default(), propagation, grace_seconds };
     Ok(Asked { options, accepted_while_held: orphan_dependents == Some(false), ignores_read_errors: false })
@@ -61,13 +72,14 @@ fn from_body(api: &Api, request: &Request) -> Result<Asked, Error> {
     }
     quorate_schema::decode(&api.graph, ty.id, &mut body).map_err(|error| Error::bad_request(error.to_string()))?;
     if body.get(IGNORE_READ_ERRORS).and_then(Value::as_bool) == Some(true) && may_ignore_read_errors(api) {
-        return forced(api.names, |option| body.get(option).is_some_and(|value| !value.is_null()));
+        let beside = |option: &str| option == DRY_RUN && request.info.query.all(DRY_RUN).any(|value| !value.is_empty());
+        return forced(api.names, |option| body.get(option).is_some_and(|value| !value.is_null()) || beside(option));
     }
     let mut causes = Vec::new();
     let orphan_dependents = body.get("orphanDependents").and_then(Value::as_bool);
     let propagation = parse_policy(body.str_at(&["propagationPolicy"]), orphan_dependents, &mut causes);
-    let dry_run = body.get("dryRun").and_then(Value::as_list).unwrap_or_default();
-    let dry_run = check_dry_run(dry_run.iter().filter_map(Value::as_str), &mut causes);
+    let dry_run = body.get(DRY_RUN).and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_str);
+    let dry_run = check_dry_run(dry_run.chain(request.info.query.all(DRY_RUN)), &mut causes);
     refuse(api.names, KIND, causes)?;
     let grace_seconds = body.get("gracePeriodSeconds").and_then(Value::as_i64);
     let precondition = |field: &str| body.str_at(&["preconditions", field]).map(str::to_owned);

@@ -5,7 +5,8 @@ use futures::stream::FuturesUnordered;
 use http::Response;
 use quorate_meta::{Details, Reason, Status};
 
-use super::{delete_options, options};
+use super::options::{self, Selection};
+use super::{delete_options, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -27,6 +28,20 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let query = &request.info.query;
     let selection = options::parse_selection(resource, query.text("labelSelector"), query.text("fieldSelector"))?;
     let delete = delete_options::parse(api, request)?.options;
+    let told = delete_options::warnings(resource, &delete);
+    let details = Details { group: resource.group.clone(), kind: resource.plural.clone(), ..Details::default() };
+    let status = Status { details: Some(details), ..Status::ok() };
+    let done = delete_selected(api, request, &selection, &delete).await;
+    warnings::attach(request, &told, done.map(|()| respond::status(&request.format, &status)))
+}
+
+async fn delete_selected(
+    api: &Api,
+    request: &Request,
+    selection: &Selection,
+    delete: &DeleteOptions,
+) -> Result<(), Error> {
+    let resource = request.resource()?;
     api.store.read_index().await?;
     let snapshot = api.store.snapshot();
     let mut chosen = Vec::new();
@@ -45,15 +60,14 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
         while running.len() < CONCURRENT_DELETIONS
             && let Some(object) = chosen.next()
         {
-            running.push(delete_one(&writer, resource, object, &delete));
+            running.push(delete_one(&writer, resource, object, delete));
         }
         match running.next().await {
             Some(done) => done?,
             None => break,
         }
     }
-    let details = Details { group: resource.group.clone(), kind: resource.plural.clone(), ..Details::default() };
-    Ok(respond::status(&request.format, &Status { details: Some(details), ..Status::ok() }))
+    Ok(())
 }
 
 /// Deletes one of the chosen objects, unless it is gone or another one by now.

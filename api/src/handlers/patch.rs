@@ -19,6 +19,9 @@ use crate::registry::write::{Target, UpdateOptions};
 use crate::registry::{Part, Resource};
 use crate::request::Request;
 
+/// Characters of a refused patch that its refusal repeats.
+const SHOWN_PATCH_CHARS: usize = 500;
+
 /// A patch that has been read.
 pub(super) enum Patch {
     Json(JsonPatch),
@@ -132,5 +135,9 @@ pub(super) fn patched(
 /// 422 for a patch that leads to nothing sensible.
 pub(super) fn bad_patch(request: &Request, why: &str) -> Error {
     let text = String::from_utf8_lossy(&request.body);
-    Status::invalid(&GroupKind::default(), "", vec![Cause::invalid("patch", text.as_ref(), why)]).into()
+    let shown = match text.char_indices().nth(SHOWN_PATCH_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    };
+    Status::invalid(&GroupKind::default(), "", vec![Cause::invalid("patch", shown, why)]).into()
 }

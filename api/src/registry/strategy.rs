@@ -215,6 +215,11 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Propagation::Background
     }
 
+    /// What somebody should know who deletes without saying what becomes of the dependents.
+    fn warning_of_deletion(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether a deletion that is held back has a grace period (of zero) to show.
     fn shows_grace_period(&self) -> bool {
         true

@@ -41,6 +41,7 @@ async fn only_a_forced_deletion_removes_it() {
     }
     let query = format!("{BAD}?{OPTION}=true&dryRun=All");
     assert_eq!(server.send(Method::DELETE, &query, &[], "").await.status, 422);
+    assert_eq!(delete(&server, &format!("{BAD}?dryRun=All"), json!({OPTION: true})).await, 422);
     assert_eq!(delete(&server, BAD, json!({OPTION: true})).await, 200);
     assert_eq!(server.get(BAD).await.status, 404);
     assert_eq!(server.get(MAPS).await.names(), ["good"]);

@@ -197,6 +197,58 @@ async fn options_of_a_deletion() {
 }
 
 #[tokio::test]
+async fn a_dry_run_of_a_deletion_is_one_wherever_it_is_asked_for() {
+    let server = Server::with_namespace().await;
+    server.create("a", "m", &[]).await;
+    let check = async |path: &str, query: &str, body: Value, code: u16| {
+        let path = format!("{path}?{query}");
+        let answer = send(&server, Method::DELETE, &path, "application/json", &body.to_string()).await;
+        assert_eq!(answer.status, code, "{path} {body}: {}", answer.text());
+        assert_eq!(server.get(MAPS).await.names().len(), 1, "{path} {body}");
+    };
+    for path in [MAP, MAPS] {
+        check(path, "dryRun=All", json!({"propagationPolicy": "Background"}), 200).await;
+        check(path, "dryRun=All", json!({"dryRun": []}), 200).await;
+        check(path, "dryRun=", json!({"dryRun": ["All"]}), 200).await;
+        check(path, "dryRun=All", json!({"dryRun": ["All"]}), 200).await;
+        check(path, "dryRun=Some", json!({}), 422).await;
+        check(path, "dryRun=All", json!({"dryRun": ["Some"]}), 422).await;
+    }
+    let hidden = format!("{MAP}?dryRun=&propagationPolicy=Sideways");
+    assert_eq!(send(&server, Method::DELETE, &hidden, "application/json", "{}").await.status, 200);
+}
+
+#[tokio::test]
+async fn who_deletes_a_job_and_leaves_its_pods_is_told() {
+    const JOBS: &str = "/apis/batch/v1/namespaces/a/jobs";
+    let server = Server::with_namespace().await;
+    let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    for (path, body, told) in [
+        ("/j", json!({"dryRun": ["All"]}), 1),
+        ("/j", json!({"propagationPolicy": "Orphan"}), 0),
+        ("/j", json!({"orphanDependents": false}), 0),
+        ("", json!({}), 1),
+        ("", json!({"propagationPolicy": "Background"}), 0),
+    ] {
+        let job = json!({"metadata": {"name": "j"}, "spec": {"template": template}});
+        post(&server, JOBS, job).await;
+        let answer =
+            send(&server, Method::DELETE, &format!("{JOBS}{path}"), "application/json", &body.to_string()).await;
+        assert_eq!((answer.status.as_u16(), warnings(&answer).len()), (200, told), "{path} {body}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn the_refusal_of_a_patch_repeats_its_beginning_only() {
+    let server = Server::with_namespace().await;
+    server.create("a", "m", &[]).await;
+    let long = "é".repeat(100_000);
+    let refused = patch(&server, STRATEGIC, json!({"data": {"k": long}, "metadata": {"labels": 5}})).await;
+    assert_eq!(refusal(&refused), "422 Invalid FieldValueInvalid patch");
+    assert!(refused.text().len() < 4000, "{} bytes", refused.text().len());
+}
+
+#[tokio::test]
 async fn a_collection_is_deleted_as_selected() {
     let server = Server::with_namespace().await;
     for (name, label) in [("m", "1"), ("n", "1"), ("o", "2")] {

@@ -103,6 +103,13 @@ impl Strategy for Job {
         Propagation::Orphan
     }
 
+    fn warning_of_deletion(&self) -> Option<&'static str> {
+        Some(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them \
+             or set propagationPolicy=Orphan to suppress this warning",
+        )
+    }
+
     fn warnings(&self, _: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         warnings::of_template(old, new, "spec.template")
     }
