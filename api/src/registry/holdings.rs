@@ -90,6 +90,10 @@ pub trait Holder: Send + Sync {
 
     /// Everything that the object has.
     fn holdings(&self, names: &Names, object: &Value) -> Vec<Holding>;
+
+    /// The holding of this class and name as the object of this namespace and name would have it, for objects that cannot
+    /// be asked; `None` when its kind has nothing of the class.
+    fn holding(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Holding>;
 }
 
 /// Why an object does not get what it needs.

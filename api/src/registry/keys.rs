@@ -111,6 +111,12 @@ pub fn objects() -> Bytes {
     Bytes::from_static(b"o/")
 }
 
+/// `h/`: what every holding's key begins with.
+#[must_use]
+pub fn holdings() -> Bytes {
+    Bytes::from_static(b"h/")
+}
+
 fn join(class: &[u8], segments: &[&str]) -> Bytes {
     let length = class.len() + segments.iter().map(|segment| 1 + segment.len()).sum::<usize>();
     let mut key = BytesMut::with_capacity(length);

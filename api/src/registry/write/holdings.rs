@@ -11,6 +11,7 @@ use super::writer::{Writer, invalid};
 use crate::error::Error;
 use crate::registry::Part;
 use crate::registry::holdings::{Holder, Holding, Shadow, Unavailable, World};
+use crate::registry::keys::{self, Key};
 
 /// What is added to a transaction.
 #[derive(Debug, Default)]
@@ -46,6 +47,22 @@ impl Writer {
         Ok(self.changes(holder, &self.store.snapshot(), Some(object), None)?.operations)
     }
 
+    /// What the removal of an object gives up of which nothing is known but its name. It is found by its owner, so the whole
+    /// of what is held in the cluster is looked through.
+    pub(super) fn give_up_unread(&self, target: Target<'_>, snapshot: &Snapshot) -> Vec<Operation> {
+        let Some(holder) = target.resource.strategy.holder() else { return Vec::new() };
+        let namespace = target.namespace.unwrap_or_default();
+        let mut operations = Vec::new();
+        for (key, entry) in snapshot.range(&keys::holdings(), None) {
+            let Some(Key::Holding { class, name }) = Key::parse(key) else { continue };
+            let held = holder.holding(self.names, namespace, target.name, class, name);
+            if let Some(held) = held.filter(|held| held.owner.as_bytes() == entry.value) {
+                give_up(&held, snapshot, &mut operations);
+            }
+        }
+        operations
+    }
+
     fn changes(
         &self,
         holder: &dyn Holder,
@@ -61,9 +78,7 @@ impl Writer {
             self.take(taken, &mut changes)?;
         }
         for given_up in before.iter().filter(|holding| !has(&after, holding)) {
-            changes.operations.push(Operation::Delete { key: given_up.key() });
-            let own = given_up.shadow.iter().filter(|shadow| is_ours(snapshot, shadow));
-            changes.operations.extend(own.map(|shadow| Operation::Delete { key: shadow.key.clone() }));
+            give_up(given_up, snapshot, &mut changes.operations);
         }
         Ok(changes)
     }
@@ -82,6 +97,12 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+fn give_up(holding: &Holding, snapshot: &Snapshot, operations: &mut Vec<Operation>) {
+    operations.push(Operation::Delete { key: holding.key() });
+    let own = holding.shadow.iter().filter(|shadow| is_ours(snapshot, shadow));
+    operations.extend(own.map(|shadow| Operation::Delete { key: shadow.key.clone() }));
 }
 
 fn has(holdings: &[Holding], holding: &Holding) -> bool {
@@ -110,8 +131,7 @@ mod tests {
     use super::super::testing::Awkward;
     use super::super::{DeleteOptions, Target, WriteOptions, Writer};
     use super::*;
-    use crate::registry::keys::Key;
-    use crate::registry::{Registry, builtin, form};
+    use crate::registry::{Registry, Resource, builtin, form};
 
     struct Cluster {
         writer: Writer,
@@ -137,8 +157,12 @@ mod tests {
     }
 
     impl Cluster {
+        fn resource(&self, plural: &str) -> &Resource {
+            self.registry.find("", "v1", plural).unwrap()
+        }
+
         async fn create(&self, name: &str, spec: Json) -> Result<Value, Error> {
-            let resource = self.registry.find("", "v1", "services").unwrap();
+            let resource = self.resource("services");
             let mut object = Value::from(json!({"metadata": {"name": name}, "spec": spec}));
             quorate_schema::decode(&self.writer.graph, resource.ty, &mut object).unwrap();
             quorate_schema::apply_defaults(&self.writer.graph, resource.ty, &mut object);
@@ -149,7 +173,7 @@ mod tests {
         }
 
         async fn delete(&self, name: &str) {
-            let resource = self.registry.find("", "v1", "services").unwrap();
+            let resource = self.resource("services");
             let target = Target { resource, namespace: Some("n"), name };
             self.writer.delete(target, &DeleteOptions::default()).await.unwrap();
         }
@@ -200,6 +224,29 @@ mod tests {
         cluster.delete("a").await;
         assert!(!cluster.exists(claim).await && !cluster.exists(shadow).await);
         assert_eq!(address(&cluster.create("b", named()).await.unwrap()), "10.0.0.3");
+    }
+
+    #[tokio::test]
+    async fn an_unreadable_service_gives_up_its_own_only() {
+        let cluster = cluster().await;
+        let service = |address: &str| json!({"type": "NodePort", "clusterIP": address, "ports": [{"port": 80}]});
+        let damaged = cluster.create("a", service("10.0.0.3")).await.unwrap();
+        let other = cluster.create("aa", service("10.0.0.4")).await.unwrap();
+        let keys = |service: &Value| {
+            let held = cluster.resource("services").strategy.holder().unwrap().holdings(cluster.writer.names, service);
+            let shadows = held.iter().filter_map(|held| Some(held.shadow.as_ref()?.key.clone())).collect::<Vec<_>>();
+            [held.iter().map(Holding::key).collect(), shadows].concat()
+        };
+        let target = Target { resource: cluster.resource("services"), namespace: Some("n"), name: "a" };
+        let operations = vec![Operation::Put { key: target.key(), value: Bytes::from_static(b"\xff") }];
+        cluster.store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+        cluster.writer.delete_unreadable(target).await.unwrap();
+        for (service, stays) in [(damaged, false), (other, true)] {
+            assert_eq!(keys(&service).len(), 3, "an address, its object and a port");
+            for key in keys(&service) {
+                assert_eq!(cluster.exists(key.clone()).await, stays, "{key:?}");
+            }
+        }
     }
 
     #[tokio::test]

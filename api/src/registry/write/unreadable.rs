@@ -11,7 +11,8 @@ use crate::registry::{Step, form};
 const FIELD: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 impl Writer {
-    /// Removes an object that cannot be read, and what its kind keeps beside it; nothing else is known of it.
+    /// Removes an object that cannot be read, what its kind keeps beside it, and what it alone had; nothing else is known
+    /// of it.
     ///
     /// # Errors
     /// 404 for an absent object, 422 for one that can be read, 409 when it is written at the same time.
@@ -20,7 +21,8 @@ impl Writer {
             return Err(Status::forbidden(&target.resource.group_resource(), target.name, why).into());
         }
         let key = target.key();
-        let Some(entry) = self.current().await?.get(&key).cloned() else { return Err(not_found(target)) };
+        let snapshot = self.current().await?;
+        let Some(entry) = snapshot.get(&key).cloned() else { return Err(not_found(target)) };
         if form::decode(target.resource, &entry).is_ok() {
             let why = "this is only for objects that cannot be read, and this one can";
             return Err(invalid(target.resource, target.name, vec![Cause::invalid(FIELD, true, why)]));
@@ -29,6 +31,7 @@ impl Writer {
         let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
         let mut operations = vec![Operation::Delete { key }];
         operations.extend(target.resource.strategy.companions(Step::Removed, target.name));
+        operations.extend(self.give_up_unread(target, &snapshot));
         match self.decide(Txn { conditions, operations }).await? {
             Decision::Committed { .. } => Ok(()),
             Decision::Conflict { .. } => Err(stale(target)),

@@ -14,6 +14,8 @@ use crate::registry::holdings::{Holder, Holding, Shadow, Unavailable, World};
 use crate::registry::keys::{Key, resource_prefix};
 use crate::registry::kinds::net::{self, Range};
 
+const ADDRESS: &str = "address";
+const PORT: &str = "port";
 /// Ports of nodes that services get.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// How many of them are left to those who name one.
@@ -43,6 +45,15 @@ impl Holder for ServiceHoldings {
         let ports = node_ports(object).into_iter().collect::<std::collections::BTreeSet<_>>();
         addresses.chain(ports.into_iter().map(|port| port_holding(&owner, port))).collect()
     }
+
+    fn holding(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Holding> {
+        let owner = Owner { namespace: namespace.to_owned(), name: name.to_owned() };
+        match class {
+            ADDRESS => Some(address_holding(names, &owner, which)),
+            PORT => which.parse().ok().map(|port| port_holding(&owner, port)),
+            _ => None,
+        }
+    }
 }
 
 /// Namespace and name of a service.
@@ -63,7 +74,7 @@ impl Owner {
 }
 
 fn port_holding(owner: &Owner, port: i64) -> Holding {
-    Holding { class: "port", name: port.to_string(), owner: owner.text(), shadow: None }
+    Holding { class: PORT, name: port.to_string(), owner: owner.text(), shadow: None }
 }
 
 fn address_holding(names: &Names, owner: &Owner, address: &str) -> Holding {
@@ -79,7 +90,7 @@ fn address_holding(names: &Names, owner: &Owner, address: &str) -> Holding {
     object.set_at(&["spec", "parentRef"], parent);
     let group = names.group("networking");
     let key = Key::Object { group: &group, resource: "ipaddresses", namespace: None, name: address }.encode();
-    Holding { class: "address", name: address.to_owned(), owner: owner.text(), shadow: Some(Shadow { key, object }) }
+    Holding { class: ADDRESS, name: address.to_owned(), owner: owner.text(), shadow: Some(Shadow { key, object }) }
 }
 
 fn strings<'v>(object: &'v Value, field: &str) -> Vec<&'v str> {
