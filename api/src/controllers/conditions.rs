@@ -1,4 +1,4 @@
-//! What a namespace says about its deletion while something holds it, in `status.conditions`.
+//! What controllers say about objects in `status.conditions`; first of all, what holds a namespace that is being deleted.
 
 use quorate_meta::{Map, Time, Value};
 
@@ -9,21 +9,43 @@ use crate::registry::Part;
 use crate::registry::write::{Target, UpdateOptions};
 
 /// Type, status, reason and message of a condition.
-type Condition = (&'static str, bool, &'static str, String);
+pub(super) type Condition = (&'static str, bool, &'static str, String);
 
-/// Writes the conditions; nothing is written while they stay the same.
+/// Writes what holds a namespace.
 pub(super) async fn report(
     context: &Context,
     target: Target<'_>,
     found: &Found,
     remaining: &Remaining,
 ) -> Result<(), Error> {
+    write(context, target, &conditions(remaining), |current| found.again(target, current)).await
+}
+
+/// Whether an object says a condition already.
+pub(super) fn says(object: &Value, (kind, status, reason, message): &Condition) -> bool {
+    let list = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+    let text = |condition: &Value, field: &str| condition.str_at(&[field]).unwrap_or_default().to_owned();
+    let status = if *status { "True" } else { "False" };
+    let expect = [*kind, status, *reason, message.as_str()];
+    list.iter().any(|condition| ["type", "status", "reason", "message"].map(|field| text(condition, field)) == expect)
+}
+
+/// Writes conditions into the status of the object that `again` finds to be the same as before; nothing is written while
+/// they stay the same.
+pub(super) async fn write<F>(
+    context: &Context,
+    target: Target<'_>,
+    conditions: &[Condition],
+    again: F,
+) -> Result<(), Error>
+where
+    F: Fn(Option<&Value>) -> Result<Value, Error> + Send + Sync,
+{
     let now = Time::from_ms(context.api.env.clock.now_ms()).seconds();
-    let conditions = conditions(remaining);
     let change = |current: Option<&Value>| {
-        let mut object = found.again(target, current)?;
+        let mut object = again(current)?;
         let before = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default().to_vec();
-        object.set_at(&["status", "conditions"], Value::List(merged(before, &conditions, &now)));
+        object.set_at(&["status", "conditions"], Value::List(merged(before, conditions, &now)));
         Ok(object)
     };
     let options =

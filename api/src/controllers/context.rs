@@ -8,8 +8,8 @@ use quorate_store::Snapshot;
 
 use crate::Api;
 use crate::error::Error;
-use crate::registry::write::{Target, WriteOptions, Writer};
-use crate::registry::{NAMESPACES, Resource};
+use crate::registry::write::{Target, UpdateOptions, WriteOptions, Writer};
+use crate::registry::{NAMESPACES, Part, Resource, form};
 
 /// How long a controller waits after a failure before it tries again.
 pub(super) const RETRY: Duration = Duration::from_millis(500);
@@ -52,7 +52,10 @@ impl Context {
         name: &str,
         fields: Map,
     ) -> Result<(), Error> {
-        let resource = self.resource(plural)?;
+        self.create(self.resource(plural)?, namespace, name, fields).await
+    }
+
+    async fn create(&self, resource: &Resource, namespace: Option<&str>, name: &str, fields: Map) -> Result<(), Error> {
         let mut object = Value::Map(fields);
         object.set_at(&["apiVersion"], resource.api_version.as_str());
         object.set_at(&["kind"], resource.kind.as_str());
@@ -62,6 +65,33 @@ impl Context {
         match self.writer.create(target, object, self.options()).await {
             Err(error) if is_settled(&error) => Ok(()),
             created => created.map(drop),
+        }
+    }
+
+    /// Makes an object have these top-level fields; everything else in it is left alone. `metadata` is only a new one's.
+    pub(super) async fn keep(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+        let Target { resource, namespace, name } = target;
+        let snapshot = self.api.store.snapshot();
+        let Some(entry) = snapshot.get(&target.key()) else {
+            return self.create(resource, namespace, name, fields.clone()).await;
+        };
+        let own = || fields.iter().filter(|(field, _)| *field != "metadata");
+        let object = form::decode(resource, entry)?;
+        if own().all(|(field, value)| object.get(field) == Some(value)) {
+            return Ok(());
+        }
+        let options =
+            UpdateOptions { write: self.options(), part: Part::Main, if_match: None, replaces: false, named: None };
+        let change = |current: Option<&Value>| {
+            let mut object = current.cloned().unwrap_or_default();
+            for (field, value) in own() {
+                object.set_at(&[field], value.clone());
+            }
+            Ok(object)
+        };
+        match self.writer.update(target, options, change).await {
+            Err(error) if is_settled(&error) => Ok(()),
+            updated => updated.map(drop),
         }
     }
 
@@ -87,7 +117,7 @@ impl Context {
         let mut found = Vec::new();
         for (key, entry) in snapshot.range(&resource.prefix(None), None) {
             let Some((_, name)) = resource.parse_key(key) else { continue };
-            let header = crate::registry::form::header(resource, &entry.value)?;
+            let header = form::header(resource, &entry.value)?;
             found.push((name.to_owned(), header.deletion_timestamp().is_none()));
         }
         Ok(found)

@@ -1,10 +1,12 @@
 //! What the cluster does by itself: bootstrap objects, default roles and gathered rules, namespace deletion, garbage collection, objects that every namespace
-//! has, expiry of events.
+//! has, ranges of services' addresses, where the API is served, expiry of events.
 //!
 //! Invariants: controllers run on the leader only, and write through the registry's [`crate::registry::write::Writer`] like
 //! any client. A deposed leader's late writes do no harm: each is bound to the state that it was made from. Every
 //! controller can be stopped at any moment and starts from what is stored.
 
+mod api_endpoints;
+mod api_services;
 mod bootstrap;
 pub mod certificates;
 mod conditions;
@@ -15,6 +17,8 @@ mod namespaces;
 mod provided;
 mod roles;
 mod service;
+mod service_ranges;
 mod token_secrets;
 
+pub use api_endpoints::ApiServers;
 pub use service::{Controllers, ControllersHandle, ControllersOptions};

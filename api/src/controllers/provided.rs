@@ -2,13 +2,13 @@
 //!
 //! Invariant: what is removed or changed by somebody comes back as it was.
 
-use quorate_meta::{Map, Value};
+use quorate_meta::Map;
 use quorate_store::{Revision, Watch, WatchBatch};
 
-use super::context::{Context, is_settled};
+use super::context::Context;
 use crate::error::Error;
-use crate::registry::write::{Target, UpdateOptions};
-use crate::registry::{NAMESPACES, Part, form};
+use crate::registry::NAMESPACES;
+use crate::registry::write::Target;
 
 /// An object that every namespace has.
 #[derive(Debug, Clone)]
@@ -60,25 +60,5 @@ fn namespaces_of(context: &Context, provided: &Provided, batch: &WatchBatch) -> 
 async fn keep(context: &Context, provided: &Provided, namespace: &str) -> Result<(), Error> {
     let resource = context.resource(provided.plural)?;
     let target = Target { resource, namespace: Some(namespace), name: &provided.name };
-    let snapshot = context.api.store.snapshot();
-    let Some(entry) = snapshot.get(&target.key()) else {
-        return context.ensure(provided.plural, Some(namespace), &provided.name, provided.fields.clone()).await;
-    };
-    let object = form::decode(resource, entry)?;
-    if provided.fields.iter().all(|(field, value)| object.get(field) == Some(value)) {
-        return Ok(());
-    }
-    let options =
-        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
-    let change = |current: Option<&Value>| {
-        let mut object = current.cloned().unwrap_or_default();
-        for (field, value) in provided.fields.iter() {
-            object.set_at(&[field], value.clone());
-        }
-        Ok(object)
-    };
-    match context.writer.update(target, options, change).await {
-        Err(error) if is_settled(&error) => Ok(()),
-        updated => updated.map(drop),
-    }
+    context.keep(target, &provided.fields).await
 }

@@ -12,7 +12,9 @@ use super::certificates::{self, Signing};
 use super::context::{Context, RETRY};
 use super::events::{self, Notes};
 use super::provided::{self, Provided};
-use super::{bootstrap, garbage, namespaces, roles, token_secrets};
+use super::{
+    ApiServers, api_endpoints, api_services, bootstrap, garbage, namespaces, roles, service_ranges, token_secrets,
+};
 use crate::Api;
 use crate::error::Error;
 
@@ -31,6 +33,8 @@ pub struct ControllersOptions {
     pub event_lifetime: Duration,
     /// The port that the API listens on, where the API's own service leads to.
     pub api_port: u16,
+    /// Who knows where the API of every member is.
+    pub api_servers: Arc<dyn ApiServers>,
     /// What the well-known signers need; without it they approve and issue nothing.
     pub signing: Option<Signing>,
 }
@@ -101,6 +105,8 @@ impl Controllers {
         let aggregator = context("clusterrole-aggregation-controller");
         let (sweeper, collector) = (context("event-ttl-controller"), context("generic-garbage-collector"));
         let holders = context("service-account-token-controller");
+        let (ranger, aggregated) = (context("service-cidr-controller"), context("apiservice-availability-controller"));
+        let pointer = context("api-endpoints-controller");
         while let Err(error) = bootstrap::run(&starter, self.options.api_port).await {
             tracing::warn!(%error, "bootstrap objects cannot be made yet");
             sleep(RETRY).await;
@@ -139,6 +145,9 @@ impl Controllers {
             again(&accounts, || provided::run(&accounts, &account)),
             again(&holders, || token_secrets::run(&holders, &self.options.root_ca)),
             again(&signer, || certificates::clean(&signer)),
+            again(&ranger, || service_ranges::run(&ranger)),
+            again(&aggregated, || api_services::run(&aggregated)),
+            again(&pointer, || api_endpoints::run(&pointer, &*self.options.api_servers)),
             sign,
             publish,
             expire,

@@ -17,7 +17,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::negotiation::Offer;
-use crate::registry::Resource;
+use crate::registry::{Resource, form};
 use crate::request::{Request, RequestInfo, Verb};
 
 /// Where a request goes.
@@ -64,7 +64,7 @@ pub(crate) fn find(api: &Api, info: &RequestInfo) -> Result<Route, Error> {
     if info.is_resource {
         return find_resource(api, info).map(Route::Resource);
     }
-    let route = find_page(api, &info.path).ok_or_else(Error::no_such_path)?;
+    let route = find_page(api, &info.path).ok_or_else(|| no_page(api, &info.path))?;
     if info.verb == Verb::Get || (info.verb == Verb::Head && matches!(route, Route::Health(..))) {
         return Ok(route);
     }
@@ -88,8 +88,28 @@ fn find_page(api: &Api, path: &str) -> Option<Route> {
     discovery::Page::find(api, trimmed).map(Route::Discovery)
 }
 
+/// Why there is no such page: perhaps it is one of a version that is left to another server.
+fn no_page(api: &Api, path: &str) -> Error {
+    let version = path.trim_end_matches('/').strip_prefix("/apis/").and_then(|path| path.split_once('/'));
+    version.map_or_else(Error::no_such_path, |(group, version)| nowhere(api, group, version))
+}
+
+/// 503 for a version of a group that an APIService leaves to another server, to which this one passes nothing on; 404 for all
+/// others.
+fn nowhere(api: &Api, group: &str, version: &str) -> Error {
+    let services = api.registry.find(&api.names.group("apiregistration"), "v1", "apiservices");
+    let elsewhere = services.is_some_and(|services| {
+        let snapshot = api.store.snapshot();
+        let entry = snapshot.get(&services.key(None, &format!("{version}.{group}")));
+        let object = entry.and_then(|entry| form::decode(services, entry).ok());
+        object.is_some_and(|object| object.at(&["spec", "service"]).is_some())
+    });
+    if elsewhere { Status::service_unavailable("service unavailable").into() } else { Error::no_such_path() }
+}
+
 fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> {
-    let resource = api.registry.find(&info.group, &info.version, &info.resource).ok_or_else(Error::no_such_path)?;
+    let found = api.registry.find(&info.group, &info.version, &info.resource);
+    let resource = found.ok_or_else(|| nowhere(api, &info.group, &info.version))?;
     let scope_fits = match (&info.namespace, &info.name) {
         (Some(_), _) => resource.namespaced,
         (None, Some(_)) => !resource.namespaced,

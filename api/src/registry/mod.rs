@@ -17,6 +17,8 @@ pub(crate) mod selector;
 mod strategy;
 mod table;
 
+pub(crate) use kinds::net;
+
 pub use author::{Author, Gift, Permission, Who};
 pub use conversion::{Conversion, StoredForm};
 pub use resource::{Resource, Subresource};

@@ -41,7 +41,14 @@ fn control(server: &Server, root_ca: String) -> ControllersHandle {
     let issuer = Arc::new(Stamp(params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()));
     let signing = Some(Signing { issuer, duration: Duration::from_secs(24 * 3600) });
     let event_lifetime = Duration::from_secs(3600);
-    let options = ControllersOptions { api: server.api.clone(), root_ca, event_lifetime, signing, api_port: 6443 };
+    let options = ControllersOptions {
+        api: server.api.clone(),
+        root_ca,
+        event_lifetime,
+        signing,
+        api_port: 6443,
+        api_servers: Arc::new(Vec::new()),
+    };
     let (controllers, handle) = Controllers::new(options);
     tokio::spawn(controllers.run());
     handle

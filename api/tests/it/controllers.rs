@@ -1,5 +1,7 @@
 //! What the leader does by itself.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
@@ -21,6 +23,7 @@ fn start() -> (Server, ControllersHandle) {
         event_lifetime: LIFETIME,
         signing: None,
         api_port: 6443,
+        api_servers: Arc::new(vec![SocketAddr::from(([10, 0, 0, 7], 6443)), SocketAddr::from(([127, 0, 0, 1], 6443))]),
     };
     let (controllers, handle) = Controllers::new(options);
     tokio::spawn(controllers.run());
@@ -88,6 +91,71 @@ async fn every_cluster_has_its_own_objects() {
     for path in &paths {
         until(&server, path, 200).await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_service_of_the_api_leads_to_every_member_that_others_reach() {
+    let (server, _controllers) = start();
+    let endpoints = until(&server, "/api/v1/namespaces/default/endpoints/svc", 200).await;
+    let expect =
+        json!([{"addresses": [{"ip": "10.0.0.7"}], "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}]}]);
+    assert_eq!(endpoints["subsets"], expect);
+    assert_eq!(endpoints["metadata"]["labels"], json!({"endpointslice.svc.io/skip-mirror": "true"}));
+    let path = "/apis/discovery.svc.io/v1/namespaces/default/endpointslices/svc";
+    let slice = until(&server, path, 200).await;
+    assert_eq!(slice["metadata"]["labels"], json!({"svc.io/service-name": "svc"}));
+    assert_eq!(slice["endpoints"], json!([{"addresses": ["10.0.0.7"], "conditions": {"ready": true}}]));
+    assert_eq!(send(&server, Method::DELETE, path, json!({})).await, 200);
+    let again = until(&server, path, 200).await;
+    assert_ne!(again["metadata"]["uid"], slice["metadata"]["uid"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_range_of_addresses_stays_while_a_service_needs_it() {
+    const RANGES: &str = "/apis/networking.svc.io/v1/servicecidrs";
+    let (server, _controllers) = start();
+    server.namespace("a").await;
+    let ready = |status: &'static str| move |_: u16, body: &Value| body["status"]["conditions"][0]["status"] == status;
+    let own = until_body(&server, &format!("{RANGES}/svc"), ready("True")).await;
+    assert_eq!(own["status"]["conditions"][0]["message"], "Kubernetes Service CIDR is ready");
+    let more = json!({"metadata": {"name": "more"}, "spec": {"cidrs": ["10.97.0.0/24"]}});
+    assert_eq!(send(&server, Method::POST, RANGES, more).await, 201);
+    let more = format!("{RANGES}/more");
+    let made = until_body(&server, &more, ready("True")).await;
+    assert_eq!(made["metadata"]["finalizers"], json!(["networking.svc.io/service-cidr-finalizer"]));
+    let service = json!({"metadata": {"name": "s"}, "spec": {"clusterIP": "10.97.0.9", "ports": [{"port": 80}]}});
+    assert_eq!(send(&server, Method::POST, "/api/v1/namespaces/a/services", service).await, 201);
+    assert_eq!(send(&server, Method::DELETE, &more, json!({})).await, 200);
+    let held = until_body(&server, &more, ready("False")).await;
+    assert_eq!(held["status"]["conditions"][0]["reason"], "Terminating");
+    server.clock.advance(60_000);
+    assert_eq!(send(&server, Method::DELETE, "/api/v1/namespaces/a/services/s", json!({})).await, 200);
+    until(&server, &more, 404).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_that_are_left_to_others_are_not_available() {
+    const SERVICES: &str = "/apis/apiregistration.svc.io/v1/apiservices";
+    let (server, _controllers) = start();
+    server.namespace("a").await;
+    let reason = |reason: &'static str| move |_: u16, body: &Value| body["status"]["conditions"][0]["reason"] == reason;
+    let spec = json!({"group": "x.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+        "insecureSkipTLSVerify": true, "service": {"namespace": "a", "name": "s"}});
+    assert_eq!(server.get("/apis/x.example.com/v1/things").await.status, 404);
+    let object = json!({"metadata": {"name": "v1.x.example.com"}, "spec": spec});
+    assert_eq!(send(&server, Method::POST, SERVICES, object).await, 201);
+    let own = format!("{SERVICES}/v1.x.example.com");
+    until_body(&server, &own, reason("ServiceNotFound")).await;
+    let service = json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 443}]}});
+    assert_eq!(send(&server, Method::POST, "/api/v1/namespaces/a/services", service).await, 201);
+    until_body(&server, &own, reason("FailedDiscoveryCheck")).await;
+    for path in ["/apis/x.example.com/v1", "/apis/x.example.com/v1/namespaces/a/things/t"] {
+        assert_eq!(server.get(path).await.status, 503, "{path}");
+    }
+    assert_eq!(server.get("/apis/x.example.com/v2/things").await.status, 404);
+    assert_eq!(server.get("/apis/apps/v1/things").await.status, 404, "this server's own");
+    assert_eq!(send(&server, Method::DELETE, &own, json!({})).await, 200);
+    assert_eq!(server.get("/apis/x.example.com/v1/things").await.status, 404);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! Dependents and their owners: who goes, who stays, who waits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
@@ -30,6 +31,7 @@ impl Field {
             event_lifetime,
             signing: None,
             api_port: 6443,
+            api_servers: Arc::new(Vec::new()),
         };
         let (controllers, handle) = Controllers::new(options);
         tokio::spawn(controllers.run());

@@ -222,7 +222,14 @@ impl Server {
     pub(crate) async fn defaults(&self) -> ControllersHandle {
         let event_lifetime = Duration::from_secs(3600);
         let api = self.api.clone();
-        let options = ControllersOptions { api, root_ca: String::new(), event_lifetime, signing: None, api_port: 6443 };
+        let options = ControllersOptions {
+            api,
+            root_ca: String::new(),
+            event_lifetime,
+            signing: None,
+            api_port: 6443,
+            api_servers: Arc::new(Vec::new()),
+        };
         let (controllers, handle) = Controllers::new(options);
         tokio::spawn(controllers.run());
         let ready = async {

@@ -1,12 +1,14 @@
 //! Which part gets what: the replica, the API over it, and what runs beside them.
 
+use std::fmt::{self, Debug, Formatter};
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use quorate_api::audit::Audit;
 use quorate_api::authorization::{Feed, FeedOptions};
 use quorate_api::controllers::certificates::Signing;
-use quorate_api::controllers::{Controllers, ControllersOptions};
+use quorate_api::controllers::{ApiServers, Controllers, ControllersOptions};
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, InFlightLimits, Version, registry};
 use quorate_raft::Replica;
@@ -27,6 +29,21 @@ use crate::pki::{self, names};
 
 /// How long an Event object lives after it was last written.
 const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
+
+/// The members of the cluster as the API's controllers want to know them.
+struct Members(Replica);
+
+impl ApiServers for Members {
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.0.members().iter().filter_map(|member| member.api.parse().ok()).collect()
+    }
+}
+
+impl Debug for Members {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Members").field(&self.addresses()).finish()
+    }
+}
 
 /// Opens the replica; founds the cluster when this node is to and has not.
 pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Replica, Error> {
@@ -106,7 +123,14 @@ pub(super) fn background(
     let signing = Some(Signing { issuer, duration: tuning.governance.cluster_signing_duration });
     let (_, port) = parts.config.api.bind.rsplit_once(':').unwrap_or_default();
     let api_port = port.parse().unwrap_or_default();
-    let options = ControllersOptions { api: api.clone(), root_ca, event_lifetime: EVENT_LIFETIME, signing, api_port };
+    let options = ControllersOptions {
+        api: api.clone(),
+        root_ca,
+        event_lifetime: EVENT_LIFETIME,
+        signing,
+        api_port,
+        api_servers: Arc::new(Members(replica.clone())),
+    };
     let (controllers, _) = Controllers::new(options);
     let (rules, _) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
     let authorizer = api.authorizer.clone();

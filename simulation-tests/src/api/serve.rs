@@ -52,6 +52,7 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
         root_ca: plan.authority.clone(),
         event_lifetime: EVENT_LIFETIME,
         api_port: CLIENT_PORT,
+        api_servers: Arc::new(Vec::new()),
         signing: None,
     };
     let (controllers, _stop) = Controllers::new(options);

@@ -14,7 +14,7 @@ mod events;
 mod field;
 mod flowcontrol;
 mod loadbalancer;
-mod net;
+pub(crate) mod net;
 mod networking;
 mod node;
 mod plain;

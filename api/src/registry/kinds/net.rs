@@ -11,7 +11,7 @@ pub(super) const NOT_AN_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.
 pub(super) const NOT_A_RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
 /// An address; one of the fourth version that is written as one of the sixth is taken for the former.
-pub(in crate::registry) fn address(text: &str) -> Option<IpAddr> {
+pub(crate) fn address(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
         let address: Ipv6Addr = text.parse().ok()?;
         return Some(address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4));
@@ -43,14 +43,14 @@ pub(super) fn not_of_an_endpoint(address: IpAddr) -> Vec<String> {
 
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::registry) struct Range {
+pub(crate) struct Range {
     base: IpAddr,
     prefix: u8,
 }
 
 impl Range {
     /// Understands `ADDRESS/PREFIX`; bits of the address beyond the prefix are dropped.
-    pub(in crate::registry) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (base, prefix) = text.split_once('/')?;
         let base = address(base)?;
         let digits = !prefix.is_empty() && prefix.bytes().all(|byte| byte.is_ascii_digit());
@@ -60,28 +60,28 @@ impl Range {
     }
 
     /// Whether its addresses are of the fourth version.
-    pub(in crate::registry) fn is_v4(&self) -> bool {
+    pub(crate) fn is_v4(&self) -> bool {
         self.base.is_ipv4()
     }
 
     /// Whether the address lies in it.
-    pub(in crate::registry) fn contains(&self, address: IpAddr) -> bool {
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
         self.is_v4() == address.is_ipv4() && bits(address) & self.mask() == bits(self.base)
     }
 
     /// Whether every address of the other one lies in it.
-    pub(in crate::registry) fn covers(&self, other: &Self) -> bool {
+    pub(crate) fn covers(&self, other: &Self) -> bool {
         self.prefix <= other.prefix && self.contains(other.base)
     }
 
     /// How many addresses may be given to hosts: neither the first, nor the last one of the fourth version.
-    pub(in crate::registry) fn usable(&self) -> u128 {
+    pub(crate) fn usable(&self) -> u128 {
         let all = (!self.mask() & low_bits(width(self.base))).saturating_add(1);
         all.saturating_sub(if self.is_v4() { 2 } else { 1 })
     }
 
     /// The usable address at an index, counted from zero.
-    pub(in crate::registry) fn usable_at(&self, index: u128) -> Option<IpAddr> {
+    pub(crate) fn usable_at(&self, index: u128) -> Option<IpAddr> {
         (index < self.usable()).then(|| at(self.is_v4(), bits(self.base) + 1 + index))
     }
 

@@ -1,0 +1,175 @@
+//! Where the API's own service leads to: its Endpoints and EndpointSlices have the addresses of all members.
+//!
+//! Invariant: what is published is what every member says of itself. Loopback addresses and names of hosts lead nowhere from
+//! inside a pod; they are left out, and a cluster that has nothing else publishes nothing.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use quorate_meta::{Map, Names, Value, well_known};
+use tokio::time::sleep;
+
+use super::context::{Context, is_settled};
+use crate::error::Error;
+use crate::registry::Resource;
+use crate::registry::write::{DeleteOptions, Target};
+
+/// How often the members are looked at.
+const LOOK_AT_MEMBERS: Duration = Duration::from_secs(2);
+/// The port's name in the service.
+const PORT: &str = "https";
+
+/// Who knows where the API is served.
+pub trait ApiServers: Debug + Send + Sync {
+    /// The advertised addresses of the API of all members.
+    fn addresses(&self) -> Vec<SocketAddr>;
+}
+
+impl ApiServers for Vec<SocketAddr> {
+    fn addresses(&self) -> Vec<SocketAddr> {
+        self.clone()
+    }
+}
+
+/// Publishes for ever; returns only with an error, after which it is started again.
+pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(), Error> {
+    let names = context.api.names;
+    let endpoints = context.resource("endpoints")?;
+    let slices = context.api.registry.find(&names.group("discovery"), "v1", "endpointslices");
+    loop {
+        let places = places(servers.addresses());
+        if !places.is_empty() {
+            context.keep(target(endpoints, names.service_api), &endpoints_of(names, &places)).await?;
+            if let Some(slices) = slices {
+                keep_slices(context, slices, &places).await?;
+            }
+        }
+        sleep(LOOK_AT_MEMBERS).await;
+    }
+}
+
+fn target<'a>(resource: &'a Resource, name: &'a str) -> Target<'a> {
+    Target { resource, namespace: Some(well_known::NAMESPACE_DEFAULT), name }
+}
+
+/// Addresses by version (whether it is the sixth) and port.
+type Places = BTreeMap<(bool, u16), Vec<IpAddr>>;
+
+/// The addresses that others can reach.
+fn places(addresses: Vec<SocketAddr>) -> Places {
+    let mut places = Places::new();
+    for address in addresses {
+        let ip = address.ip().to_canonical();
+        if !ip.is_loopback() && !ip.is_unspecified() {
+            places.entry((ip.is_ipv6(), address.port())).or_default().push(ip);
+        }
+    }
+    for list in places.values_mut() {
+        list.sort_unstable();
+        list.dedup();
+    }
+    places
+}
+
+fn port(number: u16) -> Value {
+    let number = Value::from(i64::from(number));
+    Value::List(vec![Map::from([("name", Value::from(PORT)), ("port", number), ("protocol", "TCP".into())]).into()])
+}
+
+fn label(key: String, value: &str) -> Value {
+    let mut labels = Map::new();
+    labels.insert(key, value);
+    Map::from([("labels", labels)]).into()
+}
+
+fn endpoints_of(names: &Names, places: &Places) -> Map {
+    let subset = |((_, number), addresses): (&(bool, u16), &Vec<IpAddr>)| {
+        let addresses = addresses.iter().map(|ip| Map::from([("ip", ip.to_string())]).into()).collect();
+        Value::Map(Map::from([("addresses", Value::List(addresses)), ("ports", port(*number))]))
+    };
+    // Slices are published besides, so none are to be made from it.
+    let metadata = label(format!("endpointslice.{}", names.domain_key("skip-mirror")), "true");
+    Map::from([("metadata", metadata), ("subsets", Value::List(places.iter().map(subset).collect()))])
+}
+
+/// The name of a slice: the service's own for the first one of the fourth version, which is the only one where every member
+/// listens on the same port.
+fn slice_name(names: &Names, places: &Places, place: (bool, u16)) -> String {
+    match place {
+        (false, _) if places.keys().next() == Some(&place) => names.service_api.to_owned(),
+        (v6, port) => format!("{}-ipv{}-{port}", names.service_api, if v6 { 6 } else { 4 }),
+    }
+}
+
+fn slice_of(names: &Names, (v6, number): (bool, u16), addresses: &[IpAddr]) -> Map {
+    let ready = || Value::Map(Map::from([("ready", true)]));
+    let endpoint = |ip: &IpAddr| {
+        let own = Value::List(vec![ip.to_string().into()]);
+        Value::Map(Map::from([("addresses", own), ("conditions", ready())]))
+    };
+    Map::from([
+        ("metadata", label(names.domain_key("service-name"), names.service_api)),
+        ("addressType", if v6 { "IPv6" } else { "IPv4" }.into()),
+        ("endpoints", Value::List(addresses.iter().map(endpoint).collect())),
+        ("ports", port(number)),
+    ])
+}
+
+/// Makes the slices what they should be, and removes those of places that are no more.
+async fn keep_slices(context: &Context, resource: &Resource, places: &Places) -> Result<(), Error> {
+    let names = context.api.names;
+    let mut wanted = Vec::new();
+    for (place, addresses) in places {
+        let name = slice_name(names, places, *place);
+        context.keep(target(resource, &name), &slice_of(names, *place, addresses)).await?;
+        wanted.push(name);
+    }
+    let snapshot = context.api.store.snapshot();
+    let own = format!("{}-ipv", names.service_api);
+    for (key, _) in snapshot.range(&resource.prefix(Some(well_known::NAMESPACE_DEFAULT)), None) {
+        let Some((_, name)) = resource.parse_key(key) else { continue };
+        let is_own = name == names.service_api || name.starts_with(&own);
+        if is_own && !wanted.iter().any(|wanted| wanted == name) {
+            match context.writer.delete(target(resource, name), &DeleteOptions::default()).await {
+                Err(error) if !is_settled(&error) => return Err(error),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::Naming;
+
+    #[test]
+    fn only_what_others_reach_is_published() {
+        let check = |addresses: &[&str], expect: &[(&str, &[&str])]| {
+            let names = Naming::Kubernetes.names();
+            let places = places(addresses.iter().map(|text| text.parse().unwrap()).collect());
+            let found: Vec<(String, Vec<String>)> = places
+                .iter()
+                .map(|(place, ips)| (slice_name(names, &places, *place), ips.iter().map(IpAddr::to_string).collect()))
+                .collect();
+            let expect: Vec<(String, Vec<String>)> = expect
+                .iter()
+                .map(|(name, ips)| ((*name).to_owned(), ips.iter().map(|ip| (*ip).to_owned()).collect()))
+                .collect();
+            assert_eq!(found, expect);
+        };
+        check(&["127.0.0.1:6443", "[::1]:6443", "0.0.0.0:6443"], &[]);
+        check(&["10.0.0.2:6443", "10.0.0.1:6443", "10.0.0.2:6443"], &[("kubernetes", &["10.0.0.1", "10.0.0.2"])]);
+        check(
+            &["10.0.0.1:6443", "10.0.0.2:7443", "[fd00::1]:6443"],
+            &[
+                ("kubernetes", &["10.0.0.1"]),
+                ("kubernetes-ipv4-7443", &["10.0.0.2"]),
+                ("kubernetes-ipv6-6443", &["fd00::1"]),
+            ],
+        );
+    }
+}

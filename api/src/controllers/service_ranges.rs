@@ -1,0 +1,179 @@
+//! ServiceCIDRs: each says that it is ready, and one that is deleted stays while addresses would be left without a range.
+//!
+//! Invariant: a range goes only when no address of a service lies in it alone. Whoever chose an address from it before its
+//! deletion began has had time to write that down.
+
+use std::future::pending;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use quorate_meta::{Status, Time, Value};
+use quorate_store::Snapshot;
+use tokio::time::sleep;
+
+use super::conditions::{self, Condition};
+use super::context::{Context, is_settled};
+use crate::error::Error;
+use crate::registry::net::Range;
+use crate::registry::write::{Target, UpdateOptions};
+use crate::registry::{Part, Resource, form};
+
+const READY: &str = "Ready";
+/// How often a range that is to go is looked at.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long a range stays after its deletion has begun, in milliseconds.
+const GRACE_MS: u64 = 10_000;
+
+/// Looks after the ranges; returns only with an error, after which it is started again.
+pub(super) async fn run(context: &Context) -> Result<(), Error> {
+    let group = context.api.names.group("networking");
+    let find = |plural| context.api.registry.find(&group, "v1", plural);
+    let (Some(resource), Some(addresses)) = (find("servicecidrs"), find("ipaddresses")) else {
+        return pending().await;
+    };
+    loop {
+        let snapshot = context.current().await?;
+        let mut changes = context.api.store.watch(resource.prefix(None), snapshot.revision())?;
+        let all = read(resource, &snapshot)?;
+        for object in &all {
+            tend(context, resource, object, &all, || addresses_of(addresses, &snapshot)).await?;
+        }
+        drop(snapshot);
+        let wait = async {
+            match all.iter().any(is_going) {
+                true => sleep(LOOK_AGAIN).await,
+                false => pending().await,
+            }
+        };
+        tokio::select! {
+            batch = changes.next() => drop(batch?),
+            () = wait => {}
+        }
+    }
+}
+
+fn read(resource: &Resource, snapshot: &Snapshot) -> Result<Vec<Value>, Error> {
+    let entries = snapshot.range(&resource.prefix(None), None);
+    entries.map(|(_, entry)| form::decode(resource, entry)).collect()
+}
+
+fn addresses_of(resource: &Resource, snapshot: &Snapshot) -> Vec<IpAddr> {
+    let keys = snapshot.range(&resource.prefix(None), None);
+    keys.filter_map(|(key, _)| resource.parse_key(key)?.1.parse().ok()).collect()
+}
+
+fn text<'v>(object: &'v Value, field: &str) -> &'v str {
+    object.str_at(&["metadata", field]).unwrap_or_default()
+}
+
+fn is_going(object: &Value) -> bool {
+    !text(object, "deletionTimestamp").is_empty()
+}
+
+fn ranges(object: &Value) -> impl Iterator<Item = Range> {
+    let list = object.at(&["spec", "cidrs"]).and_then(Value::as_list).unwrap_or_default();
+    list.iter().filter_map(|text| Range::parse(text.as_str()?))
+}
+
+/// Does what one range needs.
+async fn tend(
+    context: &Context,
+    resource: &Resource,
+    object: &Value,
+    all: &[Value],
+    addresses: impl FnOnce() -> Vec<IpAddr>,
+) -> Result<(), Error> {
+    let target = Target { resource, namespace: None, name: text(object, "name") };
+    if !is_going(object) {
+        set_finalizer(context, target, object, true).await?;
+        return say(context, target, object, (READY, true, "", "Kubernetes Service CIDR is ready".to_owned())).await;
+    }
+    if leaves_some(object, all, &addresses()) {
+        let why = "There are still IPAddresses referencing the ServiceCIDR, \
+                   please remove them or create a new ServiceCIDR";
+        return say(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
+    }
+    let since = Time::parse(text(object, "deletionTimestamp")).map(Time::ms).unwrap_or_default();
+    if context.api.env.clock.now_ms() < since + GRACE_MS {
+        return Ok(());
+    }
+    set_finalizer(context, target, object, false).await
+}
+
+/// Whether some address lies in no other range that stays.
+fn leaves_some(object: &Value, all: &[Value], addresses: &[IpAddr]) -> bool {
+    let own: Vec<Range> = ranges(object).collect();
+    let stay = all.iter().filter(|other| !is_going(other) && text(other, "uid") != text(object, "uid"));
+    let others: Vec<Range> = stay.flat_map(ranges).collect();
+    let lies = |ranges: &[Range], address: &IpAddr| ranges.iter().any(|range| range.contains(*address));
+    addresses.iter().any(|address| lies(&own, address) && !lies(&others, address))
+}
+
+async fn say(context: &Context, target: Target<'_>, object: &Value, condition: Condition) -> Result<(), Error> {
+    if conditions::says(object, &condition) {
+        return Ok(());
+    }
+    conditions::write(context, target, &[condition], |current| same(target, object, current)).await
+}
+
+/// The object as it is now; 404 when it is another one.
+fn same(target: Target<'_>, object: &Value, current: Option<&Value>) -> Result<Value, Error> {
+    let same = current.filter(|current| text(current, "uid") == text(object, "uid")).cloned();
+    same.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name).into())
+}
+
+/// Puts the finalizer that holds a range in its place, or takes it away.
+async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, held: bool) -> Result<(), Error> {
+    const FINALIZERS: [&str; 2] = ["metadata", "finalizers"];
+    let own = Value::from(format!("{}/service-cidr-finalizer", context.api.names.group("networking")));
+    let list = |object: &Value| object.at(&FINALIZERS).and_then(Value::as_list).unwrap_or_default().to_vec();
+    if list(object).contains(&own) == held {
+        return Ok(());
+    }
+    let change = |current: Option<&Value>| {
+        let mut object = same(target, object, current)?;
+        let mut finalizers = list(&object);
+        finalizers.retain(|finalizer| *finalizer != own);
+        // Its deletion may have begun meanwhile: then nothing may be added.
+        if held && !is_going(&object) {
+            finalizers.push(own.clone());
+        }
+        object.set_at(&FINALIZERS, finalizers);
+        Ok(object)
+    };
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
+    match context.writer.update(target, options, change).await {
+        Err(error) if is_settled(&error) => Ok(()),
+        updated => updated.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn addresses_that_would_be_left() {
+        let range = |uid: &str, cidr: &str, going: bool| {
+            let mut metadata = json!({ "uid": uid });
+            if going {
+                metadata["deletionTimestamp"] = json!("2030-01-01T00:00:00Z");
+            }
+            Value::from(json!({"metadata": metadata, "spec": {"cidrs": [cidr]}}))
+        };
+        let check = |others: &[Value], addresses: &[&str], expect: bool| {
+            let own = range("own", "10.0.0.0/24", true);
+            let all = [&[own.clone()], others].concat();
+            let addresses: Vec<IpAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
+            assert_eq!(leaves_some(&own, &all, &addresses), expect, "{others:?} {addresses:?}");
+        };
+        check(&[], &[], false);
+        check(&[], &["10.0.1.1", "fd00::1"], false);
+        check(&[], &["10.0.0.1"], true);
+        check(&[range("wide", "10.0.0.0/16", false)], &["10.0.0.1"], false);
+        check(&[range("wide", "10.0.0.0/16", true)], &["10.0.0.1"], true);
+        check(&[range("half", "10.0.0.0/25", false)], &["10.0.0.1", "10.0.0.200"], true);
+    }
+}
