@@ -6,6 +6,7 @@
 mod answer;
 mod apply;
 mod author;
+mod binding;
 pub mod continuation;
 mod create;
 mod decode;

@@ -10,7 +10,7 @@ use quorate_meta::Status;
 
 use super::health::Endpoint;
 use super::{
-    create, delete, deletecollection, discovery, get, health, list, openapi, openid, patch, review, scale,
+    binding, create, delete, deletecollection, discovery, get, health, list, openapi, openid, patch, review, scale,
     token_request, update, version, warnings, watch,
 };
 use crate::Api;
@@ -166,6 +166,7 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
             Verb::Watch => watch::handle(api, request).await,
             Verb::Create => match request.info.subresource.as_deref() {
                 Some("token") => token_request::handle(api, request).await,
+                Some(binding::BINDING) => binding::handle(api, request).await,
                 _ => create::handle(api, request).await,
             },
             Verb::Update => update::handle(api, request).await,

@@ -28,6 +28,8 @@ pub enum Part {
     Approval,
     /// The number of replicas, through the `scale` subresource.
     Scale,
+    /// The node that a pod runs on, through the `binding` subresource.
+    Binding,
 }
 
 impl Part {
@@ -52,6 +54,7 @@ impl Part {
             Self::Finalize => "finalize",
             Self::Approval => "approval",
             Self::Scale => "scale",
+            Self::Binding => "binding",
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod apply;
 mod audit;
+mod binding;
 mod cbor;
 mod certificates;
 mod contract;

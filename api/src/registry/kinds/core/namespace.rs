@@ -31,7 +31,7 @@ impl Strategy for Namespace {
 
     fn ignored(&self, part: Part) -> &'static [&'static str] {
         match part {
-            Part::Main | Part::Finalize | Part::Approval | Part::Scale => &["status"],
+            Part::Main | Part::Finalize | Part::Approval | Part::Scale | Part::Binding => &["status"],
             Part::Status => &["spec"],
         }
     }
@@ -50,7 +50,7 @@ impl Strategy for Namespace {
         let kept: &[&str] = match part {
             Part::Main | Part::Approval => &["spec", "status"],
             Part::Status => &["spec"],
-            Part::Finalize | Part::Scale => &["status"],
+            Part::Finalize | Part::Scale | Part::Binding => &["status"],
         };
         for field in kept {
             restore(old, new, field);

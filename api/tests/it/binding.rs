@@ -1,0 +1,69 @@
+//! Binding pods to nodes over HTTP.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Server};
+
+const PODS: &str = "/api/v1/namespaces/a/pods";
+
+async fn server() -> Server {
+    let server = Server::with_namespace().await;
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let made = server.send(Method::POST, PODS, &[], pod.to_string()).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    server
+}
+
+async fn bind(server: &Server, pod: &str, query: &str, change: impl Fn(&mut Value)) -> Answer {
+    let mut binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod}, "target": {"kind": "Node", "name": "n"}});
+    change(&mut binding);
+    server
+        .send(
+            Method::POST,
+            &format!("{PODS}/{pod}/binding{query}"),
+            &[("user-agent", "scheduler/1")],
+            binding.to_string(),
+        )
+        .await
+}
+
+async fn node(server: &Server) -> Value {
+    server.get(&format!("{PODS}/p")).await.json()["spec"]["nodeName"].clone()
+}
+
+#[tokio::test]
+async fn a_pod_is_bound_once() {
+    let server = server().await;
+    let dry = bind(&server, "p", "?dryRun=All", |_| ()).await;
+    assert_eq!((dry.status.as_u16(), node(&server).await), (201, Value::Null));
+    let bound = bind(&server, "p", "", |binding| binding["metadata"]["annotations"] = json!({"a": "b"})).await;
+    let expect = json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success", "code": 201});
+    assert_eq!((bound.status.as_u16(), bound.json()), (201, expect));
+    let pod = server.get(&format!("{PODS}/p")).await.json();
+    assert_eq!((&pod["spec"]["nodeName"], &pod["metadata"]["annotations"]), (&json!("n"), &json!({"a": "b"})));
+    let condition = &pod["status"]["conditions"][0];
+    assert_eq!((&condition["type"], &condition["status"]), (&json!("PodScheduled"), &json!("True")));
+    let owners = pod["metadata"]["managedFields"].as_array().unwrap();
+    assert!(owners.iter().any(|o| o["manager"] == "scheduler" && o["subresource"] == "binding"), "{owners:?}");
+    let again = bind(&server, "p", "", |_| ()).await;
+    assert_eq!((again.status.as_u16(), &again.json()["details"]["kind"]), (409, &json!("pods/binding")));
+}
+
+#[tokio::test]
+async fn bindings_that_are_refused() {
+    let server = server().await;
+    let check = async |pod: &str, change: &dyn Fn(&mut Value), code: u16| {
+        let answer = bind(&server, pod, "", change).await;
+        assert_eq!(answer.status, code, "{}", answer.text());
+        assert_eq!(node(&server).await, Value::Null);
+    };
+    check("none", &|_| (), 404).await;
+    check("p", &|binding| binding["metadata"]["name"] = json!("other"), 400).await;
+    check("p", &|binding| binding["kind"] = json!("Pod"), 400).await;
+    check("p", &|binding| binding["target"]["name"] = json!(""), 422).await;
+    check("p", &|binding| binding["target"]["kind"] = json!("Pod"), 422).await;
+    check("p", &|binding| binding["metadata"]["uid"] = json!("other"), 409).await;
+    check("p", &|binding| binding["metadata"]["resourceVersion"] = json!("1"), 409).await;
+    assert_eq!(server.get(&format!("{PODS}/p/binding")).await.status, 405);
+}
