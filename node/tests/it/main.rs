@@ -19,6 +19,7 @@ mod full_disk;
 mod informers;
 mod kubectl;
 mod kubectl_reads;
+mod kubectl_writes;
 mod load;
 mod membership;
 mod overload;
