@@ -16,7 +16,22 @@ impl Element {
 
     /// The list element with these key properties.
     pub fn keys(keys: &Map) -> Self {
-        Self(format!("k:{}", json(&Value::Map(keys.clone()))))
+        Self::of_pairs(keys.iter())
+    }
+
+    /// The list element with these key properties, which come in the order of their names.
+    pub(super) fn of_pairs<'v>(pairs: impl Iterator<Item = (&'v str, &'v Value)>) -> Self {
+        let mut text = String::from("k:{");
+        for (number, (key, value)) in pairs.enumerate() {
+            if number > 0 {
+                text.push(',');
+            }
+            text.push_str(&serde_json::to_string(key).unwrap_or_default());
+            text.push(':');
+            text.push_str(&json(value));
+        }
+        text.push('}');
+        Self(text)
     }
 
     /// The element of a set with this value.

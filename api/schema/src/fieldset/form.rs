@@ -1,6 +1,8 @@
 //! How a value is taken apart for ownership: the schema's merge markers in one place.
 
-use quorate_meta::{Map, Value};
+use std::borrow::Cow;
+
+use quorate_meta::Value;
 
 use super::Element;
 use crate::decode::zero_of;
@@ -57,10 +59,13 @@ impl<'g> Form<'g> {
 /// else it is left out.
 pub(crate) fn keyed_element(graph: &Graph, inner: &Shape, keys: &[Text], item: &Value) -> Element {
     let value = |key: &Text| match item.get(key) {
-        Some(value) if !value.is_null() => Some(value.clone()),
-        _ => implied(graph, graph.property(inner.message()?, key)?),
+        Some(value) if !value.is_null() => Some(Cow::Borrowed(value)),
+        _ => implied(graph, graph.property(inner.message()?, key)?).map(Cow::Owned),
     };
-    Element::keys(&keys.iter().filter_map(|key| Some((key.as_ref(), value(key)?))).collect::<Map>())
+    let mut pairs: Vec<(&str, Cow<'_, Value>)> =
+        keys.iter().filter_map(|key| Some((key.as_ref(), value(key)?))).collect();
+    pairs.sort_unstable_by_key(|(key, _)| *key);
+    Element::of_pairs(pairs.iter().map(|(key, value)| (*key, &**value)))
 }
 
 /// What a property holds that is not given, as far as the schema knows.
