@@ -59,7 +59,8 @@ const GROUP_ORDER: [&str; 20] = [
 const SUCCESSORS: [(&str, &str, &str, &str); 1] = [("core", "Endpoints", "discovery", "v1 EndpointSlice")];
 
 /// Subresources that are served today.
-const SERVED_SUBRESOURCES: [&str; 6] = ["approval", "binding", "finalize", "scale", "status", "token"];
+const SERVED_SUBRESOURCES: [&str; 7] =
+    ["approval", "binding", "ephemeralcontainers", "finalize", "scale", "status", "token"];
 
 /// The table of the built-in resources, with every feature as it is by default.
 #[must_use]

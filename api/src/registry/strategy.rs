@@ -30,6 +30,8 @@ pub enum Part {
     Scale,
     /// The node that a pod runs on, through the `binding` subresource.
     Binding,
+    /// The guests of a running pod, through the `ephemeralcontainers` subresource.
+    EphemeralContainers,
 }
 
 impl Part {
@@ -41,6 +43,7 @@ impl Part {
             Some("status") => Some(Self::Status),
             Some("finalize") => Some(Self::Finalize),
             Some("approval") => Some(Self::Approval),
+            Some("ephemeralcontainers") => Some(Self::EphemeralContainers),
             Some(_) => None,
         }
     }
@@ -55,6 +58,7 @@ impl Part {
             Self::Approval => "approval",
             Self::Scale => "scale",
             Self::Binding => "binding",
+            Self::EphemeralContainers => "ephemeralcontainers",
         }
     }
 }

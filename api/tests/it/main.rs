@@ -8,7 +8,6 @@
 
 mod apply;
 mod audit;
-mod binding;
 mod cbor;
 mod certificates;
 mod contract;
@@ -25,6 +24,7 @@ mod modes;
 mod negotiation;
 mod nodes;
 mod overload;
+mod pods;
 mod protobuf;
 mod protobuf_answers;
 mod rbac;

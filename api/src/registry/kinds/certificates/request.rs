@@ -32,7 +32,9 @@ impl Strategy for CertificateSigningRequest {
     fn ignored(&self, part: Part) -> &'static [&'static str] {
         match part {
             // What is asked for never changes, so nobody owns it.
-            Part::Main | Part::Finalize | Part::Scale | Part::Binding => &["spec", "status"],
+            Part::Main | Part::Finalize | Part::Scale | Part::Binding | Part::EphemeralContainers => {
+                &["spec", "status"]
+            }
             Part::Approval => &["spec", "status.certificate"],
             Part::Status => &["spec"],
         }
@@ -45,7 +47,9 @@ impl Strategy for CertificateSigningRequest {
     fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
         restore(old, new, &["spec"]);
         match part {
-            Part::Main | Part::Finalize | Part::Scale | Part::Binding => restore(old, new, &["status"]),
+            Part::Main | Part::Finalize | Part::Scale | Part::Binding | Part::EphemeralContainers => {
+                restore(old, new, &["status"])
+            }
             Part::Approval => restore(old, new, &["status", "certificate"]),
             Part::Status => conditions::keep_decision(old, new),
         }

@@ -31,8 +31,8 @@ impl Strategy for Namespace {
 
     fn ignored(&self, part: Part) -> &'static [&'static str] {
         match part {
-            Part::Main | Part::Finalize | Part::Approval | Part::Scale | Part::Binding => &["status"],
             Part::Status => &["spec"],
+            _ => &["status"],
         }
     }
 
@@ -48,9 +48,9 @@ impl Strategy for Namespace {
 
     fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
         let kept: &[&str] = match part {
-            Part::Main | Part::Approval => &["spec", "status"],
             Part::Status => &["spec"],
-            Part::Finalize | Part::Scale | Part::Binding => &["status"],
+            Part::Finalize => &["status"],
+            _ => &["spec", "status"],
         };
         for field in kept {
             restore(old, new, field);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::Cause;
+use quorate_meta::{Cause, Value};
 
 use super::containers::{self, Around};
 use crate::registry::kinds::field::Field;
@@ -10,6 +10,9 @@ use crate::registry::kinds::field::Field;
 /// What a guest may not have.
 const NOT_ALLOWED: [&str; 7] =
     ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy"];
+
+/// Where the guests are.
+const LIST: [&str; 2] = ["spec", "ephemeralContainers"];
 
 /// What is wrong with the guests.
 pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -46,11 +49,44 @@ pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Caus
     }
 }
 
+/// Restores everything but the guests, and who owns what.
+pub(super) fn restore(old: &Value, new: &mut Value) {
+    const OWNERS: [&str; 2] = ["metadata", "managedFields"];
+    let kept = [&LIST, &OWNERS].map(|path| (path, new.at(path).cloned()));
+    *new = old.clone();
+    for (path, value) in kept {
+        match value {
+            Some(value) => {
+                new.set_at(path, value);
+            }
+            None => {
+                new.remove_at(path);
+            }
+        }
+    }
+}
+
+/// What is wrong with a change of the guests: they only come.
+pub(super) fn check_update(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let (before, after) = (Field::root(old).get("spec.ephemeralContainers"), Field::root(new));
+    let after = after.get("spec.ephemeralContainers");
+    for guest in before.items() {
+        let name = guest.get("name");
+        let now = after.items().find(|other| other.get("name").text() == name.text());
+        let became = match now {
+            None => "removed",
+            Some(now) if now.value() != guest.value() => "changed",
+            Some(_) => continue,
+        };
+        causes.push(after.forbidden(&format!("existing ephemeral containers {:?} may not be {became}", name.text())));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::registry::kinds::rules::testing::shown;
-    use quorate_meta::{Naming, Value};
+    use quorate_meta::Naming;
     use serde_json::json;
 
     #[test]
@@ -72,5 +108,29 @@ mod tests {
         run(json!({"name": "c"}), &["Duplicate ephemeralContainers[0].name"]);
         let port = json!([{"containerPort": 1, "protocol": "TCP"}]);
         run(json!({"ports": port}), &["Forbidden ephemeralContainers[0].ports"]);
+    }
+
+    #[test]
+    fn guests_only_come() {
+        let pod = |guests: serde_json::Value| Value::from(json!({"spec": {"ephemeralContainers": guests}}));
+        let check = |guests: serde_json::Value, expect: &[&str]| {
+            let mut causes = Vec::new();
+            check_update(&pod(json!([{"name": "e", "image": "a"}])), &pod(guests), &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!([{"name": "f"}, {"name": "e", "image": "a"}]), &[]);
+        check(json!([{"name": "e", "image": "b"}]), &["Forbidden spec.ephemeralContainers"]);
+        check(json!([]), &["Forbidden spec.ephemeralContainers"]);
+    }
+
+    #[test]
+    fn nothing_else_changes() {
+        let old = Value::from(json!({"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "n"}, "status": {}}));
+        let guests = json!([{"name": "e"}]);
+        let mut new =
+            json!({"metadata": {"managedFields": []}, "spec": {"nodeName": "m", "ephemeralContainers": guests}}).into();
+        restore(&old, &mut new);
+        let expect = json!({"metadata": {"labels": {"a": "b"}, "managedFields": []}, "spec": {"nodeName": "n", "ephemeralContainers": guests}, "status": {}});
+        assert_eq!(new, expect.into());
     }
 }

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Map, Names, Value};
 
-use super::{defaults, deletion, resources, spec, update, warnings};
+use super::{defaults, deletion, ephemeral, resources, spec, update, warnings};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, status};
 use crate::registry::strategy::plain_field;
@@ -53,6 +53,9 @@ impl Strategy for Pod {
     }
 
     fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
+        if part == Part::EphemeralContainers {
+            ephemeral::restore(old, new);
+        }
         status::restore(part, old, new);
         if part == Part::Status && new.str_at(&["status", "qosClass"]).unwrap_or_default().is_empty() {
             let quality = old.at(&["status", "qosClass"]).cloned();
@@ -77,6 +80,7 @@ impl Strategy for Pod {
         let mut causes = Vec::new();
         match part {
             Part::Main => update::check(old, new, &mut causes),
+            Part::EphemeralContainers => ephemeral::check_update(old, new, &mut causes),
             _ => check_status(old, new, &mut causes),
         }
         causes

@@ -1,4 +1,4 @@
-//! Binding pods to nodes over HTTP.
+//! Pods through their own subresources over HTTP: bound to nodes, visited by ephemeral containers.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -66,4 +66,34 @@ async fn bindings_that_are_refused() {
     check("p", &|binding| binding["metadata"]["uid"] = json!("other"), 409).await;
     check("p", &|binding| binding["metadata"]["resourceVersion"] = json!("1"), 409).await;
     assert_eq!(server.get(&format!("{PODS}/p/binding")).await.status, 405);
+}
+
+#[tokio::test]
+async fn guests_come_to_a_pod_and_stay() {
+    let server = server().await;
+    let path = format!("{PODS}/p/ephemeralcontainers");
+    let patch = async |media: &str, spec: Value| {
+        let headers = [("content-type", media)];
+        server.send(Method::PATCH, &path, &headers, json!({ "spec": spec }).to_string()).await
+    };
+    let (merge, strategic) = ("application/merge-patch+json", "application/strategic-merge-patch+json");
+    let guest = json!([{"name": "e", "image": "debug:1"}]);
+    let came = patch(strategic, json!({"ephemeralContainers": guest, "nodeName": "n"})).await;
+    let pod = came.json();
+    assert_eq!(
+        (came.status.as_u16(), &pod["spec"]["nodeName"], &pod["metadata"]["generation"]),
+        (200, &Value::Null, &json!(2))
+    );
+    assert_eq!(pod["spec"]["ephemeralContainers"][0]["imagePullPolicy"], "IfNotPresent");
+    assert_eq!(server.get(&path).await.json()["kind"], "Pod");
+    for spec in [json!({"ephemeralContainers": null}), json!({"ephemeralContainers": [{"name": "e", "image": "y"}]})] {
+        assert_eq!(patch(merge, spec).await.status, 422);
+    }
+    let headers = [("content-type", merge)];
+    let body = json!({"spec": {"ephemeralContainers": null}}).to_string();
+    assert_eq!(
+        server.send(Method::PATCH, &format!("{PODS}/p"), &headers, body).await.status,
+        422,
+        "not through the pod itself"
+    );
 }
