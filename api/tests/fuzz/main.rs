@@ -16,5 +16,6 @@ mod harness;
 mod large;
 mod objects;
 mod parts;
+mod patches;
 mod requests;
 mod words;

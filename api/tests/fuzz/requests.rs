@@ -15,12 +15,12 @@ use crate::words;
 /// Requests that one server answers; what they make stays in its memory.
 const PER_SERVER: u32 = 1000;
 /// Memory of one request whatever its size: it may list, and OpenAPI documents are made when they are first asked for.
-const PER_REQUEST: u64 = 64 * 1024 * 1024;
+pub(crate) const PER_REQUEST: u64 = 64 * 1024 * 1024;
 /// What is answered where a handler panics.
 const PANIC: &str = "the request could not be handled";
 
 /// One server, with the time running as fast as it can.
-struct World {
+pub(crate) struct World {
     runtime: Runtime,
     server: Server,
     token: String,
@@ -28,7 +28,7 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime");
         let (server, token, page) = runtime.block_on(async {
             let server = Server::with_gates("CBORServingAndStorage=true,AllowUnsafeMalformedObjectDeletion=true").await;
@@ -83,19 +83,31 @@ impl World {
 
     /// Sends a request, if it is one, and reads the answer.
     fn send(&self, input: &[u8]) {
-        let Some(request) = read(input) else { return };
+        if let Some(request) = read(input) {
+            self.answer(request);
+        }
+    }
+
+    /// The code of the answer to a request with a body.
+    pub(crate) fn ask(&self, method: Method, path: &str, media: &str, body: &[u8]) -> u16 {
+        let request = Request::builder().method(method).uri(path).header("content-type", media);
+        self.answer(request.body(Full::new(Bytes::copy_from_slice(body))).expect("a request"))
+    }
+
+    fn answer(&self, request: Request<Full<Bytes>>) -> u16 {
         let anonymous = request.headers().contains_key("authorization");
         self.runtime.block_on(async {
             let identity = if anonymous { self.server.by(None).identity } else { self.server.identity.clone() };
             let answer = filters::handle(&self.server.api, &identity, request).await;
             let status = answer.status();
-            let Ok(body) = answer.into_body().collect().await else { return };
+            let Ok(body) = answer.into_body().collect().await else { return status.as_u16() };
             let body = body.to_bytes();
             assert!(
                 status != 500 || !body.windows(PANIC.len()).any(|text| text == PANIC.as_bytes()),
                 "a handler panicked"
             );
-        });
+            status.as_u16()
+        })
     }
 }
 

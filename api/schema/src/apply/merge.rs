@@ -46,9 +46,9 @@ impl<'g> Merger<'g> {
         let (Some(wanted), Some(known)) = (config, live) else { return config.or(live).cloned() };
         let merged = match (form, known, wanted) {
             (Form::Leaf, _, wanted) => wanted.clone(),
-            // An empty list or map asks for nothing, and so does null for one that has parts.
-            (_, Value::Map(live), Value::Null) if !live.is_empty() => known.clone(),
-            (_, Value::List(live), Value::Null) if !live.is_empty() => known.clone(),
+            // An empty list or map asks for nothing, and so does null, but for a message that is empty anyway.
+            (Form::Message(_), Value::Map(live), Value::Null) if live.is_empty() => Value::Null,
+            (_, Value::Map(_) | Value::List(_), Value::Null) => known.clone(),
             (Form::Message(_) | Form::Map(_), Value::Map(live), Value::Map(config)) => {
                 let part = |key: &str, live: Option<&Value>, config: Option<&Value>| {
                     self.value(form.child(self.graph, key), live, config)

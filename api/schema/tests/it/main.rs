@@ -1,5 +1,10 @@
 //! The engine through its public interface: an object from its first body through updates and patches, in both profiles.
 
+mod every_kind;
+mod parts;
+#[path = "../../../wire/src/random.rs"]
+mod random;
+
 use quorate_meta::{GroupVersionKind, Naming, Value};
 use quorate_schema::fieldset::FieldSet;
 use quorate_schema::managed::{OneVersion, Writer, update_managed_fields};
