@@ -19,7 +19,6 @@ use turmoil::Sim;
 use crate::broken::{self, Broken};
 use crate::checkers::LostQuorum;
 use crate::cluster::{Cluster, Seat, folder, peer};
-use crate::determinism;
 use crate::env::env;
 use crate::operator::Operator;
 use crate::trace::Trace;
@@ -76,8 +75,6 @@ impl Disaster {
         let applied = left.iter().map(|(_, applied)| *applied).max().unwrap_or_default();
         let seats: Vec<Seat> = left.iter().map(|(seat, _)| *seat).collect();
         let (seat, founded) = self.recover(cluster, &seats)?;
-        // Whatever the database drew on a thread of its own.
-        determinism::arm(self.rng.random());
         let old = cluster.id();
         let Founded { cluster: new, certain, base, largest, snapshot } = founded;
         tracing::info!(seat, %base, left = ?seats, "recovered from a lost quorum");
@@ -145,6 +142,7 @@ impl Disaster {
             peer: peer(seat),
             disk: broken::disk(lie, cluster.disk(seat)),
             directory: PathBuf::from(folder(seat, node)),
+            worker_threads: 0,
         }
     }
 }

@@ -40,8 +40,8 @@ const SAMPLE_STEPS: u64 = 40;
 
 /// Longer than any run, milliseconds.
 const RETENTION_MS: u64 = 24 * 3600 * 1000;
-/// Short enough that readers miss something, milliseconds.
-const SHORT_RETENTION_MS: Range<u64> = 1000..6000;
+/// Little enough history that readers miss something, and enough that the driver, which looks now and then, does not; bytes.
+const LITTLE_HISTORY_BYTES: Range<u64> = 30_000..150_000;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -116,7 +116,10 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
     let heartbeat = Duration::from_millis(rng.random_range(50..150));
     let election_min = heartbeat * rng.random_range(2..4);
     let election_max = election_min + heartbeat * rng.random_range(1..4);
-    let retention_ms = if rng.random_ratio(1, 3) { rng.random_range(SHORT_RETENTION_MS) } else { RETENTION_MS };
+    let mut retention = Retention { time_ms: RETENTION_MS, ..Retention::default() };
+    if rng.random_ratio(1, 3) {
+        retention.bytes = rng.random_range(LITTLE_HISTORY_BYTES);
+    }
     let api = match scenario.workload {
         Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
         Workload::Store => None,
@@ -128,7 +131,7 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
         seats: nodes + 1,
         compaction: Compaction { every: rng.random_range(10..150), keep: rng.random_range(1..50) },
         timing: Timing { heartbeat, election_min, election_max },
-        retention: Retention { time_ms: retention_ms, ..Retention::default() },
+        retention,
         sync: Duration::from_micros(rng.random_range(0..5000)),
         broken: scenario.broken,
         trace: trace.clone(),

@@ -31,6 +31,8 @@ pub struct Options {
     pub disk: Arc<dyn Disk>,
     /// The folder of log and state, as for [`crate::replica::Options::new`].
     pub directory: PathBuf,
+    /// Background threads of the state's database; 0 for simulations, see [`state_machine::Options::worker_threads`].
+    pub worker_threads: usize,
 }
 
 /// A member that is given up.
@@ -122,7 +124,8 @@ fn is_ours(marker: &Marker, options: &Options) -> bool {
 fn open_state(options: &Options, old: ClusterId, new: Option<ClusterId>) -> Result<(Offline, bool), RecoveryError> {
     let open = |cluster| {
         let identity = state_machine::Identity { cluster, naming: options.naming.clone() };
-        Offline::open(&state_machine::Options::new(options.directory.join("state"), identity))
+        let found = state_machine::Options::new(options.directory.join("state"), identity);
+        Offline::open(&state_machine::Options { worker_threads: options.worker_threads, ..found })
     };
     match open(old) {
         Err(state_machine::OpenError::Cluster { found, .. }) if Some(found) == new => Ok((open(found)?, true)),

@@ -43,7 +43,8 @@ fn content(snapshot: &Snapshot) -> Vec<(Bytes, Bytes)> {
 
 fn options(node: u64, cluster: ClusterId, disk: Arc<dyn Disk>, directory: &Path, address: &str) -> Options {
     let peer = Peer { address: address.to_owned(), api: String::new() };
-    Options { node, cluster, naming: "svc".to_owned(), peer, disk, directory: directory.to_owned() }
+    let (directory, worker_threads) = (directory.to_owned(), state_machine::WORKER_THREADS);
+    Options { node, cluster, naming: "svc".to_owned(), peer, disk, directory, worker_threads }
 }
 
 #[tokio::test(flavor = "multi_thread")]
