@@ -67,7 +67,9 @@ impl Disaster {
         cluster: &Cluster,
         operator: &Operator,
     ) -> Result<Option<LostQuorum>, Box<dyn Error>> {
-        if !self.is_near(sim.elapsed()) || !operator.is_content(cluster) {
+        // The parts of a process that has ended by itself hold its folder until it is started again.
+        let ended = cluster.seats().any(|seat| cluster.member(seat).is_some() && !cluster.runs(sim, seat));
+        if !self.is_near(sim.elapsed()) || ended || !operator.is_content(cluster) {
             return Ok(None);
         }
         self.due = None;

@@ -42,6 +42,8 @@ const SAMPLE_STEPS: u64 = 40;
 const RETENTION_MS: u64 = 24 * 3600 * 1000;
 /// Little enough history that readers miss something, and enough that the driver, which looks now and then, does not; bytes.
 const LITTLE_HISTORY_BYTES: Range<u64> = 30_000..150_000;
+/// The same with the API, whose first second brings many objects.
+const LITTLE_API_HISTORY_BYTES: Range<u64> = 500_000..900_000;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -118,7 +120,10 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
     let election_max = election_min + heartbeat * rng.random_range(1..4);
     let mut retention = Retention { time_ms: RETENTION_MS, ..Retention::default() };
     if rng.random_ratio(1, 3) {
-        retention.bytes = rng.random_range(LITTLE_HISTORY_BYTES);
+        retention.bytes = rng.random_range(match scenario.workload {
+            Workload::Store => LITTLE_HISTORY_BYTES,
+            Workload::Api => LITTLE_API_HISTORY_BYTES,
+        });
     }
     let api = match scenario.workload {
         Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
