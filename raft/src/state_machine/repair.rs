@@ -21,6 +21,8 @@ const VERSION_FILE: &str = "version";
 const LOCK_FILE: &str = "lock";
 /// Ends every batch of a journal.
 const TRAILER: [u8; 4] = *b"FJL\x03";
+/// No record begins with it: the database takes it for the end and cuts the file there.
+const END: u8 = 0;
 /// Bytes read from a journal at once.
 const READ_BYTES: usize = 1 << 20;
 
@@ -52,28 +54,52 @@ pub(super) fn lock(directory: &Path) -> io::Result<Option<Lock>> {
 /// Ends the newest journal before its first broken batch. Gives the file and the place when there was one. Whether that loses
 /// anything that was synced is the caller's to find out (see `synced`).
 pub(super) fn cut_journal(directory: &Path) -> io::Result<Option<(PathBuf, u64)>> {
-    let Some((newest, file, journal)) = newest_journal(&SystemDisk, directory)? else { return Ok(None) };
-    let sound = sound_bytes(&journal);
-    if journal.get(sound).is_none_or(|byte| *byte == 0) {
+    let Some(journal) = newest_journal(&SystemDisk, directory)? else { return Ok(None) };
+    if journal.ends() {
         return Ok(None);
     }
-    // No record begins with a zero: the database takes it for the end and cuts the file there.
-    file.write_at(sound as u64, &[0])?;
-    Ok(Some((newest, sound as u64)))
+    let sound = journal.sound as u64;
+    journal.file.write_at(sound, &[END])?;
+    Ok(Some((journal.path, sound)))
 }
 
 /// Writes what the newest journal holds once more and syncs it. What was written before the last start, and not synced or synced in vain,
 /// may be nowhere but in the system's cache; the journals before the newest were synced when it was begun.
 pub(super) fn settle_journal(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
-    let Some((_, file, journal)) = newest_journal(disk, directory)? else { return Ok(()) };
-    let sound = &journal[..sound_bytes(&journal)];
-    for (index, chunk) in sound.chunks(READ_BYTES).enumerate() {
-        file.write_at((index * READ_BYTES) as u64, chunk)?;
+    let Some(journal) = newest_journal(disk, directory)? else { return Ok(()) };
+    for (index, chunk) in journal.bytes[..journal.sound].chunks(READ_BYTES).enumerate() {
+        journal.file.write_at((index * READ_BYTES) as u64, chunk)?;
     }
-    sync_at_once(&*file)
+    sync_at_once(&*journal.file)
 }
 
-type Journal = (PathBuf, Arc<dyn File>, Vec<u8>);
+/// A journal, read as far as there are batches in it: the database makes its file longer than that in advance.
+struct Journal {
+    path: PathBuf,
+    file: Arc<dyn File>,
+    bytes: Vec<u8>,
+    /// How many bytes at the front are whole batches with the right checksums.
+    sound: usize,
+}
+
+impl Journal {
+    fn read(path: PathBuf, file: Arc<dyn File>) -> io::Result<Self> {
+        let length = usize::try_from(file.length()?).map_err(io::Error::other)?;
+        let mut journal = Self { path, file, bytes: Vec::new(), sound: 0 };
+        while journal.bytes.len() < length && !(journal.sound < journal.bytes.len() && journal.ends()) {
+            let start = journal.bytes.len();
+            journal.bytes.resize(length.min(start + READ_BYTES), 0);
+            journal.file.read_at(start as u64, &mut journal.bytes[start..])?;
+            journal.sound += sound_bytes(&journal.bytes[journal.sound..]);
+        }
+        Ok(journal)
+    }
+
+    /// Whether nothing comes after the whole batches.
+    fn ends(&self) -> bool {
+        self.bytes.get(self.sound).is_none_or(|byte| *byte == END)
+    }
+}
 
 fn newest_journal(disk: &dyn Disk, directory: &Path) -> io::Result<Option<Journal>> {
     let number = |path: &Path| path.file_stem()?.to_str()?.parse::<u64>().ok();
@@ -84,11 +110,7 @@ fn newest_journal(disk: &dyn Disk, directory: &Path) -> io::Result<Option<Journa
     let journals = files.into_iter().filter(|file| is_journal(file));
     let Some(newest) = journals.max_by_key(|path| number(path)) else { return Ok(None) };
     let file = disk.open(&newest)?;
-    let mut journal = vec![0; usize::try_from(file.length()?).map_err(io::Error::other)?];
-    for (index, chunk) in journal.chunks_mut(READ_BYTES).enumerate() {
-        file.read_at((index * READ_BYTES) as u64, chunk)?;
-    }
-    Ok(Some((newest, file, journal)))
+    Journal::read(newest, file).map(Some)
 }
 
 /// How many bytes at the front are whole batches with the right checksums.
@@ -183,8 +205,31 @@ mod tests {
             if settled {
                 settle_journal(&disk, folder).unwrap();
             }
-            let (_, _, found) = newest_journal(&disk.crash(1), folder).unwrap().unwrap();
-            assert_eq!(found == journal, settled);
+            let found = newest_journal(&disk.crash(1), folder).unwrap().unwrap();
+            assert_eq!(found.bytes == journal, settled);
         }
+    }
+
+    /// Reads a journal of these bytes.
+    fn read(bytes: &[u8]) -> Journal {
+        let (disk, path) = (MemoryDisk::new(), Path::new("/state/1.jnl"));
+        disk.create(path).unwrap().write_at(0, bytes).unwrap();
+        Journal::read(path.to_owned(), disk.open(path).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_journal_is_read_as_far_as_there_is_something_in_it() {
+        let sizes = [1, READ_BYTES / 3, 3 * READ_BYTES, 9, READ_BYTES, 2];
+        let batches = (1..).zip(sizes).map(|(number, size)| batch(number, b"key", &vec![7; size]));
+        let mut journal = batches.collect::<Vec<_>>().concat();
+        let sound = journal.len();
+        let whole = read(&journal);
+        assert!(whole.bytes == journal && whole.sound == sound && whole.ends());
+        journal.resize(sound + 5 * READ_BYTES, END);
+        let longer = read(&journal);
+        assert!(longer.sound == sound && longer.ends() && longer.bytes.len() <= sound + READ_BYTES);
+        journal[sound] = 1;
+        let broken = read(&journal);
+        assert!(broken.sound == sound && !broken.ends());
     }
 }
