@@ -32,6 +32,8 @@ pub(crate) struct Options<'a> {
     /// The nodes that they know.
     pub(crate) nodes: Vec<NodeId>,
     pub(crate) trace: &'a Trace,
+    /// The longest pause of each between two questions.
+    pub(crate) think: Duration,
     /// When the faults end.
     pub(crate) until: Duration,
 }
@@ -51,7 +53,8 @@ impl Clients {
         for client in 1..=WRITERS {
             let (seed, progress) = (rng.random(), all.clone());
             let env = env(seed, 0, options.trace.clone());
-            let writer = Writer { client, seed, nodes, env, progress, until };
+            let think = options.think;
+            let writer = Writer { client, seed, nodes, env, progress, think, until };
             sim.client(format!("writer{client}"), async move {
                 Box::pin(workload::work(writer)).await;
                 Ok(())
@@ -89,6 +92,7 @@ impl Clients {
                 tls,
                 broken: plan.broken(),
                 progress: progress.clone(),
+                think: options.think,
                 until: options.until,
             })
         };

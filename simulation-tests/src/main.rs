@@ -1,7 +1,8 @@
 //! Simulates whole clusters from seeds: the production replica (Raft, TLS, log, state machine) on a simulated network with simulated
 //! disks, clocks and faults, and holds what clients saw against what was committed.
 //!
-//! `cargo run -p quorate-simulation -- --seeds 100` runs a hundred seeds; `-- --seed 42` replays one exactly.
+//! `cargo run --profile simulation -p quorate-simulation -- --seeds 100` runs a hundred seeds, `-- --hours 200` as many as it takes;
+//! `-- --seed 42` replays one exactly. The profile is optimized and has the assertions of a debug build; a seed does the same in all profiles.
 //! Start reading at `run`; `determinism` says what is interposed and why.
 
 mod api;
@@ -27,29 +28,38 @@ mod workload;
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use tempfile::TempDir;
 
 use api::BrokenApi;
 use broken::Broken;
 use faults::Kind;
+use many::Goal;
 use report::Report;
 use run::Scenario;
 use trace::Trace;
 use workload::Workload;
 
 /// How long faults go on unless asked otherwise, simulated seconds.
-const DEFAULT_SECONDS: u64 = 20;
+const DEFAULT_SECONDS: u64 = 60;
+
+/// Where systems have a file system in memory.
+const MEMORY: &str = "/dev/shm";
 
 /// Simulates clusters under faults, from seeds.
 #[derive(Debug, Clone, Parser)]
 struct Arguments {
-    /// How many seeds to run, one after the other from --seed on. Without it only --seed is run, and explained.
+    /// How many seeds to run, from --seed on. Without this and --hours only --seed is run, and explained.
     #[arg(long)]
     seeds: Option<u64>,
+    /// Runs seeds, from --seed on, until so many simulated hours are done. An interrupt ends it with a summary.
+    #[arg(long, conflicts_with = "seeds")]
+    hours: Option<f64>,
     /// The first seed, or the only one.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -72,8 +82,8 @@ struct Arguments {
     #[arg(long)]
     broken_api: Option<BrokenApi>,
     /// How many seeds run at the same time.
-    #[arg(long, default_value_t = 2)]
-    jobs: usize,
+    #[arg(long, default_value_t = cores())]
+    jobs: NonZeroUsize,
     /// Prints one line of JSON and nothing else: the report of the seed, or the sum of all.
     #[arg(long)]
     json: bool,
@@ -85,11 +95,15 @@ struct Arguments {
     trace: Option<PathBuf>,
 }
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let passed = match arguments.seeds {
-        Some(seeds) => many::run(&arguments, seeds),
-        None => one(&arguments),
+    let passed = match (arguments.seeds, arguments.hours) {
+        (Some(seeds), _) => many::run(&arguments, Goal::Seeds(seeds)),
+        (None, Some(hours)) => many::run(&arguments, Goal::Hours(hours)),
+        (None, None) => one(&arguments),
     };
     match passed {
         Ok(true) => ExitCode::SUCCESS,
@@ -99,6 +113,23 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// All cores of this machine.
+fn cores() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+/// A folder for the nodes' state: in memory if possible, unless `TMPDIR` says where.
+fn folder() -> io::Result<TempDir> {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("quorate-simulation-");
+    if std::env::var_os("TMPDIR").is_none()
+        && let Ok(folder) = folder.tempdir_in(MEMORY)
+    {
+        return Ok(folder);
+    }
+    folder.tempdir()
 }
 
 /// Runs one seed in this process. True when nothing is wrong.
@@ -111,7 +142,7 @@ fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     if let Some(path) = &arguments.trace {
         trace.write_to(File::create(path)?);
     }
-    let directory = tempfile::Builder::new().prefix("quorate-simulation-").tempdir()?;
+    let directory = folder()?;
     // Paths occur in messages that nodes send each other, so they must not have a random name in them.
     std::env::set_current_dir(directory.path())?;
     let faults = Duration::from_secs(arguments.seconds);

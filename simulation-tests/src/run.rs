@@ -29,14 +29,19 @@ use crate::report::Report;
 use crate::trace::Trace;
 use crate::workload::Workload;
 
+/// Steps of the simulation, milliseconds. Hosts run one after the other for a step and see no message that was sent in the same one, so no
+/// message is faster than a step. Short ones mix finely, long ones cost less.
+const TICKS_MS: [u64; 6] = [2, 4, 6, 8, 10, 10];
+/// Longest pauses of clients between two questions, milliseconds: some are busy, some let the cluster come to rest.
+const THINK_MS: [u64; 4] = [60, 60, 200, 500];
 /// Largest of the usual longest latencies of messages, milliseconds.
 const MAX_LATENCY_MS: u64 = 15;
 /// From the start until faults begin.
 const CALM: Duration = Duration::from_secs(2);
 /// How long clients and nodes may take after the faults until everything is served and equal everywhere.
 const HEALING: Duration = Duration::from_secs(60);
-/// Between two looks at the nodes, in steps of one simulated millisecond.
-const SAMPLE_STEPS: u64 = 40;
+/// Between two looks at the nodes.
+const SAMPLE_EVERY: Duration = Duration::from_millis(40);
 
 /// Longer than any run, milliseconds.
 const RETENTION_MS: u64 = 24 * 3600 * 1000;
@@ -66,8 +71,10 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
     let panics = note_panics();
     let until = CALM + scenario.faults;
     let mut rng = StdRng::seed_from_u64(scenario.seed);
+    let tick = Duration::from_millis(TICKS_MS[rng.random_range(0..TICKS_MS.len())]);
     let latency = Duration::from_millis(rng.random_range(2..=MAX_LATENCY_MS));
     let mut sim = Builder::new()
+        .tick_duration(tick)
         .simulation_duration(until + HEALING * 2)
         .min_message_latency(Duration::from_millis(1))
         .max_message_latency(latency)
@@ -82,7 +89,8 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
     let disaster = Disaster::new(rng.random(), due, until, (plan.voters, scenario.broken, trace.clone()));
     let operator = Operator::new(rng.random(), &plan, CALM);
     let cluster = Cluster::start(&mut sim, plan)?;
-    let options = clients::Options { nodes: (1..=nodes).collect(), trace, until };
+    let think = Duration::from_millis(THINK_MS[rng.random_range(0..THINK_MS.len())]);
+    let options = clients::Options { nodes: (1..=nodes).collect(), trace, think, until };
     let clients = match &api {
         Some(api) => Clients::of_api(&mut sim, &mut rng, &options, api)?,
         None => Clients::of_store(&mut sim, &mut rng, &options),
@@ -98,7 +106,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         operator,
         faults,
         samples,
-        steps: 0,
+        next_sample: Duration::ZERO,
         retention,
         disaster,
         lost: None,
@@ -163,7 +171,7 @@ struct Driver<'a> {
     operator: Operator,
     faults: Faults,
     samples: Samples,
-    steps: u64,
+    next_sample: Duration,
     retention: Retention,
     disaster: Disaster,
     /// What was lost, and what was seen before.
@@ -179,7 +187,6 @@ impl Driver<'_> {
         loop {
             determinism::advance(self.sim.elapsed());
             let content = self.sim.step()?;
-            self.steps += 1;
             self.faults.step(&mut self.sim, &self.cluster)?;
             self.operator.step(&mut self.sim, &self.cluster)?;
             self.lose_quorum();
@@ -192,7 +199,8 @@ impl Driver<'_> {
                 self.faults.heal(&mut self.sim, &self.cluster);
                 self.operator.heal();
             }
-            if self.steps.is_multiple_of(SAMPLE_STEPS) {
+            if self.sim.elapsed() >= self.next_sample {
+                self.next_sample += SAMPLE_EVERY;
                 self.sample();
             }
             if (content && self.unfinished().is_none()) || self.sim.elapsed() >= until + HEALING {

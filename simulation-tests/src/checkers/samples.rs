@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use quorate_raft::Replica;
-use quorate_store::{Batch, HistoryError, NodeId, Revision, State, Store};
+use quorate_store::{Batch, HistoryError, NodeId, Revision, Snapshot, State, Store};
 
 use super::chronicle::Chronicle;
 use super::raft::Raft;
@@ -46,10 +46,10 @@ impl Samples {
     /// Looks at one node. `start` tells its restarts apart.
     pub(crate) fn look(&mut self, node: NodeId, start: u64, replica: &Replica) {
         let (status, snapshot) = (replica.status(), replica.snapshot());
-        let (revision, digest) = (snapshot.revision(), snapshot.digest());
-        let (other, expected) = *self.digests.entry(revision).or_insert((node, digest));
-        if digest != expected {
-            self.violations.push(format!("state: nodes {other} and {node} differ at revision {revision}"));
+        let revision = snapshot.revision();
+        let before = self.last.insert(node, (start, status.term, revision));
+        if before.is_none_or(|(earlier, _, seen)| earlier != start || seen != revision) {
+            self.compare(node, &snapshot);
         }
         if status.leader == Some(node) {
             self.leaders.insert((status.term, node));
@@ -62,11 +62,19 @@ impl Samples {
         {
             self.archive.extend(news);
         }
-        let before = self.last.insert(node, (start, status.term, revision));
         if let Some((_, term, applied)) = before.filter(|(earlier, ..)| *earlier == start)
             && (status.term < term || revision < applied)
         {
             self.violations.push(format!("node {node} went back from term {term}, revision {applied}"));
+        }
+    }
+
+    /// Holds a state that was not seen on this node yet against that of others at the same revision.
+    fn compare(&mut self, node: NodeId, snapshot: &Snapshot) {
+        let (revision, digest) = (snapshot.revision(), snapshot.digest());
+        let (other, expected) = *self.digests.entry(revision).or_insert((node, digest));
+        if digest != expected {
+            self.violations.push(format!("state: nodes {other} and {node} differ at revision {revision}"));
         }
     }
 

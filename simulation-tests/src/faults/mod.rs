@@ -312,13 +312,11 @@ impl Faults {
 
     /// Ends what has lost power during a call, and plans the restart of what has ended by itself.
     fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) -> io::Result<()> {
-        let down = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
-        let disk = cluster.disk(node);
-        if disk.crashed() {
+        if cluster.disk(node).crashed() {
             let seed = self.power_cuts.remove(&node).unwrap_or_default();
             cluster.cut_power(sim, node, seed)?;
             cluster.forget_end(node);
-            self.later(sim.elapsed() + down, Step::Restart(node));
+            self.restart_later(sim, node);
             return Ok(());
         }
         let Some(reason) = cluster.ended(node) else { return Ok(()) };
@@ -342,7 +340,12 @@ impl Faults {
             cluster.kill(sim, node);
         }
         cluster.forget_end(node);
-        self.later(sim.elapsed() + down, Step::Restart(node));
+        self.restart_later(sim, node);
         Ok(())
+    }
+
+    fn restart_later(&mut self, sim: &Sim<'_>, node: Seat) {
+        let down = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
+        self.later(sim.elapsed() + down, Step::Restart(node));
     }
 }

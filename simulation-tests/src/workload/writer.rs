@@ -20,8 +20,6 @@ const SHARED_KEYS: u64 = 6;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long after the faults every node must serve.
 const HEALING: Duration = Duration::from_secs(20);
-/// Longest pause between two questions, milliseconds.
-const THINK_MS: u64 = 60;
 
 /// Who the client is and what it works with.
 pub(crate) struct Writer {
@@ -30,6 +28,8 @@ pub(crate) struct Writer {
     pub(crate) nodes: u64,
     pub(crate) env: Env,
     pub(crate) progress: Progress,
+    /// Its longest pause between two questions.
+    pub(crate) think: Duration,
     /// When the faults end.
     pub(crate) until: Duration,
 }
@@ -39,8 +39,8 @@ pub(crate) async fn work(writer: Writer) {
     let rng = StdRng::seed_from_u64(writer.seed);
     let mut state = Working { writer, rng, session: None, known: BTreeMap::new(), count: 0 };
     while turmoil::elapsed() < state.writer.until {
-        let pause = state.rng.random_range(0..THINK_MS);
-        tokio::time::sleep(Duration::from_millis(pause)).await;
+        let pause = state.rng.random_range(Duration::ZERO..state.writer.think);
+        tokio::time::sleep(pause).await;
         let ask = state.choose();
         state.ask(ask).await;
     }

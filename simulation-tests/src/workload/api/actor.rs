@@ -16,8 +16,8 @@ use crate::api::{Ask, Client, Kind, Reply, Verb};
 
 /// How long a client waits for an answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// Longest pause between two questions, milliseconds.
-const THINK_MS: u64 = 80;
+/// Pause after a namespace could not be made.
+const PAUSE: Duration = Duration::from_millis(80);
 
 /// Kind, namespace and name.
 pub(super) type ObjectId = (Kind, String, String);
@@ -41,8 +41,8 @@ pub(crate) async fn act(person: Person) {
         actor.begin(namespace).await;
     }
     while turmoil::elapsed() < actor.person.until {
-        let pause = actor.rng.random_range(0..THINK_MS);
-        tokio::time::sleep(Duration::from_millis(pause)).await;
+        let pause = actor.rng.random_range(Duration::ZERO..actor.person.think);
+        tokio::time::sleep(pause).await;
         actor.step().await;
     }
     actor.person.progress.client_done();
@@ -62,7 +62,7 @@ impl Actor {
             if reply.is_some_and(|reply| reply.is_success() || reply.status == 409) {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(THINK_MS)).await;
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

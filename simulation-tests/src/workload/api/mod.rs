@@ -42,6 +42,8 @@ pub(crate) struct Person {
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) broken: Option<BrokenApi>,
     pub(crate) progress: Progress,
+    /// Its longest pause between two questions.
+    pub(crate) think: Duration,
     /// When the faults end.
     pub(crate) until: Duration,
 }
