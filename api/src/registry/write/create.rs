@@ -13,8 +13,8 @@ use crate::registry::keys::Key;
 use crate::registry::ownership::Claim;
 use crate::registry::{Part, Step, form};
 
-/// Names that are tried for one `generateName`.
-const MAX_GENERATED_NAMES: usize = 8;
+/// How often a creation is tried: each time with another name, if it is generated.
+const MAX_ATTEMPTS: usize = 8;
 
 /// Why a transaction that creates did not commit.
 enum Refused {
@@ -51,7 +51,7 @@ impl Writer {
         let prefix = Some(metadata::text(&object, "generateName").to_owned())
             .filter(|prefix| !prefix.is_empty() && metadata::text(&object, "name").is_empty());
         let mut prepared = false;
-        for _ in 0..MAX_GENERATED_NAMES {
+        for _ in 0..MAX_ATTEMPTS {
             if let Some(prefix) = &prefix {
                 metadata::of(&mut object).insert("name", self.generate(prefix));
                 resource.strategy.default(self.names, &mut object);
@@ -89,8 +89,13 @@ impl Writer {
                 Refused::Exists => return Err(Status::already_exists(&resource.group_resource(), &name).into()),
                 Refused::Namespace(at) => {
                     let snapshot = self.state_at_least(at).await;
-                    let refusal = self.namespace_refusal(&snapshot, target);
-                    return Err(refusal.unwrap_or_else(|| super::writer::stale(target)));
+                    if let Some(refusal) = self.namespace_refusal(&snapshot, target) {
+                        return Err(refusal);
+                    }
+                    if snapshot.revision() < at {
+                        return Err(super::writer::stale(target));
+                    }
+                    // A namespace of the same name has begun meanwhile.
                 }
             }
         }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_meta::{Naming, Value};
 use quorate_schema::Graph;
-use quorate_store::env::SystemEnv;
+use quorate_store::env::{Env, SystemEnv};
 use quorate_store::{
     Error, HistoryError, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Revision, Snapshot, Status, Store,
     Txn, Watch,
@@ -15,7 +15,8 @@ use quorate_store::{
 use serde_json::json;
 
 use super::*;
-use crate::registry::builtin;
+use crate::registry::keys::Key;
+use crate::registry::{Registry, builtin};
 
 /// A store that has one object, answers every transaction with the same error, and counts them.
 struct Failing {
@@ -56,13 +57,17 @@ impl Store for Failing {
     }
 }
 
-/// Creates, updates and deletes; each must fail with this code after exactly one transaction.
-async fn check(error: Error, code: u16) {
+fn parts() -> (Arc<Graph>, Registry, Env) {
     let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
     let registry = builtin::registry(&graph);
+    (graph, registry, SystemEnv::env())
+}
+
+/// Creates, updates and deletes; each must fail with this code after exactly one transaction.
+async fn check(error: Error, code: u16) {
+    let (graph, registry, env) = parts();
     let resource = registry.find("", "v1", "configmaps").unwrap();
     let target = Target { resource, namespace: Some("n"), name: "a" };
-    let env = SystemEnv::env();
     let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
     let object = Value::from(json!({"metadata": {"name": "a", "namespace": "n", "uid": "u"}}));
     let value = crate::registry::form::encode(resource, &object).unwrap();
@@ -102,4 +107,70 @@ async fn what_is_not_applied_says_why() {
     check(NotApplied::Overloaded.into(), 429).await;
     check(NotApplied::OutOfSpace { used: 2, limit: 1 }.into(), 507).await;
     check(NotApplied::TooLarge { size: 2, limit: 1 }.into(), 413).await;
+}
+
+/// A store whose namespace is gone at the moment of the first transaction, and there again before that is answered.
+struct Renewed {
+    store: MemoryStore,
+    proposed: AtomicUsize,
+}
+
+impl Renewed {
+    async fn set_live(&self, live: bool) {
+        let key = Key::Live { namespace: "n" }.encode();
+        let operation = if live { Operation::Put { key, value: Bytes::new() } } else { Operation::Delete { key } };
+        self.store.txn(Txn { operations: vec![operation], ..Txn::default() }).await.unwrap();
+    }
+}
+
+#[async_trait]
+impl Store for Renewed {
+    async fn read_index(&self) -> Result<Revision, Error> {
+        self.store.read_index().await
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.store.snapshot()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.store.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.store.applied(at).await;
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        self.set_live(self.proposed.fetch_add(1, Ordering::Relaxed) > 0).await;
+        let outcome = self.store.txn(txn).await;
+        self.set_live(true).await;
+        outcome
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.store.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.store.status()
+    }
+}
+
+/// Found by `cargo run --profile simulation -p quorate-simulation -- --workload api --seed 5`, when it answered 409.
+#[tokio::test]
+async fn an_object_is_created_in_a_namespace_that_is_replaced_meanwhile() {
+    let (graph, registry, env) = parts();
+    let resource = registry.find("", "v1", "configmaps").unwrap();
+    let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
+    let store = Arc::new(Renewed { store, proposed: AtomicUsize::default() });
+    store.set_live(true).await;
+    let writer = Writer::new(graph, store.clone(), env);
+    for metadata in [json!({"name": "a"}), json!({"generateName": "b-"})] {
+        store.proposed.store(0, Ordering::Relaxed);
+        let target = Target { resource, namespace: Some("n"), name: "" };
+        let object = Value::from(json!({"metadata": metadata}));
+        writer.create(target, object, WriteOptions { dry_run: false, manager: "test" }).await.unwrap();
+        assert_eq!(store.proposed.load(Ordering::Relaxed), 2);
+    }
 }
