@@ -17,9 +17,17 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, at};
 use crate::pki;
+
+/// How long whoever wants the folder waits for another process to let go of it: one that was killed still holds it for a moment.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// Between two attempts.
+const LOCK_RETRY: Duration = Duration::from_millis(20);
 
 /// A node's data folder.
 #[derive(Debug, Clone)]
@@ -78,19 +86,23 @@ impl DataDir {
         self.config().exists()
     }
 
-    /// Keeps every other process out for as long as the result lives, and leaves the process id behind.
-    pub(crate) fn lock(&self) -> Result<Lock, Error> {
+    /// Keeps every other process out for as long as the result lives, and leaves the process id behind. A process that is just dying gets
+    /// a moment to let go.
+    pub(crate) async fn lock(&self) -> Result<Lock, Error> {
         let path = self.root.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::config(format_args!(
-                    "{} is served by another process already",
-                    self.root.display()
-                )));
+        let patience = Instant::now() + LOCK_PATIENCE;
+        while let Err(error) = file.try_lock() {
+            match error {
+                TryLockError::WouldBlock if Instant::now() < patience => sleep(LOCK_RETRY).await,
+                TryLockError::WouldBlock => {
+                    return Err(Error::config(format_args!(
+                        "{} is served by another process already",
+                        self.root.display()
+                    )));
+                }
+                TryLockError::Error(error) => return Err(at(&path)(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(at(&path)(error)),
         }
         pki::write_public(&self.pid_file(), std::process::id().to_string().as_bytes())?;
         Ok(Lock { pid_file: self.pid_file(), _file: file })
@@ -108,5 +120,25 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // A pid file that stays behind does no harm: the lock is what counts.
         let _ = std::fs::remove_file(&self.pid_file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_folder_is_given_to_one_process_and_to_the_next_when_it_dies() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::new(folder.path());
+        let first = dir.lock().await.unwrap();
+        let refused = dir.lock().await.unwrap_err().to_string();
+        assert!(refused.ends_with("is served by another process already"), "{refused}");
+        let dying = tokio::spawn(async move {
+            sleep(LOCK_PATIENCE / 2).await;
+            drop(first);
+        });
+        assert!(dir.lock().await.is_ok());
+        dying.await.unwrap();
     }
 }

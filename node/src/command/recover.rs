@@ -26,7 +26,7 @@ use crate::setup::now;
 pub(crate) async fn run(options: &Recover, env: &Env) -> Result<(), Error> {
     let dir = DataDir::new(&options.data_dir);
     let config = NodeConfig::read(&dir)?;
-    let _lock = dir.lock()?;
+    let _lock = dir.lock().await?;
     let recovery = Recovery::open(recovery_options(&config, &dir)).await.map_err(Error::config)?;
     explain(&config, &dir, recovery.plan());
     if !options.yes {

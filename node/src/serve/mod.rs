@@ -64,7 +64,7 @@ impl Node {
     /// once there is a quorum.
     pub(crate) async fn start(dir: &DataDir, tuning: &Tuning, env: &Env) -> Result<Self, Error> {
         let config = NodeConfig::read(dir)?;
-        let lock = dir.lock()?;
+        let lock = dir.lock().await?;
         let parts = Arc::new(Parts::read(config, dir, env, tuning.access.requestheader_client_ca_file.clone())?);
         let (node, naming) = (parts.config.node, parts.config.naming);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");

@@ -1,7 +1,5 @@
 //! Every node dies at once.
 
-use std::time::Duration;
-
 use crate::load::{Load, collection, make_namespace};
 use crate::support::{Cluster, Watcher};
 
@@ -10,7 +8,7 @@ async fn a_whole_cluster_comes_back_as_it_was() {
     let mut cluster = Cluster::start(3, &[]);
     let begin = make_namespace(&mut cluster.client(1), "load").await;
     let load = Load::start(&cluster, &[1, 2, 3], "load");
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    load.goes_on(500).await;
     (1..=3).for_each(|node| cluster.kill(node));
     let written = load.finish().await;
     for node in 1..=3 {

@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use http::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::support::{Client, Cluster, Event};
+use crate::support::{Client, Cluster, Event, eventually};
 
 /// Writers at a time.
 const WRITERS: usize = 6;
@@ -20,6 +20,7 @@ const WRITERS: usize = 6;
 /// A namespace that writers fill.
 pub(crate) struct Load {
     stop: Arc<AtomicBool>,
+    acknowledged: Arc<AtomicU64>,
     writers: Vec<JoinHandle<Written>>,
 }
 
@@ -55,13 +56,22 @@ impl Load {
 
     /// The same with clients from elsewhere.
     pub(crate) fn with(client: impl Fn(u64) -> Client, nodes: &[u64], namespace: &str) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
+        let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let writers = (0..WRITERS).map(|number| {
             let mut clients: Vec<Client> = nodes.iter().map(|node| client(*node)).collect();
             clients.rotate_left(number % nodes.len());
-            tokio::spawn(write(clients, collection(namespace), number, stop.clone()))
+            tokio::spawn(write(clients, collection(namespace), number, (stop.clone(), acknowledged.clone())))
         });
-        Self { writers: writers.collect(), stop }
+        Self { writers: writers.collect(), stop, acknowledged }
+    }
+
+    /// Waits until so many more writes have been acknowledged.
+    pub(crate) async fn goes_on(&self, writes: u64) {
+        let enough = self.acknowledged.load(Ordering::Relaxed) + writes;
+        eventually("writes are acknowledged", async || {
+            (self.acknowledged.load(Ordering::Relaxed) >= enough).then_some(())
+        })
+        .await;
     }
 
     /// Ends the load and adds up what was acknowledged; no revision may have been given twice.
@@ -130,7 +140,12 @@ impl Written {
     }
 }
 
-async fn write(mut clients: Vec<Client>, collection: String, writer: usize, stop: Arc<AtomicBool>) -> Written {
+async fn write(
+    mut clients: Vec<Client>,
+    collection: String,
+    writer: usize,
+    (stop, acknowledged): (Arc<AtomicBool>, Arc<AtomicU64>),
+) -> Written {
     let (mut written, mut number, mut generation) = (Written::default(), 0, 0);
     while !stop.load(Ordering::Relaxed) {
         let name = format!("w{writer}-{number}");
@@ -145,6 +160,7 @@ async fn write(mut clients: Vec<Client>, collection: String, writer: usize, stop
         };
         match result {
             Ok(answer) if answer.status == 200 || answer.status == 201 => {
+                acknowledged.fetch_add(1, Ordering::Relaxed);
                 written.times.push(Instant::now());
                 written.revisions.insert(answer.revision(), (name, generation));
                 generation = (generation + 1) % 3;

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use http::Method;
 use serde_json::Value;
@@ -54,7 +53,8 @@ async fn a_node_joins_is_promoted_and_another_is_removed_under_load() {
         log.lines().any(|line| line.starts_with("quorate: node 3 was removed from cluster")).then_some(())
     })
     .await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    load.goes_on(50).await;
+    load_on_the_new_node.goes_on(50).await;
 
     let mut fourth = fourth;
     let more = load_on_the_new_node.finish().await;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use http::Method;
 use serde_json::Value;
@@ -16,7 +16,7 @@ async fn one_node_goes_on_when_the_others_are_lost() {
     let mut cluster = Cluster::start(3, &[]);
     make_namespace(&mut cluster.client(1), "load").await;
     let load = Load::start(&cluster, &[1, 2, 3], "load");
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    load.goes_on(300).await;
     refused(&recover(&cluster.node(1), &["--yes"]), "is served by another process already");
     let old = cluster.status(&cluster.node(1)).unwrap()["cluster"].as_str().unwrap().to_owned();
     (1..=3).for_each(|node| cluster.kill(node));
