@@ -3,4 +3,4 @@
 mod fanout;
 
 pub use fanout::Fanout;
-pub(crate) use fanout::{EventKey, Seat};
+pub(crate) use fanout::{EventKey, Run, RunKey, Seat};

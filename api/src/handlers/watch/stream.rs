@@ -1,7 +1,8 @@
 //! The running stream of one watch.
 //!
 //! Invariants: a buffer is made only when the connection asks for one, and holds all events that are there by then, so many
-//! events cost one write; the next one is asked for at the pace that is allowed. The watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
+//! events cost one write; watchers of a whole collection that are at the same place send the same buffer; the next one is asked for at the
+//! pace that is allowed. The watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
 //! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event.
 
 use std::io;
@@ -20,7 +21,7 @@ use super::pace::Pace;
 use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
-use crate::cache::Seat;
+use crate::cache::{Run, RunKey, Seat};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 
@@ -205,9 +206,37 @@ impl WatchStream {
 
     /// This batch and those that are there already.
     async fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Result<Bytes, CorruptValue> {
+        let key = batch.as_ref().ok().and_then(|batch| self.run_key(batch.revision()));
+        let shared = key.as_ref().and_then(|key| self.seat.run(key));
+        let lines = match shared {
+            Some(run) => {
+                self.parts.watch.skip_to(run.end);
+                run.lines
+            }
+            None => self.collect(batch, key).await?,
+        };
+        // A buffer that is full already would gain nothing by a pause.
+        if (1..BUFFER_BYTES).contains(&lines.len()) {
+            self.pause = self.pace.sent(Instant::now());
+        }
+        Ok(lines)
+    }
+
+    /// What the run of events from this transaction on is known by, if others may send the same.
+    fn run_key(&self, start: Revision) -> Option<RunKey> {
+        let variant = self.variant.clone().filter(|_| self.parts.selection.is_none())?;
+        Some(RunKey { prefix: self.parts.watch.prefix().clone(), start, variant })
+    }
+
+    /// The lines of this batch and of those that are there already; kept for others, by the key, when they are several.
+    async fn collect(
+        &mut self,
+        batch: Result<WatchBatch, HistoryError>,
+        key: Option<RunKey>,
+    ) -> Result<Bytes, CorruptValue> {
         let mut out = Lines::default();
         let mut next = batch.map(Some);
-        let mut looked_at = 0;
+        let (mut looked_at, mut end) = (0, None);
         loop {
             match next {
                 Ok(Some(batch)) => {
@@ -219,6 +248,7 @@ impl WatchStream {
                         let shared = (&self.seat, self.variant.as_ref());
                         out.push(event::shared_line(shared, &self.parts.renderer, &seen, change, revision, first)?);
                     }
+                    end = Some(batch.revision());
                 }
                 Ok(None) => break,
                 Err(error) => {
@@ -237,11 +267,12 @@ impl WatchStream {
         if looked_at >= SCAN_OBJECTS {
             tokio::task::yield_now().await;
         }
-        // A buffer that is full already would gain nothing by a pause.
-        if (1..BUFFER_BYTES).contains(&out.len()) {
-            self.pause = self.pace.sent(Instant::now());
+        let several = !out.many.is_empty() && !self.ended;
+        let lines = out.finish();
+        if let (Some(key), Some(end)) = (key.filter(|_| several), end) {
+            self.seat.keep_run(key, Run { lines: lines.clone(), end });
         }
-        Ok(out.finish())
+        Ok(lines)
     }
 
     /// A bookmark's line, when the client wants one and it would say something new.

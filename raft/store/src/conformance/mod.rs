@@ -22,7 +22,7 @@ pub use transactions::{
 };
 pub use watches::{
     watch_from_every_revision, watch_from_the_future, watch_is_atomic_and_filtered, watch_position_advances,
-    watch_under_load,
+    watch_skips, watch_under_load,
 };
 
 use crate::Store;
@@ -49,5 +49,6 @@ where
     watch_from_the_future(make().await).await;
     watch_is_atomic_and_filtered(make().await).await;
     watch_position_advances(make().await).await;
+    watch_skips(make().await).await;
     watch_under_load(make().await).await;
 }

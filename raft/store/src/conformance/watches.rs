@@ -52,6 +52,31 @@ pub async fn watch_from_the_future(store: Arc<dyn Store>) {
     }
 }
 
+/// A watch that skips to a revision gives what follows it and nothing else, whether it was asleep, in the newest changes or in old history.
+pub async fn watch_skips(store: Arc<dyn Store>) {
+    const WRITES: usize = 20;
+    let subject = Subject::new(store, "watch-skip").await;
+    let start = subject.commit([subject.put("a", "start")]).await;
+    let mut watch = subject.watch("a", start);
+    let mut lines = Vec::new();
+    let mut revisions = Vec::new();
+    for number in 0..WRITES {
+        let revision = subject.commit([subject.put("a", &number.to_string())]).await;
+        revisions.push(revision);
+        lines.push(format!("{revision} a={number}"));
+    }
+    within(subject.store.applied(revisions[WRITES - 1])).await;
+    assert_eq!(subject.described(&mut watch, 1).await, lines[..1]);
+    watch.skip_to(revisions[9]);
+    assert_eq!(subject.described(&mut watch, 2).await, lines[10..12]);
+    watch.skip_to(revisions[3]);
+    assert_eq!(subject.described(&mut watch, 1).await, lines[12..13], "it never goes back");
+    watch.skip_to(revisions[WRITES - 1]);
+    assert!(watch.next().now_or_never().is_none(), "everything was skipped");
+    let last = subject.commit([subject.put("a", "last")]).await;
+    assert_eq!(subject.described(&mut watch, 1).await, [format!("{last} a=last")]);
+}
+
 /// A batch is one whole transaction, less what has another prefix; transactions without a match do not show at all.
 pub async fn watch_is_atomic_and_filtered(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "watch-filter").await;

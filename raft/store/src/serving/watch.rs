@@ -93,6 +93,14 @@ impl Watch {
         self.cursor
     }
 
+    /// Goes on after `revision`, for a caller that got everything up to there from another watch of the same prefix. Never goes
+    /// back.
+    pub fn skip_to(&mut self, revision: Revision) {
+        let skipped = self.chunk.as_slice().partition_point(|batch| batch.revision <= revision);
+        self.chunk.by_ref().take(skipped).for_each(drop);
+        self.cursor = self.cursor.max(revision);
+    }
+
     /// What is watched.
     #[must_use]
     pub fn prefix(&self) -> &Bytes {
