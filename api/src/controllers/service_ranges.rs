@@ -165,7 +165,7 @@ mod tests {
         };
         let check = |others: &[Value], addresses: &[&str], expect: bool| {
             let own = range("own", "10.0.0.0/24", true);
-            let all = [&[own.clone()], others].concat();
+            let all = [std::slice::from_ref(&own), others].concat();
             let addresses: Vec<IpAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
             assert_eq!(leaves_some(&own, &all, &addresses), expect, "{others:?} {addresses:?}");
         };
