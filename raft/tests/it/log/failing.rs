@@ -5,7 +5,7 @@ use std::time::Duration;
 use openraft::storage::{RaftLogReader, RaftLogStorage};
 use quorate_raft::disk::MemoryDisk;
 use quorate_raft::log::Log;
-use quorate_raft::types::Vote;
+use quorate_raft::types::{LogEntry, Vote};
 
 use super::support::{append, append_range, entry, log_id, open, options, queue, summary};
 
@@ -142,6 +142,19 @@ async fn replication_reads_are_limited_and_never_empty() {
     let read = log.limited_get_log_entries(2, 10).await.unwrap();
     assert_eq!(read.iter().map(|entry| entry.log_id.index).collect::<Vec<_>>(), [2, 3, 4, 5]);
     assert_eq!(log.limited_get_log_entries(4, 4).await.unwrap(), vec![]);
+}
+
+/// Found by `cargo run --profile simulation -p quorate-simulation -- --seeds 100`: the stream to a member that had been removed left out what
+/// had been purged meanwhile.
+#[tokio::test]
+async fn replication_reads_leave_nothing_out_at_the_beginning() {
+    let mut log = open(&MemoryDisk::new()).await;
+    append_range(&mut log, 1, 0..10, 10).await;
+    log.purge(log_id(1, 5)).await.unwrap();
+    let read = |entries: Vec<LogEntry>| entries.iter().map(|entry| entry.log_id.index).collect::<Vec<_>>();
+    assert_eq!(read(log.limited_get_log_entries(6, 10).await.unwrap()), [6, 7, 8, 9]);
+    assert_eq!(read(log.limited_get_log_entries(4, 10).await.unwrap()), [0; 0]);
+    assert_eq!(read(log.try_get_log_entries(4..10).await.unwrap()), [6, 7, 8, 9]);
 }
 
 #[tokio::test]
