@@ -17,14 +17,17 @@ use crate::ClusterId;
 
 use super::error::{OpenError, storage};
 use super::keyspace::{FORMAT_VERSION, Key, Space};
+use super::note::{Note, REMOVED, SYNCED};
 use super::options::{Identity, Options};
 use super::progress::{Position, Progress};
-use super::{repair, synced};
+use super::repair;
 use crate::disk::SystemDisk;
 use crate::types::LogId;
 
 /// Bytes that all journals together may reach before the keyspaces that hold them back are written out.
 const JOURNAL_BYTES: u64 = 192 << 20;
+/// More sequence numbers than the removal of a generation takes, with all that is written beside it meanwhile.
+const REMOVAL_NUMBERS: u64 = 1024;
 /// The first generation of a new database.
 const FIRST_GENERATION: u64 = 1;
 
@@ -56,6 +59,7 @@ impl Database {
         let meta = inner.keyspace(&Space::Meta.name(), || Space::Meta.create_options()).map_err(failed)?;
         let next_generation = AtomicU64::new(FIRST_GENERATION);
         let database = Self { inner, meta, directory, next_generation, synced: Mutex::default() };
+        database.outnumber_removals()?;
         let generation = database.claim(&options.identity)?;
         database.settle()?;
         Ok((database, generation))
@@ -64,10 +68,7 @@ impl Database {
     /// Refuses a database that has lost what was synced, and syncs what may not be.
     fn settle(&self) -> Result<(), OpenError> {
         let failed = |error| OpenError::Io { directory: self.directory.clone(), error };
-        let noted = synced::read(&SystemDisk, &self.directory).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => self.corrupt(&error.to_string()),
-            _ => failed(error),
-        })?;
+        let noted = self.noted(&SYNCED)?;
         let applied = self.applied()?;
         let next = |entry: Option<LogId>| entry.map_or(0, |entry| entry.index + 1);
         if next(noted) > next(applied) {
@@ -81,6 +82,13 @@ impl Database {
             return Ok(());
         }
         repair::settle_journal(&SystemDisk, &self.directory).and_then(|()| self.persist()).map_err(failed)
+    }
+
+    fn noted<T: Serialize + DeserializeOwned>(&self, note: &Note<T>) -> Result<Option<T>, OpenError> {
+        note.read(&SystemDisk, &self.directory).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => self.corrupt(&error.to_string()),
+            _ => OpenError::Io { directory: self.directory.clone(), error },
+        })
     }
 
     fn applied(&self) -> Result<Option<LogId>, OpenError> {
@@ -110,7 +118,7 @@ impl Database {
         if let Some(entry) = applied
             && *synced != applied
         {
-            synced::write(&SystemDisk, &self.directory, entry)?;
+            SYNCED.write(&SystemDisk, &self.directory, &entry)?;
             *synced = applied;
         }
         Ok(())
@@ -144,12 +152,7 @@ impl Database {
     /// Deletes a generation that is not current. Failing costs disk space until the next start, nothing else.
     pub(super) fn remove(&self, generation: Generation) {
         let number = generation.number;
-        let removed = self
-            .inner
-            .delete_keyspace(generation.objects)
-            .and_then(|()| self.inner.delete_keyspace(generation.history))
-            .and_then(|()| self.inner.delete_keyspace(generation.index))
-            .and_then(|()| self.outnumber_removals());
+        let removed = self.delete([generation.objects, generation.history, generation.index]);
         if let Err(error) = removed {
             tracing::warn!(generation = number, %error, "cannot remove an unused generation of the state");
         }
@@ -227,23 +230,32 @@ impl Database {
             let removed = self
                 .inner
                 .keyspace(&name, || space.create_options())
-                .and_then(|keyspace| self.inner.delete_keyspace(keyspace));
-            removed.map_err(|error| OpenError::from_database(self.directory.clone(), error))?;
-            // A new database has no format version yet, and its first write follows at once.
-            if current.is_some() {
-                self.outnumber_removals().map_err(|error| OpenError::from_database(self.directory.clone(), error))?;
-            }
+                .map_err(storage)
+                .and_then(|keyspace| self.delete([keyspace]));
+            removed.map_err(|error| OpenError::Io { directory: self.directory.clone(), error })?;
         }
         Ok(())
     }
 
-    /// To be called after keyspaces were deleted. A start takes fjall's sequence number from our keyspaces and not from fjall's own list
-    /// of them, but gives the internal numbers of deleted keyspaces again: without a newer write of ours the tombstones in that list
-    /// would hide the next keyspaces, and the start after that would delete them.
-    fn outnumber_removals(&self) -> fjall::Result<()> {
-        let mut batch = self.durable_batch();
-        batch.insert(&self.meta, Key::Format.bytes(), FORMAT_VERSION.to_le_bytes());
-        batch.commit()
+    /// Deletes keyspaces, and notes before which sequence numbers that happens.
+    fn delete(&self, keyspaces: impl IntoIterator<Item = Keyspace>) -> io::Result<()> {
+        REMOVED.write(&SystemDisk, &self.directory, &(self.inner.seqno() + REMOVAL_NUMBERS))?;
+        keyspaces.into_iter().try_for_each(|keyspace| self.inner.delete_keyspace(keyspace)).map_err(storage)
+    }
+
+    /// Passes the sequence numbers of the removals before this start. fjall takes its own from our keyspaces and not from its list of them,
+    /// and gives the internal numbers of deleted keyspaces again: the tombstones in that list would hide the next keyspaces, and the start
+    /// after that would delete them. Writes that a power cut has taken back are why their numbers can lie ahead.
+    fn outnumber_removals(&self) -> Result<(), OpenError> {
+        let failed = |error| OpenError::Io { directory: self.directory.clone(), error };
+        let Some(removed) = self.noted(&REMOVED)? else { return Ok(()) };
+        if self.inner.seqno() >= removed {
+            return Ok(());
+        }
+        while self.inner.seqno() < removed {
+            self.meta.insert(Key::Sequence.bytes(), []).map_err(storage).map_err(failed)?;
+        }
+        self.inner.persist(PersistMode::SyncAll).map_err(storage).map_err(failed)
     }
 
     fn generation(&self, number: u64) -> fjall::Result<Generation> {

@@ -102,6 +102,8 @@ pub(super) enum Key {
     Applied,
     /// `membership` -> postcard of the last applied membership.
     Membership,
+    /// `sequence` -> nothing: written only to go on to the next sequence number.
+    Sequence,
 }
 
 impl Key {
@@ -114,6 +116,7 @@ impl Key {
             Self::Generation => b"generation",
             Self::Applied => b"applied",
             Self::Membership => b"membership",
+            Self::Sequence => b"sequence",
         }
     }
 }

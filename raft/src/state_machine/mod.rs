@@ -16,6 +16,7 @@ mod history;
 mod keyspace;
 mod load;
 mod machine;
+mod note;
 mod offline;
 mod options;
 mod progress;
@@ -23,7 +24,6 @@ mod record;
 mod repair;
 mod saver;
 mod snapshot;
-mod synced;
 mod window;
 
 pub use checksum::Checksum;

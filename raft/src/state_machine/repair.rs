@@ -4,7 +4,7 @@
 //! journal goes. A power cut leaves holes in the newest journal, behind its last sync, when the disk wrote later pages
 //! first: the database takes a hole inside a record for damage, or for a length, although everything from there on was never
 //! promised to anybody. The journal then ends before its first broken batch, and the log supplies the rest; if it cannot, because the
-//! broken part had been synced, that is damage (see `synced`), and the node does not start. And a sync that failed leaves bytes in the system's
+//! broken part had been synced, that is damage (see `note`), and the node does not start. And a sync that failed leaves bytes in the system's
 //! cache that no later sync writes: they are written once more. Tied to fjall 3.1's journal format.
 
 use std::io;
@@ -52,7 +52,7 @@ pub(super) fn lock(directory: &Path) -> io::Result<Option<Lock>> {
 }
 
 /// Ends the newest journal before its first broken batch. Gives the file and the place when there was one. Whether that loses
-/// anything that was synced is the caller's to find out (see `synced`).
+/// anything that was synced is the caller's to find out (see `note`).
 pub(super) fn cut_journal(directory: &Path) -> io::Result<Option<(PathBuf, u64)>> {
     let Some(journal) = newest_journal(&SystemDisk, directory)? else { return Ok(None) };
     if journal.ends() {

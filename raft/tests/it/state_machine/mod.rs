@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod apply;
+mod note;
 mod reclaim;
 mod restart;
 mod saving;
 mod snapshot;
-mod synced;
 mod transfer_faults;
 
 use std::path::Path;
