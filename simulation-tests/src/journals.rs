@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
@@ -16,8 +16,8 @@ use rand::{Rng, SeedableRng};
 
 /// What a power cut keeps or loses as a whole, bytes.
 const SECTOR_BYTES: usize = 512;
-/// The unit in which files say how much disk they take, bytes.
-const BLOCK_BYTES: u64 = 512;
+/// Bytes of a journal that are read at once; more than any batch has of zeros.
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// What is known of all journals of this process.
 pub(crate) struct Journals {
@@ -102,10 +102,16 @@ fn is_journal(path: &Path) -> bool {
 /// A journal from its start to the last byte that is not zero. It is made much longer than it needs to be, and has no holes in front.
 fn content(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    let filled = metadata.len().min(metadata.blocks() * BLOCK_BYTES);
-    let mut content = vec![0; usize::try_from(filled).map_err(io::Error::other)?];
-    file.read_exact_at(&mut content, 0)?;
+    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    let mut content = Vec::new();
+    while content.len() < length {
+        let start = content.len();
+        content.resize((start + CHUNK_BYTES).min(length), 0);
+        file.read_exact_at(&mut content[start..], start as u64)?;
+        if content[start..].iter().all(|byte| *byte == 0) {
+            break;
+        }
+    }
     content.truncate(content.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
     Ok(content)
 }

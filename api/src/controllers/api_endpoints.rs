@@ -13,8 +13,8 @@ use tokio::time::sleep;
 
 use super::context::{Context, is_settled};
 use crate::error::Error;
-use crate::registry::Resource;
 use crate::registry::write::{DeleteOptions, Target};
+use crate::registry::{Resource, form};
 
 /// How often the members are looked at.
 const LOOK_AT_MEMBERS: Duration = Duration::from_secs(2);
@@ -94,13 +94,19 @@ fn endpoints_of(names: &Names, places: &Places) -> Map {
     Map::from([("metadata", metadata), ("subsets", Value::List(places.iter().map(subset).collect()))])
 }
 
-/// The name of a slice: the service's own for the first one of the fourth version, which is the only one where every member
-/// listens on the same port.
+/// The name of a slice: the service's own for the lowest port of the fourth version; the others say version and port.
 fn slice_name(names: &Names, places: &Places, place: (bool, u16)) -> String {
     match place {
         (false, _) if places.keys().next() == Some(&place) => names.service_api.to_owned(),
         (v6, port) => format!("{}-ipv{}-{port}", names.service_api, if v6 { 6 } else { 4 }),
     }
+}
+
+/// Whether [`slice_name`] can have given this name.
+fn is_slice_name(names: &Names, name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(names.service_api) else { return false };
+    let place = rest.strip_prefix("-ipv").and_then(|place| place.split_once('-'));
+    rest.is_empty() || place.is_some_and(|(version, port)| ["4", "6"].contains(&version) && port.parse::<u16>().is_ok())
 }
 
 fn slice_of(names: &Names, (v6, number): (bool, u16), addresses: &[IpAddr]) -> Map {
@@ -127,10 +133,12 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
         wanted.push(name);
     }
     let snapshot = context.api.store.snapshot();
-    let own = format!("{}-ipv", names.service_api);
-    for (key, _) in snapshot.range(&resource.prefix(Some(well_known::NAMESPACE_DEFAULT)), None) {
+    let service = names.domain_key("service-name");
+    for (key, entry) in snapshot.range(&resource.prefix(Some(well_known::NAMESPACE_DEFAULT)), None) {
         let Some((_, name)) = resource.parse_key(key) else { continue };
-        let is_own = name == names.service_api || name.starts_with(&own);
+        let is_own = is_slice_name(names, name)
+            && form::decode(resource, entry)
+                .is_ok_and(|slice| slice.str_at(&["metadata", "labels", &service]) == Some(names.service_api));
         if is_own && !wanted.iter().any(|wanted| wanted == name) {
             match context.writer.delete(target(resource, name), &DeleteOptions::default()).await {
                 Err(error) if !is_settled(&error) => return Err(error),

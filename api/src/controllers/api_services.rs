@@ -31,7 +31,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         let mut service_changes = context.api.store.watch(services.prefix(None), snapshot.revision())?;
         let mut elsewhere = false;
         for (_, entry) in snapshot.range(&resource.prefix(None), None) {
-            let object = form::decode(resource, entry)?;
+            // What cannot be read has no condition that anybody could see.
+            let Ok(object) = form::decode(resource, entry) else { continue };
             elsewhere |= object.at(&["spec", "service"]).is_some();
             tend(context, resource, &object, services, &snapshot).await?;
         }
@@ -57,7 +58,7 @@ async fn tend(
     let target = Target { resource, namespace: None, name: &name };
     let wanted = object.at(&["spec", "service"]);
     let service = wanted.and_then(|wanted| snapshot.get(&services.key(wanted.str_at(&["namespace"]), of(wanted))));
-    let service = service.map(|entry| form::decode(services, entry)).transpose()?;
+    let service = service.and_then(|entry| form::decode(services, entry).ok());
     let condition = condition(wanted, service.as_ref());
     if conditions::says(object, &condition) {
         return Ok(());

@@ -107,7 +107,7 @@ impl Controllers {
         let holders = context("service-account-token-controller");
         let (ranger, aggregated) = (context("service-cidr-controller"), context("apiservice-availability-controller"));
         let pointer = context("api-endpoints-controller");
-        while let Err(error) = bootstrap::run(&starter, self.options.api_port).await {
+        while let Err(error) = bootstrap::run(&starter).await {
             tracing::warn!(%error, "bootstrap objects cannot be made yet");
             sleep(RETRY).await;
         }
@@ -133,6 +133,12 @@ impl Controllers {
                 again(&publisher, || certificates::publish(&publisher, &self.options.root_ca)),
             );
         };
+        let publish_service = async {
+            while let Err(error) = bootstrap::api_service(&starter, self.options.api_port).await {
+                tracing::warn!(%error, "the service of the API cannot be made yet");
+                sleep(RETRY).await;
+            }
+        };
         let signer = context("certificate-controller");
         let sign = async {
             let Some(signing) = &self.options.signing else { return };
@@ -149,6 +155,7 @@ impl Controllers {
             again(&aggregated, || api_services::run(&aggregated)),
             again(&pointer, || api_endpoints::run(&pointer, &*self.options.api_servers)),
             sign,
+            publish_service,
             publish,
             expire,
         );

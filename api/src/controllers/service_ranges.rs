@@ -34,7 +34,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     loop {
         let snapshot = context.current().await?;
         let mut changes = context.api.store.watch(resource.prefix(None), snapshot.revision())?;
-        let all = read(resource, &snapshot)?;
+        let all = read(resource, &snapshot);
         for object in &all {
             tend(context, resource, object, &all, || addresses_of(addresses, &snapshot)).await?;
         }
@@ -52,9 +52,10 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     }
 }
 
-fn read(resource: &Resource, snapshot: &Snapshot) -> Result<Vec<Value>, Error> {
+/// All ranges that can be read.
+fn read(resource: &Resource, snapshot: &Snapshot) -> Vec<Value> {
     let entries = snapshot.range(&resource.prefix(None), None);
-    entries.map(|(_, entry)| form::decode(resource, entry)).collect()
+    entries.filter_map(|(_, entry)| form::decode(resource, entry).ok()).collect()
 }
 
 fn addresses_of(resource: &Resource, snapshot: &Snapshot) -> Vec<IpAddr> {

@@ -14,7 +14,7 @@ use futures::FutureExt;
 use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue};
 use http::{HeaderMap, Request as HttpRequest, Response, request};
 use quorate_meta::Status;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{load, payload, request_id};
 use crate::Api;
@@ -29,6 +29,8 @@ use crate::negotiation::Format;
 use crate::request::{Request, RequestInfo, Verb};
 use crate::respond;
 
+/// How long the authorizer's answer holds for a change whose body is still coming.
+const ANSWER_HOLDS: Duration = Duration::from_millis(500);
 /// How long a request may take that is not a watch. The body of a list is sent after that, at the client's pace.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -135,7 +137,17 @@ where
             None => Format::JSON,
         };
         let place = load::enter(api, &user, &info, &route).await?;
-        let body = if info.verb.is_write() { payload::read(body).await? } else { Bytes::new() };
+        let body = if info.verb.is_write() {
+            let asked = Instant::now();
+            let body = payload::read(body).await?;
+            // A body that takes its time must not carry a right over its end.
+            if asked.elapsed() >= ANSWER_HOLDS {
+                authorize(api, &user, &info, trace).await?;
+            }
+            body
+        } else {
+            Bytes::new()
+        };
         let resource = route.resource().cloned();
         if let Some(trace) = trace {
             trace.body(&api.graph, resource.as_ref().map(|resource| resource.ty), &headers, &body);

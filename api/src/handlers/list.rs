@@ -92,6 +92,9 @@ fn list_meta(
     meta
 }
 
+/// A list of up to so many bytes that is ready at once is sent whole, with its length, even if it has large objects.
+const WHOLE_BYTES: usize = 1 << 20;
+
 async fn respond_with(api: &Api, request: &Request, mut producer: Producer) -> Result<Response<Body>, Error> {
     match request.format.media {
         Media::Protobuf(_) => {
@@ -101,6 +104,7 @@ async fn respond_with(api: &Api, request: &Request, mut producer: Producer) -> R
         Media::Json | Media::Yaml => {}
     }
     let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();
+    let first = producer.with_rest(first, WHOLE_BYTES);
     let mut body = if producer.is_done() { Body::full(first) } else { Body::stream(producer.into_chunks(first)) };
     if request.format.pretty && request.format.media == Media::Json {
         body = respond::indent::body(body);

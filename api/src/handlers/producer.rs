@@ -112,6 +112,18 @@ impl Producer {
         Ok(Some(self.ready.pop_front().unwrap_or_default()))
     }
 
+    /// What was given first together with everything else, when all of it is ready and there are no more than `most` bytes.
+    pub(super) fn with_rest(&mut self, first: Bytes, most: usize) -> Bytes {
+        let bytes = first.len() + self.ready.iter().map(Bytes::len).sum::<usize>();
+        if !self.ended || self.ready.is_empty() || bytes > most {
+            return first;
+        }
+        let mut all = Vec::with_capacity(bytes);
+        all.extend_from_slice(&first);
+        self.ready.drain(..).for_each(|piece| all.extend_from_slice(&piece));
+        all.into()
+    }
+
     /// Writes the next objects.
     fn write_some(&mut self) -> Result<Pieces, CorruptValue> {
         let mut out = Pieces::with_capacity(self.capacity());

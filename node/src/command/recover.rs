@@ -25,8 +25,10 @@ use crate::setup::now;
 /// Explains, and carries it out if told to.
 pub(crate) async fn run(options: &Recover, env: &Env) -> Result<(), Error> {
     let dir = DataDir::new(&options.data_dir);
-    let config = NodeConfig::read(&dir)?;
+    NodeConfig::read(&dir)?;
     let _lock = dir.lock().await?;
+    // Whoever had the folder until now may have changed it.
+    let config = NodeConfig::read(&dir)?;
     let recovery = Recovery::open(recovery_options(&config, &dir)).await.map_err(Error::config)?;
     explain(&config, &dir, recovery.plan());
     if !options.yes {

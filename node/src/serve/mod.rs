@@ -63,8 +63,10 @@ impl Node {
     /// Starts the node of a data folder. It answers its peers and its health checks when this returns; clients are served
     /// once there is a quorum.
     pub(crate) async fn start(dir: &DataDir, tuning: &Tuning, env: &Env) -> Result<Self, Error> {
-        let config = NodeConfig::read(dir)?;
+        NodeConfig::read(dir)?;
         let lock = dir.lock().await?;
+        // Whoever had the folder until now may have changed it.
+        let config = NodeConfig::read(dir)?;
         let parts = Arc::new(Parts::read(config, dir, env, tuning.access.requestheader_client_ca_file.clone())?);
         let (node, naming) = (parts.config.node, parts.config.naming);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");

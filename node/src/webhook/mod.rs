@@ -160,10 +160,8 @@ impl Current {
                 tracing::info!(file = %file.display(), "the changed file says where to send");
                 *self = changed;
             }
-            Err(error) => {
-                tracing::warn!(%error, "the changed file cannot be used; what it said before holds");
-                self.seen = seen;
-            }
+            // It is read again at the next look: what is wrong may be a file that only it names.
+            Err(error) => tracing::warn!(%error, "the changed file cannot be used; what it said before holds"),
         }
     }
 }

@@ -38,7 +38,7 @@ fn bearers(tokens: &[&str]) -> Vec<String> {
     tokens.iter().map(|token| format!("Bearer {token}")).collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_is_not_let_in_looks_whether_the_files_have_changed() {
     let setting = Setting::new(|server, folder| server.with_token(folder, "first")).await;
     setting.answers(&[200, 401, 401, 200, 401, 200]);
@@ -74,6 +74,9 @@ async fn a_server_that_was_not_believed_is_when_the_file_says_so() {
     let setting = Setting::new(Scripted::with_other_authority).await;
     setting.answers(&[200]);
     assert_eq!(setting.post().await, (0, vec![]));
-    setting.server.with_certificate(setting.folder.path());
+    let file = setting.server.with_certificate(setting.folder.path());
+    // Of another length for certain: a change within the same moment shows only by that.
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(file, text + "\n\n\n\n\n\n\n\n").unwrap();
     assert_eq!(setting.post().await, (200, vec![String::new()]));
 }

@@ -150,7 +150,7 @@ fn apply_on_the_server_side(shop: &Shop, subject: &Subject) {
     assert_eq!(shop.run(&["diff", "--server-side", "--field-manager=owner", "-f", file]), "");
 }
 
-/// A ConfigMap that names the subject as its owner; `None` when it does not exist.
+/// A ConfigMap that names the subject as its owner.
 fn depend(shop: &Shop, subject: &Subject) {
     let uid = shop.field(subject.object, ".metadata.uid");
     let field = |name: &str| {

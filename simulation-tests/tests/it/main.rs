@@ -91,7 +91,7 @@ fn every_broken_variant_is_found() {
 
 #[test]
 fn a_quorum_is_lost_and_recovered_and_a_recovery_that_loses_more_is_found() {
-    for seed in [1, 2, 3] {
+    for seed in [1, 3, 4] {
         let report = report(seed, &["--lose-quorum"]);
         let command =
             format!("cargo run -p quorate-simulation -- --lose-quorum --workload store --seed {seed} --seconds 8");

@@ -36,8 +36,8 @@ struct Wanted {
     creates_only: bool,
 }
 
-/// Makes what is missing.
-pub(super) async fn run(context: &Context, api_port: u16) -> Result<(), Error> {
+/// Makes what is missing of what everything else stands on.
+pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let names = context.api.names;
     let namespaces =
         [well_known::NAMESPACE_DEFAULT, names.namespace_system, names.namespace_public, names.namespace_node_lease];
@@ -51,8 +51,12 @@ pub(super) async fn run(context: &Context, api_port: u16) -> Result<(), Error> {
     wanted.extend(flow::objects(names));
     wanted.extend(apiservices::objects(&context.api));
     wanted.push(network::service_cidr(names));
-    reconcile(context, &wanted).await?;
-    network::api_service(context, api_port).await
+    reconcile(context, &wanted).await
+}
+
+/// Makes the API's own service if it is missing. That may have to wait until another controller has let go of the range of its address.
+pub(super) async fn api_service(context: &Context, port: u16) -> Result<(), Error> {
+    network::api_service(context, port).await
 }
 
 fn priority_classes() -> Vec<Wanted> {

@@ -99,6 +99,9 @@ impl Writer {
                 }
             }
         }
+        if prefix.is_none() {
+            return Err(super::writer::stale(target));
+        }
         let name = metadata::text(&object, "name");
         Err(Status::generated_name_exists(&resource.group_resource(), name).into())
     }
