@@ -53,6 +53,8 @@ struct Current {
     /// The files as they were when they were read last.
     seen: Seen,
     looked: Instant,
+    /// Why they could not be used when they were looked at last, so that it is logged once.
+    complaint: String,
 }
 
 /// An open connection, and what it was opened by.
@@ -145,7 +147,7 @@ impl Current {
         let read = || Target::read(file).map_err(|error| Error::config(format_args!("{}: {error}", file.display())));
         // Which files there are is known when they have been read; what holds is what they say after the look.
         let seen = Seen::of(read()?.files);
-        Ok(Self { target: Arc::new(read()?), seen, looked: Instant::now() })
+        Ok(Self { target: Arc::new(read()?), seen, looked: Instant::now(), complaint: String::new() })
     }
 
     /// Reads the files again if they are not what they were.
@@ -161,7 +163,13 @@ impl Current {
                 *self = changed;
             }
             // It is read again at the next look: what is wrong may be a file that only it names.
-            Err(error) => tracing::warn!(%error, "the changed file cannot be used; what it said before holds"),
+            Err(error) => {
+                let complaint = error.to_string();
+                if complaint != self.complaint {
+                    tracing::warn!(%error, "the changed file cannot be used; what it said before holds");
+                    self.complaint = complaint;
+                }
+            }
         }
     }
 }
