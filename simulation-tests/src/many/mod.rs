@@ -25,6 +25,8 @@ pub(crate) use summary::describe;
 
 /// From one line of progress to the next, unless a seed fails.
 const TELL_EVERY: Duration = Duration::from_secs(10);
+/// So many runs in a row without any simulated time end a soak: something is wrong with the machine, such as a full disk.
+const MOST_BARREN: u32 = 20;
 /// Up to so many seeds each has a line of its own.
 const FEW_SEEDS: u64 = 50;
 
@@ -84,6 +86,8 @@ struct Progress {
     started: Instant,
     told: Instant,
     silent: bool,
+    /// Runs in a row that simulated nothing.
+    barren: u32,
     sum: Sum,
 }
 
@@ -95,12 +99,12 @@ impl Progress {
         };
         let (now, first) = (Instant::now(), arguments.seed);
         let coming = first..first.saturating_add(count);
-        Self { goal, coming, started: now, told: now, silent: arguments.json, sum: Sum::default() }
+        Self { goal, coming, started: now, told: now, silent: arguments.json, barren: 0, sum: Sum::default() }
     }
 
     fn next_seed(&mut self) -> Option<u64> {
         match self.goal {
-            Goal::Hours(hours) if self.sum.hours() >= hours => None,
+            Goal::Hours(hours) if self.sum.hours() >= hours || self.barren >= MOST_BARREN => None,
             _ => self.coming.next(),
         }
     }
@@ -108,6 +112,7 @@ impl Progress {
     fn add(&mut self, report: Report, processes: &Processes) {
         let (seed, violations) = (report.seed, &report.violations);
         self.sum.seeds += 1;
+        self.barren = if report.simulated_ms == 0 { self.barren + 1 } else { 0 };
         self.sum.total.add(&report);
         self.sum.wall_seconds = self.started.elapsed().as_secs_f64();
         if !violations.is_empty() {
