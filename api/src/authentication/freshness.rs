@@ -16,6 +16,7 @@ use crate::error::Error;
 const MAX_AGE: Duration = Duration::from_secs(1);
 /// When somebody may come back who could not be checked.
 const RETRY_SECONDS: u32 = 1;
+
 /// Which state a check may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {

@@ -1,7 +1,8 @@
 //! Where the API's own service leads to: its Endpoints and EndpointSlices have the addresses of all members.
 //!
-//! Invariant: what is published is what every member says of itself. Loopback addresses and names of hosts lead nowhere from
-//! inside a pod; they are left out, and a cluster that has nothing else publishes nothing.
+//! Invariant: what is published is what the list of members says of each, whether it is up or not; who is gone for good is
+//! removed from that list. Loopback addresses and names of hosts lead nowhere from inside a pod; they are left out, and a
+//! cluster that has nothing else publishes nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -4,9 +4,8 @@
 //! the other for a fixed time, and reports throughput, latency, and the CPU time and memory of the server processes over
 //! exactly that time; with a second cluster to compare, it measures both in turn. What many large lists at one time cost in
 //! memory, a 400 MB collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
-//! --duration 1s`, in the last column; what
-//! idle watches cost: `quorate bench idle --watchers 10000`, also with `--connections 40`. It measures durable servers only: there is nothing to turn fsync off with. It does
-//! not judge.
+//! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers 10000`, also with
+//! `--connections 40`. It measures durable servers only: there is nothing to turn fsync off with. It does not judge.
 
 mod idle;
 mod latency;

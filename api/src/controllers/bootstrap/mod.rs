@@ -8,6 +8,8 @@ mod apiservices;
 mod flow;
 mod network;
 
+pub(super) use network::api_service;
+
 use quorate_meta::{Map, Value, well_known};
 use quorate_store::Snapshot;
 
@@ -52,11 +54,6 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     wanted.extend(apiservices::objects(&context.api));
     wanted.push(network::service_cidr(names));
     reconcile(context, &wanted).await
-}
-
-/// Makes the API's own service if it is missing. That may have to wait until another controller has let go of the range of its address.
-pub(super) async fn api_service(context: &Context, port: u16) -> Result<(), Error> {
-    network::api_service(context, port).await
 }
 
 fn priority_classes() -> Vec<Wanted> {

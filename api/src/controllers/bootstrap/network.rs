@@ -30,8 +30,9 @@ pub(super) fn service_cidr(names: &Names) -> Wanted {
     }
 }
 
-/// Makes the API's own service, where it is missing.
-pub(super) async fn api_service(context: &Context, port: u16) -> Result<(), Error> {
+/// Makes the API's own service, where it is missing. That may have to wait until another controller has let go of the range of
+/// its address.
+pub(in crate::controllers) async fn api_service(context: &Context, port: u16) -> Result<(), Error> {
     let (name, namespace) = (context.api.names.service_api, well_known::NAMESPACE_DEFAULT);
     let key = context.resource("services")?.key(Some(namespace), name);
     if context.api.store.snapshot().get(&key).is_some() {
