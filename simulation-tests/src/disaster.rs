@@ -89,12 +89,13 @@ impl Disaster {
 
     /// All power goes, and most voters with it. Gives who is left, and up to where each had applied the history.
     fn strike(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> Result<Vec<(Seat, Revision)>, Box<dyn Error>> {
-        let mut voters: Vec<Seat> = (1..=self.voters).collect();
+        // One of them may be out just now.
+        let mut voters: Vec<Seat> = (1..=self.voters).filter(|seat| cluster.member(*seat).is_some()).collect();
         voters.shuffle(&mut self.rng);
-        let kept = self.rng.random_range(1..=voters.len().div_ceil(2) - 1);
+        let kept = self.rng.random_range(1..=voters.len() / 2);
         let mut left = Vec::new();
         for seat in cluster.seats() {
-            let is_voter = voters.contains(&seat);
+            let is_voter = seat <= self.voters;
             let survives = if is_voter { voters[..kept].contains(&seat) } else { self.rng.random() };
             let applied = cluster.replica(seat).map(|replica| replica.status().applied);
             if survives && cluster.member(seat).is_some() {
