@@ -1,21 +1,22 @@
 //! Changes of the membership, carried out where the leader is.
 //!
 //! Invariants: each function runs on the leader and says [`AdminError::Unavailable`] elsewhere; rules are checked before anything is
-//! proposed; a change is done when Raft has committed it (the joint and the final configuration).
+//! proposed, and what is proposed goes on from exactly the members that they were checked with; a leader that was removed changes nothing
+//! any more, though it leads for a moment yet; a change is done when Raft has committed it (the joint and the final configuration).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future;
 use std::time::Duration;
 
-use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
-use openraft::errors::{ClientWriteError, RaftError};
+use openraft::errors::{ClientWriteError, PreconditionFailed, RaftError};
+use openraft::{ChangeMembers, Precondition};
 use quorate_store::NodeId;
 use tokio::time::{Instant, timeout};
 
 use super::{AdminError, Member, Role};
 use crate::replica::core::{Core, Leader};
-use crate::types::{Peer, TypeConfig};
+use crate::types::{LogId, Peer, TypeConfig};
 
 /// A learner with at most this many entries to go is caught up: it confirms them while its promotion commits.
 const PROMOTION_LAG: u64 = 1000;
@@ -30,10 +31,13 @@ const POLL: Duration = Duration::from_millis(50);
 
 type Changes = ChangeMembers<NodeId, Peer>;
 
+/// The entry of the log that made the members what they are.
+type Basis = Option<LogId>;
+
 impl Core {
     /// Adds a learner; it need not run yet.
     pub(crate) async fn add_learner(&self, node: NodeId, peer: Peer) -> Result<(), AdminError> {
-        self.require_leader()?;
+        let basis = self.basis()?;
         let members = self.members();
         if let Some(other) = members.iter().find(|member| member.address == peer.address && member.node != node) {
             return Err(AdminError::refused(format!(
@@ -44,41 +48,41 @@ impl Core {
         if members.iter().any(|member| member.node == node && member.address == peer.address) {
             return Ok(());
         }
-        self.change(Changes::AddNodes(BTreeMap::from([(node, peer)]))).await
+        self.change(basis, Changes::AddNodes(BTreeMap::from([(node, peer)]))).await
     }
 
     /// Makes a learner a voter, once it is caught up.
     pub(crate) async fn promote(&self, node: NodeId) -> Result<(), AdminError> {
         let deadline = Instant::now() + PROMOTION_WAIT;
-        loop {
-            self.require_leader()?;
+        let basis = loop {
+            let basis = self.basis()?;
             let member = self.member(node)?;
             match member.lag {
                 _ if member.role != Role::Learner => return Ok(()),
-                Some(lag) if lag <= PROMOTION_LAG => break,
+                Some(lag) if lag <= PROMOTION_LAG => break basis,
                 lag if Instant::now() >= deadline => {
                     let lag = lag.map_or("an unknown number of".to_owned(), |lag| lag.to_string());
                     return Err(AdminError::unavailable(format!("member {node} is {lag} log entries behind")));
                 }
                 _ => self.metrics_change(POLL).await,
             }
-        }
-        self.change(Changes::AddVoterIds(BTreeSet::from([node]))).await
+        };
+        self.change(basis, Changes::AddVoterIds(BTreeSet::from([node]))).await
     }
 
-    /// Takes a member out. If it leads, it hands over first.
+    /// Takes a member out. If it leads, it hands over when that is committed.
     pub(crate) async fn remove(&self, node: NodeId) -> Result<(), AdminError> {
-        self.require_leader()?;
+        let basis = self.basis()?;
         let member = self.member(node)?;
         if member.role == Role::Learner {
             self.retire(node).await?;
-            return self.change(Changes::RemoveNodes(BTreeSet::from([node]))).await;
+            return self.change(basis, Changes::RemoveNodes(BTreeSet::from([node]))).await;
         }
         if self.members().iter().filter(|member| member.role != Role::Learner).count() == 1 {
             return Err(AdminError::refused(format!("member {node} is the last voter")));
         }
         self.retire(node).await?;
-        self.change(Changes::RemoveVoters(BTreeSet::from([node]))).await
+        self.change(basis, Changes::RemoveVoters(BTreeSet::from([node]))).await
     }
 
     /// Hands the leadership to a voter: this one, or the one that is furthest. Says who leads then.
@@ -117,15 +121,27 @@ impl Core {
         }
     }
 
+    /// What a change goes on from, if this node may make one: openraft lets a removed leader go on, and does not expect it to.
+    fn basis(&self) -> Result<Basis, AdminError> {
+        self.require_leader()?;
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow_watched();
+        match metrics.membership_config.get_node(&self.node) {
+            Some(_) => Ok(*metrics.membership_config.log_id()),
+            None => Err(AdminError::unavailable("this node was removed and is handing over")),
+        }
+    }
+
     fn member(&self, node: NodeId) -> Result<Member, AdminError> {
         let member = self.members().into_iter().find(|member| member.node == node);
         member.ok_or_else(|| AdminError::refused(format!("there is no member {node}")))
     }
 
-    async fn change(&self, changes: Changes) -> Result<(), AdminError> {
-        match timeout(CHANGE_TIMEOUT, self.raft.change_membership(changes, false)).await {
+    async fn change(&self, basis: Basis, changes: Changes) -> Result<(), AdminError> {
+        let as_checked = Precondition::LastMembershipLogId { last_membership_log_id: basis };
+        match timeout(CHANGE_TIMEOUT, self.raft.change_membership_if(changes, false, [as_checked])).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(refused(error)),
+            Ok(Err(error)) => Err(refused(error, basis)),
             Err(_) => Err(AdminError::Unknown("no quorum confirmed the change in time".to_owned())),
         }
     }
@@ -144,8 +160,12 @@ impl Core {
     }
 }
 
-fn refused(error: RaftError<TypeConfig, ClientWriteError<TypeConfig>>) -> AdminError {
+fn refused(error: RaftError<TypeConfig, ClientWriteError<TypeConfig>>, basis: Basis) -> AdminError {
     match error {
+        // The second half of a change has a condition of its own.
+        RaftError::APIError(ClientWriteError::PreconditionFailed(
+            PreconditionFailed::LastMembershipLogIdMismatch { expected, .. },
+        )) if expected == basis => AdminError::unavailable("the members are just changing"),
         RaftError::APIError(ClientWriteError::ForwardToLeader(_)) => AdminError::unavailable("the leader changed"),
         RaftError::APIError(ClientWriteError::ChangeMembershipError(error)) => {
             AdminError::unavailable(error.to_string())
