@@ -8,7 +8,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use quorate_meta::{Naming, Value};
 use quorate_schema::apply::{Applier, Config};
-use quorate_schema::fieldset::FieldSet;
+use quorate_schema::fieldset::{FieldSet, Reach};
 use quorate_schema::managed::{OneVersion, Writer, update_managed_fields};
 use quorate_schema::{Graph, TypeId, apply_defaults, decode};
 
@@ -18,19 +18,19 @@ const HOSTILE_BYTES: usize = 3 << 20;
 struct Subject {
     graph: Graph,
     ty: TypeId,
-    ignored: FieldSet,
+    reach: Reach,
 }
 
 impl Subject {
     fn new(kind: &str) -> Self {
         let graph = Graph::builtin(Naming::Svc.names());
         let ty = graph.type_named(kind).expect("a type").id;
-        Self { graph, ty, ignored: FieldSet::of_fields(&["status"]) }
+        Self { graph, ty, reach: Reach::AllBut(FieldSet::of_fields(&["status"])) }
     }
 
     fn writer<'a>(&'a self, name: &'a str) -> Writer<'a> {
         let time = "2026-01-01T00:00:00Z";
-        Writer { name, api_version: "apps/v1", subresource: "", time, ignored: &self.ignored, versions: &OneVersion }
+        Writer { name, api_version: "apps/v1", subresource: "", time, reach: &self.reach, versions: &OneVersion }
     }
 
     fn config(&self, body: &str) -> Config {

@@ -118,8 +118,11 @@ fn wanted(api: &Api, resource: &Resource, form: &Resource, scale: &Value) -> Res
         ("apiVersion", Value::from(resource.api_version.as_str())),
         ("kind", Value::from(resource.kind.as_str())),
     ]));
-    if let Some(metadata) = scale.get("metadata").filter(|metadata| !metadata.is_null()) {
-        wanted.set_at(&["metadata"], metadata.clone());
+    // Labels and the like are the scale's own, and a scale keeps none.
+    for field in ["name", "namespace", "uid", "resourceVersion"] {
+        if let Some(value) = scale.at(&["metadata", field]) {
+            wanted.set_at(&["metadata", field], value.clone());
+        }
     }
     if let Some(asked) = scale.at(&REPLICAS).filter(|asked| !asked.is_null()) {
         check(form, scale.str_at(&["metadata", "name"]).unwrap_or_default(), scale)?;

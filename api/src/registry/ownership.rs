@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
 use quorate_schema::apply::{Applier, ApplyError, Config};
-use quorate_schema::fieldset::FieldSet;
+use quorate_schema::fieldset::{FieldSet, Reach};
 use quorate_schema::managed::{Managed, Seen, Versions, Writer, take_named, update_managed_fields};
 use quorate_schema::{Graph, KindDef};
 
@@ -47,13 +47,22 @@ impl Claim<'_> {
         self.with_writer(|writer| Applier { graph, ty, writer, force }.apply(live, config))
     }
 
+    /// The fields that a write of the part can set.
+    fn reach(&self) -> Reach {
+        let strategy = &self.resource.strategy;
+        match strategy.only(self.part) {
+            Some(fields) => Reach::Only(FieldSet::of_fields(fields)),
+            None => Reach::AllBut(FieldSet::of_fields(strategy.ignored(self.part))),
+        }
+    }
+
     fn with_writer<T>(&self, act: impl FnOnce(Writer<'_>) -> T) -> T {
         act(Writer {
             name: self.manager,
             api_version: &self.resource.api_version,
             subresource: self.part.subresource(),
             time: &self.now.seconds(),
-            ignored: &FieldSet::of_fields(self.resource.strategy.ignored(self.part)),
+            reach: &self.reach(),
             versions: &OtherVersions { graph: self.graph, resource: self.resource },
         })
     }

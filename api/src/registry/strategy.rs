@@ -138,6 +138,12 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         if self.has_status() { status::ignored(part) } else { &[] }
     }
 
+    /// Paths of the only fields that a write of this part reaches; `None` when that is all but [`Strategy::ignored`].
+    fn only(&self, part: Part) -> Option<&'static [&'static str]> {
+        let _ = part;
+        None
+    }
+
     /// Sets or clears what a creator does not decide.
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         let _ = names;

@@ -74,6 +74,10 @@ async fn whoever_scales_owns_the_replicas_of_the_object() {
     let entry = entries.iter().find(|entry| entry["manager"] == "scaler").unwrap();
     assert_eq!((&entry["subresource"], &entry["apiVersion"]), (&json!("scale"), &json!("apps/v1")));
     assert_eq!(entry["fieldsV1"], json!({"f:spec": {"f:replicas": {}}}));
+    let mut labelled = scale(5);
+    labelled["metadata"]["labels"] = json!({"a": "b"});
+    assert_eq!(apply(&server, SCALE, "scaler", labelled).await.status, 200);
+    assert_eq!(server.get(WEB).await.json()["metadata"]["labels"], Value::Null, "a scale has none");
     let absent = apply(&server, &SCALE.replace("web", "none"), "scaler", json!({})).await;
     assert_eq!(absent.status, 404);
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use quorate_meta::Value;
 
 use super::*;
+use crate::fieldset::Reach;
 use crate::managed::{OneVersion, update_managed_fields};
 use crate::testing::{graph, json, ty};
 
@@ -15,12 +16,12 @@ const MANY: usize = 12_000;
 fn applied(graph: &Graph, kind: &str, live: Option<&Value>, manager: &str, body: &Value) -> Value {
     let ty = ty(graph, kind);
     let config = Config::new(graph, ty, body.clone()).expect("fits");
-    applier(graph, ty, manager, &FieldSet::new()).apply(live, &config).expect("no conflict")
+    applier(graph, ty, manager, &Reach::default()).apply(live, &config).expect("no conflict")
 }
 
-fn applier<'a>(graph: &'a Graph, ty: TypeId, name: &'a str, ignored: &'a FieldSet) -> Applier<'a> {
+fn applier<'a>(graph: &'a Graph, ty: TypeId, name: &'a str, reach: &'a Reach) -> Applier<'a> {
     let time = "2026-01-01T00:00:00Z";
-    let writer = Writer { name, api_version: "v1", subresource: "", time, ignored, versions: &OneVersion };
+    let writer = Writer { name, api_version: "v1", subresource: "", time, reach, versions: &OneVersion };
     Applier { graph, ty, writer, force: false }
 }
 
@@ -57,8 +58,8 @@ fn long_maps() {
     assert_eq!(length(&left, &["data"]), MANY);
     let ty = ty(&graph, kind);
     let config = Config::new(&graph, ty, json(&text_of(&body(0)).replace("\"v\"", "\"w\""))).expect("fits");
-    let ignored = FieldSet::new();
-    let refused = applier(&graph, ty, "three", &ignored).apply(Some(&both), &config).expect_err("conflicts");
+    let reach = Reach::default();
+    let refused = applier(&graph, ty, "three", &reach).apply(Some(&both), &config).expect_err("conflicts");
     assert!(matches!(&refused, ApplyError::Conflicts(conflicts) if conflicts.len() == MANY + MANY / 2));
     assert!(refused.to_string().len() > MANY);
 }
@@ -123,7 +124,7 @@ fn long_entries_of_an_update() {
     let entries = many(0..12, |at| entry(&format!("m{at}")));
     let live = json(r#"{"metadata":{"name":"a"},"data":{"k1":"v"}}"#);
     let mut new = json(&format!(r#"{{"metadata":{{"name":"a","managedFields":[{entries}]}},"data":{{"k1":"w"}}}}"#));
-    let ignored = FieldSet::new();
-    update_managed_fields(&graph, ty, Some(&live), &mut new, &applier(&graph, ty, "writer", &ignored).writer);
+    let reach = Reach::default();
+    update_managed_fields(&graph, ty, Some(&live), &mut new, &applier(&graph, ty, "writer", &reach).writer);
     assert_eq!(length(&new, &["metadata", "managedFields"]), 10);
 }

@@ -126,10 +126,7 @@ impl Applier<'_> {
 
     /// Puts in what the applier wants now; the answer is what it wanted before.
     fn take_turn(&self, managed: &mut Managed, config: &Config) -> Option<Entry> {
-        let wanted = match self.writer.ignored.is_empty() {
-            true => config.fields().clone(),
-            false => config.fields().difference_recursive(self.writer.ignored),
-        };
+        let wanted = self.writer.reach.cut(config.fields().clone());
         let mine = self.writer.entry(Operation::Apply, wanted);
         match managed.entries.iter_mut().find(|entry| entry.same_writer(&mine)) {
             Some(entry) => Some(std::mem::replace(entry, mine)),
@@ -148,8 +145,8 @@ impl Applier<'_> {
         managed: &mut Managed,
         config: &Config,
     ) -> Result<(), ApplyError> {
-        let Writer { api_version, versions, ignored, .. } = self.writer;
-        let changes = compare(self.graph, self.ty, live, object).without(ignored);
+        let Writer { api_version, versions, reach, .. } = self.writer;
+        let changes = compare(self.graph, self.ty, live, object).within(reach);
         let changes = zeroed(changes, config.fields());
         let mut views = Views::new(self.graph, versions, api_version, (live, object), changes);
         let identity = self.writer.entry(Operation::Apply, FieldSet::new());

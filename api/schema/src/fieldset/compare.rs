@@ -9,7 +9,7 @@ use quorate_meta::{Map, Value};
 
 use super::form::{Form, keyed_element};
 use super::set::Node;
-use super::{Element, FieldSet};
+use super::{Element, FieldSet, Reach};
 use crate::graph::{Graph, TypeId};
 
 /// The differences between an old and a new object.
@@ -29,15 +29,11 @@ impl Comparison {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    /// The same without what is at or below the members of `ignored`.
+    /// What of it is within reach.
     #[must_use]
-    pub fn without(mut self, ignored: &FieldSet) -> Self {
-        if !ignored.is_empty() {
-            for set in [&mut self.added, &mut self.modified, &mut self.removed] {
-                *set = set.difference_recursive(ignored);
-            }
-        }
-        self
+    pub fn within(self, reach: &Reach) -> Self {
+        let [added, modified, removed] = [self.added, self.modified, self.removed].map(|set| reach.cut(set));
+        Self { added, modified, removed }
     }
 }
 

@@ -9,6 +9,7 @@ mod compare;
 mod element;
 mod form;
 mod members;
+mod reach;
 mod set;
 
 #[cfg(test)]
@@ -19,5 +20,6 @@ pub use compare::{Comparison, compare};
 pub use element::Element;
 pub(crate) use form::{Form, implied, keyed_element};
 pub use members::members;
+pub use reach::Reach;
 pub use set::FieldSet;
 pub(crate) use set::Node;

@@ -143,6 +143,16 @@ impl FieldSet {
         })
     }
 
+    /// Members that are in `other` or below a member of it.
+    #[must_use]
+    pub fn intersection_recursive(&self, other: &Self) -> Self {
+        self.combine(other, |ours, theirs| match theirs {
+            None => Node::default(),
+            Some(theirs) if theirs.member => ours.clone(),
+            Some(theirs) => Node { member: false, below: ours.below.intersection_recursive(&theirs.below) },
+        })
+    }
+
     /// Members that both have.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {

@@ -20,7 +20,7 @@ pub fn take_named(graph: &Graph, ty: TypeId, object: &mut Value, named: Option<&
     if let Some(named) = named {
         fields = fields.intersection(&members(graph, ty, named));
     }
-    fields = fields.difference_recursive(writer.ignored);
+    fields = writer.reach.cut(fields);
     strip(&mut fields);
     if !fields.is_empty() {
         add(&mut managed, fields, writer);

@@ -5,7 +5,7 @@ use quorate_meta::Value;
 use super::*;
 use crate::decode::decode;
 use crate::defaults::apply_defaults;
-use crate::fieldset::FieldSet;
+use crate::fieldset::{FieldSet, Reach};
 use crate::graph::Graph;
 use crate::testing::{graph, json, text, ty};
 
@@ -14,13 +14,13 @@ struct Object {
     graph: Graph,
     kind: &'static str,
     live: Option<Value>,
-    ignored: FieldSet,
+    reach: Reach,
     second: u32,
 }
 
 impl Object {
     fn new(kind: &'static str) -> Self {
-        Self { graph: graph(), kind, live: None, ignored: FieldSet::new(), second: 0 }
+        Self { graph: graph(), kind, live: None, reach: Reach::default(), second: 0 }
     }
 
     fn write(&mut self, manager: &str, body: &str) -> &mut Self {
@@ -38,7 +38,7 @@ impl Object {
             api_version: "v1",
             subresource,
             time: &time,
-            ignored: &self.ignored,
+            reach: &self.reach,
             versions: &OneVersion,
         };
         update_managed_fields(&self.graph, ty, self.live.as_ref(), &mut new, &writer);
@@ -141,13 +141,13 @@ fn after_a_reset_the_writer_owns_what_its_request_names() {
     let ty = ty(&graph, kind);
     let check = |named: Option<&str>, changes: bool, expect: &str| {
         let mut object = json(r#"{"metadata":{"name":"a","uid":"u","labels":{"l":"1"}},"data":{"k":"v","o":"v"}}"#);
-        let ignored = FieldSet::new();
+        let reach = Reach::default();
         let writer = Writer {
             name: "n",
             api_version: "v1",
             subresource: "",
             time: "",
-            ignored: &ignored,
+            reach: &reach,
             versions: &OneVersion,
         };
         let live = json(if changes { r#"{"data":{"k":"u","o":"v"}}"# } else { "{}" });
@@ -169,11 +169,11 @@ fn after_a_reset_the_writer_owns_what_its_request_names() {
 #[test]
 fn subresources_and_ignored_fields() {
     let mut object = Object::new("core/v1.Namespace");
-    object.ignored = FieldSet::of_fields(&["status"]);
+    object.reach = Reach::AllBut(FieldSet::of_fields(&["status"]));
     object
         .write("m", r#"{"metadata":{"labels":{"a":"b"}}}"#)
         .check(&[r#"m 01 {"f:metadata":{"f:labels":{".":{},"f:a":{}}}}"#]);
-    object.ignored = FieldSet::of_fields(&["spec"]);
+    object.reach = Reach::AllBut(FieldSet::of_fields(&["spec"]));
     let body = r#"{"metadata":{"labels":{"a":"b"}},"status":{"conditions":[{"type":"Mine","status":"True"}]}}"#;
     object.write_sub("m", "status", body).check(&[
         r#"m 01 {"f:metadata":{"f:labels":{".":{},"f:a":{}}}}"#,

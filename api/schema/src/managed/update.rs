@@ -4,7 +4,7 @@ use quorate_meta::Value;
 
 use super::versions::{Versions, Views};
 use super::{Entry, Managed, Operation, cap, fit, losses, settle};
-use crate::fieldset::{FieldSet, compare};
+use crate::fieldset::{FieldSet, Reach, compare};
 use crate::graph::{Graph, TypeId};
 
 /// Fields that only the server sets; nobody owns them (dotted paths).
@@ -34,8 +34,8 @@ pub struct Writer<'a> {
     pub subresource: &'a str,
     /// Now, RFC 3339 in UTC with whole seconds.
     pub time: &'a str,
-    /// Fields that requests to this (sub)resource cannot set, such as `status`.
-    pub ignored: &'a FieldSet,
+    /// Fields that requests to this (sub)resource can set: all but `status`, for example.
+    pub reach: &'a Reach,
     /// The other versions of the kind.
     pub versions: &'a dyn Versions,
 }
@@ -95,7 +95,7 @@ pub(crate) fn take_over(
     writer: &Writer<'_>,
 ) -> Managed {
     fit(graph, ty, writer.api_version, old, writer.versions, &mut managed);
-    let changes = compare(graph, ty, old, new).without(writer.ignored);
+    let changes = compare(graph, ty, old, new).within(writer.reach);
     let mut taken = changes.added.clone();
     taken.add(&changes.modified);
     let mut views = Views::new(graph, writer.versions, writer.api_version, (old, new), changes);

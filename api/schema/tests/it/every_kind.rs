@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use quorate_meta::{Map, Naming, Value};
 use quorate_schema::apply::{Applier, Config};
-use quorate_schema::fieldset::FieldSet;
+use quorate_schema::fieldset::Reach;
 use quorate_schema::managed::{OneVersion, Writer};
 use quorate_schema::{Graph, KindDef, apply_defaults, decode, strategic};
 
@@ -54,13 +54,13 @@ fn of_every_kind(check: impl Fn(&mut Bodies, &str)) {
 /// What becomes of `live` when a manager applies a body.
 fn apply(kind: &KindDef, live: Option<&Value>, manager: &str, body: &Value, force: bool) -> Result<Value, String> {
     let config = Config::new(&GRAPH, kind.ty, body.clone()).map_err(|error| error.to_string())?;
-    let (api_version, ignored) = (kind.api_version(), FieldSet::new());
+    let (api_version, reach) = (kind.api_version(), Reach::default());
     let writer = Writer {
         name: manager,
         api_version: &api_version,
         subresource: "",
         time: "2026-01-01T00:00:00Z",
-        ignored: &ignored,
+        reach: &reach,
         versions: &OneVersion,
     };
     let applier = Applier { graph: &GRAPH, ty: kind.ty, writer, force };

@@ -6,7 +6,7 @@ mod parts;
 mod random;
 
 use quorate_meta::{GroupVersionKind, Naming, Value};
-use quorate_schema::fieldset::FieldSet;
+use quorate_schema::fieldset::Reach;
 use quorate_schema::managed::{OneVersion, Writer, update_managed_fields};
 use quorate_schema::{Graph, KindDef, apply_defaults, decode, strategic, validate_structure};
 
@@ -25,7 +25,7 @@ fn write(graph: &Graph, kind: &KindDef, live: Option<&Value>, mut body: Value, m
         api_version: &api_version,
         subresource: "",
         time: "2026-01-01T00:00:00Z",
-        ignored: &FieldSet::new(),
+        reach: &Reach::default(),
         versions: &OneVersion,
     };
     update_managed_fields(graph, kind.ty, live, &mut body, &writer);

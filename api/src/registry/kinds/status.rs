@@ -22,12 +22,17 @@ pub(in crate::registry) fn restore(part: Part, old: &Value, new: &mut Value) {
 
 /// Restores one field of the object.
 pub(super) fn keep(field: &str, old: &Value, new: &mut Value) {
-    match old.get(field) {
+    keep_at(&[field], old, new);
+}
+
+/// Restores the field at a path.
+pub(super) fn keep_at(path: &[&str], old: &Value, new: &mut Value) {
+    match old.at(path) {
         Some(value) => {
-            new.set_at(&[field], value.clone());
+            new.set_at(path, value.clone());
         }
         None => {
-            new.remove_at(&[field]);
+            new.remove_at(path);
         }
     }
 }

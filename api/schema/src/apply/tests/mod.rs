@@ -9,7 +9,7 @@ use quorate_meta::Value;
 use super::*;
 use crate::decode::decode;
 use crate::defaults::apply_defaults;
-use crate::fieldset::members;
+use crate::fieldset::{Reach, members};
 use crate::managed::{OneVersion, update_managed_fields};
 use crate::testing::{graph, json, text, ty};
 
@@ -24,25 +24,25 @@ struct Object {
     graph: &'static Graph,
     kind: &'static str,
     live: Option<Value>,
-    ignored: FieldSet,
+    reach: Reach,
     second: u32,
 }
 
 impl Object {
     fn new(kind: &'static str) -> Self {
-        Self { graph: shared(), kind, live: None, ignored: FieldSet::new(), second: 0 }
+        Self { graph: shared(), kind, live: None, reach: Reach::default(), second: 0 }
     }
 
     fn write<T>(&mut self, manager: &str, act: impl FnOnce(&Self, Writer<'_>) -> T) -> T {
         self.second += 1;
         let time = format!("2026-01-01T00:00:{:02}Z", self.second);
-        let ignored = self.ignored.clone();
+        let reach = self.reach.clone();
         let writer = Writer {
             name: manager,
             api_version: "v1",
             subresource: "",
             time: &time,
-            ignored: &ignored,
+            reach: &reach,
             versions: &OneVersion,
         };
         act(self, writer)
@@ -298,7 +298,7 @@ fn an_omitted_field_goes_back_to_its_default_with_its_parts() {
 #[test]
 fn fields_out_of_reach_are_neither_owned_nor_fought_for() {
     let mut object = Object::new("core/v1.Namespace");
-    object.ignored = FieldSet::of_fields(&["status"]);
+    object.reach = Reach::AllBut(FieldSet::of_fields(&["status"]));
     object.apply("a", r#"{"metadata":{"name":"n","labels":{"x":"1"}},"status":{"phase":"Odd"}}"#);
     object.apply("b", r#"{"metadata":{"name":"n"},"status":{"phase":"Other"}}"#);
     object.owners(&[r#"a Apply {"f:metadata":{"f:labels":{"f:x":{}}}}"#]);

@@ -55,10 +55,7 @@ impl Strategy for Deployment {
     fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
         status::restore(part, old, new);
         if part == Part::Status {
-            match old.at(&["metadata", "labels"]) {
-                Some(labels) => drop(new.set_at(&["metadata", "labels"], labels.clone())),
-                None => drop(new.remove_at(&["metadata", "labels"])),
-            }
+            status::keep_at(&["metadata", "labels"], old, new);
         }
     }
 

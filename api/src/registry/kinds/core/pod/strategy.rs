@@ -5,7 +5,7 @@ use quorate_meta::{Cause, Map, Names, Value};
 use super::{defaults, deletion, ephemeral, resources, spec, update, warnings};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, status};
-use crate::registry::strategy::plain_field;
+use crate::registry::strategy::{intent_differs, plain_field};
 use crate::registry::{Part, Strategy};
 
 /// The semantics of pods.
@@ -21,6 +21,12 @@ impl Strategy for Pod {
         true
     }
 
+    fn changes_intent(&self, old: &Value, new: &Value) -> bool {
+        // To say where a pod runs is not to want another pod.
+        let node = |pod: &Value| pod.at(&["spec", "nodeName"]).cloned();
+        node(old) == node(new) && intent_differs(old, new)
+    }
+
     fn default(&self, _: &Names, object: &mut Value) {
         if let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) {
             defaults::pod(spec);
@@ -29,6 +35,18 @@ impl Strategy for Pod {
 
     fn has_status(&self) -> bool {
         true
+    }
+
+    fn ignored(&self, part: Part) -> &'static [&'static str] {
+        match part {
+            // Who reports what becomes of a pod does not decide whose it is.
+            Part::Status => &["metadata.ownerReferences", "spec"],
+            part => status::ignored(part),
+        }
+    }
+
+    fn only(&self, part: Part) -> Option<&'static [&'static str]> {
+        (part == Part::EphemeralContainers).then_some(&["spec.ephemeralContainers"])
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
@@ -57,6 +75,9 @@ impl Strategy for Pod {
             ephemeral::restore(old, new);
         }
         status::restore(part, old, new);
+        if part == Part::Status {
+            status::keep_at(&["metadata", "ownerReferences"], old, new);
+        }
         if part == Part::Status && new.str_at(&["status", "qosClass"]).unwrap_or_default().is_empty() {
             let quality = old.at(&["status", "qosClass"]).cloned();
             let quality = quality
