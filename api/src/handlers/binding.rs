@@ -1,6 +1,7 @@
-//! The `binding` subresource of pods: whoever schedules says on which node a pod runs.
+//! The `binding` subresource of pods: whoever schedules says on which node a pod runs. Before there were subresources one
+//! created a Binding for that, which still works.
 //!
-//! Invariants: a pod is bound once. Everything that a binding brings (the node, annotations, labels that the pod lacks) is
+//! Invariants: a pod is bound once. Everything that a binding brings (the node, annotations, labels) is
 //! written in one transaction, under the conditions that it names itself (identity and version).
 
 use std::sync::Arc;
@@ -14,24 +15,46 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::registry::write::{Target, UpdateOptions};
-use crate::registry::{Part, builtin};
+use crate::registry::{Part, Resource, builtin};
 use crate::request::Request;
 use crate::respond;
 
 /// The subresource's name.
 pub(super) const BINDING: &str = "binding";
+/// The resource of bindings that are created by themselves.
+pub(super) const BINDINGS: &str = "bindings";
+/// What is bound.
+const PODS: &str = "pods";
 /// The one kind that pods are bound to.
 const NODE: &str = "Node";
 
-/// Binds the pod; 201 with a Status.
+/// Binds the pod of the path; 201 with a Status.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
-    let (resource, name) = (request.resource()?, request.name()?);
-    let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
+    let resource = request.resource()?;
     let subresource = resource.subresource(BINDING).ok_or_else(Error::no_such_path)?;
     let form = builtin::body_of(&api.graph, subresource)
         .ok_or_else(|| Error::internal("the schema has no form of a binding"))?;
-    let decode::Decoded { object: mut binding, warnings } = decode::object(api, request, &form, parameters.validation)?;
-    identity::set_namespace(&form, request.namespace(), &mut binding)?;
+    bind(api, request, resource, &form, Some(request.name()?)).await
+}
+
+/// Binds the pod that the body names; 201 with a Status.
+pub(super) async fn create(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+    let pods = api.registry.find("", "v1", PODS).ok_or_else(Error::no_such_path)?;
+    bind(api, request, pods, request.resource()?, None).await
+}
+
+async fn bind(
+    api: &Arc<Api>,
+    request: &Request,
+    resource: &Resource,
+    form: &Resource,
+    path_name: Option<&str>,
+) -> Result<Response<Body>, Error> {
+    let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
+    let decode::Decoded { object: mut binding, warnings } = decode::object(api, request, form, parameters.validation)?;
+    identity::set_namespace(form, request.namespace(), &mut binding)?;
+    let own_name = binding.str_at(&["metadata", "name"]).unwrap_or_default();
+    let name = path_name.unwrap_or(own_name);
     identity::check_name(name, &binding)?;
     let causes = problems(&binding);
     if !causes.is_empty() {
@@ -82,19 +105,20 @@ fn bound(pod: &Value, binding: &Value, now: Time) -> Result<Value, String> {
         pod.set_at(&["metadata", condition], asked);
     }
     pod.set_at(&["spec", "nodeName"], binding.str_at(&["target", "name"]).unwrap_or_default());
-    add(&mut pod, binding, "annotations", true);
-    add(&mut pod, binding, "labels", false);
+    for field in ["annotations", "labels"] {
+        add(&mut pod, binding, field);
+    }
+    // Where it might have run is of no more interest.
+    pod.remove_at(&["status", "nominatedNodeName"]);
     set_scheduled(&mut pod, now);
     Ok(pod)
 }
 
 /// Adds a map of the binding's metadata to the pod's.
-fn add(pod: &mut Value, binding: &Value, field: &str, replaces: bool) {
+fn add(pod: &mut Value, binding: &Value, field: &str) {
     let Some(brought) = binding.at(&["metadata", field]).and_then(Value::as_map) else { return };
     for (key, value) in brought.iter() {
-        if replaces || pod.at(&["metadata", field, key]).is_none() {
-            pod.set_at(&["metadata", field, key], value.clone());
-        }
+        pod.set_at(&["metadata", field, key], value.clone());
     }
 }
 
@@ -131,10 +155,10 @@ mod tests {
     #[test]
     fn what_a_binding_brings() {
         let pod = json!({"metadata": {"name": "p", "uid": "u", "annotations": {"a": "1"}, "labels": {"l": "1"}},
-            "spec": {}, "status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]}});
+            "spec": {}, "status": {"nominatedNodeName": "m", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]}});
         let bound = bound(&pod.into(), &binding(), Time::from_ms(0)).unwrap();
         let expect = json!({
-            "metadata": {"name": "p", "uid": "", "resourceVersion": "", "annotations": {"a": "2"}, "labels": {"l": "1", "m": "2"}},
+            "metadata": {"name": "p", "uid": "", "resourceVersion": "", "annotations": {"a": "2"}, "labels": {"l": "2", "m": "2"}},
             "spec": {"nodeName": "n"},
             "status": {"conditions": [{"type": "PodScheduled", "status": "True", "lastProbeTime": null, "lastTransitionTime": "1970-01-01T00:00:00Z"}]},
         });

@@ -156,6 +156,9 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
         Route::Health(endpoint, check) => health::handle(api, request, endpoint, check.as_deref()).await,
         Route::Version => version::handle(api),
         Route::OpenId(page) => openid::handle(api, page),
+        Route::Resource(resource) if resource.group.is_empty() && resource.plural == binding::BINDINGS => {
+            binding::create(api, request).await
+        }
         Route::Resource(resource) if !resource.stored => review::handle(api, request).await,
         Route::Resource(_) if request.info.subresource.as_deref() == Some(scale::SCALE) => {
             scale::handle(api, request).await

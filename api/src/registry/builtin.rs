@@ -15,14 +15,15 @@ use crate::features::{Feature, Gates};
 /// Neutral group and kind of what the schema knows and nobody serves yet.
 const NOT_SERVED: [(&str, &str); 1] = [("apiextensions", "CustomResourceDefinition")];
 
-/// Neutral group and kind of what is served but never stored: questions, for which the handlers have an answer.
-const VIRTUAL: [(&str, &str); 6] = [
+/// Neutral group and kind of what is served but never stored: questions, for which the handlers have an answer, and orders.
+const VIRTUAL: [(&str, &str); 7] = [
     ("authentication", "SelfSubjectReview"),
     ("authentication", "TokenReview"),
     ("authorization", "LocalSubjectAccessReview"),
     ("authorization", "SelfSubjectAccessReview"),
     ("authorization", "SelfSubjectRulesReview"),
     ("authorization", "SubjectAccessReview"),
+    ("core", "Binding"),
 ];
 
 /// Neutral group and kind of what is read but never stored: made up from the state of the server when somebody looks.
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn what_has_no_effect_or_no_objects_is_not_served() {
         let registry = registry(&Graph::builtin(Naming::Svc.names()));
-        for plural in ["customresourcedefinitions", "mutatingadmissionpolicies", "bindings"] {
+        for plural in ["customresourcedefinitions", "mutatingadmissionpolicies", "scales"] {
             assert!(registry.iter().all(|resource| resource.plural != plural), "{plural}");
         }
     }

@@ -46,8 +46,30 @@ async fn a_pod_is_bound_once() {
     assert_eq!((&condition["type"], &condition["status"]), (&json!("PodScheduled"), &json!("True")));
     let owners = pod["metadata"]["managedFields"].as_array().unwrap();
     assert!(owners.iter().any(|o| o["manager"] == "scheduler" && o["subresource"] == "binding"), "{owners:?}");
+    assert_eq!(pod["metadata"]["generation"], 1, "the same is wanted of the pod");
     let again = bind(&server, "p", "", |_| ()).await;
     assert_eq!((again.status.as_u16(), &again.json()["details"]["kind"]), (409, &json!("pods/binding")));
+}
+
+#[tokio::test]
+async fn a_binding_may_be_created_by_itself() {
+    let server = server().await;
+    let create = async |query: &str, name: &str| {
+        let binding = json!({"metadata": {"name": name, "labels": {"zone": "z"}}, "target": {"kind": "Node", "name": "n"}});
+        let path = format!("/api/v1/namespaces/a/bindings{query}");
+        server.send(Method::POST, &path, &[], binding.to_string()).await
+    };
+    assert_eq!(create("", "none").await.status, 404);
+    assert_eq!(create("", "").await.status, 400);
+    assert_eq!((create("?dryRun=All", "p").await.status.as_u16(), node(&server).await), (201, Value::Null));
+    let bound = create("", "p").await;
+    assert_eq!((bound.status.as_u16(), &bound.json()["kind"]), (201, &json!("Status")));
+    let pod = server.get(&format!("{PODS}/p")).await.json();
+    assert_eq!((&pod["spec"]["nodeName"], &pod["metadata"]["labels"]), (&json!("n"), &json!({"zone": "z"})));
+    assert_eq!(create("", "p").await.status, 409);
+    for (path, status) in [("bindings", 405), ("bindings/p", 404)] {
+        assert_eq!(server.get(&format!("/api/v1/namespaces/a/{path}")).await.status, status, "{path}");
+    }
 }
 
 #[tokio::test]
@@ -96,4 +118,54 @@ async fn guests_come_to_a_pod_and_stay() {
         422,
         "not through the pod itself"
     );
+}
+
+/// Whose fields each entry says, as `manager subresource`.
+fn owners(pod: &Value) -> Vec<(String, String)> {
+    let entries = pod["metadata"]["managedFields"].as_array().unwrap();
+    let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+    let owner = |entry: &Value| format!("{} {}", text(entry, "manager"), text(entry, "subresource"));
+    entries.iter().map(|entry| (owner(entry), entry["fieldsV1"].to_string())).collect()
+}
+
+#[tokio::test]
+async fn who_brings_a_guest_owns_nothing_else() {
+    let server = server().await;
+    let send = async |media: &str, query: &str, pod: Value| {
+        let path = format!("{PODS}/p{query}");
+        let answer = server.send(Method::PATCH, &path, &[("content-type", media)], pod.to_string()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()
+    };
+    let (merge, apply) = ("application/merge-patch+json", "application/apply-patch+yaml");
+    send(merge, "?fieldManager=labeller", json!({"metadata": {"labels": {"l": "1"}}})).await;
+    let pod = |guest: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"l": "2", "m": "2"}},
+            "spec": {"nodeName": "n", "ephemeralContainers": [{"name": guest, "image": "i"}]}})
+    };
+    send(merge, "/ephemeralcontainers?fieldManager=host", pod("e")).await;
+    let both = send(apply, "/ephemeralcontainers?fieldManager=applier", pod("f")).await;
+    assert_eq!(both["metadata"]["labels"], json!({"l": "1"}));
+    let names = both["spec"]["ephemeralContainers"].as_array().unwrap().iter().map(|guest| guest["name"].clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["e", "f"]);
+    let owners = owners(&both);
+    let fields = |owner: &str| owners.iter().find(|(name, _)| name == owner).map(|(_, fields)| fields.as_str());
+    assert_eq!(fields("labeller "), Some(r#"{"f:metadata":{"f:labels":{".":{},"f:l":{}}}}"#));
+    for owner in ["host ephemeralcontainers", "applier ephemeralcontainers"] {
+        let fields = fields(owner).unwrap();
+        assert!(fields.starts_with(r#"{"f:spec":{"f:ephemeralContainers":{"#), "{owner} {fields}");
+        assert!(!fields.contains("f:labels") && !fields.contains("f:nodeName"), "{owner} {fields}");
+    }
+}
+
+#[tokio::test]
+async fn a_status_does_not_say_whose_the_pod_is() {
+    let server = server().await;
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"});
+    let body = json!({"metadata": {"ownerReferences": [owner]}, "status": {"reason": "Because"}});
+    let headers = [("content-type", "application/merge-patch+json")];
+    let path = format!("{PODS}/p/status");
+    let pod = server.send(Method::PATCH, &path, &headers, body.to_string()).await.json();
+    assert_eq!((&pod["status"]["reason"], &pod["metadata"]["ownerReferences"]), (&json!("Because"), &Value::Null));
+    assert!(!pod["metadata"]["managedFields"].to_string().contains("f:ownerReferences"));
 }
