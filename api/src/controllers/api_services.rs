@@ -54,7 +54,7 @@ async fn tend(
     snapshot: &Snapshot,
 ) -> Result<(), Error> {
     let text = |object: &Value, field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
-    let (name, uid) = (text(object, "name"), text(object, "uid"));
+    let (name, seen) = (text(object, "name"), text(object, "resourceVersion"));
     let target = Target { resource, namespace: None, name: &name };
     let wanted = object.at(&["spec", "service"]);
     let service = wanted.and_then(|wanted| snapshot.get(&services.key(wanted.str_at(&["namespace"]), of(wanted))));
@@ -64,7 +64,7 @@ async fn tend(
         return Ok(());
     }
     conditions::write(context, target, &[condition], |current| {
-        let same = current.filter(|current| text(current, "uid") == uid).cloned();
+        let same = current.filter(|current| text(current, "resourceVersion") == seen).cloned();
         same.ok_or_else(|| Status::not_found(&resource.group_resource(), &name).into())
     })
     .await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_meta::{Map, Reason, Value};
-use quorate_store::Snapshot;
+use quorate_store::{Revision, Snapshot};
 
 use crate::Api;
 use crate::error::Error;
@@ -69,6 +69,7 @@ impl Context {
     }
 
     /// Makes an object have these top-level fields; everything else in it is left alone. `metadata` is only a new one's.
+    /// An object that somebody has changed since it was looked at stays as it is: perhaps another leader knows better.
     pub(super) async fn keep(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
         let Target { resource, namespace, name } = target;
         let snapshot = self.api.store.snapshot();
@@ -80,8 +81,6 @@ impl Context {
         if own().all(|(field, value)| object.get(field) == Some(value)) {
             return Ok(());
         }
-        let options =
-            UpdateOptions { write: self.options(), part: Part::Main, if_match: None, replaces: false, named: None };
         let change = |current: Option<&Value>| {
             let mut object = current.cloned().unwrap_or_default();
             for (field, value) in own() {
@@ -89,8 +88,19 @@ impl Context {
             }
             Ok(object)
         };
+        self.change_seen(target, entry.modified, change).await
+    }
+
+    /// Changes an object if it still is at the revision at which it was looked at; when not, its change has the controller
+    /// look at it anyway.
+    pub(super) async fn change_seen<F>(&self, target: Target<'_>, seen: Revision, change: F) -> Result<(), Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        let (write, seen) = (self.options(), seen.to_string());
+        let options = UpdateOptions { write, part: Part::Main, if_match: Some(&seen), replaces: false, named: None };
         match self.writer.update(target, options, change).await {
-            Err(error) if is_settled(&error) => Ok(()),
+            Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
             updated => updated.map(drop),
         }
     }
@@ -128,4 +138,9 @@ impl Context {
 pub(super) fn is_settled(error: &Error) -> bool {
     let Error::Status(status) = error else { return false };
     matches!(status.reason, Reason::AlreadyExists | Reason::NotFound | Reason::Forbidden)
+}
+
+/// Whether a refusal says that the object has changed meanwhile.
+fn is_overtaken(error: &Error) -> bool {
+    matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
 }

@@ -117,9 +117,9 @@ async fn say(context: &Context, target: Target<'_>, object: &Value, condition: C
     conditions::write(context, target, &[condition], |current| same(target, object, current)).await
 }
 
-/// The object as it is now; 404 when it is another one.
+/// The object as it is now; 404 when it is another one, or has changed since it was looked at.
 fn same(target: Target<'_>, object: &Value, current: Option<&Value>) -> Result<Value, Error> {
-    let same = current.filter(|current| text(current, "uid") == text(object, "uid")).cloned();
+    let same = current.filter(|current| text(current, "resourceVersion") == text(object, "resourceVersion")).cloned();
     same.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name).into())
 }
 
@@ -135,8 +135,7 @@ async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, he
         let mut object = same(target, object, current)?;
         let mut finalizers = list(&object);
         finalizers.retain(|finalizer| *finalizer != own);
-        // Its deletion may have begun meanwhile: then nothing may be added.
-        if held && !is_going(&object) {
+        if held {
             finalizers.push(own.clone());
         }
         object.set_at(&FINALIZERS, finalizers);

@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use quorate_meta::{LabelSelector, Map, Value};
-use quorate_store::Entry;
+use quorate_store::{Entry, Revision};
 
 use crate::authorization::rbac;
-use crate::controllers::context::{Context, is_settled};
+use crate::controllers::context::Context;
 use crate::error::Error;
-use crate::registry::write::{Target, UpdateOptions};
-use crate::registry::{Part, Resource, form, selector};
+use crate::registry::write::Target;
+use crate::registry::{Resource, form, selector};
 
 /// What matters of a role.
 #[derive(Debug, Default, PartialEq)]
@@ -24,6 +24,8 @@ struct Known {
     rules: Vec<Value>,
     /// What it takes over; `None` when it does not aggregate.
     selectors: Option<Vec<LabelSelector>>,
+    /// At which it was read.
+    revision: Revision,
 }
 
 /// Aggregates for ever; returns only with an error.
@@ -77,25 +79,17 @@ async fn gather(
     roles: &BTreeMap<String, Known>,
     name: &str,
 ) -> Result<(), Error> {
-    let Some(rules) = gathered(roles, name).filter(|rules| roles.get(name).is_some_and(|role| role.rules != *rules))
-    else {
+    let (Some(rules), Some(role)) = (gathered(roles, name), roles.get(name)) else { return Ok(()) };
+    if role.rules == rules {
         return Ok(());
-    };
+    }
     let target = Target { resource, namespace: None, name };
-    let options =
-        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
     let change = |current: Option<&Value>| {
         let mut object = current.cloned().ok_or_else(Error::no_such_path)?;
-        // Whoever takes the rule away meanwhile keeps the rules for themselves.
-        if object.get("aggregationRule").is_some_and(|rule| !rule.is_null()) {
-            object.set_at(&["rules"], Value::List(rules.clone()));
-        }
+        object.set_at(&["rules"], Value::List(rules.clone()));
         Ok(object)
     };
-    match context.writer.update(target, options, change).await {
-        Err(error) if is_settled(&error) => Ok(()),
-        updated => updated.map(drop),
-    }
+    context.change_seen(target, role.revision, change).await
 }
 
 /// The rules that a role should have; `None` when it does not aggregate.
@@ -124,7 +118,7 @@ impl Known {
 }
 
 fn read(resource: &Resource, entry: &Entry) -> Result<Known, Error> {
-    Ok(known(&form::decode(resource, entry)?))
+    Ok(Known { revision: entry.modified, ..known(&form::decode(resource, entry)?) })
 }
 
 fn known(role: &Value) -> Known {
@@ -136,6 +130,7 @@ fn known(role: &Value) -> Known {
         rules: list(&["rules"]).to_vec(),
         // A selector that cannot be read (none can be written) matches nothing.
         selectors: aggregation.map(|_| selectors.iter().filter_map(|one| selector::of(one).ok()).collect()),
+        revision: Revision::ZERO,
     }
 }
 

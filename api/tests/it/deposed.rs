@@ -1,0 +1,111 @@
+//! A controller and somebody who is first: whatever changed since the controller looked stays as it is until it looks again.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::Method;
+use parking_lot::Mutex;
+use quorate_api::controllers::{ApiServers, Controllers, ControllersOptions};
+use quorate_store::{
+    Error, HistoryError, MemoryOptions, MemoryStore, Operation, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
+};
+use serde_json::{Value, json};
+
+use crate::harness::{Server, TestClock};
+
+const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints";
+const KEY: &[u8] = b"o/core/endpoints/default/svc";
+
+/// A store behind which another leader writes first, once.
+struct Contested {
+    store: Arc<MemoryStore>,
+    members: Arc<Members>,
+    /// How the other one writes.
+    other: Server,
+    /// The member that the other one knows of, until it has written that.
+    known: Mutex<Option<u8>>,
+}
+
+/// The last number of the address of the one member.
+#[derive(Debug)]
+struct Members(Mutex<u8>);
+
+impl ApiServers for Members {
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![SocketAddr::from(([10, 0, 0, *self.0.lock()], 6443))]
+    }
+}
+
+fn subsets(member: u8) -> Value {
+    let port = json!({"name": "https", "port": 6443, "protocol": "TCP"});
+    json!([{"addresses": [{"ip": format!("10.0.0.{member}")}], "ports": [port]}])
+}
+
+#[async_trait]
+impl Store for Contested {
+    async fn read_index(&self) -> Result<Revision, Error> {
+        self.store.read_index().await
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.store.snapshot()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.store.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.store.applied(at).await;
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        let puts = txn.operations.iter().any(|one| matches!(one, Operation::Put { key, .. } if key == KEY));
+        let replaces = puts && self.store.snapshot().get(KEY).is_some();
+        let member = if replaces { self.known.lock().take() } else { None };
+        if let Some(member) = member {
+            let body = json!({"metadata": {"name": "svc"}, "subsets": subsets(member)}).to_string();
+            let path = format!("{ENDPOINTS}/svc");
+            assert_eq!(self.other.send(Method::PUT, &path, &[], body).await.status, 200);
+            *self.members.0.lock() = member;
+        }
+        self.store.txn(txn).await
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.store.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.store.status()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_leader_published_stays() {
+    let clock = Arc::<TestClock>::default();
+    let store = Arc::new(MemoryStore::new(MemoryOptions::new(clock.clone())));
+    let members = Arc::new(Members(Mutex::new(1)));
+    let other = Server::over(store.clone(), clock.clone());
+    let contested = Contested { store, members: members.clone(), other, known: Mutex::new(Some(3)) };
+    let server = Server::over(Arc::new(contested), clock);
+    let (controllers, _handle) = Controllers::new(ControllersOptions {
+        api: server.api.clone(),
+        root_ca: String::new(),
+        event_lifetime: Duration::from_secs(3600),
+        signing: None,
+        api_port: 6443,
+        api_servers: members.clone(),
+    });
+    tokio::spawn(controllers.run());
+    let mut events = server.watch(&format!("{ENDPOINTS}?watch=1")).await;
+    assert_eq!(events.next().await.unwrap()["object"]["subsets"], subsets(1));
+    // The controller hears of another member, and the other leader of a third one.
+    *members.0.lock() = 2;
+    assert_eq!(events.next().await.unwrap()["object"]["subsets"], subsets(3));
+    *members.0.lock() = 4;
+    assert_eq!(events.next().await.unwrap()["object"]["subsets"], subsets(4), "2 was overtaken");
+}
