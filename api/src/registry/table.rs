@@ -50,7 +50,7 @@ impl Registry {
     pub fn of_key(&self, key: &[u8]) -> Option<&Arc<Resource>> {
         let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else { return None };
         let resources = self.by_name.get(plural)?.iter().map(|index| &self.resources[*index]);
-        resources.into_iter().find(|resource| resource.group == group && resource.version == resource.storage_version)
+        resources.into_iter().find(|resource| resource.group == group && resource.is_stored_form())
     }
 
     /// Every resource, in the order of discovery.
