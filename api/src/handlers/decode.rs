@@ -2,6 +2,7 @@
 //! defaults (document 001, "Field validation").
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use quorate_meta::{GroupVersion, Names, Status, Value, well_known};
 use quorate_schema::{Graph, TypeId, apply_defaults};
@@ -16,6 +17,9 @@ use crate::request::Request;
 
 /// Unknown fields up to which their order in the text is looked for; each costs a walk through the body.
 const MAX_ORDERED: usize = 100;
+
+/// Values in a body: with all that checks and defaults say about each, more would take far more memory than a body may.
+const MAX_PARTS: usize = 400_000;
 
 /// A body's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +105,7 @@ pub(super) fn of_kind(
     let expected = Expected { graph: &api.graph, ty: wanted.ty, kind: wanted.kind };
     let (mut object, duplicates) = parse(syntax(api, request)?, expected, &request.body)
         .map_err(|why| unrecognized(wanted, &why, &request.body))?;
+    check_parts(&object)?;
     let asked = object.str_at(&["apiVersion"]).filter(|asked| !asked.is_empty()).map(str::to_owned);
     check_kind(api.names, wanted, &mut object).map_err(|why| match why {
         WrongKind::Unreadable(why) => unrecognized(wanted, &why, &request.body),
@@ -126,6 +131,22 @@ pub(super) fn complete(graph: &Graph, names: &Names, resource: &Resource, object
     resource.strategy.default(names, object);
 }
 
+/// 413 for a body of more parts than may be.
+pub(super) fn check_parts(body: &Value) -> Result<(), Error> {
+    let why = || format!("the request has more than {MAX_PARTS} fields and elements");
+    left_of(MAX_PARTS, body).map(drop).ok_or_else(|| Status::request_entity_too_large(&why()).into())
+}
+
+/// What is left of a number of parts without those of a value; `None` when they are more.
+fn left_of(parts: usize, value: &Value) -> Option<usize> {
+    let parts = parts.checked_sub(1)?;
+    match value {
+        Value::List(items) => items.iter().try_fold(parts, left_of),
+        Value::Map(map) => map.values().try_fold(parts, left_of),
+        _ => Some(parts),
+    }
+}
+
 /// Everything odd about a body in the words of warnings and refusals: unknown fields in the order in which their names
 /// first stand in the text (very many: of their paths), then duplicate ones but for those that are unknown anyway.
 pub(super) fn findings(mut unknown: Vec<String>, duplicates: Vec<String>, body: &[u8]) -> Vec<String> {
@@ -136,11 +157,10 @@ pub(super) fn findings(mut unknown: Vec<String>, duplicates: Vec<String>, body: 
             memchr::memmem::find(body, name)
         });
     }
+    let paths: HashSet<&str> = unknown.iter().map(String::as_str).collect();
     let is_known = |told: &String| {
-        !unknown.iter().any(|path| {
-            let rest = told.strip_prefix("duplicate field \"").and_then(|rest| rest.strip_prefix(path.as_str()));
-            rest.is_some_and(|rest| rest.starts_with(['"', '.', '[']))
-        })
+        let path = told.strip_prefix("duplicate field \"").unwrap_or_default();
+        !path.match_indices(['"', '.', '[']).any(|(end, _)| paths.contains(&path[..end]))
     };
     let duplicates: Vec<String> = duplicates.into_iter().filter(is_known).collect();
     unknown_fields(&unknown).chain(duplicates).collect()
@@ -254,6 +274,15 @@ mod tests {
             "duplicate field \"data.k\"",
         ];
         assert_eq!(findings(unknown, duplicates, body), expect);
+    }
+
+    #[test]
+    fn parts_are_counted_on_every_level() {
+        let value = json::parse(br#"{"a":[1,{"b":null}],"c":{}}"#).unwrap().0;
+        let check = |parts: usize, expect: Option<usize>| assert_eq!(left_of(parts, &value), expect, "{parts}");
+        check(6, Some(0));
+        check(5, None);
+        check(0, None);
     }
 
     #[test]

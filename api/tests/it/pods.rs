@@ -55,7 +55,8 @@ async fn a_pod_is_bound_once() {
 async fn a_binding_may_be_created_by_itself() {
     let server = server().await;
     let create = async |query: &str, name: &str| {
-        let binding = json!({"metadata": {"name": name, "labels": {"zone": "z"}}, "target": {"kind": "Node", "name": "n"}});
+        let binding =
+            json!({"metadata": {"name": name, "labels": {"zone": "z"}}, "target": {"kind": "Node", "name": "n"}});
         let path = format!("/api/v1/namespaces/a/bindings{query}");
         server.send(Method::POST, &path, &[], binding.to_string()).await
     };

@@ -142,14 +142,8 @@ fn after_a_reset_the_writer_owns_what_its_request_names() {
     let check = |named: Option<&str>, changes: bool, expect: &str| {
         let mut object = json(r#"{"metadata":{"name":"a","uid":"u","labels":{"l":"1"}},"data":{"k":"v","o":"v"}}"#);
         let reach = Reach::default();
-        let writer = Writer {
-            name: "n",
-            api_version: "v1",
-            subresource: "",
-            time: "",
-            reach: &reach,
-            versions: &OneVersion,
-        };
+        let writer =
+            Writer { name: "n", api_version: "v1", subresource: "", time: "", reach: &reach, versions: &OneVersion };
         let live = json(if changes { r#"{"data":{"k":"u","o":"v"}}"# } else { "{}" });
         let before = if changes { live } else { object.clone() };
         object.set_at(&["metadata", "managedFields"], vec![json("{}")]);

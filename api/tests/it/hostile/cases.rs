@@ -11,7 +11,7 @@ use crate::harness::Server;
 /// Elements of the shorter of two bodies.
 const SMALL: usize = 500;
 /// Bytes for which the time is printed, when this variable names them.
-const BYTES: &str = "HOSTILE_BYTES";
+pub(super) const BYTES: &str = "HOSTILE_BYTES";
 
 pub(super) const JSON_PATCH: &str = "application/json-patch+json";
 pub(super) const MERGE: &str = "application/merge-patch+json";

@@ -1,13 +1,17 @@
 //! Every list and map that the schema knows, long: one request for each, with the rest of its object as small as it goes.
 //!
-//! A part of them is tried, all of them with `HOSTILE_ALL=1`, which takes some minutes.
+//! A part of them is tried, all of them with `HOSTILE_ALL=1`, which takes some minutes. `HOSTILE_BYTES` prints how long bodies
+//! of that size take in every encoding.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use http::Method;
 use quorate_schema::{Field, Graph, KindDef, Scalar, Shape, TypeId};
+use quorate_wire::{cbor, protobuf, yaml};
 use serde_json::{Map, Value, json};
 
+use super::cases::BYTES;
 use super::growth;
 use crate::harness::Server;
 
@@ -162,4 +166,78 @@ async fn long_lists_and_maps() {
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[tokio::test]
+async fn bodies_of_too_many_parts_are_refused() {
+    let server = Server::with_namespace().await;
+    server.create("a", "c", &[]).await;
+    let body = format!(
+        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"c"}},"odd":[{}0]}}"#,
+        "0,".repeat(400_000)
+    );
+    let (maps, map) = ("/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/configmaps/c?fieldManager=m");
+    for (method, path, media) in [
+        (Method::POST, maps, "application/json"),
+        (Method::PUT, map, "application/yaml"),
+        (Method::PATCH, map, "application/merge-patch+json"),
+        (Method::PATCH, map, "application/apply-patch+yaml"),
+    ] {
+        let answer = server.send(method, path, &[("content-type", media)], &body).await;
+        assert_eq!(answer.status, 413, "{media}: {}", answer.text());
+    }
+}
+
+/// An object in one of the encodings.
+fn encoded(graph: &Graph, place: &Place<'_>, media: &str, object: &Value) -> Vec<u8> {
+    match media {
+        "application/yaml" => yaml::write(&object.clone().into()).into_bytes(),
+        "application/cbor" => {
+            let mut out = Vec::new();
+            cbor::encode(None, object.to_string().as_bytes(), &mut out).unwrap();
+            out
+        }
+        "application/json" => object.to_string().into_bytes(),
+        // What a type does not take has no form in protobuf.
+        _ => protobuf::encode(graph, place.kind.ty, &object.clone().into()).unwrap_or_default(),
+    }
+}
+
+/// The most elements that fit into so many bytes, encoded.
+fn filled(graph: &Graph, place: &Place<'_>, media: &str, same: bool, bytes: usize) -> Vec<u8> {
+    let of = |count: usize| encoded(graph, place, media, &body(graph, place, count, same));
+    let each = of(2 * SMALL).len().saturating_sub(of(SMALL).len()).div_ceil(SMALL).max(1);
+    let mut count = bytes / each;
+    loop {
+        let body = of(count);
+        if body.len() <= bytes {
+            return body;
+        }
+        count = count * 19 / 20;
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_long_lists_and_maps() {
+    let Some(bytes) = std::env::var(BYTES).ok().and_then(|text| text.parse().ok()) else { return };
+    let server = Server::with_gates("CBORServingAndStorage=true").await;
+    let graph = &server.api.graph;
+    let all = std::env::var_os(ALL).is_some();
+    for media in ["application/json", "application/yaml", "application/cbor", "application/vnd.svc.protobuf"] {
+        let step = if all && media == "application/json" { 1 } else { EVERY };
+        let mut times = Vec::new();
+        for place in places(graph).into_iter().step_by(step) {
+            for same in [false, true] {
+                let body = filled(graph, &place, media, same, bytes);
+                let (path, begin) = (collection(place.kind), Instant::now());
+                let answer = server.send(Method::POST, &path, &[("content-type", media)], &body).await;
+                let ms = begin.elapsed().as_millis();
+                times.push((ms, place.name(), same, answer.status.as_u16(), body.len(), answer.body.len()));
+            }
+        }
+        times.sort();
+        for (ms, name, same, status, bytes, answer) in times.iter().rev().take(8) {
+            println!("{media}: {name}, alike {same}: {bytes} bytes: {ms} ms, {status}, answer of {answer} bytes");
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Which requests webhooks and policies are about: operations, groups, versions, resources, scopes.
 
+use std::collections::HashSet;
+
 use quorate_meta::Cause;
 
 use crate::registry::kinds::field::Field;
@@ -29,12 +31,11 @@ pub(super) fn match_resources(resources: &Field<'_>, causes: &mut Vec<Cause>) {
     for field in ["resourceRules", "excludeResourceRules"] {
         for rule in resources.get(field).items() {
             rule_with_operations(&rule, causes);
-            let mut seen = Vec::new();
+            let mut seen = HashSet::new();
             for name in rule.get("resourceNames").items() {
-                if seen.contains(&name.text()) {
+                if !seen.insert(name.text()) {
                     causes.push(name.duplicate());
                 }
-                seen.push(name.text());
             }
         }
     }

@@ -1,5 +1,7 @@
 //! What a job says of its work: how much, how often it may fail, and what its pods are like.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, Names, name};
 
 use crate::registry::kinds::core::pod::template;
@@ -94,7 +96,7 @@ fn check_failure_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     if list.items().len() > MAX_RULES {
         causes.push(Cause::too_many(list.path(), list.items().len(), MAX_RULES));
     }
-    let containers: Vec<String> = ["containers", "initContainers"]
+    let containers: HashSet<String> = ["containers", "initContainers"]
         .iter()
         .flat_map(|field| {
             let list = spec.get("template.spec").get(field);
@@ -124,10 +126,10 @@ fn check_failure_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_codes(codes: &Field<'_>, containers: &[String], causes: &mut Vec<Cause>) {
+fn check_codes(codes: &Field<'_>, containers: &HashSet<String>, causes: &mut Vec<Cause>) {
     let (operator, values, container) = (codes.get("operator"), codes.get("values"), codes.get("containerName"));
     rules::one_of(&operator, &["In", "NotIn"], causes);
-    if container.is_set() && !containers.iter().any(|name| name == container.text()) {
+    if container.is_set() && !containers.contains(container.text()) {
         causes.push(container.invalid("must be one of the container or initContainer names in the pod template"));
     }
     match values.items().len() {

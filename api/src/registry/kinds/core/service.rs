@@ -1,5 +1,7 @@
 //! Service: a name, addresses and ports for what serves. Checks are in `servicerules`, choices in `serviceholdings`.
 
+use std::collections::{HashMap, HashSet};
+
 use quorate_meta::{Cause, Map, Names, Value};
 
 use super::serviceholdings::ServiceHoldings;
@@ -182,11 +184,14 @@ fn keep_node_ports(old: &Value, new: &mut Value) {
     let before = field(old, "ports").and_then(Value::as_list).unwrap_or_default();
     let ports = new.at_mut(&["spec", "ports"]).and_then(Value::as_list_mut);
     let Some(ports) = ports else { return };
-    let used: Vec<i64> = ports.iter().map(|port| number(port, "nodePort")).collect();
+    let used: HashSet<i64> = ports.iter().map(|port| number(port, "nodePort")).collect();
+    let identity = |port: &Value| (port.str_at(&["protocol"]).map(str::to_owned), number(port, "port"));
+    let mut had: HashMap<_, i64> = HashMap::new();
+    for old in before {
+        had.entry(identity(old)).or_insert(number(old, "nodePort"));
+    }
     for port in ports.iter_mut().filter(|port| number(port, "nodePort") == 0) {
-        let same =
-            |old: &&Value| old.get("protocol") == port.get("protocol") && number(old, "port") == number(port, "port");
-        let kept = before.iter().find(same).map_or(0, |old| number(old, "nodePort"));
+        let kept = had.get(&identity(port)).copied().unwrap_or_default();
         if kept != 0 && !used.contains(&kept) {
             port.set_at(&["nodePort"], kept);
         }

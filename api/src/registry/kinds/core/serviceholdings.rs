@@ -3,7 +3,8 @@
 //! Chosen ones come from the upper part of a range first: the lower part is left to those who name an address or a port
 //! themselves. An address has an IPAddress as its shadow.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Map, Names, Path, Value};
 use quorate_wire::stored::StoredRef;
@@ -317,17 +318,16 @@ fn named_ports(object: &Value) -> Vec<(Path, i64)> {
 fn fill_node_ports(new: &mut Value, pick: &mut impl FnMut() -> Result<i64, Unavailable>) -> Result<(), Unavailable> {
     let number = |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
     let Some(ports) = new.at_mut(&["spec", "ports"]).and_then(Value::as_list_mut) else { return Ok(()) };
-    for index in 0..ports.len() {
-        if number(&ports[index], "nodePort") != 0 {
-            continue;
-        }
-        let own = number(&ports[index], "port");
-        let twin = ports.iter().find(|other| number(other, "port") == own && number(other, "nodePort") != 0);
-        let node_port = match twin {
-            Some(twin) => number(twin, "nodePort"),
-            None => pick()?,
+    let mut chosen: HashMap<i64, i64> = HashMap::new();
+    for port in ports.iter().filter(|port| number(port, "nodePort") != 0) {
+        chosen.entry(number(port, "port")).or_insert(number(port, "nodePort"));
+    }
+    for port in ports.iter_mut().filter(|port| number(port, "nodePort") == 0) {
+        let node_port = match chosen.entry(number(port, "port")) {
+            Entry::Occupied(twin) => *twin.get(),
+            Entry::Vacant(own) => *own.insert(pick()?),
         };
-        ports[index].set_at(&["nodePort"], node_port);
+        port.set_at(&["nodePort"], node_port);
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! CSINode: the volume drivers of a node.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Names, Value, name};
 
@@ -55,10 +55,12 @@ impl Strategy for CsiNode {
             ["nodeID", "topologyKeys"].map(|field| driver.get(field))
         }
         let mut causes = Vec::new();
+        let known: HashMap<&str, &Value> =
+            drivers(new).iter().map(|driver| (driver.str_at(&["name"]).unwrap_or_default(), driver)).collect();
         for old in drivers(old) {
-            let kept = drivers(new).iter().find(|new| new.get("name") == old.get("name"));
+            let kept = known.get(old.str_at(&["name"]).unwrap_or_default());
             if let Some(new) = kept.filter(|new| fixed(new) != fixed(old)) {
-                causes.push(Cause::invalid("spec.drivers", new.clone(), rules::IMMUTABLE));
+                causes.push(Cause::invalid("spec.drivers", (*new).clone(), rules::IMMUTABLE));
             }
         }
         causes

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Value, name};
+use quorate_wire::json;
 
 use super::volumeattributesclass::check_parameters;
 use crate::registry::kinds::field::Field;
@@ -26,13 +27,12 @@ impl Strategy for StorageClass {
         check_parameters(&object.get("parameters"), &mut causes);
         rules::one_of(&object.get("reclaimPolicy"), &["Delete", "Retain"], &mut causes);
         rules::one_of(&object.get("volumeBindingMode"), &["Immediate", "WaitForFirstConsumer"], &mut causes);
-        let mut terms: Vec<&Value> = Vec::new();
+        let mut terms = HashSet::new();
         for term in object.get("allowedTopologies").items() {
             check_topology(&term, &mut causes);
-            if terms.contains(&term.value()) {
+            if !terms.insert(json::to_vec(term.value())) {
                 causes.push(Cause::duplicate(term.path(), ""));
             }
-            terms.push(term.value());
         }
         causes
     }

@@ -14,9 +14,9 @@ const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 pub(super) struct Around<'a> {
     pub(super) names: &'a Names,
     /// Names of the pod's volumes.
-    pub(super) volumes: Vec<String>,
+    pub(super) volumes: HashSet<String>,
     /// Names of the pod's resource claims.
-    pub(super) claims: Vec<String>,
+    pub(super) claims: HashSet<String>,
 }
 
 /// What is wrong with the containers that run side by side, and with those that run before them.
@@ -108,7 +108,7 @@ mod tests {
         let good = |name: &str| json!({"name": name, "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
         let run = |spec: serde_json::Value, expect: &[&str]| {
             let object = Value::from(spec);
-            let around = Around { names: Naming::Svc.names(), volumes: vec![], claims: vec![] };
+            let around = Around { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
             let mut causes = Vec::new();
             check(&around, &Field::root(&object), &mut causes);
             assert_eq!(shown(&causes), expect, "{object:?}");

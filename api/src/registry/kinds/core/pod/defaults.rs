@@ -2,6 +2,8 @@
 //!
 //! Some defaults are for pods only and not for templates, so that what was made from a template can differ from it.
 
+use std::collections::BTreeMap;
+
 use quorate_meta::{Map, Quantity, Value};
 
 /// The fields that hold containers; all have the same defaults.
@@ -127,18 +129,18 @@ fn default_pod_resources(spec: &mut Map) {
 }
 
 /// What the containers need together: those that run side by side, or the largest that runs before them.
-fn totals(spec: &Map, field: &str) -> Vec<(String, Quantity)> {
-    let mut totals: Vec<(String, Quantity)> = Vec::new();
+fn totals(spec: &Map, field: &str) -> BTreeMap<String, Quantity> {
+    let mut totals: BTreeMap<String, Quantity> = BTreeMap::new();
     for list in ["containers", "initContainers"] {
         for container in spec.get(list).and_then(Value::as_list).unwrap_or_default() {
             let alone = list == "initContainers" && container.str_at(&["restartPolicy"]) != Some("Always");
             let amounts = container.at(&["resources", field]).and_then(Value::as_map);
             for (name, amount) in amounts.into_iter().flat_map(|amounts| amounts.iter()) {
                 let Some(amount) = amount.as_str().and_then(Quantity::parse) else { continue };
-                match totals.iter_mut().find(|(other, _)| other == name) {
-                    Some((_, total)) if alone => *total = (*total).max(amount),
-                    Some((_, total)) => *total = *total + amount,
-                    None => totals.push((name.to_owned(), amount)),
+                match totals.get_mut(name) {
+                    Some(total) if alone => *total = (*total).max(amount),
+                    Some(total) => *total = *total + amount,
+                    None => drop(totals.insert(name.to_owned(), amount)),
                 }
             }
         }

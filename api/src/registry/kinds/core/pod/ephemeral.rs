@@ -1,6 +1,6 @@
 //! Ephemeral containers: guests for looking into a running pod, with less than others may have.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Value};
 
@@ -70,12 +70,12 @@ pub(super) fn restore(old: &Value, new: &mut Value) {
 pub(super) fn check_update(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let (before, after) = (Field::root(old).get("spec.ephemeralContainers"), Field::root(new));
     let after = after.get("spec.ephemeralContainers");
+    let now: HashMap<&str, &Value> = after.items().map(|guest| (guest.get("name").text(), guest.value())).collect();
     for guest in before.items() {
         let name = guest.get("name");
-        let now = after.items().find(|other| other.get("name").text() == name.text());
-        let became = match now {
+        let became = match now.get(name.text()) {
             None => "removed",
-            Some(now) if now.value() != guest.value() => "changed",
+            Some(now) if *now != guest.value() => "changed",
             Some(_) => continue,
         };
         causes.push(after.forbidden(&format!("existing ephemeral containers {:?} may not be {became}", name.text())));
@@ -98,7 +98,7 @@ mod tests {
                 guest[key] = value.clone();
             }
             let object = Value::from(json!({"containers": [{"name": "c"}], "ephemeralContainers": [guest]}));
-            let around = Around { names: Naming::Svc.names(), volumes: vec![], claims: vec![] };
+            let around = Around { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
             let mut causes = Vec::new();
             check(&around, &Field::root(&object), &mut causes);
             assert_eq!(shown(&causes), expect);

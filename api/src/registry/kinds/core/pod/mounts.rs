@@ -1,5 +1,7 @@
 //! Where a container sees the pod's volumes.
 
+use std::collections::HashSet;
+
 use quorate_meta::Cause;
 
 use super::volume_files::local_path_problems;
@@ -7,17 +9,16 @@ use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 
 /// What is wrong with the mounts of a container; `volumes` are the names of the pod's volumes.
-pub(super) fn check(container: &Field<'_>, volumes: &[String], causes: &mut Vec<Cause>) {
-    let mut paths = Vec::new();
+pub(super) fn check(container: &Field<'_>, volumes: &HashSet<String>, causes: &mut Vec<Cause>) {
+    let mut paths = HashSet::new();
     let privileged = container.get("securityContext.privileged").is_true();
     for mount in container.get("volumeMounts").items() {
         check_volume_name(&mount.get("name"), volumes, causes);
         let path = mount.get("mountPath");
         rules::required(&path, causes);
-        if paths.contains(&path.text()) {
+        if !paths.insert(path.text()) {
             causes.push(path.invalid("must be unique"));
         }
-        paths.push(path.text());
         let (below, expression) = (mount.get("subPath"), mount.get("subPathExpr"));
         for field in [&below, &expression] {
             if !field.is_empty() {
@@ -33,20 +34,19 @@ pub(super) fn check(container: &Field<'_>, volumes: &[String], causes: &mut Vec<
         check_volume_name(&device.get("name"), volumes, causes);
         let path = device.get("devicePath");
         rules::required(&path, causes);
-        if !path.is_empty() && paths.contains(&path.text()) {
+        if !paths.insert(path.text()) && !path.is_empty() {
             causes.push(path.invalid("must be unique"));
         }
         if path.text().split('/').any(|part| part == "..") {
             causes.push(path.invalid("can not contain backsteps ('..')"));
         }
-        paths.push(path.text());
     }
 }
 
-fn check_volume_name(name: &Field<'_>, volumes: &[String], causes: &mut Vec<Cause>) {
+fn check_volume_name(name: &Field<'_>, volumes: &HashSet<String>, causes: &mut Vec<Cause>) {
     if name.is_empty() {
         causes.push(name.required(""));
-    } else if !volumes.iter().any(|volume| volume == name.text()) {
+    } else if !volumes.contains(name.text()) {
         causes.push(Cause::not_found(name.path(), name.text()));
     }
 }
@@ -81,7 +81,7 @@ mod tests {
         let run = |mounts: serde_json::Value, expect: &[&str]| {
             let object = Value::from(json!({"volumeMounts": mounts}));
             let mut causes = Vec::new();
-            check(&Field::root(&object), &["v".to_owned()], &mut causes);
+            check(&Field::root(&object), &HashSet::from(["v".to_owned()]), &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         let at = |path: &str| json!({"name": "v", "mountPath": path});

@@ -1,5 +1,7 @@
 //! Ports of containers, and that no two containers want the same one of the host.
 
+use std::collections::HashSet;
+
 use quorate_meta::Cause;
 
 use crate::registry::kinds::field::Field;
@@ -7,16 +9,15 @@ use crate::registry::kinds::rules;
 
 /// What is wrong with a container's ports.
 pub(super) fn check(ports: &Field<'_>, causes: &mut Vec<Cause>) {
-    let mut names = Vec::new();
+    let mut names = HashSet::new();
     for port in ports.items() {
         let name = port.get("name");
         if !name.is_empty() {
             let wrong = rules::port_name(name.text());
-            if wrong.is_empty() && names.contains(&name.text()) {
+            if !names.insert(name.text()) && wrong.is_empty() {
                 causes.push(name.duplicate());
             }
             causes.extend(name.invalid_for(&wrong));
-            names.push(name.text());
         }
         let (own, host) = (port.get("containerPort"), port.get("hostPort"));
         if own.int().unwrap_or_default() == 0 {
@@ -33,7 +34,7 @@ pub(super) fn check(ports: &Field<'_>, causes: &mut Vec<Cause>) {
 
 /// The ports of the host that containers of a list want twice.
 pub(super) fn check_host_conflicts(containers: &Field<'_>, causes: &mut Vec<Cause>) {
-    let mut taken: Vec<String> = Vec::new();
+    let mut taken: HashSet<String> = HashSet::new();
     for container in containers.items() {
         for port in container.get("ports").items() {
             let host = port.get("hostPort");
@@ -42,7 +43,7 @@ pub(super) fn check_host_conflicts(containers: &Field<'_>, causes: &mut Vec<Caus
             if taken.contains(&wanted) {
                 causes.push(Cause::duplicate(host.path(), wanted.as_str()));
             }
-            taken.push(wanted);
+            taken.insert(wanted);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Resources of containers and pods: names, amounts, and how requests relate to limits; the quality class that follows.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, Names, Quantity, Value, name};
 
 use super::defaults::CONTAINERS;
@@ -11,7 +13,7 @@ const HUGE_PAGES: &str = "hugepages-";
 const COMPUTE: [&str; 2] = ["cpu", "memory"];
 
 /// What is wrong with limits and requests; `claims` are the names of the pod's resource claims.
-pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &[String], causes: &mut Vec<Cause>) {
+pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<String>, causes: &mut Vec<Cause>) {
     let (limits, requests) = (resources.get("limits"), resources.get("requests"));
     let mut huge = false;
     let mut compute = false;
@@ -29,17 +31,17 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &[String], cau
     if huge && !compute {
         causes.push(resources.forbidden("HugePages require cpu or memory"));
     }
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for claim in resources.get("claims").items() {
         let name = claim.get("name");
+        let first = seen.insert((name.text(), claim.get("request").text()));
         if name.is_empty() {
             causes.push(name.required(""));
-        } else if seen.contains(&(name.text(), claim.get("request").text())) {
+        } else if !first {
             causes.push(name.duplicate());
-        } else if !claims.iter().any(|claim| claim == name.text()) {
+        } else if !claims.contains(name.text()) {
             causes.push(Cause::not_found(name.path(), name.text()));
         }
-        seen.push((name.text(), claim.get("request").text()));
     }
 }
 
@@ -162,7 +164,12 @@ mod tests {
         let check = |resources: serde_json::Value, expect: &[&str]| {
             let object = Value::from(json!({ "r": resources }));
             let mut causes = Vec::new();
-            check(Naming::Svc.names(), &Field::root(&object).get("r"), &["known".to_owned()], &mut causes);
+            check(
+                Naming::Svc.names(),
+                &Field::root(&object).get("r"),
+                &HashSet::from(["known".to_owned()]),
+                &mut causes,
+            );
             assert_eq!(shown(&causes), expect, "{object:?}");
         };
         check(json!({}), &[]);

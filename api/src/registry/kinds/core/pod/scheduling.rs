@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use quorate_meta::{Cause, Value, name};
+use quorate_wire::json;
 
 use super::affinity::check_label_keys;
 use crate::registry::kinds::field::Field;
@@ -130,9 +131,9 @@ pub(super) fn only_adds_tolerations(old: &Value, new: &Value) -> bool {
     let lists = |spec: &Value| spec.get("tolerations").and_then(Value::as_list).unwrap_or_default().to_vec();
     let plain = |mut toleration: Value| {
         toleration.remove_at(&["tolerationSeconds"]);
-        toleration
+        json::to_vec(&toleration)
     };
-    let new: Vec<Value> = lists(new).into_iter().map(plain).collect();
+    let new: HashSet<Vec<u8>> = lists(new).into_iter().map(plain).collect();
     lists(old).into_iter().map(plain).all(|toleration| new.contains(&toleration))
 }
 

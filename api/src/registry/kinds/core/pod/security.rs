@@ -1,5 +1,7 @@
 //! As whom and how confined containers run, and what of the host they share.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, name};
 
 use super::ports;
@@ -79,17 +81,16 @@ fn check_id(id: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn check_sysctls(list: &Field<'_>, causes: &mut Vec<Cause>) {
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for sysctl in list.items() {
         let name = sysctl.get("name");
         if name.is_empty() {
             causes.push(name.required(""));
         } else if !is_sysctl(name.text()) {
             causes.push(name.invalid(SYSCTL_FORM));
-        } else if seen.contains(&name.text()) {
+        } else if !seen.insert(name.text()) {
             causes.push(name.duplicate());
         }
-        seen.push(name.text());
     }
 }
 

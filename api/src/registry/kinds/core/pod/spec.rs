@@ -1,5 +1,7 @@
 //! A pod's specification as a whole: every part checked in turn.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, Names, name};
 
 use super::containers::{self, Around};
@@ -14,7 +16,7 @@ const MAX_DEADLINE: i64 = 2_147_483_647;
 pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Vec<&str>, causes: &mut Vec<Cause>) {
     volumes::check(&spec.get("volumes"), causes);
     let (volumes, claims) = (spec.get("volumes"), spec.get("resourceClaims"));
-    let texts = |list: &Field<'_>| list.items().map(|item| item.get("name").text().to_owned()).collect::<Vec<_>>();
+    let texts = |list: &Field<'_>| list.items().map(|item| item.get("name").text().to_owned()).collect::<HashSet<_>>();
     let volumes = texts(&volumes).into_iter().chain(further.into_iter().map(str::to_owned)).collect();
     let around = Around { names, volumes, claims: texts(&claims) };
     containers::check(&around, spec, causes);
@@ -49,7 +51,7 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Ve
     }
     let own = spec.get("resources");
     if own.is_set() {
-        resources::check(names, &own, &[], causes);
+        resources::check(names, &own, &HashSet::new(), causes);
     }
     check_system(spec, causes);
 }

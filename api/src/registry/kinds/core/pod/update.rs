@@ -1,5 +1,7 @@
 //! What may change in a pod once it is there: images, and a few limits in one direction each.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, Value};
 
 use super::defaults::CONTAINERS;
@@ -45,8 +47,8 @@ fn check_deadline(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>
 
 /// Gates of scheduling only ever open.
 fn check_gates(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
-    let known: Vec<&str> = before.items().map(|gate| gate.get("name").text()).collect();
-    if after.items().any(|gate| !known.contains(&gate.get("name").text())) {
+    let known: HashSet<&str> = before.items().map(|gate| gate.get("name").text()).collect();
+    if after.items().any(|gate| !known.contains(gate.get("name").text())) {
         causes.push(after.forbidden("only deletion is allowed, but found new scheduling gates"));
     }
 }

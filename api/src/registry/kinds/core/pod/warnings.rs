@@ -1,6 +1,7 @@
 //! What the writer of a pod or a template should know: parts that are accepted and do not do what they seem to.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Quantity, Value, name, quoted};
 
@@ -76,13 +77,12 @@ fn of_lists(spec: &Field<'_>, told: &mut Vec<String>) {
             told.push(format!("{}: invalid empty name \"\"", secret.path().child("name")));
         }
     }
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for alias in spec.get("hostAliases").items() {
         let address = alias.get("ip");
-        if seen.contains(&address.text()) {
+        if !seen.insert(address.text()) {
             told.push(format!("{}: duplicate ip {}", address.path(), quoted(address.text())));
         }
-        seen.push(address.text());
     }
 }
 
@@ -109,16 +109,17 @@ fn of_container(container: &Field<'_>, told: &mut Vec<String>) {
 fn of_ports(spec: &Field<'_>, told: &mut Vec<String>) {
     for list in ["containers", "initContainers"] {
         for container in spec.get(list).items() {
-            let mut seen: Vec<(i64, i64, &str, &str, String)> = Vec::new();
+            let mut seen: HashMap<(i64, i64, &str, &str), String> = HashMap::new();
             for port in container.get("ports").items() {
                 let number = |field: &str| port.get(field).int().unwrap_or_default();
                 let (own, host) = (number("containerPort"), number("hostPort"));
                 let (protocol, address) = (port.get("protocol").text(), port.get("hostIP").text());
-                let before = seen.iter().find(|(o, h, p, a, _)| (*o, *h, *p, *a) == (own, host, protocol, address));
-                if let Some((.., first)) = before {
-                    told.push(format!("{}: duplicate port definition with {first}", port.path()));
+                match seen.entry((own, host, protocol, address)) {
+                    Entry::Occupied(first) => {
+                        told.push(format!("{}: duplicate port definition with {}", port.path(), first.get()));
+                    }
+                    Entry::Vacant(entry) => drop(entry.insert(port.path().to_string())),
                 }
-                seen.push((own, host, protocol, address, port.path().to_string()));
             }
         }
     }
