@@ -14,6 +14,7 @@ mod configuration;
 mod crash;
 mod csr;
 mod deploy;
+mod every_kind;
 mod failover;
 mod full_disk;
 mod informers;

@@ -1,0 +1,40 @@
+//! kubectl applies a sample of every kind that a cluster stores, with strict validation: each field in it is known.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Cluster, Kubectl};
+
+const SAMPLES: &str = include_str!("manifests/every.yaml");
+
+/// Plural names with their groups, sorted.
+fn resources(kubectl: &Kubectl, arguments: &[&str]) -> BTreeSet<String> {
+    let listed = kubectl.run(&[&["api-resources", "-o", "name"], arguments].concat());
+    listed.lines().map(str::to_owned).collect()
+}
+
+/// What the samples were applied to, as `KIND.GROUP` in lower case; kubectl says `KIND.GROUP/NAME created (server dry run)`.
+fn applied(told: &str) -> BTreeSet<String> {
+    told.lines().filter_map(|line| Some(line.split_once('/')?.0.to_owned())).collect()
+}
+
+#[test]
+fn every_kind_is_applied_with_strict_validation() {
+    let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    kubectl.run(&["create", "namespace", "every"]);
+    let manifest = cluster.root().join("every.yaml");
+    let path = manifest.to_str().unwrap();
+    let apply = ["apply", "--validate=strict", "--dry-run=server", "-f", path];
+    std::fs::write(&manifest, SAMPLES).unwrap();
+    for how in [&[][..], &["--server-side"]] {
+        let told = kubectl.run(&[&apply[..], how].concat());
+        assert_eq!(told.lines().count(), SAMPLES.split("\n---\n").count(), "{told}");
+        // Some kinds have an s at the end already, so singular and plural names are compared by how many there are.
+        let stored = resources(&kubectl, &["--verbs=create,list,patch"]);
+        assert_eq!(applied(&told).len(), stored.len(), "{:?}\n{stored:?}", applied(&told));
+    }
+    let wrong = SAMPLES.replacen("revisionHistoryLimit: 3", "revisionHistoryLimits: 3", 1);
+    std::fs::write(&manifest, wrong).unwrap();
+    let refused = kubectl.fail(&apply);
+    assert!(refused.contains("strict decoding error: unknown field \"spec.revisionHistoryLimits\""), "{refused}");
+}
