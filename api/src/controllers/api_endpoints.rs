@@ -1,16 +1,16 @@
 //! Where the API's own service leads to: its Endpoints and EndpointSlices have the addresses of all members.
 //!
-//! Invariant: what is published is what the list of members says of each, whether it is up or not; who is gone for good is
-//! removed from that list. Loopback addresses and names of hosts lead nowhere from inside a pod; they are left out, and a
-//! cluster that has nothing else publishes nothing.
+//! Invariant: what is published is what the list of members says of each that answered the leader within half a minute: a
+//! restart takes no address away, who is gone or never came gets no requests. Loopback addresses and names of hosts lead
+//! nowhere from inside a pod; they are left out, and a cluster that has nothing else publishes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use quorate_meta::{Map, Names, Value, well_known};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::context::{Context, is_settled};
 use crate::error::Error;
@@ -22,15 +22,27 @@ const LOOK_AT_MEMBERS: Duration = Duration::from_secs(2);
 /// The port's name in the service.
 const PORT: &str = "https";
 
+/// A member that has not answered for so long leads nowhere.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Where a member serves the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApiServer {
+    /// Its advertised address.
+    pub address: SocketAddr,
+    /// How long ago it answered; `None` when it has not answered this leader yet.
+    pub heard: Option<Duration>,
+}
+
 /// Who knows where the API is served.
 pub trait ApiServers: Debug + Send + Sync {
-    /// The advertised addresses of the API of all members.
-    fn addresses(&self) -> Vec<SocketAddr>;
+    /// All members.
+    fn servers(&self) -> Vec<ApiServer>;
 }
 
 impl ApiServers for Vec<SocketAddr> {
-    fn addresses(&self) -> Vec<SocketAddr> {
-        self.clone()
+    fn servers(&self) -> Vec<ApiServer> {
+        self.iter().map(|address| ApiServer { address: *address, heard: Some(Duration::ZERO) }).collect()
     }
 }
 
@@ -39,8 +51,9 @@ pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(
     let names = context.api.names;
     let endpoints = context.resource("endpoints")?;
     let slices = context.api.registry.find(&names.group("discovery"), "v1", "endpointslices");
+    let mut unheard = Unheard::default();
     loop {
-        let places = places(servers.addresses());
+        let places = places(unheard.without_silent(servers.servers(), Instant::now()));
         if !places.is_empty() {
             context.keep(target(endpoints, names.service_api), &endpoints_of(names, &places)).await?;
             if let Some(slices) = slices {
@@ -48,6 +61,22 @@ pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(
             }
         }
         sleep(LOOK_AT_MEMBERS).await;
+    }
+}
+
+/// Since when this leader waits for members that have not answered it yet.
+#[derive(Default)]
+struct Unheard(HashMap<SocketAddr, Instant>);
+
+impl Unheard {
+    /// The addresses of the members that are not silent.
+    fn without_silent(&mut self, servers: Vec<ApiServer>, now: Instant) -> Vec<SocketAddr> {
+        self.0.retain(|address, _| servers.iter().any(|server| server.address == *address && server.heard.is_none()));
+        let mut quiet = |server: &ApiServer| match server.heard {
+            Some(ago) => ago,
+            None => now.saturating_duration_since(*self.0.entry(server.address).or_insert(now)),
+        };
+        servers.iter().filter(|server| quiet(server) < SILENCE).map(|server| server.address).collect()
     }
 }
 
@@ -154,6 +183,25 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
 mod tests {
     use super::*;
     use quorate_meta::Naming;
+
+    #[test]
+    fn who_is_silent_is_left_out() {
+        let mut unheard = Unheard::default();
+        let start = Instant::now();
+        let mut check = |second: u64, heard: Option<u64>, expect: bool| {
+            let address = SocketAddr::from(([10, 0, 0, 1], 6443));
+            let servers = vec![ApiServer { address, heard: heard.map(Duration::from_secs) }];
+            let left = unheard.without_silent(servers, start + Duration::from_secs(second));
+            assert_eq!(left.len(), usize::from(expect), "at {second}");
+        };
+        check(0, None, true);
+        check(29, None, true);
+        check(30, None, false);
+        check(31, Some(0), true);
+        check(60, Some(29), true);
+        check(61, Some(30), false);
+        check(62, None, true);
+    }
 
     #[test]
     fn only_what_others_reach_is_published() {

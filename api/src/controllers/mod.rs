@@ -20,5 +20,5 @@ mod service;
 mod service_ranges;
 mod token_secrets;
 
-pub use api_endpoints::ApiServers;
+pub use api_endpoints::{ApiServer, ApiServers};
 pub use service::{Controllers, ControllersHandle, ControllersOptions};

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Method;
 use parking_lot::Mutex;
-use quorate_api::controllers::{ApiServers, Controllers, ControllersOptions};
+use quorate_api::controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_store::{
     Error, HistoryError, MemoryOptions, MemoryStore, Operation, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
 };
@@ -34,8 +34,9 @@ struct Contested {
 struct Members(Mutex<u8>);
 
 impl ApiServers for Members {
-    fn addresses(&self) -> Vec<SocketAddr> {
-        vec![SocketAddr::from(([10, 0, 0, *self.0.lock()], 6443))]
+    fn servers(&self) -> Vec<ApiServer> {
+        let address = SocketAddr::from(([10, 0, 0, *self.0.lock()], 6443));
+        vec![ApiServer { address, heard: Some(Duration::ZERO) }]
     }
 }
 

@@ -1,21 +1,20 @@
 //! Which part gets what: the replica, the API over it, and what runs beside them.
 
 use std::fmt::{self, Debug, Formatter};
-use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use quorate_api::audit::Audit;
 use quorate_api::authorization::{Feed, FeedOptions};
 use quorate_api::controllers::certificates::Signing;
-use quorate_api::controllers::{ApiServers, Controllers, ControllersOptions};
+use quorate_api::controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, InFlightLimits, Version, registry};
-use quorate_raft::Replica;
 use quorate_raft::admin::CertificateSigner;
 use quorate_raft::disk::SystemDisk;
 use quorate_raft::replica::{Compaction, MemberOptions, Options};
 use quorate_raft::types::Peer;
+use quorate_raft::{Member, Replica, Role};
 use quorate_schema::Graph;
 use quorate_store::{Limits, Retention, Store};
 use tokio::task::JoinHandle;
@@ -34,14 +33,19 @@ const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
 struct Members(Replica);
 
 impl ApiServers for Members {
-    fn addresses(&self) -> Vec<SocketAddr> {
-        self.0.members().iter().filter_map(|member| member.api.parse().ok()).collect()
+    fn servers(&self) -> Vec<ApiServer> {
+        let heard = self.0.heard();
+        let server = |member: &Member| {
+            let own = (member.role == Role::Leader).then_some(Duration::ZERO);
+            Some(ApiServer { address: member.api.parse().ok()?, heard: own.or(heard.get(&member.node).copied()) })
+        };
+        self.0.members().iter().filter_map(server).collect()
     }
 }
 
 impl Debug for Members {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Members").field(&self.addresses()).finish()
+        f.debug_tuple("Members").field(&self.servers()).finish()
     }
 }
 

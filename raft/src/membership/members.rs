@@ -2,6 +2,10 @@
 //!
 //! Invariant: only the leader knows how far the others are; elsewhere [`Member::lag`] is `None` for all but the node itself.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use openraft::Instant;
 use openraft::async_runtime::WatchReceiver;
 use quorate_store::NodeId;
 use serde::{Deserialize, Serialize};
@@ -61,5 +65,13 @@ impl Core {
         let mut members: Vec<Member> = membership.nodes().map(member).collect();
         members.sort_by_key(|member| member.node);
         members
+    }
+
+    /// How long ago each of the others answered the leader. Only the leader knows; who has not answered it yet is missing.
+    pub(crate) fn heard(&self) -> BTreeMap<NodeId, Duration> {
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow_watched();
+        let answers = metrics.heartbeat.iter().flatten();
+        answers.filter_map(|(node, last)| Some((*node, last.as_ref()?.elapsed()))).collect()
     }
 }

@@ -134,6 +134,12 @@ impl Replica {
         self.core().members()
     }
 
+    /// How long ago each of the others answered this one, which leads; who has not answered yet is missing. Empty elsewhere.
+    #[must_use]
+    pub fn heard(&self) -> BTreeMap<NodeId, Duration> {
+        self.core().heard()
+    }
+
     /// What a command line would ask over the network.
     pub async fn ask(&self, request: AdminRequest) -> Result<AdminAnswer, AdminError> {
         Box::pin(self.shared.tasks.admin.answer(Envelope { hops: 0, request })).await

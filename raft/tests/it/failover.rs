@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use quorate_store::{Error, Operation, Outcome, Revision, Store, Txn};
+use quorate_store::{Error, NodeId, Operation, Outcome, Revision, Store, Txn};
 use tokio::task::JoinHandle;
 
 use crate::cluster::{Cluster, Tuning, eventually, within};
-use quorate_raft::AdminError;
 use quorate_raft::admin::AdminRequest;
 use quorate_raft::replica::Compaction;
+use quorate_raft::{AdminError, Replica};
 
 /// Longest time that writes may fail when a leader vanishes, on a busy machine.
 const OUTAGE: Duration = Duration::from_secs(4);
@@ -165,4 +165,24 @@ async fn without_a_quorum_nothing_is_acknowledged_and_reads_are_refused() {
     let put = Operation::Put { key: Bytes::from_static(b"k"), value: Bytes::new() };
     let refused = within("the write ends", alone.txn(Txn { conditions: vec![], operations: vec![put] })).await;
     assert!(refused.is_err(), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_leader_knows_who_is_silent() {
+    let mut cluster = Cluster::start(3).await;
+    let (leader, gone) = (cluster.leader().await, cluster.follower().await);
+    let alive = cluster.nodes().into_iter().find(|node| ![leader, gone].contains(node)).unwrap();
+    let heard = |replica: Replica, node: NodeId| replica.heard().get(&node).copied();
+    let short = |ago: Option<Duration>| ago.filter(|ago| *ago < Duration::from_secs(1));
+    for node in [gone, alive] {
+        eventually("both answer", async || short(heard(cluster.replica(leader), node))).await;
+    }
+    assert_eq!(heard(cluster.replica(alive), gone), None, "only the leader knows");
+    cluster.halt(gone).await;
+    eventually("one is silent", async || {
+        let leader = cluster.replica(leader);
+        heard(leader.clone(), gone).filter(|ago| *ago > Duration::from_secs(2))?;
+        short(heard(leader, alive))
+    })
+    .await;
 }
