@@ -4,7 +4,7 @@
 //! connections, of which [`MAX_IDLE`] stay open; a request goes out a second time only when the connection that it went out
 //! on was an old one and broke, or when the server did not let this node in and the kubeconfig says something else by now. So
 //! whatever is sent may arrive twice. A kubeconfig that has changed, or a file that it names, holds for what is sent
-//! [`LOOK_INTERVAL`] later; one with a mistake changes nothing.
+//! [`LOOK_INTERVAL`] later; one with a mistake changes nothing. Whoever runs other tasks never waits for a disk here.
 
 #[cfg(test)]
 pub(crate) mod scripted;
@@ -20,8 +20,8 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use parking_lot::Mutex;
-use quorate_store::env::Network;
-use tokio::sync::Semaphore;
+use quorate_store::env::{Network, blocking};
+use tokio::sync::{Mutex as Turn, Semaphore};
 use tokio::time::Instant;
 
 use self::target::Target;
@@ -41,7 +41,11 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// See the module.
 pub(crate) struct Webhook {
     file: PathBuf,
-    current: Mutex<Current>,
+    current: Mutex<Arc<Current>>,
+    /// When the files were looked at last; held while somebody looks.
+    looked: Turn<Instant>,
+    /// Why they could not be used when they were looked at last, so that it is logged once.
+    complaint: Mutex<String>,
     network: Arc<dyn Network>,
     places: Semaphore,
     idle: Mutex<Vec<Open>>,
@@ -52,9 +56,6 @@ struct Current {
     target: Arc<Target>,
     /// The files as they were when they were read last.
     seen: Seen,
-    looked: Instant,
-    /// Why they could not be used when they were looked at last, so that it is logged once.
-    complaint: String,
 }
 
 /// An open connection, and what it was opened by.
@@ -69,7 +70,9 @@ impl Webhook {
         let current = Current::read(file)?;
         Ok(Self {
             file: file.to_owned(),
-            current: Mutex::new(current),
+            current: Mutex::new(Arc::new(current)),
+            looked: Turn::new(Instant::now()),
+            complaint: Mutex::default(),
             network,
             places: Semaphore::new(MAX_REQUESTS),
             idle: Mutex::default(),
@@ -79,23 +82,54 @@ impl Webhook {
     /// Sends JSON; gives the answer, whatever its status, without a body that is too long.
     pub(crate) async fn post(&self, body: Bytes) -> Result<(StatusCode, Bytes), String> {
         let _place = self.places.acquire().await.map_err(|error| error.to_string())?;
-        let target = self.target(LOOK_INTERVAL);
+        self.look(LOOK_INTERVAL).await;
+        let target = self.target();
         let answer = self.post_to(&target, body.clone()).await;
         if answer.as_ref().is_ok_and(|(status, _)| *status != StatusCode::UNAUTHORIZED) {
             return answer;
         }
         // Perhaps the server has changed whom it lets in, or its own certificate.
-        let changed = self.target(Duration::ZERO);
+        self.look(Duration::ZERO).await;
+        let changed = self.target();
         if Arc::ptr_eq(&changed, &target) { answer } else { self.post_to(&changed, body).await }
     }
 
-    /// Where to send, as the files say; they are looked at when the last time is so long ago.
-    fn target(&self, after: Duration) -> Arc<Target> {
-        let mut current = self.current.lock();
-        if current.looked.elapsed() >= after {
-            current.look(&self.file);
+    /// Where to send, as the files said when they were looked at last.
+    fn target(&self) -> Arc<Target> {
+        self.current.lock().target.clone()
+    }
+
+    /// Reads the files again if they are not what they were, when the last look is so long ago. While somebody looks because it
+    /// is time, nobody else waits for it.
+    async fn look(&self, after: Duration) {
+        let mut looked = match self.looked.try_lock() {
+            Ok(looked) => looked,
+            Err(_) if after.is_zero() => self.looked.lock().await,
+            Err(_) => return,
+        };
+        if looked.elapsed() < after {
+            return;
         }
-        current.target.clone()
+        *looked = Instant::now();
+        let current = self.current.lock().clone();
+        match blocking(|| current.changed(&self.file)) {
+            Ok(None) => {}
+            Ok(Some(changed)) => {
+                tracing::info!(file = %self.file.display(), "the changed file says where to send");
+                *self.current.lock() = Arc::new(changed);
+                self.complaint.lock().clear();
+            }
+            // It is read again at the next look: what is wrong may be a file that only it names.
+            Err(error) => self.complain(error.to_string()),
+        }
+    }
+
+    fn complain(&self, error: String) {
+        let mut complaint = self.complaint.lock();
+        if error != *complaint {
+            tracing::warn!(error, "the changed file cannot be used; what it said before holds");
+            *complaint = error;
+        }
     }
 
     async fn post_to(&self, target: &Arc<Target>, body: Bytes) -> Result<(StatusCode, Bytes), String> {
@@ -147,29 +181,12 @@ impl Current {
         let read = || Target::read(file).map_err(|error| Error::config(format_args!("{}: {error}", file.display())));
         // Which files there are is known when they have been read; what holds is what they say after the look.
         let seen = Seen::of(read()?.files);
-        Ok(Self { target: Arc::new(read()?), seen, looked: Instant::now(), complaint: String::new() })
+        Ok(Self { target: Arc::new(read()?), seen })
     }
 
-    /// Reads the files again if they are not what they were.
-    fn look(&mut self, file: &Path) {
-        self.looked = Instant::now();
+    /// What holds from now on, if the files are not what they were.
+    fn changed(&self, file: &Path) -> Result<Option<Self>, Error> {
         let seen = Seen::of(self.target.files.iter().cloned());
-        if seen == self.seen {
-            return;
-        }
-        match Self::read(file) {
-            Ok(changed) => {
-                tracing::info!(file = %file.display(), "the changed file says where to send");
-                *self = changed;
-            }
-            // It is read again at the next look: what is wrong may be a file that only it names.
-            Err(error) => {
-                let complaint = error.to_string();
-                if complaint != self.complaint {
-                    tracing::warn!(%error, "the changed file cannot be used; what it said before holds");
-                    self.complaint = complaint;
-                }
-            }
-        }
+        if seen == self.seen { Ok(None) } else { Self::read(file).map(Some) }
     }
 }
