@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use quorate_meta::{Status, Time};
+use quorate_meta::{Names, Status, Time};
 use quorate_wire::json::write_string;
 
 use super::policy::{Level, Stage, verb};
@@ -15,8 +15,10 @@ use crate::request::RequestInfo;
 
 /// Room for the text of an ordinary request.
 const TEXT_BYTES: usize = 768;
-/// Room for how an ordinary request ends.
-const OUTCOME_BYTES: usize = 64;
+/// What a line adds to that text at most, but for texts that others have written.
+const LINE_BYTES: usize = 512;
+/// Bytes of JSON that one byte of a text may become.
+const ESCAPE_BYTES: usize = 6;
 
 /// What is known of a request when it comes in.
 #[derive(Debug)]
@@ -38,16 +40,17 @@ pub(super) struct Facts<'a> {
 /// An event that further stages add to.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// The fields before the stage, and from `stage_at` on those that follow it.
+    names: &'static Names,
+    /// The fields before the stage, from `stage_at` on those that follow it, and from `times_at` on when the request came in.
     text: Vec<u8>,
     stage_at: usize,
-    received: Time,
-    /// `responseStatus`, once there is an answer.
-    outcome: Vec<u8>,
-    /// What was said about whether they may, as fields of `annotations`.
-    decision: Vec<u8>,
-    /// The other fields of `annotations`.
-    notes: Vec<u8>,
+    times_at: usize,
+    /// How the request has ended: the code and, where somebody has said why, a status.
+    outcome: Option<(u16, Option<Box<Status>>)>,
+    /// What was said about whether they may, if anybody could say, and why.
+    decision: Option<(Option<bool>, String)>,
+    /// Whether a body is missing here that the policy asks for.
+    pub(super) left_out: bool,
     /// The bodies, as JSON.
     pub(super) request: Option<Bytes>,
     pub(super) response: Option<Bytes>,
@@ -55,103 +58,92 @@ pub(super) struct Draft {
 
 impl Draft {
     /// The beginning of a request's events.
-    pub(super) fn new(facts: &Facts<'_>) -> Self {
+    pub(super) fn new(names: &'static Names, facts: &Facts<'_>) -> Self {
         let mut text = Vec::with_capacity(TEXT_BYTES);
         let mut event = Object::open(&mut text);
-        event.text("kind", "Event");
-        event.text("apiVersion", facts.version);
-        event.text("level", facts.level.name());
-        event.text("auditID", facts.id);
+        event.text(",\"kind\":", "Event");
+        event.text(",\"apiVersion\":", facts.version);
+        event.text(",\"level\":", facts.level.name());
+        event.text(",\"auditID\":", facts.id);
         let stage_at = event.out.len();
-        event.text("requestURI", facts.uri);
-        event.text("verb", verb(facts.info));
-        event.object("user", |object| facts.user.iter().for_each(|user| write_user(object, user)));
+        event.text(",\"requestURI\":", facts.uri);
+        event.text(",\"verb\":", verb(facts.info));
+        event.object(",\"user\":", |object| facts.user.iter().for_each(|user| write_user(object, user)));
         if let Some(user) = facts.impersonated {
-            event.object("impersonatedUser", |object| write_user(object, user));
+            event.object(",\"impersonatedUser\":", |object| write_user(object, user));
         }
-        event.texts("sourceIPs", facts.sources);
-        event.text("userAgent", facts.agent);
+        event.texts(",\"sourceIPs\":", facts.sources);
+        event.text(",\"userAgent\":", facts.agent);
         if facts.info.is_resource {
-            event.object("objectRef", |object| write_reference(object, facts.info));
+            event.object(",\"objectRef\":", |object| write_reference(object, facts.info));
         }
-        let (received, outcome, decision, notes) = (facts.received, vec![], vec![], vec![]);
-        Self { text, stage_at, received, outcome, decision, notes, request: None, response: None }
+        let times_at = event.out.len();
+        event.time(",\"requestReceivedTimestamp\":", facts.received);
+        let (outcome, decision, left_out) = (None, None, false);
+        Self { names, text, stage_at, times_at, outcome, decision, left_out, request: None, response: None }
     }
 
-    /// Annotates what was said about whether they may, in place of what was said before.
-    pub(super) fn decide<'a>(&mut self, annotations: impl IntoIterator<Item = (&'a str, &'a str)>) {
-        self.decision.clear();
-        annotations.into_iter().for_each(|(key, value)| annotate(&mut self.decision, key, value));
-    }
-
-    /// Adds another annotation.
-    pub(super) fn note(&mut self, key: &str, value: &str) {
-        annotate(&mut self.notes, key, value);
+    /// Annotates what was said about whether they may (`None` where nobody could decide) and why, in place of what was said before.
+    pub(super) fn decide(&mut self, allowed: Option<bool>, reason: &str) {
+        self.decision = Some((allowed, reason.to_owned()));
     }
 
     /// Says how the request has ended: with this code and, where somebody has said why, this status.
-    pub(super) fn conclude(&mut self, code: u16, why: Option<&Status>) {
-        self.outcome.clear();
-        self.outcome.reserve(OUTCOME_BYTES);
-        let mut status = Object::open(&mut self.outcome);
-        status.object("metadata", |_| {});
-        match why {
-            Some(why) => {
-                status.text("status", if why.success { "Success" } else { "Failure" });
-                status.text("message", &why.message);
-                status.text("reason", why.reason.as_str());
-            }
-            None if code >= 400 => status.text("status", "Failure"),
-            None => {}
-        }
-        status.key("code").extend(digits(code));
-        self.outcome.push(b'}');
+    pub(super) fn conclude(&mut self, code: u16, why: Option<Box<Status>>) {
+        self.outcome = Some((code, why));
     }
 
-    /// Whether it is known how the request has ended.
-    pub(super) fn is_concluded(&self) -> bool {
-        !self.outcome.is_empty()
+    /// Bytes that a line takes at most.
+    pub(super) fn room(&self) -> usize {
+        let why = self.outcome.as_ref().and_then(|(_, why)| why.as_ref());
+        let why = why.map_or(0, |why| why.message.len() + why.reason.as_str().len());
+        let reason = self.decision.as_ref().map_or(0, |(_, reason)| reason.len());
+        let bodies = [&self.request, &self.response].map(|body| body.as_ref().map_or(0, Bytes::len));
+        self.text.len() + LINE_BYTES + ESCAPE_BYTES * (why + reason) + bodies.iter().sum::<usize>()
     }
 
-    /// Writes the line of one stage.
-    pub(super) fn write(&self, stage: Stage, now: Time, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.text[..self.stage_at]);
+    /// Writes the line of one stage; without a time, it is that of the request.
+    pub(super) fn write(&self, stage: Stage, now: Option<Time>, out: &mut Vec<u8>) {
+        let (before, rest) = self.text.split_at(self.stage_at);
+        let (about, times) = rest.split_at(self.times_at - self.stage_at);
+        out.extend_from_slice(before);
         let mut event = Object::reopen(out);
-        event.text("stage", stage.name());
-        event.out.extend_from_slice(&self.text[self.stage_at..]);
-        if self.is_concluded() {
-            event.key("responseStatus").extend_from_slice(&self.outcome);
+        event.text(",\"stage\":", stage.name());
+        event.out.extend_from_slice(about);
+        if let Some((code, why)) = &self.outcome {
+            event.object(",\"responseStatus\":", |object| write_outcome(object, *code, why.as_deref()));
         }
-        for (key, body) in [("requestObject", &self.request), ("responseObject", &self.response)] {
+        for (key, body) in [(",\"requestObject\":", &self.request), (",\"responseObject\":", &self.response)] {
             if let Some(body) = body {
                 event.key(key).extend_from_slice(body);
             }
         }
-        event.time("requestReceivedTimestamp", self.received);
-        event.time("stageTimestamp", now);
-        if !(self.decision.is_empty() && self.notes.is_empty()) {
-            let out = event.key("annotations");
-            out.push(b'{');
-            out.extend_from_slice(&self.decision);
-            if !(self.decision.is_empty() || self.notes.is_empty()) {
-                out.push(b',');
-            }
-            out.extend_from_slice(&self.notes);
-            out.push(b'}');
+        event.out.extend_from_slice(times);
+        match now {
+            Some(now) => event.time(",\"stageTimestamp\":", now),
+            None => event.key(",\"stageTimestamp\":").extend_from_slice(&times[times.len() - TIME_BYTES..]),
+        }
+        if self.decision.is_some() || self.left_out {
+            event.object(",\"annotations\":", |object| self.write_annotations(object));
         }
         out.extend_from_slice(b"}\n");
     }
+
+    fn write_annotations(&self, object: &mut Object<'_>) {
+        if let Some((allowed, reason)) = &self.decision {
+            if let Some(allowed) = allowed {
+                object.annotation(self.names.audit_decision, if *allowed { "allow" } else { "forbid" });
+            }
+            object.annotation(self.names.audit_reason, reason);
+        }
+        if self.left_out {
+            object.annotation(&format!("{}/body-left-out", self.names.group_audit), "true");
+        }
+    }
 }
 
-/// Appends a field to those of `annotations`.
-fn annotate(fields: &mut Vec<u8>, key: &str, value: &str) {
-    if !fields.is_empty() {
-        fields.push(b',');
-    }
-    write_string(key, fields);
-    fields.push(b':');
-    write_string(value, fields);
-}
+/// Bytes of a time with its quotes.
+const TIME_BYTES: usize = 29;
 
 /// A status code in decimal.
 fn digits(code: u16) -> [u8; 3] {
@@ -175,13 +167,21 @@ impl<'a> Object<'a> {
         Self { out, first: false }
     }
 
-    /// Begins a field; its name is ours, so nothing in it needs an escape.
+    /// Begins a field: `,"name":` as it is written, in one piece.
     fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
-        let mark: &[u8] = if std::mem::replace(&mut self.first, false) { b"\"" } else { b",\"" };
-        self.out.extend_from_slice(mark);
+        let key = if std::mem::replace(&mut self.first, false) { &key[1..] } else { key };
         self.out.extend_from_slice(key.as_bytes());
-        self.out.extend_from_slice(b"\":");
         self.out
+    }
+
+    /// A field whose name stands in a table.
+    fn annotation(&mut self, key: &str, value: &str) {
+        if !std::mem::replace(&mut self.first, false) {
+            self.out.push(b',');
+        }
+        write_string(key, self.out);
+        self.out.push(b':');
+        write_string(value, self.out);
     }
 
     fn time(&mut self, key: &'static str, time: Time) {
@@ -210,22 +210,36 @@ impl<'a> Object<'a> {
     }
 }
 
+fn write_outcome(object: &mut Object<'_>, code: u16, why: Option<&Status>) {
+    object.object(",\"metadata\":", |_| {});
+    match why {
+        Some(why) => {
+            object.text(",\"status\":", if why.success { "Success" } else { "Failure" });
+            object.text(",\"message\":", &why.message);
+            object.text(",\"reason\":", why.reason.as_str());
+        }
+        None if code >= 400 => object.text(",\"status\":", "Failure"),
+        None => {}
+    }
+    object.key(",\"code\":").extend(digits(code));
+}
+
 fn write_reference(object: &mut Object<'_>, info: &RequestInfo) {
-    object.text("resource", &info.resource);
-    object.text("namespace", info.namespace.as_deref().unwrap_or_default());
-    object.text("name", info.name.as_deref().unwrap_or_default());
-    object.text("apiGroup", &info.group);
-    object.text("apiVersion", &info.version);
-    object.text("subresource", info.subresource.as_deref().unwrap_or_default());
+    object.text(",\"resource\":", &info.resource);
+    object.text(",\"namespace\":", info.namespace.as_deref().unwrap_or_default());
+    object.text(",\"name\":", info.name.as_deref().unwrap_or_default());
+    object.text(",\"apiGroup\":", &info.group);
+    object.text(",\"apiVersion\":", &info.version);
+    object.text(",\"subresource\":", info.subresource.as_deref().unwrap_or_default());
 }
 
 fn write_user(object: &mut Object<'_>, user: &User) {
-    object.text("username", &user.name);
-    object.text("uid", &user.uid);
-    object.texts("groups", &user.groups);
+    object.text(",\"username\":", &user.name);
+    object.text(",\"uid\":", &user.uid);
+    object.texts(",\"groups\":", &user.groups);
     let mut extra = user.extra.iter().filter(|(_, values)| !values.is_empty()).peekable();
     if extra.peek().is_some() {
-        let out = object.key("extra");
+        let out = object.key(",\"extra\":");
         let mut mark = b'{';
         for (key, values) in extra {
             out.push(mark);
@@ -261,21 +275,24 @@ mod tests {
         let user = User { extra: vec![("k".into(), vec!["v".into()])], ..User::new("ann \"a\"", ["dev".to_owned()]) };
         let uri = "/api/v1/nodes/n?x=y";
         let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &uri.parse().unwrap());
-        let mut draft = Draft::new(&Facts {
-            version: "audit.svc.io/v1",
-            level: Level::Request,
-            id: "7",
-            uri,
-            user: Some(&user),
-            impersonated: None,
-            sources: &["10.0.0.1".into()],
-            agent: "",
-            info: &info,
-            received: Time::from_ms(0),
-        });
-        draft.decide([("authorization.svc.io/decision", "forbid"), ("authorization.svc.io/reason", "no")]);
-        draft.decide([("authorization.svc.io/decision", "allow"), ("authorization.svc.io/reason", "")]);
-        draft.note("more", "\"so\"");
+        let mut draft = Draft::new(
+            Naming::Svc.names(),
+            &Facts {
+                version: "audit.svc.io/v1",
+                level: Level::Request,
+                id: "7",
+                uri,
+                user: Some(&user),
+                impersonated: None,
+                sources: &["10.0.0.1".into()],
+                agent: "",
+                info: &info,
+                received: Time::from_ms(0),
+            },
+        );
+        draft.decide(Some(false), "no");
+        draft.decide(Some(true), "\"so\"");
+        draft.left_out = true;
         draft.request = Some(Bytes::from_static(b"{\"a\":1}"));
         let mut expect = json!({
             "kind": "Event", "apiVersion": "audit.svc.io/v1", "level": "Request", "auditID": "7",
@@ -283,29 +300,35 @@ mod tests {
             "user": {"username": "ann \"a\"", "groups": ["dev", "system:authenticated"], "extra": {"k": ["v"]}},
             "sourceIPs": ["10.0.0.1"], "objectRef": {"resource": "nodes", "name": "n", "apiVersion": "v1"},
             "requestObject": {"a": 1},
-            "requestReceivedTimestamp": "1970-01-01T00:00:00.000000Z", "stageTimestamp": "1970-01-01T00:00:00.001000Z",
+            "requestReceivedTimestamp": "1970-01-01T00:00:00.000000Z", "stageTimestamp": "1970-01-01T00:00:00.000000Z",
             "annotations": {
-                "authorization.svc.io/decision": "allow", "authorization.svc.io/reason": "", "more": "\"so\""
+                "authorization.svc.io/decision": "allow", "authorization.svc.io/reason": "\"so\"",
+                "audit.svc.io/body-left-out": "true"
             }
         });
-        let check = |draft: &Draft, stage, expect: &Value| {
+        let check = |draft: &Draft, stage, now, expect: &Value| {
             let mut line = Vec::new();
-            draft.write(stage, Time::from_ms(1), &mut line);
-            assert!(line.ends_with(b"}\n") && line.iter().filter(|byte| **byte == b'\n').count() == 1);
+            draft.write(stage, now, &mut line);
+            assert!(
+                line.len() <= draft.room()
+                    && line.ends_with(b"}\n")
+                    && line.iter().filter(|byte| **byte == b'\n').count() == 1
+            );
             assert_eq!(serde_json::from_slice::<Value>(&line).unwrap(), *expect);
         };
-        check(&draft, Stage::RequestReceived, &expect);
+        check(&draft, Stage::RequestReceived, None, &expect);
+        expect["stageTimestamp"] = "1970-01-01T00:00:00.001000Z".into();
         expect["stage"] = "ResponseComplete".into();
         for (why, status) in [
             (None, json!({"metadata": {}, "status": "Failure", "code": 400})),
             (
-                Some(&Status::bad_request("no \"x\"")),
+                Some(Box::new(Status::bad_request("no \"x\""))),
                 json!({"metadata": {}, "status": "Failure", "message": "no \"x\"", "reason": "BadRequest", "code": 400}),
             ),
         ] {
             draft.conclude(400, why);
             expect["responseStatus"] = status;
-            check(&draft, Stage::ResponseComplete, &expect);
+            check(&draft, Stage::ResponseComplete, Some(Time::from_ms(1)), &expect);
         }
     }
 }

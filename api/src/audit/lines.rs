@@ -41,18 +41,10 @@ impl Lines {
         begins.zip(&self.ends).map(|(begin, end)| &self.text[begin..*end])
     }
 
-    /// Adds what is written behind the others; gives its length.
-    pub fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> usize {
-        let begin = self.text.len();
+    /// Adds what is written behind the others.
+    pub fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(&mut self.text);
         self.ends.push(self.text.len());
-        self.text.len() - begin
-    }
-
-    /// Takes the last one away again.
-    pub(super) fn remove_last(&mut self) {
-        self.ends.pop();
-        self.text.truncate(self.ends.last().copied().unwrap_or_default());
     }
 
     /// Takes all away; the room stays.
@@ -64,6 +56,11 @@ impl Lines {
     /// Bytes of text that there is room for.
     pub(super) fn room(&self) -> usize {
         self.text.capacity()
+    }
+
+    /// Makes room for so many bytes of text, if there is less.
+    pub(super) fn enlarge(&mut self, room: usize) {
+        self.text.reserve_exact(room.saturating_sub(self.text.len()));
     }
 }
 
@@ -86,9 +83,7 @@ mod tests {
         let mut lines = Lines::from_iter(["a\n", "", "bc\n"]);
         assert_eq!(lines.iter().collect::<Vec<_>>(), [&b"a\n"[..], b"", b"bc\n"]);
         assert_eq!((lines.text(), lines.len(), lines.is_empty()), (&b"a\nbc\n"[..], 3, false));
-        lines.remove_last();
-        assert_eq!(lines, Lines::from_iter(["a\n", ""]));
-        assert_eq!(lines.add(|text| text.push(b'd')), 1);
+        lines.add(|text| text.push(b'd'));
         assert_eq!(lines.iter().last(), Some(&b"d"[..]));
         lines.clear();
         assert!(lines.is_empty() && lines.text().is_empty());

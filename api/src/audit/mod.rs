@@ -13,6 +13,7 @@ mod trace;
 
 use std::sync::Arc;
 
+use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
 use quorate_meta::{Names, Time};
 use quorate_store::env::Clock;
@@ -58,16 +59,22 @@ impl Audit {
     }
 
     /// Begins to follow a request from this address.
-    pub(crate) fn follow(self: &Arc<Self>, id: &HeaderValue, uri: &Uri, peer: Option<&Arc<str>>) -> Trace {
-        Trace::new(self.clone(), id.clone(), uri.clone(), peer.cloned())
+    pub(crate) fn follow<'a>(
+        self: &'a Arc<Self>,
+        id: &'a HeaderValue,
+        uri: &'a Uri,
+        peer: Option<&'a str>,
+    ) -> Trace<'a> {
+        let (id, uri) = (id.to_str().unwrap_or_default(), uri.path_and_query().map_or("", PathAndQuery::as_str));
+        Trace::new(self, id, uri, peer)
     }
 
     fn now(&self) -> Time {
         Time::from_ms(self.clock.now_ms())
     }
 
-    /// Puts an event on its way to every sink.
-    fn put(&self, write: impl Fn(&mut Vec<u8>)) {
-        self.spools.iter().for_each(|spool| spool.put(&write));
+    /// Puts an event of so many bytes at most on its way to every sink.
+    fn put(&self, room: usize, write: impl Fn(&mut Vec<u8>)) {
+        self.spools.iter().for_each(|spool| spool.put(room, &write));
     }
 }

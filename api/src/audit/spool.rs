@@ -3,9 +3,10 @@
 //! Events are written behind each other into batches, which come back empty when a sink has taken them: a busy trail needs no
 //! memory of its own for each event, and wakes its writer once a batch.
 //!
-//! Invariants: putting an event in takes no longer than to write it, under a lock that nobody holds for longer than that; what
-//! waits and what the sink is just taking are within the limit together; a full spool drops the newest and counts it; events
-//! reach the sink in order; a sink that fails is asked again for about a minute, then its batch is dropped and counted.
+//! Invariants: putting an event in takes no longer than to write it, under a lock that nobody holds for longer than that; the
+//! memory of all batches (waiting, just being taken, empty) is within the limit together, but for where lines end (8 bytes each);
+//! an event that finds no room is not written but counted, so a full spool drops the newest; events reach the sink in order; a
+//! sink that fails is asked again for about a minute, then its batch is dropped and counted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,6 +29,8 @@ const REST: Duration = Duration::from_millis(500);
 const TELL_INTERVAL: Duration = Duration::from_secs(5);
 /// Empty batches that are kept for the next events: one fills while the sink takes another.
 const SPARE: usize = 2;
+/// Bytes of memory that a batch begins with; it grows to what it may hold.
+const FIRST_BYTES: usize = 64 << 10;
 
 /// Where events go in the end.
 #[async_trait]
@@ -53,7 +56,7 @@ pub struct Batching {
 /// What is kept for a sink, and how it gets it.
 #[derive(Debug, Clone, Copy)]
 pub struct SpoolOptions {
-    /// Bytes of events that may wait or be on their way.
+    /// Bytes of memory for events that wait or are on their way.
     pub bytes: usize,
     /// How they are gathered.
     pub batching: Batching,
@@ -75,31 +78,66 @@ pub(super) struct Spool {
 struct Waiting {
     full: VecDeque<Lines>,
     filling: Lines,
-    /// Of these, and of what the sink is just taking.
+    /// Bytes of memory of these, of what the sink is just taking and of what is spare.
     bytes: usize,
     spare: Vec<Lines>,
 }
 
+impl Waiting {
+    /// Begins another batch.
+    fn turn(&mut self) {
+        let next = self.spare.pop().unwrap_or_default();
+        self.full.push_back(std::mem::replace(&mut self.filling, next));
+    }
+
+    /// Makes room in the batch that is filling, if it may take so much memory.
+    fn enlarge(&mut self, room: usize, options: &SpoolOptions) -> bool {
+        let (has, batch) = (self.filling.room(), options.batching.bytes);
+        let needed = self.filling.text().len() + room;
+        if needed <= has {
+            return true;
+        }
+        let limit = options.bytes.saturating_sub(self.bytes - has);
+        let wanted = batch.min(FIRST_BYTES.max(2 * has)).min(limit).max(needed);
+        if wanted > limit {
+            return self.drop_spare() && self.enlarge(room, options);
+        }
+        self.filling.enlarge(wanted);
+        self.bytes += self.filling.room() - has;
+        true
+    }
+
+    /// Gives the memory of an empty batch back.
+    fn drop_spare(&mut self) -> bool {
+        let spare = self.spare.pop();
+        self.bytes -= spare.as_ref().map_or(0, Lines::room);
+        spare.is_some()
+    }
+}
+
 impl Spool {
-    /// Adds what is written here.
-    pub(super) fn put(&self, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Adds what is written here, so many bytes at most.
+    pub(super) fn put(&self, room: usize, write: impl FnOnce(&mut Vec<u8>)) {
         let Batching { events, bytes, .. } = self.options.batching;
         let mut waiting = self.waiting.lock();
-        let length = waiting.filling.add(write);
-        if waiting.bytes + length > self.options.bytes {
-            waiting.filling.remove_last();
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-            return;
+        let before = waiting.full.len();
+        if !waiting.filling.is_empty() && waiting.filling.text().len() + room > bytes {
+            waiting.turn();
         }
-        waiting.bytes += length;
+        let is_first = waiting.filling.is_empty() && waiting.full.is_empty();
+        if waiting.enlarge(room, &self.options) {
+            waiting.filling.add(write);
+        } else {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
         if waiting.filling.len() >= events || waiting.filling.text().len() >= bytes {
-            let next = waiting.spare.pop().unwrap_or_default();
-            let full = std::mem::replace(&mut waiting.filling, next);
-            waiting.full.push_back(full);
-            drop(waiting);
+            waiting.turn();
+        }
+        let filled = waiting.full.len() > before;
+        drop(waiting);
+        if filled {
             self.filled.notify_one();
-        } else if waiting.filling.len() == 1 && waiting.full.is_empty() {
-            drop(waiting);
+        } else if is_first {
             self.arrived.notify_one();
         }
     }
@@ -113,39 +151,38 @@ impl Spool {
         waiting.full.is_empty() && waiting.filling.is_empty()
     }
 
-    /// Waits until there are events, and then for a full batch or as long as the first of them may wait.
-    async fn worth_writing(&self) {
+    /// Waits until there are events, and then for a full batch or as long as the first of them may wait; says whether that was
+    /// so long, and all of them are to be written.
+    async fn worth_writing(&self) -> bool {
         while self.is_empty() {
             tokio::select! {
                 () = self.arrived.notified() => {}
-                () = self.filled.notified() => return,
+                () = self.filled.notified() => return false,
             }
         }
         tokio::select! {
-            () = self.filled.notified() => {}
-            () = sleep(self.options.batching.wait) => {}
+            () = self.filled.notified() => false,
+            () = sleep(self.options.batching.wait) => true,
         }
     }
 
-    /// What waits now, in batches; it counts until it is settled.
-    fn take(&self) -> VecDeque<Lines> {
+    /// The batches that are full, or `all` that waits; it counts until it is settled.
+    fn take(&self, all: bool) -> VecDeque<Lines> {
         let mut waiting = self.waiting.lock();
-        let mut batches = std::mem::take(&mut waiting.full);
-        if !waiting.filling.is_empty() {
-            let next = waiting.spare.pop().unwrap_or_default();
-            batches.push_back(std::mem::replace(&mut waiting.filling, next));
+        if all && !waiting.filling.is_empty() {
+            waiting.turn();
         }
-        batches
+        std::mem::take(&mut waiting.full)
     }
 
     /// The sink has taken a batch, or nobody ever will.
     fn settle(&self, mut batch: Lines) {
-        let length = batch.text().len();
         batch.clear();
         let mut waiting = self.waiting.lock();
-        waiting.bytes -= length;
-        if waiting.spare.len() < SPARE && batch.room() <= 2 * self.options.batching.bytes {
+        if waiting.spare.len() < SPARE && batch.room() <= self.options.batching.bytes {
             waiting.spare.push(batch);
+        } else {
+            waiting.bytes -= batch.room();
         }
     }
 
@@ -212,18 +249,18 @@ impl AuditWriter {
     async fn carry(&mut self) {
         let mut last = false;
         while !last {
-            tokio::select! {
-                () = self.spool.worth_writing() => {}
-                () = self.stop.cancelled() => {}
-            }
+            let all = tokio::select! {
+                all = self.spool.worth_writing() => all,
+                () = self.stop.cancelled() => true,
+            };
             last = self.stop.is_cancelled();
-            self.flush().await;
+            self.flush(all || last).await;
         }
     }
 
     /// Hands over what waits now; what comes meanwhile is gathered for the next time.
-    async fn flush(&mut self) {
-        for batch in self.spool.take() {
+    async fn flush(&mut self, all: bool) {
+        for batch in self.spool.take(all) {
             self.deliver(&batch).await;
             self.spool.settle(batch);
         }
@@ -292,14 +329,16 @@ mod tests {
         let (writer, handle) = AuditWriter::new(sink, SpoolOptions { bytes, batching });
         let spool = writer.spool();
         let running = tokio::spawn(writer.run());
-        events.iter().for_each(|event| spool.put(|text| text.extend_from_slice(event.as_bytes())));
+        events.iter().for_each(|event| spool.put(event.len(), |text| text.extend_from_slice(event.as_bytes())));
         // Longer than all the rests.
         sleep(Duration::from_secs(600)).await;
         handle.stop();
         running.await.unwrap();
         let expect: Vec<Lines> = expect.iter().map(|batch| batch.iter().copied().collect()).collect();
         assert_eq!(*got.lock(), expect);
-        assert_eq!(spool.waiting.lock().bytes, 0);
+        let mut waiting = spool.waiting.lock();
+        while waiting.drop_spare() {}
+        assert_eq!(waiting.bytes, waiting.filling.room());
         assert_eq!(spool.dropped(), dropped);
     }
 
@@ -326,7 +365,7 @@ mod tests {
         let sink = Box::new(Memory { got: Arc::clone(&got), failures: 0 });
         let batching = Batching { events: 10, bytes: 100, wait: Duration::from_secs(3600) };
         let (writer, handle) = AuditWriter::new(sink, SpoolOptions { bytes: 100, batching });
-        writer.spool().put(|text| text.push(b'a'));
+        writer.spool().put(1, |text| text.push(b'a'));
         handle.stop();
         writer.run().await;
         assert_eq!(got.lock().len(), 1);

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
-use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, Uri};
+use http::{HeaderMap, HeaderName, Response};
 use parking_lot::Mutex;
 use quorate_meta::{Status, Time, Value};
 use quorate_schema::{Graph, TypeId};
@@ -31,11 +30,11 @@ const CLOSED_EARLY: &str = "Connection closed early";
 
 /// See the module. A trace that is dropped tells that the client left before there was an answer.
 #[derive(Debug)]
-pub(crate) struct Trace {
-    audit: Arc<Audit>,
-    id: HeaderValue,
-    uri: Uri,
-    peer: Option<Arc<str>>,
+pub(crate) struct Trace<'a> {
+    audit: &'a Arc<Audit>,
+    id: &'a str,
+    uri: &'a str,
+    peer: Option<&'a str>,
     received: Time,
     /// `None` until it is known who asks, and where nothing is told of what they ask.
     told: Mutex<Option<Told>>,
@@ -50,11 +49,11 @@ struct Told {
     long: bool,
     panicked: bool,
     /// Why there is no better answer.
-    failure: Option<Status>,
+    failure: Option<Box<Status>>,
 }
 
-impl Trace {
-    pub(super) fn new(audit: Arc<Audit>, id: HeaderValue, uri: Uri, peer: Option<Arc<str>>) -> Self {
+impl<'a> Trace<'a> {
+    pub(super) fn new(audit: &'a Arc<Audit>, id: &'a str, uri: &'a str, peer: Option<&'a str>) -> Self {
         let received = audit.now();
         Self { audit, id, uri, peer, received, told: Mutex::default() }
     }
@@ -72,21 +71,22 @@ impl Trace {
         if scope.level == Level::None {
             return;
         }
-        let draft = Draft::new(&Facts {
+        let facts = Facts {
             version: &self.audit.version,
             level: scope.level,
-            id: self.id.to_str().unwrap_or_default(),
-            uri: self.uri.path_and_query().map_or("", PathAndQuery::as_str),
+            id: self.id,
+            uri: self.uri,
             user,
             impersonated: effective.filter(|effective| Some(*effective) != user),
-            sources: &sources(headers, self.peer.as_deref()),
+            sources: &sources(headers, self.peer),
             agent: headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default(),
             info,
             received: self.received,
-        });
+        };
+        let draft = Draft::new(self.audit.names, &facts);
         let told = Told { scope, draft, long: is_long(info), panicked: false, failure: None };
         if user.is_some() {
-            told.tell(&self.audit, Stage::RequestReceived);
+            told.tell(self.audit, Stage::RequestReceived);
         }
         *self.told.lock() = Some(told);
     }
@@ -94,9 +94,7 @@ impl Trace {
     /// What came out of the question whether they may, and why; what came out last counts. `None` where nobody could decide.
     pub(crate) fn authorized(&self, allowed: Option<bool>, reason: &str) {
         if let Some(told) = &mut *self.told.lock() {
-            let names = self.audit.names;
-            let decision = allowed.map(|allowed| (names.audit_decision, if allowed { "allow" } else { "forbid" }));
-            told.draft.decide(decision.into_iter().chain([(names.audit_reason, reason)]));
+            told.draft.decide(allowed, reason);
         }
     }
 
@@ -105,7 +103,7 @@ impl Trace {
         let mut told = self.told.lock();
         if let Some(told) = told.as_mut().filter(|told| told.scope.level >= Level::Request && !body.is_empty()) {
             let object = read(headers, body, |body| protobuf::decode(graph, ty?, body).ok());
-            told.draft.request = told.kept(&self.audit, object);
+            told.draft.request = told.kept(object);
         }
     }
 
@@ -118,7 +116,7 @@ impl Trace {
     pub(crate) fn failed(&self, status: &Status) {
         if let Some(told) = &mut *self.told.lock() {
             let message = if told.scope.private { String::new() } else { status.message.clone() };
-            told.failure = Some(Status { message, reason: status.reason.clone(), ..Status::default() });
+            told.failure = Some(Box::new(Status { message, reason: status.reason.clone(), ..Status::default() }));
         }
     }
 
@@ -126,42 +124,43 @@ impl Trace {
     pub(crate) fn answered(self, response: Response<Body>) -> Response<Body> {
         let Some(mut told) = self.told.lock().take() else { return response };
         let (head, body) = response.into_parts();
-        told.draft.conclude(head.status.as_u16(), told.failure.as_ref());
+        told.draft.conclude(head.status.as_u16(), told.failure.take());
         if told.long && head.status.is_success() {
-            told.tell(&self.audit, Stage::ResponseStarted);
+            told.tell(self.audit, Stage::ResponseStarted);
         }
         let body = match body.into_full() {
             Ok(bytes) => {
                 if told.scope.level == Level::RequestResponse && !head.headers.contains_key(CONTENT_ENCODING) {
                     let object = read(&head.headers, &bytes, |_| None);
-                    told.draft.response = told.kept(&self.audit, object);
+                    told.draft.response = told.kept(object);
                 }
-                told.end(&self.audit);
+                told.end(self.audit);
                 Body::full(bytes)
             }
-            Err(stream) => stream.holding(Ending(self.audit.clone(), told)),
+            Err(stream) => stream.holding(Ending(Arc::clone(self.audit), told)),
         };
         Response::from_parts(head, body)
     }
 }
 
-impl Drop for Trace {
+impl Drop for Trace<'_> {
     fn drop(&mut self) {
         let Some(mut told) = self.told.get_mut().take() else { return };
         let left = Status { success: true, message: CLOSED_EARLY.to_owned(), ..Status::default() };
-        told.draft.conclude(200, Some(&left));
+        told.draft.conclude(200, Some(Box::new(left)));
         if told.long {
-            told.tell(&self.audit, Stage::ResponseStarted);
+            told.tell(self.audit, Stage::ResponseStarted);
         }
-        told.end(&self.audit);
+        told.end(self.audit);
     }
 }
 
 impl Told {
     fn tell(&self, audit: &Audit, stage: Stage) {
         if !self.scope.omit_stages.contains(stage) {
-            let now = audit.now();
-            audit.put(|out| self.draft.write(stage, now, out));
+            // Nothing has happened yet when a request has come in.
+            let now = (stage != Stage::RequestReceived).then(|| audit.now());
+            audit.put(self.draft.room(), |out| self.draft.write(stage, now, out));
         }
     }
 
@@ -171,7 +170,7 @@ impl Told {
     }
 
     /// An object as an event has it, or none with a note when there is too much of it or nobody can read it.
-    fn kept(&mut self, audit: &Audit, object: Option<Value>) -> Option<Bytes> {
+    fn kept(&mut self, object: Option<Value>) -> Option<Bytes> {
         let object = object.map(|mut object| {
             if self.scope.omit_managed_fields {
                 drop_managed_fields(&mut object);
@@ -179,9 +178,7 @@ impl Told {
             json::to_vec(&object)
         });
         let kept = object.filter(|object| object.len() <= MAX_BODY_BYTES);
-        if kept.is_none() {
-            self.draft.note(&format!("{}/body-left-out", audit.names.group_audit), "true");
-        }
+        self.draft.left_out |= kept.is_none();
         kept.map(Bytes::from)
     }
 }
@@ -234,6 +231,8 @@ impl Drop for Ending {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt;
 use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue};
-use http::{HeaderMap, Request as HttpRequest, Response, request};
+use http::{HeaderMap, Request as HttpRequest, Response, Uri, request};
 use quorate_meta::Status;
 use tokio::time::{Instant, timeout};
 
@@ -44,14 +44,34 @@ where
     B::Error: std::fmt::Display,
 {
     let (mut head, body) = request.into_parts();
-    let mut body = pin!(body);
     let id = request_id::of(&head.headers, api.process, &api.requests);
     join_accept(&mut head.headers);
+    let mut response = answer(api, identity, head, body, &id).await;
+    let headers = response.headers_mut();
+    headers.insert(request_id::HEADER, id);
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
+    response
+}
+
+/// The answer, or the failure in the syntax that the client reads; the audit trail follows both.
+async fn answer<B>(
+    api: &Arc<Api>,
+    identity: &Identity,
+    mut head: request::Parts,
+    body: B,
+    id: &HeaderValue,
+) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::fmt::Display,
+{
+    let mut body = pin!(body);
     let wanted = head.headers.get(ACCEPT).cloned();
     // Whoever asks first whether to send a body has not sent it yet.
     let sent = !head.headers.contains_key(EXPECT);
-    let trace = api.audit.as_ref().map(|audit| audit.follow(&id, &head.uri, identity.peer.as_ref()));
-    let mut response = match guarded(api, identity, head, body.as_mut(), trace.as_ref()).await {
+    let uri = std::mem::take(&mut head.uri);
+    let trace = api.audit.as_ref().map(|audit| audit.follow(id, &uri, identity.peer.as_deref()));
+    let response = match guarded(api, identity, (head, &uri), body.as_mut(), trace.as_ref()).await {
         Ok(response) => response,
         Err(error) => {
             if sent {
@@ -63,9 +83,6 @@ where
             respond::error(&api.formats.for_errors(wanted), status.into())
         }
     };
-    let headers = response.headers_mut();
-    headers.insert(request_id::HEADER, id);
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
     match trace {
         Some(trace) => trace.answered(response),
         None => response,
@@ -76,15 +93,15 @@ where
 async fn guarded<B>(
     api: &Arc<Api>,
     identity: &Identity,
-    head: request::Parts,
+    (head, uri): (request::Parts, &Uri),
     body: Pin<&mut B>,
-    trace: Option<&Trace>,
+    trace: Option<&Trace<'_>>,
 ) -> Result<Response<Body>, Error>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display,
 {
-    let info = RequestInfo::parse(api.names, &head.method, &head.uri);
+    let info = RequestInfo::parse(api.names, &head.method, uri);
     let (path, limit) = (info.path.clone(), time_limit(&info));
     let answer = AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace)).catch_unwind();
     match timeout(limit, answer).await {
@@ -113,7 +130,7 @@ fn decide<'a, B>(
     info: RequestInfo,
     headers: HeaderMap,
     body: Pin<&'a mut B>,
-    trace: Option<&'a Trace>,
+    trace: Option<&'a Trace<'a>>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Error>> + Send + 'a>>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -168,7 +185,7 @@ async fn authenticate(
     identity: &Identity,
     info: &RequestInfo,
     headers: &HeaderMap,
-    trace: Option<&Trace>,
+    trace: Option<&Trace<'_>>,
 ) -> Result<User, Error> {
     let is_health = Endpoint::find(&info.path).is_some();
     let now_ms = api.env.clock.now_ms();
@@ -209,7 +226,7 @@ async fn check_impersonation(api: &Api, user: &User, part: &ImpersonatedPart) ->
 }
 
 /// Lets through what is allowed.
-async fn authorize(api: &Api, user: &User, info: &RequestInfo, trace: Option<&Trace>) -> Result<(), Error> {
+async fn authorize(api: &Api, user: &User, info: &RequestInfo, trace: Option<&Trace<'_>>) -> Result<(), Error> {
     let action = Action::of(info);
     let decision = api.authorizer.decide(user, &action).await;
     if let Some(trace) = trace {

@@ -3,7 +3,6 @@
 //! Invariants: a file is appended to, never overwritten; what is put aside keeps its name with the time in it
 //! (`audit-2030-01-01T00-00-00.000.log`), and only such files are ever removed.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use quorate_store::env::{Clock, blocking};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
+use super::appender::Appender;
 use crate::error::{Error, at};
 
 /// What is kept.
@@ -37,8 +37,8 @@ pub(super) fn open(path: &str, limits: Limits, clock: Arc<dyn Clock>) -> Result<
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(at(folder))?;
     }
-    let (file, size) = append_to(&path).map_err(at(&path))?;
-    Ok(Box::new(FileSink { path, limits, clock, file, size }))
+    let file = Appender::open(&path).map_err(at(&path))?;
+    Ok(Box::new(FileSink { path, limits, clock, file }))
 }
 
 struct StandardOutput;
@@ -58,14 +58,7 @@ struct FileSink {
     path: PathBuf,
     limits: Limits,
     clock: Arc<dyn Clock>,
-    file: File,
-    size: u64,
-}
-
-fn append_to(path: &Path) -> io::Result<(File, u64)> {
-    let file = File::options().create(true).append(true).open(path)?;
-    let size = file.metadata()?.len();
-    Ok((file, size))
+    file: Appender,
 }
 
 #[async_trait]
@@ -82,23 +75,26 @@ impl Sink for FileSink {
 impl FileSink {
     /// Writes events, whole ones only into each file.
     fn append(&mut self, events: &Lines) -> io::Result<()> {
-        let (mut written, mut end) = (0, 0);
-        for event in events.iter() {
-            let length = event.len() as u64;
-            if self.limits.bytes > 0 && self.size > 0 && self.size + length > self.limits.bytes {
-                self.file.write_all(&events.text()[written..end])?;
-                written = end;
-                self.put_aside()?;
+        let text = events.text();
+        let mut written = 0;
+        if self.limits.bytes > 0 && self.file.size() + text.len() as u64 > self.limits.bytes {
+            let mut end = 0;
+            for event in events.iter() {
+                let size = self.file.size() + (end - written) as u64;
+                if size > 0 && size + event.len() as u64 > self.limits.bytes {
+                    self.file.append(&text[written..end])?;
+                    written = end;
+                    self.put_aside()?;
+                }
+                end += event.len();
             }
-            end += event.len();
-            self.size += length;
         }
-        self.file.write_all(&events.text()[written..])
+        self.file.append(&text[written..])
     }
 
     fn put_aside(&mut self) -> io::Result<()> {
         std::fs::rename(&self.path, self.path.with_file_name(self.name_at(self.clock.now_ms())))?;
-        (self.file, self.size) = append_to(&self.path)?;
+        self.file = Appender::open(&self.path)?;
         self.prune()
     }
 

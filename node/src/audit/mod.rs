@@ -1,5 +1,6 @@
 //! The audit trail of a node: its options, and where its events go.
 
+mod appender;
 mod file;
 mod webhook;
 

@@ -13,16 +13,18 @@ mod static_tokens;
 mod token_keys;
 mod wiring;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_api::audit::AuditWriterHandle;
+use quorate_api::audit::{AuditWriter, AuditWriterHandle};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls};
 use quorate_raft::{PeerTls, Replica};
 use quorate_store::Store;
 use quorate_store::env::Env;
-use tokio::task::JoinHandle;
+use tokio::runtime::Builder;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use crate::cli::Tuning;
@@ -88,8 +90,7 @@ impl Node {
         let server = tokio::spawn(server.run());
         tracing::info!(api = handle.address(), peers = replica.address(), "listening");
         let background = wiring::background(&parts, tuning, &replica, &api)?;
-        let audit =
-            writers.into_iter().flatten().map(|(writer, handle)| (handle, tokio::spawn(writer.run()))).collect();
+        let audit = writers.into_iter().flatten().map(carry).collect::<io::Result<_>>().map_err(Error::failed)?;
         Ok(Self { replica, api: handle, server, background, audit, _lock: lock })
     }
 
@@ -118,6 +119,13 @@ impl Node {
         self.replica.stop().await;
         tracing::info!("stopped");
     }
+}
+
+/// Carries audit events on a thread of its own: writing keeps it busy for as long as disks like.
+#[expect(clippy::disallowed_methods, reason = "a simulation has an API server without this process around it")]
+fn carry((writer, handle): (AuditWriter, AuditWriterHandle)) -> io::Result<(AuditWriterHandle, JoinHandle<()>)> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    Ok((handle, spawn_blocking(move || runtime.block_on(writer.run()))))
 }
 
 impl Parts {
