@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use quorate_meta::{FieldSelector, LabelOperator, LabelSelector};
+use quorate_meta::{FieldSelector, LabelOperator, LabelSelector, Names};
 
 use crate::request::{RequestInfo, Verb};
 
@@ -83,6 +83,17 @@ impl Operator {
     }
 }
 
+/// What hangs on whether somebody may do something, and so how new the rules must be that allow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stake {
+    /// Something is read once, or reviewed: the rules are as old as what is read.
+    Reading,
+    /// It goes on for as long as somebody likes: rules of the last second, if there is a quorum that can say what they are.
+    Watching,
+    /// Something changes: rules of the last second.
+    Changing,
+}
+
 impl<'a> Action<'a> {
     /// What a request wants to do.
     #[must_use]
@@ -111,14 +122,16 @@ impl<'a> Action<'a> {
         })
     }
 
-    /// Whether the action changes something or goes on for as long as somebody likes: everything but reading once.
-    pub(super) fn takes_effect(&self) -> bool {
-        matches!(self, Self::Resource(on) if !matches!(on.verb, "get" | "list"))
-    }
-
-    /// Whether somebody wants to watch.
-    pub(super) fn is_watch(&self) -> bool {
-        matches!(self, Self::Resource(on) if on.verb == "watch")
+    /// What hangs on it. Reviews are created, but nothing of them stays: they ask what the rules say.
+    pub(crate) fn stake(&self, names: &Names) -> Stake {
+        match self {
+            Self::Path { .. } => Stake::Reading,
+            Self::Resource(on) => match (on.verb, names.neutral(on.group)) {
+                ("get" | "list", _) | ("create", "authorization" | "authentication") => Stake::Reading,
+                ("watch", _) => Stake::Watching,
+                _ => Stake::Changing,
+            },
+        }
     }
 }
 
@@ -185,6 +198,27 @@ mod tests {
             }
         };
         assert_eq!(got, expect, "{method} {uri}");
+    }
+
+    #[test]
+    fn only_what_stays_is_a_change() {
+        let check = |method: Method, uri: &str, expect: Stake| {
+            let names = Naming::Svc.names();
+            let info = RequestInfo::parse(names, &method, &uri.parse().unwrap());
+            assert_eq!(Action::of(&info).stake(names), expect, "{method} {uri}");
+        };
+        check(Method::GET, "/api/v1/pods", Stake::Reading);
+        check(Method::GET, "/api/v1/namespaces/a/pods/p", Stake::Reading);
+        check(Method::POST, "/version", Stake::Reading);
+        check(Method::GET, "/api/v1/pods?watch=1", Stake::Watching);
+        check(Method::POST, "/api/v1/namespaces/a/pods", Stake::Changing);
+        check(Method::DELETE, "/api/v1/pods", Stake::Changing);
+        check(Method::POST, "/api/v1/namespaces/a/serviceaccounts/s/token", Stake::Changing);
+        for review in ["authorization.svc.io/v1/selfsubjectaccessreviews", "authentication.svc.io/v1/tokenreviews"] {
+            check(Method::POST, &format!("/apis/{review}"), Stake::Reading);
+        }
+        check(Method::POST, "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews", Stake::Reading);
+        check(Method::POST, "/apis/rbac.authorization.svc.io/v1/clusterroles", Stake::Changing);
     }
 
     #[test]

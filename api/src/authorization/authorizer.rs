@@ -4,10 +4,11 @@
 //! of one, because the quorum is asked before a refusal whether this node has seen everything; and nothing is read from the
 //! newest state on the ground of rules that are older than that state ([`Authorizer::recheck`]). Whoever changes something or
 //! begins to watch is allowed by rules that the quorum has confirmed within a second: a right that was taken away anywhere is
-//! gone everywhere by then. Reads of a state that may be old are allowed by rules that are as old.
+//! gone everywhere by then. Reads of a state that may be old are allowed by rules that are as old; so are reviews, which then say
+//! of a change what would become of it.
 //!
-//! Without a quorum, a refusal is told and a watch begins by what this node knows; nothing is changed. A watch that has begun
-//! goes on until it ends by itself, whatever happens to the right to begin it.
+//! Without a quorum, a refusal is told and a watch begins, after a second, by what this node knows; nothing is changed. A watch
+//! that has begun goes on until it ends by itself, whatever happens to the right to begin it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,12 +21,12 @@ use quorate_store::Store;
 
 use super::mode::Mode;
 use super::rbac::{self, Rule, Rules};
-use super::{Action, Decision, ModeOptions, Rights, Verdict};
+use super::{Action, Decision, ModeOptions, Rights, Stake, Verdict};
 use crate::authentication::{Confirmation, User};
 use crate::error::Error;
 use crate::registry::Registry;
 
-/// How long a refusal waits for the quorum to say whether this node has seen everything.
+/// How long a refusal or a watch waits for the quorum to say whether this node has seen everything.
 const CONFIRMATION: Duration = Duration::from_secs(1);
 /// How long who may change something waits for the quorum to say whether they still may.
 const CHANGE_CONFIRMATION: Duration = Duration::from_secs(5);
@@ -44,6 +45,7 @@ pub struct AuthorizerOptions<'a> {
 
 /// Decides who may do what.
 pub struct Authorizer {
+    names: &'static Names,
     modes: Vec<Mode>,
     store: Arc<dyn Store>,
     confirmation: Confirmation,
@@ -57,7 +59,7 @@ impl Authorizer {
     pub fn new(options: AuthorizerOptions<'_>) -> Self {
         let AuthorizerOptions { names, registry, store, modes } = options;
         let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, registry, &store)).collect();
-        Self { modes, store, confirmation: Confirmation::default(), group: names.group(rbac::GROUP) }
+        Self { names, modes, store, confirmation: Confirmation::default(), group: names.group(rbac::GROUP) }
     }
 
     /// The same store, with what the authorizer has to know of its writes noted.
@@ -74,6 +76,11 @@ impl Authorizer {
 
     /// Whether a user may do something, and why.
     pub async fn decide(&self, user: &User, action: &Action<'_>) -> Decision {
+        self.decide_at(action.stake(self.names), user, action).await
+    }
+
+    /// The same where something else hangs on it than on the action alone.
+    async fn decide_at(&self, stake: Stake, user: &User, action: &Action<'_>) -> Decision {
         if user.is_in(GROUP_MASTERS) {
             return Decision::allow("");
         }
@@ -82,15 +89,15 @@ impl Authorizer {
         let decision = self.ask(user, action).await;
         let Some(epoch) = epoch else { return decision };
         let confirmed = match decision.is_allowed() {
-            true if recent || !action.takes_effect() => return decision,
-            true => self.confirm(CHANGE_CONFIRMATION).await,
+            true if recent || stake == Stake::Reading => return decision,
+            true if stake == Stake::Changing => self.confirm(CHANGE_CONFIRMATION).await,
             false if !decision.error.is_empty() => return decision,
-            false => self.confirm(CONFIRMATION).await,
+            _ => self.confirm(CONFIRMATION).await,
         };
         match confirmed {
             Ok(()) if self.epoch() == Some(epoch) => decision,
             Ok(()) => self.ask(user, action).await,
-            Err(error) if decision.is_allowed() && !action.is_watch() => {
+            Err(error) if decision.is_allowed() && stake == Stake::Changing => {
                 Decision { error: error.into_status().message, ..Decision::default() }
             }
             Err(_) => decision,
@@ -153,6 +160,14 @@ impl Authorizer {
     /// The 403 to answer; 503 when it cannot be decided just now.
     pub async fn check(&self, user: &User, action: &Action<'_>) -> Result<(), Error> {
         self.decide(user, action).await.enforce(user, action)
+    }
+
+    /// Lets through what is allowed for the sake of something else, such as acting as somebody in order to read.
+    ///
+    /// # Errors
+    /// As [`Authorizer::check`].
+    pub(crate) async fn check_for(&self, what_for: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+        self.decide_at(what_for.stake(self.names), user, action).await.enforce(user, action)
     }
 
     /// What a user may do in a namespace, and in the cluster.

@@ -18,7 +18,7 @@ mod tests;
 mod webhook;
 
 pub use action::{Action, Operator, Requirement, ResourceAction};
-pub(crate) use action::{fields, labels};
+pub(crate) use action::{Stake, fields, labels};
 pub use authorizer::{Authorizer, AuthorizerOptions};
 pub use decision::{Decision, Rights, Verdict};
 pub use feed::{Feed, FeedHandle, FeedOptions};

@@ -13,7 +13,7 @@ use quorate_store::{
     Watch,
 };
 use serde_json::json;
-use tokio::time::{Duration, advance, timeout};
+use tokio::time::{Duration, Instant, advance, timeout};
 
 use super::*;
 use crate::authentication::User;
@@ -86,7 +86,10 @@ impl Cluster {
             AuthorizerOptions { names, registry: &registry, store: node.clone(), modes: &[ModeOptions::Rules] };
         let authorizer = Authorizer::new(options);
         let cluster = Self { registry, writer, node, authorizer };
-        let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "create", "watch"]}]);
+        let rules = json!([
+            {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "create", "watch"]},
+            {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]},
+        ]);
         cluster.put("clusterroles", "r", json!({"rules": rules})).await;
         // The feed only reads the first state: what comes later is found by asking.
         tokio::select! {
@@ -201,6 +204,25 @@ async fn without_a_quorum_nothing_is_changed_and_watches_begin_by_what_the_node_
     let decision = cluster.authorizer.decide(&User::new("ann", []), &action("create")).await;
     assert_eq!(decision.verdict, Verdict::NoOpinion);
     assert_eq!(decision.error, "it cannot be said who may do this: no quorum answers");
-    assert!(cluster.may_do("watch", "ann").await && cluster.may("ann").await);
+    let asked = Instant::now();
+    assert!(cluster.may("ann").await && asked.elapsed().is_zero());
+    assert!(cluster.may_do("watch", "ann").await && asked.elapsed() <= Duration::from_secs(1));
     assert!(!cluster.may_do("watch", "joe").await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_quorum_one_may_act_as_somebody_to_read_but_not_to_change() {
+    let cluster = Cluster::new().await;
+    cluster.bind("ann").await;
+    assert!(cluster.may("ann").await);
+    *cluster.node.has_quorum.lock() = false;
+    let ann = User::new("ann", []);
+    let act = async |what_for| {
+        let act = Action::Resource(ResourceAction { verb: "impersonate", resource: "users", ..Default::default() });
+        cluster.authorizer.check_for(&action(what_for), &ann, &act).await
+    };
+    advance(Duration::from_secs(1)).await;
+    assert_eq!(act("get").await, Ok(()));
+    assert_eq!(act("watch").await, Ok(()));
+    assert_eq!(act("create").await.unwrap_err().into_status().code, 503);
 }

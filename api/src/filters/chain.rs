@@ -191,7 +191,7 @@ async fn authenticate(
     let now_ms = api.env.clock.now_ms();
     let sender = api.authentication.user(&*api.store, now_ms, identity, headers, is_health).await;
     let user = match &sender {
-        Ok(sender) => acting(api, sender, headers).await,
+        Ok(sender) => acting(api, sender, info, headers).await,
         Err(error) => Err(error.clone()),
     };
     if let Some(trace) = trace {
@@ -201,16 +201,22 @@ async fn authenticate(
 }
 
 /// Whom a request acts as: whoever sent it, unless its headers name somebody else and that is allowed.
-async fn acting(api: &Api, sender: &User, headers: &HeaderMap) -> Result<User, Error> {
+async fn acting(api: &Api, sender: &User, info: &RequestInfo, headers: &HeaderMap) -> Result<User, Error> {
     let Some(impersonation) = asked(headers)? else { return Ok(sender.clone()) };
+    let what_for = Action::of(info);
     for part in &impersonation.parts {
-        check_impersonation(api, sender, part).await?;
+        check_impersonation(api, sender, part, &what_for).await?;
     }
     Ok(impersonation.user)
 }
 
 /// Lets through somebody who may act as the one named, as far as this part goes.
-async fn check_impersonation(api: &Api, user: &User, part: &ImpersonatedPart) -> Result<(), Error> {
+async fn check_impersonation(
+    api: &Api,
+    user: &User,
+    part: &ImpersonatedPart,
+    what_for: &Action<'_>,
+) -> Result<(), Error> {
     let group = if part.of_authentication { api.names.group("authentication") } else { String::new() };
     let on = ResourceAction {
         verb: "impersonate",
@@ -222,7 +228,7 @@ async fn check_impersonation(api: &Api, user: &User, part: &ImpersonatedPart) ->
         name: part.name.as_str().into(),
         ..ResourceAction::default()
     };
-    api.authorizer.check(user, &Action::Resource(on)).await
+    api.authorizer.check_for(what_for, user, &Action::Resource(on)).await
 }
 
 /// Lets through what is allowed.
