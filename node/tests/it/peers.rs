@@ -1,6 +1,7 @@
 //! The port of nodes: who is no node gets in neither with a certificate that the API believes, nor with one of a stranger, nor
-//! with none. Each attempt is refused; the test says how many it made.
+//! with one that does not hold now, nor with none. Each attempt is refused; the test says how many it made.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,18 +10,19 @@ use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use quorate_store::env::{Io, Network, SystemEnv};
+use quorate_store::env::{Clock, Io, Network, SystemEnv};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use time::OffsetDateTime;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::support::{Cluster, PATIENCE};
+use crate::support::{Cluster, PATIENCE, eventually};
 
 /// A certificate and its key as PEM texts.
 type Identity = (String, String);
@@ -68,18 +70,18 @@ impl Caller {
         timeout(PATIENCE, connecting).await.expect("the handshake ends").map_err(|error| error.to_string())
     }
 
-    /// Why the connection ends, before anything has come over it.
-    async fn refusal(&self, config: ClientConfig) -> String {
+    /// Why the connection ends before anything has come over it; `None` when the server speaks.
+    async fn refusal(&self, config: ClientConfig) -> Option<String> {
         let mut stream = match self.connect(config).await {
             Ok(stream) => stream,
-            Err(why) => return why,
+            Err(why) => return Some(why),
         };
         // In TLS 1.3 a client learns only now what the server thinks of its certificate.
         let read = timeout(PATIENCE, stream.read(&mut [0; 64])).await.expect("the server hangs up or speaks");
         match read {
-            Ok(0) => "nothing".to_owned(),
-            Ok(_) => panic!("the server speaks"),
-            Err(error) => error.to_string(),
+            Ok(0) => Some("nothing".to_owned()),
+            Ok(_) => None,
+            Err(error) => Some(error.to_string()),
         }
     }
 
@@ -111,8 +113,16 @@ fn identity(folder: &Path, name: &str) -> Identity {
 
 /// A certificate with the names of a node, from an issuer or (`None`) from itself.
 fn like_a_node(names: &[String], issuer: Option<&Issuer<'_, KeyPair>>) -> Identity {
+    valid_in(-1..1, names, issuer)
+}
+
+/// One that holds during these days, seen from today.
+fn valid_in(days: Range<i64>, names: &[String], issuer: Option<&Issuer<'_, KeyPair>>) -> Identity {
+    let now = i64::try_from(SystemEnv.now_ms() / 1000).unwrap();
+    let day = |days: i64| OffsetDateTime::from_unix_timestamp(now + days * 24 * 3600).unwrap();
     let mut params = CertificateParams::new(names.to_vec()).unwrap();
     params.distinguished_name.push(DnType::CommonName, "node-1");
+    (params.not_before, params.not_after) = (day(days.start), day(days.end));
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let key = KeyPair::generate().unwrap();
     let certificate = match issuer {
@@ -122,12 +132,14 @@ fn like_a_node(names: &[String], issuer: Option<&Issuer<'_, KeyPair>>) -> Identi
     (certificate.unwrap().pem(), key.serialize_pem())
 }
 
-/// An authority that calls itself what that of nodes is called.
-fn foreign() -> Issuer<'static, KeyPair> {
+/// An authority that calls itself what that of nodes is called, and its certificate.
+fn foreign() -> (Issuer<'static, KeyPair>, String) {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, "quorate-peer-ca");
     params.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    Issuer::new(params, KeyPair::generate().unwrap())
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.self_signed(&key).unwrap().pem();
+    (Issuer::new(params, key), certificate)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -139,6 +151,7 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
     let names = [PEER_NAME.to_owned(), format!("node-1.{id}.{PEER_NAME}")];
     let clients = KeyPair::from_pem(&std::fs::read_to_string(pki.join("ca.key")).unwrap()).unwrap();
     let clients = Issuer::from_ca_cert_pem(&std::fs::read_to_string(pki.join("ca.crt")).unwrap(), clients).unwrap();
+    let (foreign, foreign_certificate) = foreign();
     let caller = Caller { address: cluster.peer_address(1), node: node.clone() };
 
     let peer = identity(&node, "peer");
@@ -153,15 +166,15 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
         ("the API server's", identity(&node, "server")),
         ("a user's from the cluster's signers", identity(&pki, "jane")),
         ("a node's from the authority of clients", like_a_node(&names, Some(&clients))),
-        ("a node's from an authority of the same name", like_a_node(&names, Some(&foreign()))),
+        ("a node's from an authority of the same name", like_a_node(&names, Some(&foreign))),
         ("a node's from itself", like_a_node(&names, None)),
         ("a node's of another cluster", identity(&other.node(1).join("pki"), "peer")),
     ] {
-        let why = caller.refusal(caller.config(Some(&wrong), &TLS13)).await;
+        let why = caller.refusal(caller.config(Some(&wrong), &TLS13)).await.expect(what);
         assert!(why.contains("received fatal alert"), "{what}: {why}");
         count += 1;
     }
-    let why = caller.refusal(caller.config(Some(&peer), &TLS12)).await;
+    let why = caller.refusal(caller.config(Some(&peer), &TLS12)).await.unwrap();
     assert!(why.contains("received fatal alert: ProtocolVersion"), "{why}");
     count += 1;
     for method in ["Vote", "PreVote", "TransferLeader", "Append", "Snapshot", "Forward", "Admin", "../Peer/Join"] {
@@ -175,6 +188,21 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
     let _ = timeout(PATIENCE, plain.read_to_end(&mut answer)).await.expect("the server hangs up");
     assert!(answer.first().is_none_or(|kind| *kind == 21), "{answer:?}");
     count += 1;
+    // From here on the node believes that authority too, when it says that somebody is a node.
+    let believed = node.join("peer-ca.crt");
+    std::fs::write(&believed, std::fs::read_to_string(&believed).unwrap() + &foreign_certificate).unwrap();
+    let right = like_a_node(&names, Some(&foreign));
+    eventually("the authority is believed", async || {
+        caller.refusal(caller.config(Some(&right), &TLS13)).await.is_none().then_some(())
+    })
+    .await;
+    assert_eq!(caller.call(Some(&right), "Vote").await, FAILED_PRECONDITION);
+    for (what, days) in [("expired", -2..-1), ("not yet valid", 1..2)] {
+        let wrong = valid_in(days, &names, Some(&foreign));
+        let why = caller.refusal(caller.config(Some(&wrong), &TLS13)).await.expect(what);
+        assert!(why.contains("received fatal alert: CertificateExpired"), "{what}: {why}");
+        count += 1;
+    }
     println!("{count} attempts at the port of nodes, none got in");
-    assert_eq!(count, 17);
+    assert_eq!(count, 19);
 }
