@@ -1,6 +1,6 @@
 //! The conditions of a request: what they may say, and how they may change (document 000, "States and transitions").
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Path, Time, Value};
 
@@ -101,12 +101,14 @@ pub(super) fn keep_decision(old: &Value, new: &mut Value) {
 /// Gives conditions the times that their writer left out: the time of a transition moves with the status only.
 pub(super) fn set_times(old: &Value, new: &mut Value, now: Time) {
     let now = now.seconds();
+    let identity = |condition: &Value| ["type", "status"].map(|field| text(condition, field).to_owned());
+    let mut known = HashMap::new();
+    for condition in all(old) {
+        known.entry(identity(condition)).or_insert_with(|| text(condition, "lastTransitionTime"));
+    }
     let list = new.at_mut(&["status", "conditions"]).and_then(Value::as_list_mut);
     for condition in list.into_iter().flatten() {
-        let is_same =
-            |other: &&Value| ["type", "status"].iter().all(|field| text(other, field) == text(condition, field));
-        let since = all(old).iter().find(is_same).map(|other| text(other, "lastTransitionTime")).unwrap_or_default();
-        let since = if since.is_empty() { now.clone() } else { since.to_owned() };
+        let since = known.get(&identity(condition)).copied().filter(|since| !since.is_empty()).unwrap_or(&now).to_owned();
         for (field, time) in [("lastUpdateTime", &now), ("lastTransitionTime", &since)] {
             if text(condition, field).is_empty() {
                 condition.set_at(&[field], time.as_str());

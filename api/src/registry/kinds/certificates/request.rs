@@ -3,6 +3,8 @@
 //! Invariants: what is asked for, and who asks, never changes; the decision is written through `approval`, the certificate
 //! through `status`, each by those only who may do so for the signer.
 
+use std::collections::HashSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quorate_meta::well_known::GROUP_MASTERS;
@@ -157,8 +159,9 @@ fn check_usages(object: &Value, causes: &mut Vec<Cause>) {
     if usages.is_empty() {
         causes.push(Cause::required(&path, ""));
     }
+    let mut seen = HashSet::new();
     for (index, usage) in usages.iter().enumerate() {
-        if usages[..index].contains(usage) {
+        if !seen.insert(usage.as_str()) {
             causes.push(Cause::duplicate(path.index(index), usage.clone()));
         }
     }
