@@ -1,8 +1,8 @@
 //! `/openapi/v3` and `/openapi/v2`: the schema of what is served, for clients that explain, validate or generate.
 //!
 //! Invariants: documents are made once per process and kept; a document's URL carries its hash, under which it never
-//! changes and may be kept by clients for ever. Only JSON: the protobuf form is refused with 406, upon which clients ask
-//! for JSON.
+//! changes and may be kept by clients for ever. The document of version 2 is there in protobuf as well, in which
+//! kubectl insists on it; of the others that form is refused with 406, upon which clients ask for JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +13,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH
 use http::{Response, StatusCode};
 use parking_lot::Mutex;
 use quorate_meta::{Map, Value, well_known};
+use quorate_wire::protobuf;
 
 use super::openapi_documents as documents;
 use crate::Api;
@@ -23,6 +24,9 @@ use crate::request::Request;
 use crate::respond;
 
 const ROOT: &str = "/openapi/v3";
+/// What the protobuf form of version 2 is, and how clients have always asked for it.
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const ASKED_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 /// A page of the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,15 +50,16 @@ impl Page {
     }
 }
 
-/// The documents made so far, by their path; the one of version 2 has the empty path.
+/// The documents made so far, by their path and whether they are in protobuf; the one of version 2 has the empty path.
 #[derive(Default)]
 pub(crate) struct OpenApi {
-    made: Mutex<BTreeMap<String, Arc<Document>>>,
+    made: Mutex<BTreeMap<(String, bool), Arc<Document>>>,
 }
 
 /// A document as it is sent.
 struct Document {
-    json: Bytes,
+    body: Bytes,
+    media: &'static str,
     /// Quoted.
     etag: String,
 }
@@ -66,14 +71,18 @@ impl fmt::Debug for OpenApi {
 }
 
 impl OpenApi {
-    fn document(&self, api: &Api, path: &str) -> Option<Arc<Document>> {
-        if let Some(document) = self.made.lock().get(path) {
+    fn document(&self, api: &Api, path: &str, in_protobuf: bool) -> Option<Arc<Document>> {
+        let key = (path.to_owned(), in_protobuf);
+        if let Some(document) = self.made.lock().get(&key) {
             return Some(document.clone());
         }
-        let value = if path.is_empty() { documents::whole(api) } else { documents::part(api, path)? };
-        let json = respond::json(&value);
-        let document = Arc::new(Document { etag: respond::etag(&json), json });
-        self.made.lock().insert(path.to_owned(), document.clone());
+        let (body, media) = match path {
+            "" if in_protobuf => (protobuf::openapi(&documents::whole(api)).into(), PROTOBUF),
+            "" => (respond::json(&documents::whole(api)), well_known::MEDIA_JSON),
+            path => (respond::json(&documents::part(api, path)?), well_known::MEDIA_JSON),
+        };
+        let document = Arc::new(Document { etag: respond::etag(&body), body, media });
+        self.made.lock().insert(key, document.clone());
         Some(document)
     }
 }
@@ -81,14 +90,17 @@ impl OpenApi {
 pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
     let accept = request.header("accept").unwrap_or_default();
     let json = |media: &str| matches!(media, "*/*" | "application/*" | well_known::MEDIA_JSON);
-    if !accept.is_empty() && !negotiation::clauses(accept).iter().any(|clause| json(&clause.media)) {
+    let protobuf = |media: &str| matches!(media, PROTOBUF | ASKED_PROTOBUF);
+    let clauses = negotiation::clauses(accept);
+    let found = clauses.iter().find(|clause| json(&clause.media) || (*page == Page::Whole && protobuf(&clause.media)));
+    if !accept.is_empty() && found.is_none() {
         return Ok(plain(StatusCode::NOT_ACCEPTABLE));
     }
     match page {
         Page::Index => index(api, request),
         Page::Whole => {
-            let document = api.openapi.document(api, "").ok_or_else(Error::no_such_path)?;
-            send(api, request, &document.json, &document.etag)
+            let in_protobuf = found.is_some_and(|clause| protobuf(&clause.media));
+            send(api, request, &*api.openapi.document(api, "", in_protobuf).ok_or_else(Error::no_such_path)?)
         }
         Page::Part(path) => part(api, request, path),
     }
@@ -97,23 +109,23 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
 fn index(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let mut paths = Map::new();
     for path in documents::parts(api) {
-        let Some(document) = api.openapi.document(api, &path) else { continue };
+        let Some(document) = api.openapi.document(api, &path, false) else { continue };
         let url = url(&path, &document);
         paths.insert(path, Value::Map(Map::from([("serverRelativeURL", Value::from(url))])));
     }
-    let json = respond::json(&Value::Map(Map::from([("paths", Value::Map(paths))])));
-    send(api, request, &json, &respond::etag(&json))
+    let body = respond::json(&Value::Map(Map::from([("paths", Value::Map(paths))])));
+    send(api, request, &Document { etag: respond::etag(&body), body, media: well_known::MEDIA_JSON })
 }
 
 fn part(api: &Api, request: &Request, path: &str) -> Result<Response<Body>, Error> {
-    let document = api.openapi.document(api, path).ok_or_else(Error::no_such_path)?;
+    let document = api.openapi.document(api, path, false).ok_or_else(Error::no_such_path)?;
     let hash = request.info.query.text("hash");
     if !hash.is_empty() && hash != document.etag.trim_matches('"') {
         let mut response = plain(StatusCode::MOVED_PERMANENTLY);
         response.headers_mut().insert(LOCATION, respond::header(&url(path, &document))?);
         return Ok(response);
     }
-    let mut response = send(api, request, &document.json, &document.etag)?;
+    let mut response = send(api, request, &document)?;
     if !hash.is_empty() {
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
         response.headers_mut().insert(CACHE_CONTROL, forever);
@@ -125,14 +137,15 @@ fn url(path: &str, document: &Document) -> String {
     format!("{ROOT}/{path}?hash={}", document.etag.trim_matches('"'))
 }
 
-fn send(api: &Api, request: &Request, json: &Bytes, etag: &str) -> Result<Response<Body>, Error> {
+fn send(api: &Api, request: &Request, document: &Document) -> Result<Response<Body>, Error> {
+    let Document { body, media, etag } = document;
     let same = respond::is_known(request.header(IF_NONE_MATCH.as_str()), etag);
-    let mut response = Response::new(if same { Body::empty() } else { Body::full(json.clone()) });
+    let mut response = Response::new(if same { Body::empty() } else { Body::full(body.clone()) });
     *response.status_mut() = if same { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
     let headers = response.headers_mut();
     headers.insert(ETAG, respond::header(etag)?);
     headers.insert(VARY, HeaderValue::from_static("Accept"));
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(well_known::MEDIA_JSON));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     Ok(super::gzip::maybe(api, request, response))
 }
 

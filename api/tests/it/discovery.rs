@@ -113,5 +113,9 @@ async fn schemas_have_urls_that_never_change() {
     assert_eq!(server.get_as(url, "application/xml").await.status, 406);
     assert_eq!(server.get("/openapi/v2").await.json()["swagger"], "2.0");
     let protobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-    assert_eq!(server.get_as("/openapi/v2", protobuf).await.status, 406);
+    let whole = server.get_as("/openapi/v2", protobuf).await;
+    let media = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    assert_eq!((whole.status.as_u16(), whole.header("content-type")), (200, media));
+    assert!(whole.body.starts_with(b"\x0a\x032.0"), "the version comes first");
+    assert_eq!(server.get_as(url, protobuf).await.status, 406);
 }
