@@ -17,6 +17,31 @@ fn applied(told: &str) -> BTreeSet<String> {
     told.lines().filter_map(|line| Some(line.split_once('/')?.0.to_owned())).collect()
 }
 
+/// An order and a question: kinds that are created and never stored.
+const ORDERS: &str = "apiVersion: v1
+kind: Binding
+metadata: {name: p, namespace: every}
+target: {kind: Node, name: node-1}
+---
+apiVersion: authorization.k8s.io/v1
+kind: SubjectAccessReview
+spec: {user: joe, resourceAttributes: {verb: get, resource: pods}}
+";
+
+#[test]
+fn orders_and_questions_are_created() {
+    let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    kubectl.run(&["create", "namespace", "every"]);
+    kubectl.run(&["run", "p", "-n", "every", "--image=i"]);
+    let manifest = cluster.root().join("orders.yaml");
+    std::fs::write(&manifest, ORDERS).unwrap();
+    // Of kinds that cannot be patched kubectl asks the custom resources, before it validates.
+    kubectl.run(&["create", "--validate=ignore", "-f", manifest.to_str().unwrap()]);
+    let node = kubectl.run(&["get", "pod", "p", "-n", "every", "-o", "jsonpath={.spec.nodeName}"]);
+    assert_eq!(node, "node-1");
+}
+
 #[test]
 fn every_kind_is_applied_with_strict_validation() {
     let cluster = Cluster::start(1, &["--naming", "kubernetes"]);

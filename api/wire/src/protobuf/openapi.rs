@@ -53,8 +53,7 @@ static DOCUMENT: Message = Message {
     extensions: Some(16),
 };
 
-static INFO: Message =
-    Message { fields: &[("title", 1, Form::Text), ("version", 2, Form::Text)], extensions: Some(7) };
+static INFO: Message = Message { fields: &[("title", 1, Form::Text), ("version", 2, Form::Text)], extensions: Some(7) };
 
 static PATH: Message = Message {
     fields: &[

@@ -108,7 +108,8 @@ pub(super) fn set_times(old: &Value, new: &mut Value, now: Time) {
     }
     let list = new.at_mut(&["status", "conditions"]).and_then(Value::as_list_mut);
     for condition in list.into_iter().flatten() {
-        let since = known.get(&identity(condition)).copied().filter(|since| !since.is_empty()).unwrap_or(&now).to_owned();
+        let since =
+            known.get(&identity(condition)).copied().filter(|since| !since.is_empty()).unwrap_or(&now).to_owned();
         for (field, time) in [("lastUpdateTime", &now), ("lastTransitionTime", &since)] {
             if text(condition, field).is_empty() {
                 condition.set_at(&[field], time.as_str());
