@@ -12,7 +12,7 @@ use quorate_store::Revision;
 use super::options::MEMTABLE_BYTES;
 
 /// Version of everything described here. A database of another version is refused.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
 
 /// Batches that one record of the index describes at most.
 pub(super) const INDEXED_BATCHES: usize = 1024;
@@ -28,7 +28,7 @@ pub(super) enum Space {
     Meta,
     /// `objects-G`: object key -> created revision (u64 LE), modified revision (u64 LE), value.
     Objects(u64),
-    /// `history-G`: revision (u64 BE) -> time (u64 LE, ms), footprint (u64 LE, bytes), postcard of the batch's events.
+    /// `history-G`: revision (u64 BE) -> time (u64 LE, ms), footprint (u64 LE, bytes), postcard of the batch's changes (`change.rs`).
     /// Only appended to; whole tables are dropped at the old end, so nothing is ever rewritten or marked as deleted.
     History(u64),
     /// `index-G`: first revision (u64 BE) of up to [`INDEXED_BATCHES`] consecutive batches -> for each: time (u64 LE, ms),

@@ -8,6 +8,7 @@
 //! Reading order: `machine` (how openraft drives it), `group` (entries to one batch), `saver` (batches to disk), `keyspace` (what is on disk), `load` (a
 //! start), `window` (what history is kept), `snapshot`.
 
+mod change;
 mod checksum;
 mod database;
 mod error;

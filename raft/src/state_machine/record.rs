@@ -3,10 +3,10 @@
 //! Invariant: decoding what was encoded gives the same thing back, and anything else is an error, never a guess. Layouts are
 //! described in `keyspace.rs`. This file does no IO.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
-use quorate_store::{Batch, Entry, Event, Revision};
+use quorate_store::{Batch, Entry, Revision};
+
+use super::change::Change;
 
 /// Bytes before the value in an object's record.
 const OBJECT_HEADER_BYTES: usize = 16;
@@ -38,13 +38,15 @@ pub(super) fn encode_history(batch: &Batch, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&batch.time_ms.to_le_bytes());
     buffer.extend_from_slice(&(batch.footprint() as u64).to_le_bytes());
     let taken = std::mem::take(buffer);
-    *buffer = postcard::to_extend(&batch.events, taken).expect("a vector grows and the events have no failing parts");
+    let changes: Vec<_> = batch.events.iter().map(Change::of).collect();
+    *buffer = postcard::to_extend(&changes, taken).expect("a vector grows and the changes have no failing parts");
 }
 
 /// Reads a history record whole. `None` when it is damaged.
 pub(super) fn decode_history(revision: Revision, record: &[u8]) -> Option<Batch> {
     let (time_ms, _) = history_header(record)?;
-    let (events, rest) = postcard::take_from_bytes::<Arc<[Event]>>(&record[HISTORY_HEADER_BYTES..]).ok()?;
+    let (changes, rest) = postcard::take_from_bytes::<Vec<Change>>(&record[HISTORY_HEADER_BYTES..]).ok()?;
+    let events = changes.into_iter().map(Change::into_event).collect::<Option<_>>()?;
     rest.is_empty().then_some(Batch { revision, time_ms, events })
 }
 
@@ -73,6 +75,8 @@ pub(super) fn decode_index(record: &[u8]) -> Option<impl Iterator<Item = (u64, u
 
 #[cfg(test)]
 mod tests {
+    use quorate_store::Event;
+
     use super::*;
 
     fn entry(value: &'static str) -> Entry {

@@ -12,7 +12,7 @@ use crate::ClusterId;
 use crate::state_machine::progress::Position;
 
 /// Version of the stream. Changes with the record layouts as well.
-pub(super) const STREAM_VERSION: u32 = 1;
+pub(super) const STREAM_VERSION: u32 = 2;
 
 /// Bytes before an object's key.
 const OBJECT_PREFIX_BYTES: usize = 8;

@@ -219,7 +219,7 @@ fn another_format_is_refused() {
     keyspace(&database, "meta").insert("format", 99u32.to_le_bytes()).unwrap();
     drop(database);
     let line = refusal(&options(dir.path()));
-    assert!(line.ends_with("has format 99; this program reads format 1"), "{line}");
+    assert!(line.ends_with("has format 99; this program reads format 2"), "{line}");
 }
 
 #[test]
