@@ -28,6 +28,8 @@ use crate::setup::{Foundation, make_empty};
 use crate::signals::Termination;
 
 const DEFAULT_BIND: &str = "127.0.0.1:6443";
+/// Where tokio reads how many threads a process runs its tasks on.
+const WORKER_THREADS: &str = "TOKIO_WORKER_THREADS";
 /// How long a node may take from start to ready.
 const START_LIMIT: Duration = Duration::from_secs(60);
 /// How often readiness is asked for.
@@ -43,7 +45,7 @@ pub(crate) async fn run(options: &Dev, env: &Env) -> Result<(), Error> {
     let mut nodes = Vec::new();
     for config in &configs {
         say(format_args!("starting node {} (API {}, peers {})", config.node, config.api.bind, config.peer.bind));
-        nodes.push(Node::start(root, config.clone(), options)?);
+        nodes.push(Node::start(root, config.clone(), worker_threads(configs.len()), options)?);
     }
     let mut termination = Termination::listen()?;
     tokio::select! {
@@ -99,6 +101,13 @@ fn make(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
     (1..=nodes).map(|node| NodeConfig::read(&DataDir::of_node(root, node))).collect()
 }
 
+/// How many threads a node gets: its share of the processors. Nodes that each count on all of them wake each other up in vain. What the
+/// user has set for this process holds for each node.
+fn worker_threads(nodes: usize) -> String {
+    let share = || std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(nodes)).to_string();
+    std::env::var(WORKER_THREADS).unwrap_or_else(|_| share())
+}
+
 /// A node's process.
 #[derive(Debug)]
 struct Node {
@@ -110,7 +119,7 @@ struct Node {
 }
 
 impl Node {
-    fn start(root: &Path, config: NodeConfig, options: &Dev) -> Result<Self, Error> {
+    fn start(root: &Path, config: NodeConfig, threads: String, options: &Dev) -> Result<Self, Error> {
         let dir = DataDir::of_node(root, config.node);
         let program = std::env::current_exe().map_err(Error::failed)?;
         let log_file = dir.log_file();
@@ -119,6 +128,7 @@ impl Node {
             .args(["serve", "--supervised", "--data-dir"])
             .arg(dir.path())
             .args(options.tuning.to_args())
+            .env(WORKER_THREADS, threads)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(log)
