@@ -17,6 +17,7 @@ fn main() {
         .name("Peer")
         .method(method("vote", "Vote").build())
         .method(method("pre_vote", "PreVote").build())
+        .method(method("witness", "Witness").build())
         .method(method("transfer_leader", "TransferLeader").build())
         .method(method("append", "Append").client_streaming().server_streaming().build())
         .method(method("snapshot", "Snapshot").client_streaming().build())

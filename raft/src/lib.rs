@@ -17,6 +17,7 @@ mod cluster;
 mod keys;
 mod membership;
 mod network;
+mod witness;
 
 pub use cluster::{ClusterId, ParseClusterIdError};
 pub use membership::{AdminError, Member, Role};

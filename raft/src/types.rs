@@ -63,6 +63,8 @@ openraft::declare_raft_types!(
 
 /// Position of an entry: the leader that proposed it, and its index.
 pub type LogId = openraft::alias::LogIdOf<TypeConfig>;
+/// Who leads, or stands for election, and when.
+pub type LeaderId = openraft::alias::LeaderIdOf<TypeConfig>;
 /// A leader's claim, and whether a quorum has granted it.
 pub type Vote = openraft::alias::VoteOf<TypeConfig>;
 /// A log entry.

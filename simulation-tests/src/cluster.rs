@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -18,6 +19,7 @@ use quorate_store::{NodeId, Retention, Store};
 use turmoil::Sim;
 
 use crate::api::ApiPlan;
+use crate::backup::Backup;
 use crate::broken::Broken;
 use crate::checkers::logs::Found;
 use crate::damage::damage;
@@ -56,6 +58,7 @@ pub(crate) struct Cluster {
     authority: Authority,
     id: Mutex<ClusterId>,
     nodes: BTreeMap<Seat, Arc<Node>>,
+    calm: AtomicBool,
 }
 
 impl Cluster {
@@ -84,7 +87,7 @@ impl Cluster {
                 }
             });
         }
-        Ok(Self { authority, id: Mutex::new(id), nodes })
+        Ok(Self { authority, id: Mutex::new(id), nodes, calm: AtomicBool::new(false) })
     }
 
     /// Whether the node's process runs, or is in the middle of starting.
@@ -171,6 +174,7 @@ impl Cluster {
             let member = life.member.take();
             life.former.extend(member.map(|member| member.node));
             (life.disk, life.ended, life.quarantined) = (MemoryDisk::new(), None, false);
+            (life.backup, life.went_back) = (None, false);
         }
         self.usual_sync(seat);
     }
@@ -184,6 +188,57 @@ impl Cluster {
         self.nodes[&seat].life.lock().quarantined = true;
         self.restart(sim, seat);
         Ok(())
+    }
+
+    /// Copies the disk of a member, which may run.
+    pub(crate) fn back_up(&self, seat: Seat) -> io::Result<()> {
+        let Some(node) = self.member(seat) else { return Ok(()) };
+        let backup = Backup::take(&self.disk(seat), &Path::new(&folder(seat, node)).join("state"))?;
+        self.nodes[&seat].life.lock().backup = Some((backup, self.others(seat)));
+        Ok(())
+    }
+
+    /// The process dies, and finds the copy of its disk when it starts again. False, and nothing, when another process was started since the
+    /// copy was made: it may have forgotten what it saw.
+    pub(crate) fn go_back(&self, sim: &mut Sim<'_>, seat: Seat) -> io::Result<bool> {
+        let backup = self.nodes[&seat].life.lock().backup.take();
+        let (Some((backup, others)), Some(node)) = (backup, self.member(seat)) else { return Ok(false) };
+        if others != self.others(seat) || !self.runs(sim, seat) {
+            return Ok(false);
+        }
+        self.kill(sim, seat);
+        let disk = backup.put_back(&Path::new(&folder(seat, node)).join("state"))?;
+        {
+            let mut life = self.nodes[&seat].life.lock();
+            (life.disk, life.went_back) = (disk, true);
+        }
+        self.usual_sync(seat);
+        Ok(true)
+    }
+
+    /// How often each other process was started.
+    fn others(&self, seat: Seat) -> Vec<u64> {
+        self.seats().filter(|other| *other != seat).map(|other| self.starts(other)).collect()
+    }
+
+    /// Whether the disk of whoever has the seat counts no longer.
+    pub(crate) fn is_lost(&self, seat: Seat) -> bool {
+        self.quarantined(seat) || self.went_back(seat)
+    }
+
+    /// Whether whoever has the seat has an older copy of its disk.
+    pub(crate) fn went_back(&self, seat: Seat) -> bool {
+        self.nodes[&seat].life.lock().went_back
+    }
+
+    /// Nothing may go wrong for a moment, or may again.
+    pub(crate) fn set_calm(&self, calm: bool) {
+        self.calm.store(calm, Ordering::Relaxed);
+    }
+
+    /// Whether nothing may go wrong just now.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm.load(Ordering::Relaxed)
     }
 
     /// Whether whoever has the seat is in quarantine.

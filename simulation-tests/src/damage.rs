@@ -1,8 +1,8 @@
 //! Decay of a member's files while it is down: flipped bits and lost ends, in its log, its vote and its state.
 //!
 //! A member whose disk has decayed must refuse to start, or start with nothing wrong. It counts as lost in any case: a start cannot tell the
-//! decay of the last write from a write that a crash tore, nor an old copy of the whole disk from a member that was down; so the
-//! operator keeps it away from the others and replaces it. That is also the only safe way with a disk that was restored from a backup.
+//! decay of the last write from a write that a crash tore; so the operator keeps it away from the others and replaces it. An older copy of
+//! a whole disk, see `backup`, a start can tell, with the help of the others.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

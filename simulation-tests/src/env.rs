@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use async_trait::async_trait;
@@ -127,6 +128,39 @@ impl Network for Quarantine {
 
     async fn connect(&self, _: &str) -> io::Result<Box<dyn Io>> {
         Err(io::ErrorKind::HostUnreachable.into())
+    }
+}
+
+/// A network on which nobody is there, until it is told otherwise.
+#[derive(Debug)]
+pub(crate) struct Shy {
+    network: Arc<dyn Network>,
+    is: AtomicBool,
+}
+
+impl Shy {
+    /// In front of this one.
+    pub(crate) fn new(network: Arc<dyn Network>) -> Self {
+        Self { network, is: AtomicBool::new(true) }
+    }
+
+    /// From now on everybody is there.
+    pub(crate) fn forget(&self) {
+        self.is.store(false, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Network for Shy {
+    async fn listen(&self, address: &str) -> io::Result<Box<dyn Listener>> {
+        self.network.listen(address).await
+    }
+
+    async fn connect(&self, address: &str) -> io::Result<Box<dyn Io>> {
+        if self.is.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        self.network.connect(address).await
     }
 }
 

@@ -89,6 +89,20 @@ impl Journals {
         Ok(())
     }
 
+    /// Everything in this folder is durable as it is, and nothing else ever was.
+    pub(crate) fn settle(&self, state: &Path) -> io::Result<()> {
+        let state = fs::canonicalize(state)?;
+        let mut known = self.known.lock();
+        known.durable.retain(|path, _| !path.starts_with(&state));
+        for entry in fs::read_dir(&state)? {
+            let path = entry?.path();
+            if is_journal(&path) {
+                known.durable.insert(path.clone(), content(&path)?);
+            }
+        }
+        Ok(())
+    }
+
     /// Sectors that power cuts have changed back.
     pub(crate) fn lost(&self) -> u64 {
         self.known.lock().lost
@@ -97,6 +111,12 @@ impl Journals {
 
 fn is_journal(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jnl")
+}
+
+/// Copies a file without giving its empty end room.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::write(to, content(from)?)?;
+    OpenOptions::new().write(true).open(to)?.set_len(fs::metadata(from)?.len())
 }
 
 /// A journal from its start to the last byte that is not zero. It is made much longer than it needs to be, and has no holes in front.

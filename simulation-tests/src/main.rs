@@ -6,6 +6,7 @@
 //! Start reading at `run`; `determinism` says what is interposed and why.
 
 mod api;
+mod backup;
 mod broken;
 mod checkers;
 mod clients;

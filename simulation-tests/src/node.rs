@@ -17,9 +17,10 @@ use quorate_store::NodeId;
 use tokio::sync::mpsc;
 
 use crate::api;
+use crate::backup::Backup;
 use crate::broken::{self, Broken};
 use crate::cluster::{Plan, Seat, folder, peer};
-use crate::env::{Quarantine, SimulatedClock, env_with};
+use crate::env::{Quarantine, Shy, SimulatedClock, env_with};
 use crate::gateway::{self, CLIENT_PORT};
 use crate::pki::NoSigner;
 
@@ -51,6 +52,10 @@ pub(crate) struct Life {
     pub(crate) disk: MemoryDisk,
     /// Its disk has decayed: it may start, but nobody reaches it and it reaches nobody.
     pub(crate) quarantined: bool,
+    /// A copy of its disk, and how often each other process had been started when that was made.
+    pub(crate) backup: Option<(Backup, Vec<u64>)>,
+    /// A copy of its disk was put back.
+    pub(crate) went_back: bool,
     pub(crate) replica: Option<Replica>,
     pub(crate) starts: u64,
     /// Why the process ended by itself.
@@ -105,9 +110,14 @@ impl Node {
 
     /// Why the node stops, as an error when it could not start.
     async fn serve(&self, member: &Member) -> Result<String, String> {
-        let options = self.options(member);
+        let mut options = self.options(member);
         let env = options.env.clone();
+        let shy = Arc::new(Shy::new(env.network.clone()));
+        if self.plan.broken == Some(Broken::TrustedDisk) {
+            options.env.network = shy.clone();
+        }
         let replica = Replica::open(options).await.map_err(|error| format!("cannot start: {error}"))?;
+        shy.forget();
         self.life.lock().replica = Some(replica.clone());
         if member.founder && self.seat == 1 {
             let members = (1..=self.plan.voters).map(|seat| (seat, peer(seat))).collect();

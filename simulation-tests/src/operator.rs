@@ -1,7 +1,7 @@
 //! The operator: wants members, and asks the leader for whatever is missing until the cluster is as wanted.
 //!
 //! What is wanted changes with the seed while faults go on: members are taken out (also the leader), come back with an empty disk as a new
-//! member, learners are promoted, disks decay, the leadership is handed over. Everything is asked for through the leader's administration,
+//! member, learners are promoted, disks decay or are replaced by older copies, the leadership is handed over. Everything is asked for through the leader's administration,
 //! and asked again when the answer is lost.
 //!
 //! Invariants: of the voters from the start at most one at a time is taken out or on its way back, so a quorum stays possible; who has
@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::time::Duration;
 
 use quorate_raft::admin::AdminRequest;
@@ -17,6 +18,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use turmoil::Sim;
 
+use crate::broken::Broken;
 use crate::cluster::{Cluster, Plan, Seat, peer};
 use crate::node::{Order, Reply};
 
@@ -26,6 +28,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(6);
 /// Longest pause between two changes of mind, milliseconds.
 const MAX_CONTENT_MS: u64 = 8000;
+/// Longest time from the copy of a disk until it is put back, milliseconds.
+const MAX_COPY_AGE_MS: u64 = 2000;
+/// The first of the whims that are about copies of disks.
+const COPY: u32 = 10;
+/// The number of whims.
+const ALL: u32 = 13;
 /// Longest time that a removed member stays as it is, milliseconds.
 const MAX_LEFTOVER_MS: u64 = 3000;
 
@@ -49,6 +57,12 @@ pub(crate) struct Operator {
     leftovers: BTreeMap<Seat, Duration>,
     next_look: Duration,
     next_whim: Duration,
+    /// What it may think of.
+    whims: Range<u32>,
+    /// Whose disk was copied, and when the copy is put back.
+    copied: Option<(Seat, Duration)>,
+    /// Whose disk is an older copy since a moment.
+    returning: Option<Seat>,
     healed: bool,
     counts: BTreeMap<&'static str, u64>,
 }
@@ -70,6 +84,10 @@ impl Operator {
             leftovers: BTreeMap::new(),
             next_look: Duration::ZERO,
             next_whim: from,
+            // Where copies of disks are trusted, they are what matters.
+            whims: if plan.broken == Some(Broken::TrustedDisk) { COPY..ALL } else { 0..ALL },
+            copied: None,
+            returning: None,
             healed: false,
             counts: BTreeMap::new(),
         }
@@ -78,6 +96,10 @@ impl Operator {
     /// Does what is due.
     pub(crate) fn step(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> Result<(), Box<dyn std::error::Error>> {
         let now = sim.elapsed();
+        self.return_to_copy(sim, cluster)?;
+        if cluster.is_calm() {
+            return Ok(());
+        }
         if !self.healed && now >= self.next_whim {
             self.next_whim = now + Duration::from_millis(self.rng.random_range(500..MAX_CONTENT_MS));
             self.change_mind(sim, cluster)?;
@@ -129,6 +151,37 @@ impl Operator {
         self.asked = Some((reply, now + PATIENCE));
     }
 
+    /// Puts the copy of a disk back when it is time, and lets the member start from it while nothing else goes wrong: its witnesses shall
+    /// be there. Whatever comes of it, the member is replaced.
+    fn return_to_copy(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
+        if let Some(seat) = self.returning {
+            if !cluster.runs(sim, seat) || cluster.replica(seat).is_some() {
+                self.returning = None;
+                cluster.set_calm(false);
+                if !self.healed {
+                    self.wanted.insert(seat, Want::Nobody);
+                }
+            }
+            return Ok(());
+        }
+        let Some((seat, _)) = self.copied.filter(|(_, due)| sim.elapsed() >= *due) else { return Ok(()) };
+        if cluster.is_calm() {
+            (self.copied, self.returning) = (None, Some(seat));
+            cluster.restart(sim, seat);
+            return Ok(());
+        }
+        let Some((_, leader)) = cluster.leader() else { return Ok(()) };
+        let members = leader.members();
+        let odd = self.wanted.iter().any(|(seat, want)| !is_so(cluster, &members, *seat, *want));
+        if !odd && !self.healed && cluster.go_back(sim, seat)? {
+            *self.counts.entry("disks turned back").or_default() += 1;
+            cluster.set_calm(true);
+        } else {
+            self.copied = None;
+        }
+        Ok(())
+    }
+
     fn change_mind(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
         let Some((leader, replica)) = cluster.leader() else { return Ok(()) };
         let members = replica.members();
@@ -138,7 +191,7 @@ impl Operator {
         }
         let out = self.wanted.iter().find(|(seat, want)| self.usual[*seat] != **want).map(|(seat, _)| *seat);
         let any = self.rng.random_range(1..=self.wanted.len() as u64);
-        match (out, self.rng.random_range(0..10)) {
+        match (out, self.rng.random_range(self.whims.clone())) {
             (Some(out), 0..7) => {
                 self.wanted.insert(out, self.usual[&out]);
             }
@@ -156,6 +209,16 @@ impl Operator {
                 *self.counts.entry("disks damaged").or_default() += 1;
                 cluster.decay(sim, any, self.rng.random())?;
                 self.wanted.insert(any, Want::Nobody);
+            }
+            (None, COPY..) => {
+                let stands = cluster
+                    .replica(any)
+                    .is_none_or(|replica| Some(replica.positions().vote.leader_id.node_id) == cluster.member(any));
+                if !stands {
+                    cluster.back_up(any)?;
+                    let after = Duration::from_millis(self.rng.random_range(100..MAX_COPY_AGE_MS));
+                    self.copied = Some((any, sim.elapsed() + after));
+                }
             }
             (None, _) if self.usual[&any] != Want::Voter => {
                 let better = if self.usual[&any] == Want::Learner { Want::Voter } else { Want::Learner };
@@ -181,9 +244,7 @@ impl Operator {
                 None
             }
             (None, None) => (want != Want::Nobody).then(|| AdminRequest::Add(peer(seat))),
-            (Some(member), _)
-                if want == Want::Nobody || cluster.had(seat, member.node) || cluster.quarantined(seat) =>
-            {
+            (Some(member), _) if want == Want::Nobody || cluster.had(seat, member.node) || cluster.is_lost(seat) => {
                 Some(AdminRequest::Remove(member.node))
             }
             (Some(member), None) => {
@@ -212,7 +273,7 @@ impl Operator {
 fn is_so(cluster: &Cluster, members: &[Member], seat: Seat, want: Want) -> bool {
     let here = members.iter().find(|member| member.address == peer(seat).address);
     match (want, here) {
-        _ if cluster.quarantined(seat) => false,
+        _ if cluster.is_lost(seat) => false,
         (Want::Nobody, here) => here.is_none() && cluster.member(seat).is_none(),
         (_, None) => false,
         (want, Some(member)) => {

@@ -291,6 +291,7 @@ impl Driver<'_> {
             ("node starts", starts),
             ("quorums lost", self.lost.is_some().into()),
             ("damaged disks refused", self.faults.refusals()),
+            ("old copies refused", self.faults.copies_refused()),
             ("sectors of states lost", determinism::JOURNALS.lost()),
             ("revisions", revisions as u64),
         ];

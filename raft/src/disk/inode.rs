@@ -57,6 +57,11 @@ impl Inode {
         self.unsynced.clear();
     }
 
+    /// A copy of everything that a reader sees now.
+    pub(super) fn copy(&self) -> Self {
+        Self { current: self.current.clone(), durable: self.current.clone(), unsynced: BTreeMap::new() }
+    }
+
     /// The file as it is found after the power came back.
     pub(super) fn after_crash(&self, dice: &mut Dice) -> Self {
         let mut durable = self.durable.clone();

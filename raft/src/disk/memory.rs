@@ -123,6 +123,15 @@ impl MemoryDisk {
         Self { state: Arc::new(Mutex::new(found)) }
     }
 
+    /// A disk of its own with everything that is on this one now, as a backup has it. Nothing goes wrong on it.
+    #[must_use]
+    pub fn copy(&self) -> Self {
+        let state = self.state.lock();
+        let inodes = state.inodes.iter().map(Inode::copy).collect();
+        let copy = State { inodes, durable_names: state.names.clone(), names: state.names.clone(), ..State::default() };
+        Self { state: Arc::new(Mutex::new(copy)) }
+    }
+
     /// Flips the bits of one byte of a file, as a decaying medium does.
     pub fn corrupt(&self, path: &Path, offset: usize) {
         let mut state = self.state.lock();

@@ -57,7 +57,7 @@ pub(crate) async fn dial(network: Arc<dyn Network>, tls: ClientTls, address: &st
         .keep_alive_while_idle(true)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES);
-    endpoint.connect_with_connector(connector).await.map_err(|error| io::Error::other(innermost(&error)))
+    endpoint.connect_with_connector(connector).await.map_err(|error| innermost(&error))
 }
 
 /// tonic calls this again by itself when a connection broke, so the time limit is here.
@@ -70,11 +70,14 @@ async fn handshake(network: &dyn Network, tls: Arc<ClientConfig>, address: &str)
     tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// tonic wraps the reason in several layers that say "transport error"; operators need the last one.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
+/// tonic wraps the reason in several layers that say "transport error"; operators need the last one, and witnesses are told apart by its kind.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> io::Error {
+    let (mut error, mut kind) = (error, io::ErrorKind::Other);
+    loop {
+        kind = error.downcast_ref::<io::Error>().map_or(kind, io::Error::kind);
+        match error.source() {
+            Some(source) => error = source,
+            None => return io::Error::new(kind, error.to_string()),
+        }
     }
-    error.to_string()
 }

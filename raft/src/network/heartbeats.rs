@@ -18,11 +18,13 @@ use tonic::{Status, Streaming};
 use super::link::{Connected, Link};
 use super::raft_client::{Append, Appended, RpcError, unreachable};
 use super::wire::{decode, encode};
+use crate::witness::Follower;
 
 /// The heartbeats to one member.
 #[derive(Debug)]
 pub(super) struct Heartbeats {
     link: Arc<Link>,
+    follower: Follower,
     /// Open and without anything under way.
     idle: Option<Session>,
 }
@@ -37,8 +39,8 @@ struct Session {
 
 impl Heartbeats {
     /// Over this link; a stream is opened by the first one.
-    pub(super) fn new(link: Arc<Link>) -> Self {
-        Self { link, idle: None }
+    pub(super) fn new(link: Arc<Link>, follower: Follower) -> Self {
+        Self { link, follower, idle: None }
     }
 
     /// Sends these, one after the other, each when the one before is answered.
@@ -69,6 +71,7 @@ impl Heartbeats {
         };
         let Some(frame) = answered else { return Err(unreachable("the member closed the stream of heartbeats")) };
         let appended: Appended = decode(&frame).map_err(|status| unreachable(status.message()))?;
+        self.follower.answered(request.vote.leader_id, &appended).map_err(unreachable)?;
         if appended.is_ok() {
             self.idle = Some(session);
         }

@@ -4,7 +4,7 @@
 //! [`SETUP_TIMEOUT`] and then lives until it breaks; every failure is *unreachable* to openraft, so that it pauses
 //! ([`REPLICATION_PAUSE`]) and tries again, and the link behind makes a new connection.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -31,7 +31,8 @@ use super::links::{Links, Purpose};
 use super::snapshot;
 use super::wire::{decode, encode};
 use crate::state_machine::{Snapshot, SnapshotData};
-use crate::types::{Peer, TypeConfig, Vote};
+use crate::types::{LeaderId, Peer, TypeConfig, Vote};
+use crate::witness::{Follower, Register};
 
 /// From asking for a connection to an open stream of entries.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(1);
@@ -46,16 +47,18 @@ pub(super) type Appended = StreamAppendResult<TypeConfig>;
 #[derive(Debug, Clone)]
 pub(crate) struct RaftNetwork {
     links: Arc<Links>,
+    witness: Arc<Register>,
 }
 
 impl RaftNetwork {
-    /// Over these links.
-    pub(crate) fn new(links: Arc<Links>) -> Self {
-        Self { links }
+    /// Over these links; takes note of what members show.
+    pub(crate) fn new(links: Arc<Links>, witness: Arc<Register>) -> Self {
+        Self { links, witness }
     }
 
-    fn client(&self, peer: &Peer, stream: Purpose) -> RaftClient {
+    fn client(&self, node: NodeId, peer: &Peer, stream: Purpose) -> RaftClient {
         RaftClient {
+            follower: Follower { node, register: self.witness.clone() },
             control: self.links.link(&peer.address, Purpose::Control),
             stream: self.links.link(&peer.address, stream),
             heartbeats: None,
@@ -66,24 +69,25 @@ impl RaftNetwork {
 impl RaftNetworkFactory<TypeConfig> for RaftNetwork {
     type Network = RaftClient;
 
-    async fn new_client(&mut self, _: NodeId, peer: &Peer) -> RaftClient {
-        self.client(peer, Purpose::Entries)
+    async fn new_client(&mut self, node: NodeId, peer: &Peer) -> RaftClient {
+        self.client(node, peer, Purpose::Entries)
     }
 
-    async fn new_heartbeat_client(&mut self, _: NodeId, peer: &Peer) -> RaftClient {
-        let client = self.client(peer, Purpose::Control);
-        let heartbeats = Heartbeats::new(client.control.clone());
+    async fn new_heartbeat_client(&mut self, node: NodeId, peer: &Peer) -> RaftClient {
+        let client = self.client(node, peer, Purpose::Control);
+        let heartbeats = Heartbeats::new(client.control.clone(), client.follower.clone());
         RaftClient { heartbeats: Some(heartbeats), ..client }
     }
 
-    async fn new_snapshot_client(&mut self, _: NodeId, peer: &Peer) -> RaftClient {
-        self.client(peer, Purpose::Snapshot)
+    async fn new_snapshot_client(&mut self, node: NodeId, peer: &Peer) -> RaftClient {
+        self.client(node, peer, Purpose::Snapshot)
     }
 }
 
 /// Calls to one member.
 #[derive(Debug)]
 pub(crate) struct RaftClient {
+    follower: Follower,
     control: Arc<Link>,
     stream: Arc<Link>,
     /// For a client that sends nothing else.
@@ -131,12 +135,12 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
     where
         S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
     {
-        let Self { heartbeats, stream, .. } = self;
+        let Self { heartbeats, stream, follower, .. } = self;
         if let Some(heartbeats) = heartbeats {
             return Box::pin(future::ready(Ok(heartbeats.send(requests))));
         }
         Box::pin(async move {
-            let setup = open_stream(stream, requests);
+            let setup = open_stream(stream, requests, follower.clone());
             tokio::time::timeout(SETUP_TIMEOUT, setup).await.unwrap_or_else(|_| Err(unreachable("no answer in time")))
         })
     }
@@ -146,7 +150,12 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         request: VoteRequest<TypeConfig>,
         option: RPCOption,
     ) -> Result<VoteResponse<TypeConfig>, RpcError> {
-        self.unary(&request, &option, async |mut client, request| client.vote(request).await).await
+        let answer: VoteResponse<TypeConfig> =
+            self.unary(&request, &option, async |mut client, request| client.vote(request).await).await?;
+        if answer.vote_granted {
+            self.follower.register.voted(self.follower.node, request.vote.leader_id);
+        }
+        Ok(answer)
     }
 
     async fn pre_vote(
@@ -186,20 +195,32 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
     }
 }
 
-async fn open_stream<'s, S>(link: &'s Link, requests: S) -> Result<BoxStream<'s, Result<Appended, RpcError>>, RpcError>
+async fn open_stream<'s, S>(
+    link: &'s Link,
+    requests: S,
+    follower: Follower,
+) -> Result<BoxStream<'s, Result<Appended, RpcError>>, RpcError>
 where
     S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
 {
     let mut connected = link.connected().await.map_err(unreachable)?;
     let asked = Asked::default();
     let sending = asked.clone();
+    // One stream is of one leader.
+    let leader: Arc<OnceLock<LeaderId>> = Arc::default();
+    let leading = leader.clone();
     let requests = commits::with_entries(asked.requests(requests)).map(move |request| {
+        leading.get_or_init(|| request.vote.leader_id);
         sending.sent();
         encode(&request)
     });
     match connected.client.append(requests).await {
         Ok(response) => {
-            let answers = response.into_inner().map(|answer| decode(&answer.map_err(lost)?).map_err(lost));
+            let answers = response.into_inner().map(move |answer| {
+                let answer: Appended = decode(&answer.map_err(lost)?).map_err(lost)?;
+                leader.get().map_or(Ok(()), |leader| follower.answered(*leader, &answer)).map_err(unreachable)?;
+                Ok(answer)
+            });
             Ok(asked.answers(answers).boxed())
         }
         Err(status) => {

@@ -1,7 +1,7 @@
 //! openraft's settings, from ours.
 //!
 //! Invariants, each against a hazard of this version: a restarted leader never goes on leading without an election (it could answer
-//! reads from an old state); elections begin with a pre-vote (a member that was cut off does not depose a good leader when it
+//! reads from an old state); nobody stands for election before its witnesses were asked (see `witness`); elections begin with a pre-vote (a member that was cut off does not depose a good leader when it
 //! comes back).
 
 use std::sync::Arc;
@@ -30,6 +30,7 @@ pub(super) fn config(cluster: ClusterId, timing: Timing, compaction: Compaction)
         replication_lag_threshold: compaction.every + compaction.keep,
         api_channel_size: Some(API_QUEUE),
         enable_pre_vote: Some(true),
+        enable_elect: false,
         enable_leader_restore: Some(false),
         ..Config::default()
     };

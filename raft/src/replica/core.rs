@@ -25,6 +25,7 @@ use crate::ClusterId;
 use crate::network::links::Links;
 use crate::state_machine::StateMachine;
 use crate::types::{Peer, TypeConfig};
+use crate::witness::{Gate, Register};
 
 /// openraft with our types.
 pub(crate) type Raft = openraft::Raft<TypeConfig, StateMachine>;
@@ -48,6 +49,8 @@ pub(crate) struct Core {
     pub(crate) stopping: AtomicBool,
     pub(crate) installs: Installs,
     pub(crate) seeds: Arc<Seeds>,
+    pub(crate) witness: Arc<Register>,
+    pub(crate) gate: Gate,
 }
 
 /// Snapshots that other members send: how many have begun to come in since the start, and how many of them are over.

@@ -1,7 +1,8 @@
 //! Opening a member: disk first, then Raft, then the door for peers.
 //!
 //! Invariants: nothing is served before the data on disk has been read and checked; the peers' port is bound before anything else is
-//! touched, so that a second process with the same configuration stops with one clear line.
+//! touched, so that a second process with the same configuration stops with one clear line; nothing is voted or confirmed before the other
+//! voters were asked whether the disk is an older copy.
 
 use std::io;
 use std::path::PathBuf;
@@ -41,6 +42,7 @@ use crate::network::rpc::peer_server::PeerServer;
 use crate::network::wire::MAX_MESSAGE_BYTES;
 use crate::recovery;
 use crate::state_machine::{self, SnapshotReceiver, StateMachine};
+use crate::witness::{self, Gate, Register};
 
 /// How often a peer's connection is probed from this end. The other end notices a silent one sooner; here it only must not stay for ever.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
@@ -89,6 +91,9 @@ pub enum OpenError {
     /// The timing makes no sense.
     #[error("timing: {0}")]
     Timing(#[from] openraft::ConfigError),
+    /// The disk went back.
+    #[error("{0}")]
+    Older(String),
     /// Raft refuses what is on disk.
     #[error("the log and the state do not fit together: {0}")]
     Raft(String),
@@ -100,6 +105,7 @@ impl Replica {
         let listening = options.env.network.listen(&options.listen).await;
         let listener = listening.map_err(|error| OpenError::Listen { address: options.listen.clone(), error })?;
         refuse_half_recovered(&options)?;
+        refuse_older_copy(&options)?;
         let (node, cluster) = (options.node, options.cluster);
         if !options.tls.is_of(cluster, node) {
             return Err(OpenError::Certificate { node, cluster });
@@ -109,6 +115,15 @@ impl Replica {
         let receiver = state_machine.receiver();
         let core = Arc::new(Box::pin(core(&options, log.clone(), state_machine)).await?);
         let mut tasks = start(&options, &core, listener, receiver);
+        let (disk, fatal) = (options.log.disk.clone(), options.fatal.clone());
+        let disk = witness::Disk { disk, directory: options.directory.clone(), fatal };
+        match witness::check(&core, disk).await {
+            Ok(asking) => tasks.tasks.push(asking),
+            Err(reason) => {
+                core.raft.shutdown().await.ok();
+                return Err(OpenError::Older(reason));
+            }
+        }
         let (cut, entries) = (core.clone(), log.clone());
         tasks.tasks.push(tokio::spawn(async move { cut.keep_log_short(entries).await }));
         let (watched, fatal) = (core.clone(), options.fatal.clone());
@@ -126,6 +141,15 @@ fn refuse_half_recovered(options: &Options) -> Result<(), OpenError> {
     }
 }
 
+fn refuse_older_copy(options: &Options) -> Result<(), OpenError> {
+    let directory = options.directory.clone();
+    match witness::mark::read(&*options.log.disk, &directory) {
+        Ok(None) => Ok(()),
+        Ok(Some(reason)) => Err(OpenError::Older(reason)),
+        Err(error) => Err(OpenError::Folder { directory, error }),
+    }
+}
+
 async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Result<Core, OpenError> {
     let config = config(options.cluster, options.timing, options.compaction)?;
     let seeds = Arc::new(Seeds::new(&*options.env.entropy));
@@ -137,7 +161,8 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
     };
     let links = Arc::new(Links::new(dialer));
     let serving = state_machine.serving();
-    let network = RaftNetwork::new(links.clone());
+    let witness = Arc::new(Register::default());
+    let network = RaftNetwork::new(links.clone(), witness.clone());
     let starting = seeds.scope(Raft::new(options.node, config, network, log, state_machine)).await;
     Ok(Core {
         node: options.node,
@@ -153,6 +178,8 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
         installs: Installs::default(),
         serving,
         seeds,
+        witness,
+        gate: Gate::closed(),
     })
 }
 

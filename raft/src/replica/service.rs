@@ -1,6 +1,7 @@
 //! The peer RPC's server: lets members of this cluster in and hands what they say to Raft, to the proposals, to administration.
 //!
-//! Invariant: every method but *join* begins with [`PeerService::admit`]. Nothing is decided here.
+//! Invariants: every method but *join* begins with [`PeerService::admit`]; what could count for a quorum waits at the gate (see
+//! `witness`). Nothing is decided here.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -55,6 +56,8 @@ impl Peer for PeerService {
         let caller = self.admit(&request)?;
         let asked: VoteRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.vote.leader_id.node_id)?;
+        self.core.witness.voted(caller, asked.vote.leader_id);
+        self.core.gate.passed().await;
         let vote = self.core.raft.vote(asked).await;
         Ok(Response::new(encode(&vote.map_err(stopped)?)))
     }
@@ -63,20 +66,28 @@ impl Peer for PeerService {
         let caller = self.admit(&request)?;
         let asked: VoteRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.vote.leader_id.node_id)?;
+        self.core.gate.passed().await;
         let vote = self.core.raft.pre_vote(asked).await;
         Ok(Response::new(encode(&vote.map_err(stopped)?)))
+    }
+
+    async fn witness(&self, request: Request<Bytes>) -> Reply {
+        let caller = self.admit(&request)?;
+        Ok(Response::new(encode(&self.core.shown_by(caller).await)))
     }
 
     async fn transfer_leader(&self, request: Request<Bytes>) -> Reply {
         let caller = self.admit(&request)?;
         let asked: TransferLeaderRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.from_leader().leader_id.node_id)?;
+        self.core.gate.passed().await;
         let taken = self.core.raft.handle_transfer_leader(asked).await;
         Ok(Response::new(encode(&taken.map_err(stopped)?)))
     }
 
     async fn append(&self, request: Request<Streaming<Bytes>>) -> Result<Response<Frames>, Status> {
         let caller = self.admit(&request)?;
+        self.core.gate.passed().await;
         let requests = request
             .into_inner()
             .map(move |frame| entries_of(caller, &frame?))
@@ -89,6 +100,7 @@ impl Peer for PeerService {
 
     async fn snapshot(&self, request: Request<Streaming<Bytes>>) -> Reply {
         let caller = self.admit(&request)?;
+        self.core.gate.passed().await;
         let _installing = self.core.installs.begin();
         snapshot::receive(&self.core.raft, &self.receiver, caller, request.into_inner()).await.map(Response::new)
     }

@@ -8,5 +8,6 @@ mod failover;
 mod joining;
 mod log;
 mod membership;
+mod older_copy;
 mod recovery;
 mod state_machine;

@@ -28,6 +28,8 @@ pub(crate) enum Broken {
     ForgetfulRecovery,
     /// Votes are only remembered until the process ends.
     ForgottenVote,
+    /// A member whose disk is an older copy takes part without asking anybody how far it was.
+    TrustedDisk,
     /// A start takes the last whole batch of the log for a torn one.
     OvercutLog,
     /// Reads are answered from whatever the node has, without asking a quorum.

@@ -41,6 +41,9 @@ const LAST_BYTES: u64 = 40_000;
 const ACCEPTED_ENDS: [&str; 4] =
     ["simulated sync failure", "no storage space", "lost power", "empty its data folder and let it join again"];
 
+/// What a member says whose disk is an older copy.
+const OLDER_COPY: &str = "is an older copy";
+
 #[derive(Debug, Clone)]
 enum Step {
     Begin(Fault, Duration),
@@ -79,6 +82,7 @@ pub(crate) struct Faults {
     ambushes: Vec<(Duration, Fault)>,
     coverage: Coverage,
     refusals: u64,
+    copies_refused: u64,
     violations: Vec<String>,
 }
 
@@ -107,12 +111,25 @@ impl Faults {
             ambushes: Vec::new(),
             coverage: Coverage::default(),
             refusals: 0,
+            copies_refused: 0,
             violations: Vec::new(),
         }
     }
 
     /// Does what is due, and restarts what has ended by itself.
     pub(crate) fn step(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
+        if cluster.is_calm() {
+            self.mend(sim, cluster);
+        } else {
+            self.proceed(sim, cluster)?;
+        }
+        for node in cluster.seats() {
+            self.look_after(sim, cluster, node)?;
+        }
+        Ok(())
+    }
+
+    fn proceed(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
         let now = sim.elapsed();
         while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now) {
             match entry.remove() {
@@ -125,26 +142,29 @@ impl Faults {
                 Step::Release(one, other) => network::release(sim, &self.usual, one, other),
             }
         }
-        self.spring(sim, cluster)?;
-        for node in cluster.seats() {
-            self.look_after(sim, cluster, node)?;
-        }
-        Ok(())
+        self.spring(sim, cluster)
     }
 
     /// Ends everything that is still going on.
     pub(crate) fn heal(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
         self.agenda.clear();
+        self.mend(sim, cluster);
+        for node in cluster.seats() {
+            cluster.set_drift(node, 0);
+            self.restart(sim, cluster, node);
+        }
+    }
+
+    /// Mends links and disks; what is down stays down.
+    fn mend(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
         self.ambushes.clear();
         network::mend_all(sim, &self.usual, cluster);
         for node in cluster.seats() {
             cluster.usual_sync(node);
-            cluster.set_drift(node, 0);
             let disk = cluster.disk(node);
             disk.crash_after(u64::MAX);
             disk.fail_sync_after(u64::MAX);
             disk.set_capacity(None);
-            self.restart(sim, cluster, node);
         }
     }
 
@@ -156,6 +176,11 @@ impl Faults {
     /// How often a member with a damaged disk refused to start.
     pub(crate) fn refusals(&self) -> u64 {
         self.refusals
+    }
+
+    /// How often a member refused to start from an older copy of its disk.
+    pub(crate) fn copies_refused(&self) -> u64 {
+        self.copies_refused
     }
 
     /// Nodes that ended without a reason.
@@ -320,13 +345,14 @@ impl Faults {
             return Ok(());
         }
         let Some(reason) = cluster.ended(node) else { return Ok(()) };
-        if cluster.quarantined(node) && reason.starts_with("cannot start: ") {
+        let older = reason.contains(OLDER_COPY);
+        if cluster.quarantined(node) && reason.starts_with("cannot start: ") || older && cluster.went_back(node) {
             tracing::info!(node, reason, "refused to start");
-            self.refusals += 1;
+            *if older { &mut self.copies_refused } else { &mut self.refusals } += 1;
             cluster.forget_end(node);
             return Ok(());
         }
-        if !ACCEPTED_ENDS.iter().any(|accepted| reason.contains(accepted)) {
+        if older || !ACCEPTED_ENDS.iter().any(|accepted| reason.contains(accepted)) {
             let violation = format!("node {node} ended by itself: {reason}");
             if !self.violations.contains(&violation) {
                 self.violations.push(violation);
