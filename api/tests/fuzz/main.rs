@@ -14,6 +14,7 @@ mod engine;
 #[path = "../it/harness.rs"]
 mod harness;
 mod large;
+mod lists;
 mod objects;
 mod parts;
 mod patches;
