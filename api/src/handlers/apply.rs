@@ -87,7 +87,7 @@ pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<
     } else {
         yaml::parse(&request.body).map_err(|error| undecodable(format!("error converting YAML to JSON: {error}")))?
     };
-    decode::check_parts(&body)?;
+    decode::check_weight(&body)?;
     if body.is_null() {
         body = Value::Map(quorate_meta::Map::new());
     }

@@ -18,8 +18,11 @@ use crate::request::Request;
 /// Unknown fields up to which their order in the text is looked for; each costs a walk through the body.
 const MAX_ORDERED: usize = 100;
 
-/// Values in a body: with all that checks and defaults say about each, more would take far more memory than a body may.
-const MAX_PARTS: usize = 400_000;
+/// The weight of a body: with all that checks and defaults say about each part, a heavier one would take far more time and
+/// memory than a body may.
+const MAX_WEIGHT: usize = 240_000;
+/// What a map or a list weighs; any other value weighs 1.
+const STRUCTURE: usize = 4;
 
 /// A body's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +108,7 @@ pub(super) fn of_kind(
     let expected = Expected { graph: &api.graph, ty: wanted.ty, kind: wanted.kind };
     let (mut object, duplicates) = parse(syntax(api, request)?, expected, &request.body)
         .map_err(|why| unrecognized(wanted, &why, &request.body))?;
-    check_parts(&object)?;
+    check_weight(&object)?;
     let asked = object.str_at(&["apiVersion"]).filter(|asked| !asked.is_empty()).map(str::to_owned);
     check_kind(api.names, wanted, &mut object).map_err(|why| match why {
         WrongKind::Unreadable(why) => unrecognized(wanted, &why, &request.body),
@@ -132,18 +135,17 @@ pub(super) fn complete(graph: &Graph, names: &Names, resource: &Resource, object
 }
 
 /// 413 for a body of more parts than may be.
-pub(super) fn check_parts(body: &Value) -> Result<(), Error> {
-    let why = || format!("the request has more than {MAX_PARTS} fields and elements");
-    left_of(MAX_PARTS, body).map(drop).ok_or_else(|| Status::request_entity_too_large(&why()).into())
+pub(super) fn check_weight(body: &Value) -> Result<(), Error> {
+    let why = || format!("the limit is {MAX_WEIGHT} values, of which an object or a list counts as {STRUCTURE}");
+    left_of(MAX_WEIGHT, body).map(drop).ok_or_else(|| Status::request_entity_too_large(&why()).into())
 }
 
-/// What is left of a number of parts without those of a value; `None` when they are more.
-fn left_of(parts: usize, value: &Value) -> Option<usize> {
-    let parts = parts.checked_sub(1)?;
+/// What is left of a weight without that of a value; `None` when it is heavier.
+fn left_of(weight: usize, value: &Value) -> Option<usize> {
     match value {
-        Value::List(items) => items.iter().try_fold(parts, left_of),
-        Value::Map(map) => map.values().try_fold(parts, left_of),
-        _ => Some(parts),
+        Value::List(items) => items.iter().try_fold(weight.checked_sub(STRUCTURE)?, left_of),
+        Value::Map(map) => map.values().try_fold(weight.checked_sub(STRUCTURE)?, left_of),
+        _ => weight.checked_sub(1),
     }
 }
 
@@ -280,8 +282,8 @@ mod tests {
     fn parts_are_counted_on_every_level() {
         let value = json::parse(br#"{"a":[1,{"b":null}],"c":{}}"#).unwrap().0;
         let check = |parts: usize, expect: Option<usize>| assert_eq!(left_of(parts, &value), expect, "{parts}");
-        check(6, Some(0));
-        check(5, None);
+        check(18, Some(0));
+        check(17, None);
         check(0, None);
     }
 

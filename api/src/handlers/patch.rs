@@ -88,7 +88,7 @@ pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>
     let undecodable = |why: String| Error::bad_request(format!("error decoding patch: {why}"));
     let (document, duplicates) =
         quorate_wire::json::parse(&request.body).map_err(|error| undecodable(error.to_string()))?;
-    decode::check_parts(&document)?;
+    decode::check_weight(&document)?;
     if media == well_known::MEDIA_JSON_PATCH {
         let patch = JsonPatch::parse(document).map_err(|error| match error {
             Malformed::TooMany(_) => Status::request_entity_too_large(&error.to_string()).into(),

@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::request::Request;
 use crate::respond;
 
-/// Headers that one answer carries; what is beyond is left out.
-const MAX_WARNINGS: usize = 100;
+/// Headers that one answer carries; what is beyond is left out. Some clients give up at a hundred headers of all sorts.
+const MAX_WARNINGS: usize = 50;
 /// Characters of one warning; what is beyond is cut off.
 const MAX_CHARACTERS: usize = 1024;
 

@@ -12,10 +12,16 @@ impl Path {
         Self(field.into())
     }
 
-    /// The field `name` below this one.
+    /// The field `name` below this one; may be dotted.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
-        if self.0.is_empty() { Self(name.to_owned()) } else { Self(format!("{}.{name}", self.0)) }
+        let mut text = String::with_capacity(self.0.len() + 1 + name.len());
+        text.push_str(&self.0);
+        if !text.is_empty() {
+            text.push('.');
+        }
+        text.push_str(name);
+        Self(text)
     }
 
     /// The list item at `index`.

@@ -26,12 +26,8 @@ impl<'v> Field<'v> {
 
     /// The field below this one, at a dotted path.
     pub(super) fn get(&self, names: &str) -> Self {
-        let (mut value, mut path) = (self.value, self.path.clone());
-        for name in names.split('.') {
-            value = value.get(name).unwrap_or(&ABSENT);
-            path = path.child(name);
-        }
-        Self { value, path }
+        let value = names.split('.').try_fold(self.value, |value, name| value.get(name));
+        Self { value: value.unwrap_or(&ABSENT), path: self.path.child(names) }
     }
 
     /// The items of a list; none when it is something else.

@@ -174,7 +174,7 @@ async fn bodies_of_too_many_parts_are_refused() {
     server.create("a", "c", &[]).await;
     let body = format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"c"}},"odd":[{}0]}}"#,
-        "0,".repeat(400_000)
+        "0,".repeat(240_000)
     );
     let (maps, map) = ("/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/configmaps/c?fieldManager=m");
     for (method, path, media) in [
