@@ -2,7 +2,8 @@
 //!
 //! Invariants: durable is what a journal held when a sync of it was last carried out; a power cut picks for each sector, independently, the
 //! durable content or that of the moment. What a library syncs while its process is being killed does not count: a killed process
-//! does nothing any more. Only journals are concerned: whatever else a state's folder holds is written with its sync in one go.
+//! does nothing any more. A journal changes at its end only: when the end is where it was before, a sync reads what is new after it. Only
+//! journals are concerned: whatever else a state's folder holds is written with its sync in one go.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -17,7 +18,9 @@ use rand::{Rng, SeedableRng};
 /// What a power cut keeps or loses as a whole, bytes.
 const SECTOR_BYTES: usize = 512;
 /// Bytes of a journal that are read at once; more than any batch has of zeros.
-const CHUNK_BYTES: usize = 256 << 10;
+const CHUNK_BYTES: usize = 64 << 10;
+/// Bytes at the end of a journal that are never the same by chance: batches are numbered.
+const END_BYTES: usize = 4 << 10;
 
 /// What is known of all journals of this process.
 pub(crate) struct Journals {
@@ -40,11 +43,13 @@ impl Journals {
 
     /// A file is synced. Nothing unless it is a journal.
     pub(crate) fn sync(&self, path: &Path) {
-        if !is_journal(path) || self.known.lock().deaf {
+        let mut known = self.known.lock();
+        if !is_journal(path) || known.deaf {
             return;
         }
-        if let Ok(content) = content(path) {
-            self.known.lock().durable.insert(path.to_owned(), content);
+        let before = known.durable.remove(path).unwrap_or_default();
+        if let Ok(content) = content(path, before) {
+            known.durable.insert(path.to_owned(), content);
         }
     }
 
@@ -74,7 +79,7 @@ impl Journals {
         journals.sort();
         let mut known = self.known.lock();
         for path in journals {
-            let now = content(&path)?;
+            let now = content(&path, Vec::new())?;
             let durable = known.durable.get(&path).map_or(&[][..], Vec::as_slice);
             let found = after_power_cut(durable, &now, &mut rng);
             let file = OpenOptions::new().write(true).open(&path)?;
@@ -97,7 +102,7 @@ impl Journals {
         for entry in fs::read_dir(&state)? {
             let path = entry?.path();
             if is_journal(&path) {
-                known.durable.insert(path.clone(), content(&path)?);
+                known.durable.insert(path.clone(), content(&path, Vec::new())?);
             }
         }
         Ok(())
@@ -115,15 +120,16 @@ fn is_journal(path: &Path) -> bool {
 
 /// Copies a file without giving its empty end room.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::write(to, content(from)?)?;
+    fs::write(to, content(from, Vec::new())?)?;
     OpenOptions::new().write(true).open(to)?.set_len(fs::metadata(from)?.len())
 }
 
-/// A journal from its start to the last byte that is not zero. It is made much longer than it needs to be, and has no holes in front.
-fn content(path: &Path) -> io::Result<Vec<u8>> {
+/// A journal from its start to the last byte that is not zero; `before` is what it was. It is made much longer than it needs to be, and has no
+/// holes in front.
+fn content(path: &Path, before: Vec<u8>) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-    let mut content = Vec::new();
+    let mut content = if ends_with(&file, &before) { before } else { Vec::new() };
     while content.len() < length {
         let start = content.len();
         content.resize((start + CHUNK_BYTES).min(length), 0);
@@ -134,6 +140,13 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     }
     content.truncate(content.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
     Ok(content)
+}
+
+/// Whether the end of this is still there, and where it was.
+fn ends_with(file: &File, before: &[u8]) -> bool {
+    let end = &before[before.len().saturating_sub(END_BYTES)..];
+    let mut found = vec![0; end.len()];
+    file.read_exact_at(&mut found, (before.len() - end.len()) as u64).is_ok() && found == end
 }
 
 fn after_power_cut(durable: &[u8], now: &[u8], rng: &mut StdRng) -> Vec<u8> {
@@ -165,13 +178,37 @@ mod tests {
         file.write_all_at(&[2; 40 * SECTOR_BYTES], 1000).unwrap();
         journals.kill(|| journals.sync(&path));
         journals.cut_power(folder.path(), 1).unwrap();
-        let found = content(&path).unwrap();
+        let found = content(&path, Vec::new()).unwrap();
         assert_eq!(found[..1000], [1; 1000]);
         let kept = found.chunks(SECTOR_BYTES).filter(|sector| sector.contains(&2)).count();
         assert!((5..35).contains(&kept), "{kept} of 40 sectors");
         assert!(journals.lost() > 5);
         assert_eq!(fs::metadata(&path).unwrap().len(), 1 << 20);
         journals.cut_power(folder.path(), 2).unwrap();
-        assert_eq!(content(&path).unwrap(), found, "what was found after the first is durable");
+        assert_eq!(content(&path, Vec::new()).unwrap(), found, "what was found after the first is durable");
+    }
+
+    #[test]
+    fn what_is_durable_follows_a_journal_that_grows_or_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, journals) = (fs::canonicalize(folder.path()).unwrap().join("7.jnl"), Journals::new());
+        let file = File::create(&path).unwrap();
+        file.set_len(1 << 20).unwrap();
+        let check = |bytes: &[u8], offset: u64, expect: &[(usize, u8)]| {
+            file.write_all_at(bytes, offset).unwrap();
+            journals.sync(&path);
+            let durable = journals.known.lock().durable[&path].clone();
+            let expect: Vec<u8> = expect.iter().flat_map(|(count, byte)| vec![*byte; *count]).collect();
+            assert_eq!(durable, expect);
+        };
+        check(&[1; 1000], 0, &[(1000, 1)]);
+        check(&[2; 100_000], 1000, &[(1000, 1), (100_000, 2)]);
+        check(&[], 0, &[(1000, 1), (100_000, 2)]);
+        file.set_len(500).unwrap();
+        check(&[3; 100], 500, &[(500, 1), (100, 3)]);
+        file.set_len(550).unwrap();
+        check(&[4; 100_000], 550, &[(500, 1), (50, 3), (100_000, 4)]);
+        file.set_len(600).unwrap();
+        check(&[], 0, &[(500, 1), (50, 3), (50, 4)]);
     }
 }

@@ -25,6 +25,11 @@ impl Inode {
         &self.current
     }
 
+    /// Whether nothing waits for a sync.
+    pub(super) fn is_synced(&self) -> bool {
+        self.unsynced.is_empty()
+    }
+
     pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) {
         let end = offset + bytes.len();
         if self.current.len() < end {

@@ -118,7 +118,13 @@ impl MemoryDisk {
         for change in &state.name_changes[..kept] {
             change.apply(&mut names);
         }
-        let inodes = state.inodes.iter().map(|inode| inode.after_crash(&mut dice)).collect();
+        let reachable: BTreeSet<usize> = names.values().copied().collect();
+        // What has no name any more is gone; what of it was synced is not worth a copy.
+        let found = |(number, inode): (usize, &Inode)| {
+            let gone = !reachable.contains(&number) && inode.is_synced();
+            if gone { Inode::default() } else { inode.after_crash(&mut dice) }
+        };
+        let inodes = state.inodes.iter().enumerate().map(found).collect();
         let found = State { inodes, durable_names: names.clone(), names, ..State::default() };
         Self { state: Arc::new(Mutex::new(found)) }
     }

@@ -23,8 +23,9 @@ const LOCK_FILE: &str = "lock";
 const TRAILER: [u8; 4] = *b"FJL\x03";
 /// No record begins with it: the database takes it for the end and cuts the file there.
 const END: u8 = 0;
-/// Bytes read from a journal at once.
+/// Bytes read from a journal, or written to it, at once. Reading begins with fewer: most journals are short.
 const READ_BYTES: usize = 1 << 20;
+const FIRST_READ_BYTES: usize = 32 << 10;
 
 /// Removes an unfinished database's journal. Does nothing to a finished one, or to a folder that does not exist.
 pub(super) fn finish_creation(directory: &Path) -> io::Result<()> {
@@ -88,7 +89,8 @@ impl Journal {
         let mut journal = Self { path, file, bytes: Vec::new(), sound: 0 };
         while journal.bytes.len() < length && !(journal.sound < journal.bytes.len() && journal.ends()) {
             let start = journal.bytes.len();
-            journal.bytes.resize(length.min(start + READ_BYTES), 0);
+            let more = start.clamp(FIRST_READ_BYTES, READ_BYTES);
+            journal.bytes.resize(length.min(start + more), 0);
             journal.file.read_at(start as u64, &mut journal.bytes[start..])?;
             journal.sound += sound_bytes(&journal.bytes[journal.sound..]);
         }

@@ -9,6 +9,7 @@ pub(crate) mod api;
 pub(crate) mod logs;
 
 mod chronicle;
+mod fingerprint;
 mod operations;
 mod raft;
 mod recovery;

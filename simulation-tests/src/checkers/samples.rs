@@ -12,6 +12,7 @@ use quorate_raft::Replica;
 use quorate_store::{Batch, HistoryError, NodeId, Revision, Snapshot, State, Store};
 
 use super::chronicle::Chronicle;
+use super::fingerprint::Fingerprint;
 use super::raft::Raft;
 
 /// What was seen so far.
@@ -22,6 +23,7 @@ pub(crate) struct Samples {
     leaders: BTreeSet<(u64, NodeId)>,
     /// Where each running node was last: start, term, revision.
     last: BTreeMap<NodeId, (u64, u64, Revision)>,
+    fingerprints: BTreeMap<NodeId, Fingerprint>,
     raft: Raft,
     violations: Vec<String>,
     /// The revision before the first.
@@ -49,7 +51,7 @@ impl Samples {
         let revision = snapshot.revision();
         let before = self.last.insert(node, (start, status.term, revision));
         if before.is_none_or(|(earlier, _, seen)| earlier != start || seen != revision) {
-            self.compare(node, &snapshot);
+            self.compare(node, snapshot);
         }
         if status.leader == Some(node) {
             self.leaders.insert((status.term, node));
@@ -70,8 +72,8 @@ impl Samples {
     }
 
     /// Holds a state that was not seen on this node yet against that of others at the same revision.
-    fn compare(&mut self, node: NodeId, snapshot: &Snapshot) {
-        let (revision, digest) = (snapshot.revision(), snapshot.digest());
+    fn compare(&mut self, node: NodeId, snapshot: Snapshot) {
+        let (revision, digest) = (snapshot.revision(), self.fingerprints.entry(node).or_default().of(snapshot));
         let (other, expected) = *self.digests.entry(revision).or_insert((node, digest));
         if digest != expected {
             self.violations.push(format!("state: nodes {other} and {node} differ at revision {revision}"));
@@ -109,11 +111,12 @@ impl Samples {
     pub(super) fn check(&self, chronicle: &Chronicle<'_>) -> Vec<String> {
         let mut unexplained = self.digests.clone();
         // A new member begins with nothing, wherever the history begins.
-        let empty = State::new().snapshot().digest();
+        let empty = Fingerprint::default().of(State::new().snapshot());
         unexplained.retain(|at, (_, digest)| *at > Revision::ZERO || *digest != empty);
+        let mut replayed = Fingerprint::default();
         chronicle.replay(|state| {
             if let Some((node, digest)) = unexplained.remove(&state.revision())
-                && state.snapshot().digest() != digest
+                && replayed.of(state.snapshot()) != digest
             {
                 unexplained.insert(state.revision(), (node, digest));
             }
