@@ -16,6 +16,7 @@ use turmoil::Sim;
 use crate::api::ApiPlan;
 use crate::checkers::{self, LostQuorum, Samples};
 use crate::env::env;
+use crate::rounds::Rounds;
 use crate::trace::Trace;
 use crate::workload::api::{self, Person};
 use crate::workload::{self, Decision, Seen, What, watcher::Watcher, writer::Writer};
@@ -34,8 +35,7 @@ pub(crate) struct Options<'a> {
     pub(crate) trace: &'a Trace,
     /// The longest pause of each between two questions.
     pub(crate) think: Duration,
-    /// When the faults end.
-    pub(crate) until: Duration,
+    pub(crate) rounds: Rounds,
 }
 
 /// See the module.
@@ -49,21 +49,21 @@ pub(crate) enum Clients {
 impl Clients {
     /// Registers the hosts of clients of the store.
     pub(crate) fn of_store(sim: &mut Sim<'_>, rng: &mut StdRng, options: &Options<'_>) -> Self {
-        let (all, nodes, until) = (workload::Progress::default(), options.nodes.len() as u64, options.until);
+        let (all, nodes) = (workload::Progress::default(), options.nodes.len() as u64);
         for client in 1..=WRITERS {
-            let (seed, progress) = (rng.random(), all.clone());
+            let (seed, progress, rounds) = (rng.random(), all.clone(), options.rounds.clone());
             let env = env(seed, 0, options.trace.clone());
             let think = options.think;
-            let writer = Writer { client, seed, nodes, env, progress, think, until };
+            let writer = Writer { client, seed, nodes, env, progress, think, rounds };
             sim.client(format!("writer{client}"), async move {
                 Box::pin(workload::work(writer)).await;
                 Ok(())
             });
         }
         for watcher in 1..=WATCHERS {
-            let (seed, progress) = (rng.random(), all.clone());
+            let (seed, progress, rounds) = (rng.random(), all.clone(), options.rounds.clone());
             let env = env(seed, 0, options.trace.clone());
-            let watching = Watcher { seed, nodes, writers: WRITERS, env, progress, until };
+            let watching = Watcher { seed, nodes, writers: WRITERS, env, progress, rounds };
             sim.client(format!("watcher{watcher}"), async move {
                 Box::pin(workload::watch(watching)).await;
                 Ok(())
@@ -93,7 +93,7 @@ impl Clients {
                 broken: plan.broken(),
                 progress: progress.clone(),
                 think: options.think,
-                until: options.until,
+                rounds: options.rounds.clone(),
             })
         };
         for number in 1..=WRITERS {
@@ -113,6 +113,22 @@ impl Clients {
         match self {
             Self::Store(_) => name("writer", 1..=WRITERS).chain(name("watcher", 1..=WATCHERS)).collect(),
             Self::Api(_) => name("actor", 1..=WRITERS).chain(name("watcher", 1..=API_WATCHERS)).collect(),
+        }
+    }
+
+    /// Whether all have finished the round.
+    pub(crate) fn rest(&self) -> bool {
+        match self {
+            Self::Store(progress) => progress.is_over(WRITERS, WATCHERS),
+            Self::Api(progress) => progress.is_over(WRITERS + 1, API_WATCHERS),
+        }
+    }
+
+    /// The next round begins.
+    pub(crate) fn begin_round(&self) {
+        match self {
+            Self::Store(progress) => progress.begin_round(),
+            Self::Api(progress) => progress.begin_round(),
         }
     }
 

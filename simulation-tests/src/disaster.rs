@@ -5,6 +5,7 @@
 //! cluster for a while, and must not get in.
 
 use std::error::Error;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,18 +22,28 @@ use crate::checkers::LostQuorum;
 use crate::cluster::{Cluster, Seat, folder, peer};
 use crate::env::env;
 use crate::operator::Operator;
+use crate::rounds::Round;
 use crate::trace::Trace;
 
 /// See the module.
 pub(crate) struct Disaster {
     rng: StdRng,
-    /// Not before this time; `None` when there is none, or it is over.
-    due: Option<Duration>,
-    /// Nor after this one.
-    until: Duration,
+    /// `None` when there is none, or it is over.
+    due: Option<Due>,
+    /// Not before this time, nor after that one.
+    window: Range<Duration>,
     voters: u64,
     broken: Option<Broken>,
     trace: Trace,
+}
+
+/// When it strikes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Due {
+    /// In this round, or the next one in which the members stand still.
+    pub(crate) round: u64,
+    /// After this part of the round's faults.
+    pub(crate) part: f64,
 }
 
 /// What recovery has made of a member.
@@ -45,19 +56,26 @@ struct Founded {
 }
 
 impl Disaster {
-    /// At or after a time, if at all; before `until`.
+    /// When it is due, if at all.
     pub(crate) fn new(
         seed: u64,
-        due: Option<Duration>,
-        until: Duration,
+        due: Option<Due>,
         (voters, broken, trace): (u64, Option<Broken>, Trace),
     ) -> Self {
-        Self { rng: StdRng::seed_from_u64(seed), due, until, voters, broken, trace }
+        let window = Duration::ZERO..Duration::ZERO;
+        Self { rng: StdRng::seed_from_u64(seed), due, window, voters, broken, trace }
+    }
+
+    /// This round begins.
+    pub(crate) fn begin_round(&mut self, round: Round) {
+        if let Some(due) = self.due.filter(|due| due.round <= round.number) {
+            self.window = round.from + (round.until - round.from).mul_f64(due.part)..round.until;
+        }
     }
 
     /// Whether it may strike now.
     pub(crate) fn is_near(&self, now: Duration) -> bool {
-        self.due.is_some_and(|due| due <= now) && now < self.until
+        self.due.is_some() && self.window.contains(&now)
     }
 
     /// Strikes when it is time. Says what was lost.

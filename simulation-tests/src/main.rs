@@ -23,6 +23,7 @@ mod node;
 mod operator;
 mod pki;
 mod report;
+mod rounds;
 mod run;
 mod trace;
 mod workload;
@@ -46,9 +47,6 @@ use run::Scenario;
 use trace::Trace;
 use workload::Workload;
 
-/// How long faults go on unless asked otherwise, simulated seconds.
-const DEFAULT_SECONDS: u64 = 60;
-
 /// Where systems have a file system in memory.
 const MEMORY: &str = "/dev/shm";
 
@@ -64,9 +62,10 @@ struct Arguments {
     /// The first seed, or the only one.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How long faults go on, in simulated seconds.
-    #[arg(long, default_value_t = DEFAULT_SECONDS)]
-    seconds: u64,
+    /// How long faults go on, in simulated seconds, in rounds of a minute at most, after each of which everything must heal. Without it
+    /// the seed decides: one to four minutes.
+    #[arg(long)]
+    seconds: Option<u64>,
     /// What the clients work with. Without it the seed decides.
     #[arg(long)]
     workload: Option<Workload>,
@@ -146,7 +145,7 @@ fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     let directory = folder()?;
     // Paths occur in messages that nodes send each other, so they must not have a random name in them.
     std::env::set_current_dir(directory.path())?;
-    let faults = Duration::from_secs(arguments.seconds);
+    let faults = arguments.seconds.map(Duration::from_secs);
     let workload = arguments.workload.unwrap_or_else(|| Workload::of(arguments.seed));
     let (broken, broken_api, only) = (arguments.broken, arguments.broken_api, arguments.only.clone());
     let lose_quorum = arguments.lose_quorum;

@@ -68,8 +68,8 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Wants what the plan says, and changes its mind from `from` on.
-    pub(crate) fn new(seed: u64, plan: &Plan, from: Duration) -> Self {
+    /// Wants what the plan says.
+    pub(crate) fn new(seed: u64, plan: &Plan) -> Self {
         let want = |seat| match seat {
             seat if seat <= plan.voters => (seat, Want::Voter),
             seat if seat <= plan.nodes => (seat, Want::Learner),
@@ -83,7 +83,7 @@ impl Operator {
             asked: None,
             leftovers: BTreeMap::new(),
             next_look: Duration::ZERO,
-            next_whim: from,
+            next_whim: Duration::MAX,
             // Where copies of disks are trusted, they are what matters.
             whims: if plan.broken == Some(Broken::TrustedDisk) { COPY..ALL } else { 0..ALL },
             copied: None,
@@ -130,6 +130,11 @@ impl Operator {
     pub(crate) fn heal(&mut self) {
         self.healed = true;
         self.wanted = self.usual.clone();
+    }
+
+    /// From this time on its mind changes again.
+    pub(crate) fn begin_round(&mut self, from: Duration) {
+        (self.healed, self.next_whim) = (false, from);
     }
 
     /// Whether the members are those that are wanted, as far as their leader knows.

@@ -1,4 +1,4 @@
-//! One seed from start to verdict: cluster, clients, faults; healing; then the checkers.
+//! One seed from start to verdict: cluster, clients; rounds of faults and healing; then the checkers.
 //!
 //! Invariants: everything that varies is drawn from the seed before or inside the simulation; nothing outside the process can
 //! change the trace. A process runs one seed.
@@ -22,21 +22,28 @@ use crate::checkers::{self, LostQuorum, Samples};
 use crate::clients::{self, Clients};
 use crate::cluster::{Cluster, Plan};
 use crate::determinism;
-use crate::disaster::Disaster;
+use crate::disaster::{Disaster, Due};
 use crate::faults::{Agenda, Faults, Kind};
 use crate::operator::Operator;
 use crate::report::Report;
+use crate::rounds::{Round, Rounds};
 use crate::trace::Trace;
 use crate::workload::Workload;
 
 /// Steps of the simulation, milliseconds. Hosts run one after the other for a step and see no message that was sent in the same one, so no
 /// message is faster than a step. Short ones mix finely, long ones cost less.
 const TICKS_MS: [u64; 6] = [2, 4, 6, 8, 10, 10];
+/// The same where the seed decides how long a run is.
+const SOAK_TICKS_MS: [u64; 6] = [4, 10, 10, 20, 20, 20];
+/// Pauses between heartbeats, milliseconds: around what members have by default.
+const HEARTBEATS_MS: Range<u64> = 50..150;
+/// The same where the seed decides how long a run is: slower as well.
+const SOAK_HEARTBEATS_MS: Range<u64> = 50..300;
 /// Longest pauses of clients between two questions, milliseconds: some are busy, some let the cluster come to rest.
 const THINK_MS: [u64; 4] = [60, 60, 200, 500];
 /// Largest of the usual longest latencies of messages, milliseconds.
 const MAX_LATENCY_MS: u64 = 15;
-/// From the start until faults begin.
+/// From the start of a round until its faults begin.
 const CALM: Duration = Duration::from_secs(2);
 /// How long clients and nodes may take after the faults until everything is served and equal everywhere.
 const HEALING: Duration = Duration::from_secs(60);
@@ -50,12 +57,17 @@ const LITTLE_HISTORY_BYTES: Range<u64> = 30_000..150_000;
 /// The same with the API, whose first second brings many objects.
 const LITTLE_API_HISTORY_BYTES: Range<u64> = 500_000..900_000;
 
+/// How long faults go on in all, if nobody says it, seconds.
+const LENGTHS_SECONDS: [u64; 4] = [60, 120, 180, 240];
+/// A quorum is lost in one of so many rounds of faults, at most once in a run.
+const ROUNDS_PER_DISASTER: u32 = 6;
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
     pub(crate) seed: u64,
-    /// How long faults go on, simulated.
-    pub(crate) faults: Duration,
+    /// How long faults go on, simulated, in all rounds together; without it the seed decides.
+    pub(crate) faults: Option<Duration>,
     pub(crate) workload: Workload,
     pub(crate) broken: Option<Broken>,
     pub(crate) broken_api: Option<BrokenApi>,
@@ -69,13 +81,14 @@ pub(crate) struct Scenario {
 pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn Error>> {
     determinism::arm(scenario.seed);
     let panics = note_panics();
-    let until = CALM + scenario.faults;
+    let rounds = Rounds::new(scenario.faults(), CALM);
     let mut rng = StdRng::seed_from_u64(scenario.seed);
-    let tick = Duration::from_millis(TICKS_MS[rng.random_range(0..TICKS_MS.len())]);
+    let ticks = if scenario.is_soak() { SOAK_TICKS_MS } else { TICKS_MS };
+    let tick = Duration::from_millis(ticks[rng.random_range(0..ticks.len())]);
     let latency = Duration::from_millis(rng.random_range(2..=MAX_LATENCY_MS));
     let mut sim = Builder::new()
         .tick_duration(tick)
-        .simulation_duration(until + HEALING * 2)
+        .simulation_duration(longest(&rounds))
         .min_message_latency(Duration::from_millis(1))
         .max_message_latency(latency)
         .tcp_capacity(4096)
@@ -84,20 +97,22 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         .build();
     let plan = plan(&mut rng, scenario, trace)?;
     let (nodes, api, retention) = (plan.nodes, plan.api.clone(), plan.retention);
-    let due = (api.is_none() && (scenario.lose_quorum || rng.random_ratio(1, 6)))
-        .then(|| CALM + scenario.faults.mul_f64(rng.random_range(0.2..0.7)));
-    let disaster = Disaster::new(rng.random(), due, until, (plan.voters, scenario.broken, trace.clone()));
-    let operator = Operator::new(rng.random(), &plan, CALM);
+    let count = u32::try_from(rounds.count()).unwrap_or(u32::MAX);
+    let chance = count.min(ROUNDS_PER_DISASTER);
+    let due = (api.is_none() && (scenario.lose_quorum || rng.random_ratio(chance, ROUNDS_PER_DISASTER)))
+        .then(|| Due { part: rng.random_range(0.2..0.7), round: scenario.seed % rounds.count() + 1 });
+    let disaster = Disaster::new(rng.random(), due, (plan.voters, scenario.broken, trace.clone()));
+    let operator = Operator::new(rng.random(), &plan);
     let cluster = Cluster::start(&mut sim, plan)?;
     let think = Duration::from_millis(THINK_MS[rng.random_range(0..THINK_MS.len())]);
-    let options = clients::Options { nodes: (1..=nodes).collect(), trace, think, until };
+    let options = clients::Options { nodes: (1..=nodes).collect(), trace, think, rounds: rounds.clone() };
     let clients = match &api {
         Some(api) => Clients::of_api(&mut sim, &mut rng, &options, api)?,
         None => Clients::of_store(&mut sim, &mut rng, &options),
     };
     let only = scenario.only.clone();
-    let agenda = Agenda { seed: rng.random(), nodes, clients: clients.hosts(), latency, from: CALM, until, only };
-    let faults = Faults::draw(agenda);
+    let agenda = Agenda { seed: rng.random(), nodes, clients: clients.hosts(), latency, only };
+    let faults = Faults::new(agenda);
     let samples = Samples::default();
     let mut driver = Driver {
         sim,
@@ -105,6 +120,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         clients,
         operator,
         faults,
+        rounds,
         samples,
         next_sample: Duration::ZERO,
         retention,
@@ -112,18 +128,40 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         lost: None,
         unrecovered: None,
     };
-    driver.drive(until)?;
+    driver.drive()?;
     let mut report = driver.report(trace)?;
     report.seed = scenario.seed;
     report.violations.extend(panics.lock().drain(..));
     Ok(report)
 }
 
+impl Scenario {
+    /// Whether the seed decides how long it takes: then it is one of many, and had better be cheap.
+    fn is_soak(&self) -> bool {
+        self.faults.is_none()
+    }
+
+    /// How long faults go on in all.
+    fn faults(&self) -> Duration {
+        // Every workload with every length: whether a seed is even decides about the workload.
+        let drawn = self.seed / 2 % LENGTHS_SECONDS.len() as u64;
+        let drawn = LENGTHS_SECONDS[usize::try_from(drawn).unwrap_or_default()];
+        self.faults.unwrap_or(Duration::from_secs(drawn))
+    }
+}
+
+/// No run takes longer.
+fn longest(rounds: &Rounds) -> Duration {
+    let Round { from, until, .. } = rounds.current();
+    (until - from + CALM + HEALING) * u32::try_from(rounds.count()).unwrap_or(u32::MAX) + HEALING
+}
+
 /// The cluster's shape, its settings and the speed of its disks.
 fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Box<dyn Error>> {
     let voters = if rng.random_ratio(1, 4) { 5 } else { 3 };
     let nodes = voters + [0, 0, 1, 2][rng.random_range(0..4)];
-    let heartbeat = Duration::from_millis(rng.random_range(50..150));
+    let heartbeats = if scenario.is_soak() { SOAK_HEARTBEATS_MS } else { HEARTBEATS_MS };
+    let heartbeat = Duration::from_millis(rng.random_range(heartbeats));
     let election_min = heartbeat * rng.random_range(2..4);
     let election_max = election_min + heartbeat * rng.random_range(1..4);
     let mut retention = Retention { time_ms: RETENTION_MS, ..Retention::default() };
@@ -170,6 +208,7 @@ struct Driver<'a> {
     clients: Clients,
     operator: Operator,
     faults: Faults,
+    rounds: Rounds,
     samples: Samples,
     next_sample: Duration,
     retention: Retention,
@@ -181,8 +220,10 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// Until the clients are content and the nodes equal, or time is up.
-    fn drive(&mut self, until: Duration) -> Result<(), Box<dyn Error>> {
+    /// Every round until the clients are content and the nodes equal, or time is up.
+    fn drive(&mut self) -> Result<(), Box<dyn Error>> {
+        let mut round = self.rounds.current();
+        self.begin(round);
         let mut healed = false;
         loop {
             determinism::advance(self.sim.elapsed());
@@ -193,21 +234,34 @@ impl Driver<'_> {
             if self.unrecovered.is_some() {
                 return Ok(());
             }
-            if !healed && self.sim.elapsed() >= until {
+            let now = self.sim.elapsed();
+            if !healed && now >= round.until {
                 healed = true;
                 tracing::info!("healing");
                 self.faults.heal(&mut self.sim, &self.cluster);
                 self.operator.heal();
             }
-            if self.sim.elapsed() >= self.next_sample {
+            if now >= self.next_sample {
                 self.next_sample += SAMPLE_EVERY;
                 self.sample();
             }
-            if (content && self.unfinished().is_none()) || self.sim.elapsed() >= until + HEALING {
+            let over = (content || healed && self.clients.rest()) && self.unfinished().is_none();
+            if over && let Some(next) = self.rounds.begin_next(now + CALM) {
+                (round, healed) = (next, false);
+                self.begin(round);
+            } else if over && content || now >= round.until + HEALING {
                 self.sample();
                 return Ok(());
             }
         }
+    }
+
+    fn begin(&mut self, round: Round) {
+        tracing::info!(?round, "round");
+        self.clients.begin_round();
+        self.faults.begin_round(round);
+        self.operator.begin_round(round.from);
+        self.disaster.begin_round(round);
     }
 
     /// Loses the quorum for good and recovers from that, when it is time for it.

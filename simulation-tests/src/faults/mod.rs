@@ -1,4 +1,4 @@
-//! What goes wrong, when and for how long: all drawn from the seed before the run begins.
+//! What goes wrong, when and for how long: all drawn from the seed before a round begins.
 //!
 //! Invariants: every fault ends by itself or with [`Faults::heal`]; after that nothing is cut, slow or down. A fault that does not apply
 //! when its time comes (its node is down already) is not counted.
@@ -17,6 +17,7 @@ use turmoil::Sim;
 
 use crate::cluster::{Cluster, Seat};
 use crate::node::Order;
+use crate::rounds::Round;
 
 use kind::Fault;
 use network::Usual;
@@ -64,14 +65,14 @@ pub(crate) struct Agenda {
     pub(crate) clients: Vec<String>,
     /// The usual longest latency of a message.
     pub(crate) latency: Duration,
-    pub(crate) from: Duration,
-    pub(crate) until: Duration,
     /// Only these kinds; all when empty.
     pub(crate) only: Vec<Kind>,
 }
 
 /// The faults of a run.
 pub(crate) struct Faults {
+    nodes: u64,
+    only: Vec<Kind>,
     agenda: BTreeMap<(Duration, u64), Step>,
     sequence: u64,
     rng: StdRng,
@@ -87,25 +88,14 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// Draws what happens.
-    pub(crate) fn draw(plan: Agenda) -> Self {
-        let mut rng = StdRng::seed_from_u64(plan.seed);
-        let mut agenda = BTreeMap::new();
-        let mut time = plan.from;
-        for sequence in 0.. {
-            time += Duration::from_millis(rng.random_range(1..=MAX_PAUSE_MS));
-            if time >= plan.until {
-                break;
-            }
-            let length = Duration::from_millis(rng.random_range(1..=MAX_FAULT_MS));
-            let fault = Fault::draw(&mut rng, plan.nodes, &plan.only);
-            agenda.insert((time, sequence), Step::Begin(fault, length));
-        }
-        let sequence = agenda.len() as u64;
+    /// None yet.
+    pub(crate) fn new(plan: Agenda) -> Self {
         Self {
-            agenda,
-            sequence,
-            rng,
+            nodes: plan.nodes,
+            only: plan.only,
+            agenda: BTreeMap::new(),
+            sequence: 0,
+            rng: StdRng::seed_from_u64(plan.seed),
             usual: Usual { clients: plan.clients, latency: plan.latency },
             power_cuts: BTreeMap::new(),
             ambushes: Vec::new(),
@@ -113,6 +103,20 @@ impl Faults {
             refusals: 0,
             copies_refused: 0,
             violations: Vec::new(),
+        }
+    }
+
+    /// Draws what happens in a round.
+    pub(crate) fn begin_round(&mut self, round: Round) {
+        let mut time = round.from;
+        loop {
+            time += Duration::from_millis(self.rng.random_range(1..=MAX_PAUSE_MS));
+            if time >= round.until {
+                return;
+            }
+            let length = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
+            let fault = Fault::draw(&mut self.rng, self.nodes, &self.only);
+            self.later(time, Step::Begin(fault, length));
         }
     }
 

@@ -39,6 +39,8 @@ impl Processes {
     pub(super) async fn run(&self, seed: u64) -> Result<Report, Box<dyn Error>> {
         let mut command = Command::new(&self.program);
         command.args(options(&self.arguments, seed)).arg("--json").env("TMPDIR", self.folder.path());
+        // Memory that was freed is used again soon: giving it back to the system costs more than it is worth.
+        command.env("MIMALLOC_PURGE_DELAY", "-1");
         command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0).kill_on_drop(true);
         let Ok(output) = timeout(PATIENCE, command.output()).await else {
             return Ok(failed(seed, format!("the simulation itself has not ended after {PATIENCE:?}")));
@@ -75,9 +77,7 @@ fn options(arguments: &Arguments, seed: u64) -> Vec<String> {
         options.push("--lose-quorum".to_owned());
     }
     let mut option = |name: &str, value: String| options.extend([name.to_owned(), value]);
-    if arguments.seconds != crate::DEFAULT_SECONDS {
-        option("--seconds", arguments.seconds.to_string());
-    }
+    arguments.seconds.iter().for_each(|seconds| option("--seconds", seconds.to_string()));
     arguments.only.iter().for_each(|kind| option("--only", name(kind)));
     arguments.workload.iter().for_each(|workload| option("--workload", name(workload)));
     arguments.broken.iter().for_each(|broken| option("--broken", name(broken)));

@@ -49,6 +49,7 @@ pub(crate) struct Progress<T, W> {
 struct Inner<T, W> {
     records: Records<T, W>,
     done: u64,
+    watched: u64,
     newest: u64,
 }
 
@@ -60,7 +61,7 @@ impl<T, W> Clone for Progress<T, W> {
 
 impl<T, W> Default for Progress<T, W> {
     fn default() -> Self {
-        Self { inner: Arc::new(Mutex::new(Inner { records: Records::default(), done: 0, newest: 0 })) }
+        Self { inner: Arc::new(Mutex::new(Inner { records: Records::default(), done: 0, watched: 0, newest: 0 })) }
     }
 }
 
@@ -82,17 +83,34 @@ impl<T: Asked, W> Progress<T, W> {
         self.inner.lock().records.violations.push(what);
     }
 
-    /// One more client that writes has finished.
+    /// One more client that writes has finished this round.
     pub(crate) fn client_done(&self) {
         self.inner.lock().done += 1;
     }
 
-    /// How many clients that write have finished.
+    /// One more client that watches has seen everything of this round.
+    pub(crate) fn watcher_done(&self) {
+        self.inner.lock().watched += 1;
+    }
+
+    /// Whether so many clients that write, and so many that watch, have finished this round.
+    pub(crate) fn is_over(&self, writing: u64, watching: u64) -> bool {
+        let inner = self.inner.lock();
+        (inner.done, inner.watched) == (writing, watching)
+    }
+
+    /// Nobody has finished the next round.
+    pub(crate) fn begin_round(&self) {
+        let mut inner = self.inner.lock();
+        (inner.done, inner.watched) = (0, 0);
+    }
+
+    /// How many clients that write have finished this round.
     pub(crate) fn clients_done(&self) -> u64 {
         self.inner.lock().done
     }
 
-    /// The newest revision that anybody was told, once this many clients that write have finished.
+    /// The newest revision that anybody was told, once this many clients that write have finished this round.
     pub(crate) fn last(&self, clients: u64) -> Option<u64> {
         let inner = self.inner.lock();
         (inner.done >= clients).then_some(inner.newest)

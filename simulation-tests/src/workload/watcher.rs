@@ -10,6 +10,7 @@ use rand::{Rng, SeedableRng};
 
 use super::told::{Progress, Seen, WatchRecord};
 use crate::gateway::{Answer, Ask, Session};
+use crate::rounds::Rounds;
 
 /// How long after the faults a watcher must have seen everything.
 const HEALING: Duration = Duration::from_secs(40);
@@ -29,32 +30,46 @@ pub(crate) struct Watcher {
     pub(crate) writers: u64,
     pub(crate) env: Env,
     pub(crate) progress: Progress,
-    /// When the faults end.
-    pub(crate) until: Duration,
+    pub(crate) rounds: Rounds,
 }
 
-/// Watches until everything that the writers were promised has been seen.
+/// Watches, every round until everything that the writers were promised has been seen.
 pub(crate) async fn watch(watcher: Watcher) {
     let mut rng = StdRng::seed_from_u64(watcher.seed);
     let (mut seen, mut cursor) = (WatchRecord::default(), Revision::ZERO);
+    let mut coming = Some(watcher.rounds.current());
+    while let Some(round) = coming {
+        watch_until(&watcher, round.until, &mut rng, &mut cursor, &mut seen).await;
+        watcher.progress.watcher_done();
+        coming = watcher.rounds.after(round).await;
+    }
+    watcher.progress.watched(seen);
+}
+
+/// One round, whose faults end then.
+async fn watch_until(
+    watcher: &Watcher,
+    until: Duration,
+    rng: &mut StdRng,
+    cursor: &mut Revision,
+    seen: &mut WatchRecord,
+) {
     while watcher.progress.last(watcher.writers).is_none_or(|last| cursor.get() < last) {
-        if turmoil::elapsed() > watcher.until + HEALING {
+        if turmoil::elapsed() > until + HEALING {
             let text = format!("liveness: a watcher is at {cursor} and nothing comes {HEALING:?} after the faults");
-            watcher.progress.violation(text);
-            break;
+            return watcher.progress.violation(text);
         }
-        if rng.random_ratio(1, 8) && turmoil::elapsed() < watcher.until {
+        if rng.random_ratio(1, 8) && turmoil::elapsed() < until {
             tokio::time::sleep(Duration::from_millis(rng.random_range(0..MAX_AWAY_MS))).await;
         }
         let node = rng.random_range(1..=watcher.nodes);
         let stay = Duration::from_millis(rng.random_range(200..4000));
         let pause = rng.random_ratio(1, 6).then(|| Duration::from_millis(rng.random_range(50..MAX_PAUSE_MS)));
-        let watching = follow(&watcher, (node, pause), &mut cursor, &mut seen);
+        let watching = follow(watcher, (node, pause), cursor, seen);
         if let Ok(None) = tokio::time::timeout(stay, watching).await {
             tokio::time::sleep(PAUSE).await;
         }
     }
-    watcher.progress.watched(seen);
 }
 
 /// Takes batches until the connection breaks or ends.

@@ -1,4 +1,4 @@
-//! A client that creates, updates, deletes and reads, through any node, until the faults end; then it wants every node to serve.
+//! A client that creates, updates, deletes and reads, through any node, until the faults end; then it wants every node to serve; and so every round.
 //!
 //! Invariant: no value is ever written twice, so a value says which transaction wrote it.
 
@@ -13,6 +13,7 @@ use rand::{Rng, SeedableRng};
 
 use super::told::{Decision, Exchange, Progress, What};
 use crate::gateway::{Answer, Ask, Session};
+use crate::rounds::Rounds;
 
 /// Keys that all writers share.
 const SHARED_KEYS: u64 = 6;
@@ -30,24 +31,19 @@ pub(crate) struct Writer {
     pub(crate) progress: Progress,
     /// Its longest pause between two questions.
     pub(crate) think: Duration,
-    /// When the faults end.
-    pub(crate) until: Duration,
+    pub(crate) rounds: Rounds,
 }
 
 /// The client's whole life.
 pub(crate) async fn work(writer: Writer) {
     let rng = StdRng::seed_from_u64(writer.seed);
     let mut state = Working { writer, rng, session: None, known: BTreeMap::new(), count: 0 };
-    while turmoil::elapsed() < state.writer.until {
-        let pause = state.rng.random_range(Duration::ZERO..state.writer.think);
-        tokio::time::sleep(pause).await;
-        let ask = state.choose();
-        state.ask(ask).await;
+    let mut coming = Some(state.writer.rounds.current());
+    while let Some(round) = coming {
+        state.work_until(round.until).await;
+        state.writer.progress.client_done();
+        coming = state.writer.rounds.after(round).await;
     }
-    for node in 1..=state.writer.nodes {
-        state.insist(node).await;
-    }
-    state.writer.progress.client_done();
 }
 
 struct Working {
@@ -60,6 +56,19 @@ struct Working {
 }
 
 impl Working {
+    /// One round.
+    async fn work_until(&mut self, until: Duration) {
+        while turmoil::elapsed() < until {
+            let pause = self.rng.random_range(Duration::ZERO..self.writer.think);
+            tokio::time::sleep(pause).await;
+            let ask = self.choose();
+            self.ask(ask).await;
+        }
+        for node in 1..=self.writer.nodes {
+            self.insist(node, until + HEALING).await;
+        }
+    }
+
     fn choose(&mut self) -> Ask {
         let key = self.shared_key();
         match self.rng.random_range(0..100) {
@@ -174,8 +183,7 @@ impl Working {
     }
 
     /// Repeats a write and a read through this node until both succeed; a violation when they do not in time.
-    async fn insist(&mut self, node: u64) {
-        let deadline = self.writer.until + HEALING;
+    async fn insist(&mut self, node: u64, deadline: Duration) {
         let (mut written, mut read) = (false, false);
         while !(written && read) {
             if turmoil::elapsed() > deadline {

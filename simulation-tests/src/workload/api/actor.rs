@@ -1,4 +1,4 @@
-//! A client that creates, changes, deletes and reads objects through any node, until the faults end.
+//! A client that creates, changes, deletes and reads objects through any node, until the faults end; and so every round.
 //!
 //! Invariant: no two of its requests carry the same stamp, so that an object says which request wrote it.
 
@@ -40,12 +40,16 @@ pub(crate) async fn act(person: Person) {
     for namespace in LASTING {
         actor.begin(namespace).await;
     }
-    while turmoil::elapsed() < actor.person.until {
-        let pause = actor.rng.random_range(Duration::ZERO..actor.person.think);
-        tokio::time::sleep(pause).await;
-        actor.step().await;
+    let mut coming = Some(actor.person.rounds.current());
+    while let Some(round) = coming {
+        while turmoil::elapsed() < round.until {
+            let pause = actor.rng.random_range(Duration::ZERO..actor.person.think);
+            tokio::time::sleep(pause).await;
+            actor.step().await;
+        }
+        actor.person.progress.client_done();
+        coming = actor.person.rounds.after(round).await;
     }
-    actor.person.progress.client_done();
 }
 
 impl Actor {
@@ -56,7 +60,7 @@ impl Actor {
 
     /// Makes a namespace, unless somebody else has.
     async fn begin(&mut self, namespace: &str) {
-        while turmoil::elapsed() < self.person.until {
+        while turmoil::elapsed() < self.person.rounds.until() {
             let ask = self.create_namespace(namespace);
             let reply = self.ask(ask).await;
             if reply.is_some_and(|reply| reply.is_success() || reply.status == 409) {

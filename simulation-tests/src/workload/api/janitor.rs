@@ -1,4 +1,4 @@
-//! The client that ends a run: once the faults are over it takes every finalizer away that actors have left, and then wants every node to
+//! The client that ends a round: once the faults are over it takes every finalizer away that actors have left, and then wants every node to
 //! serve. Liveness: both within a limit.
 
 use std::time::Duration;
@@ -17,21 +17,25 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The client's whole life.
 pub(crate) async fn clear_up(person: Person) {
     let mut janitor = Actor::new(person);
-    while janitor.person.progress.clients_done() < janitor.person.actors {
-        tokio::time::sleep(PAUSE).await;
+    let mut coming = Some(janitor.person.rounds.current());
+    while let Some(round) = coming {
+        while janitor.person.progress.clients_done() < janitor.person.actors {
+            tokio::time::sleep(PAUSE).await;
+        }
+        for kind in [Kind::ConfigMaps, Kind::Secrets] {
+            janitor.release_all(kind).await;
+        }
+        for node in janitor.person.nodes.clone() {
+            janitor.insist(node).await;
+        }
+        janitor.person.progress.client_done();
+        coming = janitor.person.rounds.after(round).await;
     }
-    for kind in [Kind::ConfigMaps, Kind::Secrets] {
-        janitor.release_all(kind).await;
-    }
-    for node in janitor.person.nodes.clone() {
-        janitor.insist(node).await;
-    }
-    janitor.person.progress.client_done();
 }
 
 impl Actor {
     fn is_late(&self) -> bool {
-        turmoil::elapsed() > self.person.until + HEALING
+        turmoil::elapsed() > self.person.rounds.until() + HEALING
     }
 
     /// Until a consistent list shows no object that is held.

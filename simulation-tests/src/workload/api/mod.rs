@@ -1,7 +1,7 @@
 //! What clients of the API do, and what they remember of it.
 //!
 //! Declarations only: `told` is what is remembered, `actor` reads and writes, `choice` says what it tries next, `pages` reads
-//! collections in pieces, `janitor` waits for the end and clears up, `watcher` watches.
+//! collections in pieces, `janitor` waits for the end of a round and clears up, `watcher` watches.
 
 mod actor;
 mod choice;
@@ -22,6 +22,7 @@ use quorate_store::env::Env;
 use rustls::ClientConfig;
 
 use crate::api::BrokenApi;
+use crate::rounds::Rounds;
 
 /// Namespaces that stay.
 pub(crate) const LASTING: [&str; 2] = ["w0", "w1"];
@@ -44,6 +45,5 @@ pub(crate) struct Person {
     pub(crate) progress: Progress,
     /// Its longest pause between two questions.
     pub(crate) think: Duration,
-    /// When the faults end.
-    pub(crate) until: Duration,
+    pub(crate) rounds: Rounds,
 }

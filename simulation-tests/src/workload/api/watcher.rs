@@ -32,7 +32,7 @@ struct Watcher {
     seen: Option<u64>,
 }
 
-/// Watches until everything has been seen that anybody was promised.
+/// Watches, every round until everything has been seen that anybody was promised.
 pub(crate) async fn watch(person: Person) {
     let mut rng = StdRng::seed_from_u64(person.seed);
     let kind = if rng.random_ratio(1, 4) { Kind::Secrets } else { Kind::ConfigMaps };
@@ -40,29 +40,35 @@ pub(crate) async fn watch(person: Person) {
     let mut ask = Ask::new(Verb::Watch, kind, namespace, "");
     ask.color = rng.random_ratio(1, 2).then(|| COLORS[rng.random_range(0..COLORS.len())]);
     let mut watcher = Watcher { person, rng, ask, seen: None };
-    while watcher
-        .person
-        .progress
-        .last(watcher.person.actors + 1)
-        .is_none_or(|last| watcher.seen.is_none_or(|seen| seen < last))
-    {
-        if turmoil::elapsed() > watcher.person.until + HEALING {
-            let (number, seen) = (watcher.person.number, watcher.seen);
-            let text = format!("liveness: watcher {number} is at {seen:?} {HEALING:?} after the faults");
-            return watcher.person.progress.violation(text);
-        }
-        watcher.run().await;
+    let mut coming = Some(watcher.person.rounds.current());
+    while let Some(round) = coming {
+        watcher.watch_until(round.until).await;
+        watcher.person.progress.watcher_done();
+        coming = watcher.person.rounds.after(round).await;
     }
 }
 
 impl Watcher {
+    /// One round, whose faults end then.
+    async fn watch_until(&mut self, until: Duration) {
+        let actors = self.person.actors;
+        while self.person.progress.last(actors + 1).is_none_or(|last| self.seen.is_none_or(|seen| seen < last)) {
+            if turmoil::elapsed() > until + HEALING {
+                let (number, seen) = (self.person.number, self.seen);
+                let text = format!("liveness: watcher {number} is at {seen:?} {HEALING:?} after the faults");
+                return self.person.progress.violation(text);
+            }
+            self.run().await;
+        }
+    }
+
     /// One connection, from dialing to its end.
     async fn run(&mut self) {
         let node = self.person.nodes[self.rng.random_range(0..self.person.nodes.len())];
         if self.rng.random_ratio(1, 12) {
             self.seen = None;
         }
-        if self.rng.random_ratio(1, 10) && turmoil::elapsed() < self.person.until {
+        if self.rng.random_ratio(1, 10) && turmoil::elapsed() < self.person.rounds.until() {
             tokio::time::sleep(Duration::from_millis(self.rng.random_range(0..MAX_AWAY_MS))).await;
         }
         let mut ask = self.ask.clone();
