@@ -1,13 +1,14 @@
 //! Many seeds: each in a process of its own, so that every run begins the same as its replay does.
 //!
 //! Seeds run until there were so many of them, or so many simulated hours; an interrupt ends them early, and what there was is summed up
-//! all the same. A failing seed is told at once, with the command that replays it.
+//! all the same, with the command that goes on from there. A failing seed is told at once, with the command that replays it.
 //!
 //! `process` runs one seed, `summary` puts figures into words.
 
 mod process;
 mod summary;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -45,21 +46,28 @@ struct Sum {
     seeds: u64,
     failed: Vec<u64>,
     wall_seconds: f64,
+    /// The first seed that was not run to its end.
+    next_seed: u64,
     /// The sums; every violation begins with its seed.
     total: Report,
 }
 
 /// Runs the seeds, tells the progress and the sum. True when nothing is wrong with any.
 pub(crate) fn run(arguments: &Arguments, goal: Goal) -> Result<bool, Box<dyn Error>> {
+    let processes = Processes::new(arguments)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let sum = runtime.block_on(Box::pin(run_all(arguments, goal)))?;
+    let sum = runtime.block_on(Box::pin(run_all(arguments, goal, &processes)))?;
     tell(&if arguments.json { serde_json::to_string(&sum)? } else { sum.describe() });
+    if !arguments.json
+        && let Some(rest) = sum.rest(goal)
+    {
+        tell(&format!("to go on: {} {rest}", processes.replay(sum.next_seed)));
+    }
     Ok(sum.failed.is_empty())
 }
 
-async fn run_all(arguments: &Arguments, goal: Goal) -> Result<Sum, Box<dyn Error>> {
+async fn run_all(arguments: &Arguments, goal: Goal, processes: &Processes) -> Result<Sum, Box<dyn Error>> {
     let (mut interrupt, mut end) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let processes = Processes::new(arguments)?;
     let mut progress = Progress::new(arguments, goal);
     let mut running = FuturesUnordered::new();
     loop {
@@ -70,7 +78,7 @@ async fn run_all(arguments: &Arguments, goal: Goal) -> Result<Sum, Box<dyn Error
         }
         tokio::select! {
             done = running.next() => match done {
-                Some(report) => progress.add(report?, &processes),
+                Some(report) => progress.add(report?, processes),
                 None => break,
             },
             _ = interrupt.recv() => break,
@@ -83,6 +91,7 @@ async fn run_all(arguments: &Arguments, goal: Goal) -> Result<Sum, Box<dyn Error
 struct Progress {
     goal: Goal,
     coming: Range<u64>,
+    running: BTreeSet<u64>,
     started: Instant,
     told: Instant,
     silent: bool,
@@ -99,18 +108,23 @@ impl Progress {
         };
         let (now, first) = (Instant::now(), arguments.seed);
         let coming = first..first.saturating_add(count);
-        Self { goal, coming, started: now, told: now, silent: arguments.json, barren: 0, sum: Sum::default() }
+        let (silent, sum) = (arguments.json, Sum::default());
+        Self { goal, coming, running: BTreeSet::new(), started: now, told: now, silent, barren: 0, sum }
     }
 
     fn next_seed(&mut self) -> Option<u64> {
         match self.goal {
             Goal::Hours(hours) if self.sum.hours() >= hours || self.barren >= MOST_BARREN => None,
-            _ => self.coming.next(),
+            _ => {
+                self.running.extend(self.coming.clone().next());
+                self.coming.next()
+            }
         }
     }
 
     fn add(&mut self, report: Report, processes: &Processes) {
         let (seed, violations) = (report.seed, &report.violations);
+        self.running.remove(&seed);
         self.sum.seeds += 1;
         self.barren = if report.simulated_ms == 0 { self.barren + 1 } else { 0 };
         self.sum.total.add(&report);
@@ -138,11 +152,13 @@ impl Progress {
             Goal::Hours(hours) => format!(", towards {hours} simulated hours"),
         };
         let rate = self.sum.seeds as f64 / self.sum.wall_seconds;
-        format!("{}{goal}; {rate:.2} seeds/s; {}", self.sum.seeds, self.sum.speed())
+        let left = self.sum.wall_seconds * (1.0 / self.sum.part(self.goal) - 1.0) / 60.0;
+        format!("{}{goal}; {rate:.2} seeds/s; {}; {left:.0} min left", self.sum.seeds, self.sum.speed())
     }
 
     fn end(mut self) -> Sum {
         self.sum.wall_seconds = self.started.elapsed().as_secs_f64();
+        self.sum.next_seed = self.running.first().copied().unwrap_or(self.coming.start);
         self.sum
     }
 

@@ -3,13 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::Sum;
+use super::{Goal, Sum};
 use crate::report::Report;
 
 impl Sum {
     /// Simulated.
     pub(super) fn hours(&self) -> f64 {
         self.total.simulated_ms as f64 / 3_600_000.0
+    }
+
+    /// How much of the goal is reached: 1 when it is.
+    pub(super) fn part(&self, goal: Goal) -> f64 {
+        match goal {
+            Goal::Seeds(seeds) => self.seeds as f64 / seeds as f64,
+            Goal::Hours(hours) => self.hours() / hours,
+        }
+        .min(1.0)
+    }
+
+    /// The option for what is left of the goal, when it was not reached.
+    pub(super) fn rest(&self, goal: Goal) -> Option<String> {
+        (self.part(goal) < 1.0).then(|| match goal {
+            Goal::Seeds(seeds) => format!("--seeds {}", seeds - self.seeds),
+            Goal::Hours(hours) => format!("--hours {:.2}", hours - self.hours()),
+        })
     }
 
     /// What failed, how much was simulated and how fast.
