@@ -132,9 +132,11 @@ impl Disaster {
         for seat in left {
             let options = self.options(cluster, *seat);
             // A runtime each: when it goes, the folder is free again.
-            let plan =
-                runtime()?.block_on(async { Recovery::open(options).await.map(|found| found.plan().clone()) })?;
-            longest = longest.max(Some((plan.last, *seat)));
+            match runtime()?.block_on(async { Recovery::open(options).await.map(|found| found.plan().clone()) }) {
+                // It had only just come.
+                Err(RecoveryError::Empty { .. }) => {}
+                found => longest = longest.max(Some((found?.last, *seat))),
+            }
         }
         let (_, seat) = longest.ok_or("nobody is left")?;
         let options = self.options(cluster, seat);
