@@ -57,11 +57,7 @@ struct Founded {
 
 impl Disaster {
     /// When it is due, if at all.
-    pub(crate) fn new(
-        seed: u64,
-        due: Option<Due>,
-        (voters, broken, trace): (u64, Option<Broken>, Trace),
-    ) -> Self {
+    pub(crate) fn new(seed: u64, due: Option<Due>, (voters, broken, trace): (u64, Option<Broken>, Trace)) -> Self {
         let window = Duration::ZERO..Duration::ZERO;
         Self { rng: StdRng::seed_from_u64(seed), due, window, voters, broken, trace }
     }
