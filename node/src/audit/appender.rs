@@ -4,13 +4,16 @@
 //! the events, and pushes out what others would read again. So whole blocks of what is long go to the disk directly, as far as the
 //! file system takes that (not all do); what is short, and what is before and behind the blocks, goes the ordinary way.
 //!
-//! Invariants: bytes lie in the file in the order in which they came; after a failure the file ends where it ended before.
+//! Invariants: bytes lie in the file in the order in which they came, and begin on a line of their own, whatever an end of the process or
+//! a full disk has left there; as far as the file can be cut, it ends where it ended before after a failure, and it is never made longer.
+//! After a power cut, the end of what was written the ordinary way (a block at most) may be missing before blocks that are there.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// What places in a direct write, in the file and in memory, are multiples of: the largest block of today's disks.
+/// What places in a direct write, in the file and in memory, are multiples of. A disk with larger blocks refuses such writes.
 const BLOCK_BYTES: usize = 4096;
 /// Bytes that are written directly in one go.
 const PIECE_BYTES: usize = 512 << 10;
@@ -34,35 +37,55 @@ struct Direct {
 impl Appender {
     /// Opens a file, or makes one.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = File::options().create(true).read(true).append(true).open(path)?;
         let size = file.metadata()?.len();
         Ok(Self { file, direct: Direct::open(path), size })
     }
 
-    /// How long the file is.
+    /// How long the file was when something was written last.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Writes behind what is there.
-    pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let written = self.write(bytes);
-        match written {
-            Ok(()) => self.size += bytes.len() as u64,
-            Err(_) => self.file.set_len(self.size)?,
+    /// Writes lines behind what is there.
+    pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        // Others may have cut it.
+        let before = self.file.metadata()?.len();
+        let written = self.end_line(before).and_then(|begin| {
+            self.write(begin, lines)?;
+            Ok(begin + lines.len() as u64)
+        });
+        self.size = *written.as_ref().unwrap_or(&before);
+        if written.is_err() && self.file.metadata().is_ok_and(|now| now.len() > before) {
+            // The next lines begin behind a torn one if even that fails.
+            self.file.set_len(before).ok();
         }
-        written
+        written.map(drop)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Ends a line that was not written whole. Gives the length of the file.
+    fn end_line(&mut self, size: u64) -> io::Result<u64> {
+        let mut last = *b"\n";
+        if size > 0 {
+            self.file.read_exact_at(&mut last, size - 1)?;
+        }
+        if last == *b"\n" {
+            return Ok(size);
+        }
+        self.file.write_all(b"\n")?;
+        Ok(size + 1)
+    }
+
+    fn write(&mut self, begin: u64, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         if let Some(direct) = self.direct.as_mut().filter(|_| bytes.len() >= LONG_BYTES) {
-            let over = usize::try_from(self.size % BLOCK_BYTES as u64).map_err(io::Error::other)?;
+            let over = usize::try_from(begin % BLOCK_BYTES as u64).map_err(io::Error::other)?;
             let (before, blocks) = bytes.split_at((BLOCK_BYTES - over) % BLOCK_BYTES);
             self.file.write_all(before)?;
             let blocks = &blocks[..blocks.len() / BLOCK_BYTES * BLOCK_BYTES];
-            let written = direct.write(blocks)?;
+            let written = direct.write(blocks);
             if written < blocks.len() {
+                // Whatever is wrong, the ordinary way finds out as well, or does without.
                 self.direct = None;
             }
             rest = &bytes[before.len() + written..];
@@ -86,11 +109,12 @@ impl Direct {
     }
 
     /// Writes blocks as far as the file system takes them; says how many bytes it has taken.
-    fn write(&mut self, blocks: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, blocks: &[u8]) -> usize {
         self.buffer.resize(PIECE_BYTES + BLOCK_BYTES, 0);
         let begin = self.buffer.as_ptr().align_offset(BLOCK_BYTES);
         let mut taken = 0;
-        for piece in blocks.chunks(PIECE_BYTES) {
+        while taken < blocks.len() {
+            let piece = &blocks[taken..blocks.len().min(taken + PIECE_BYTES)];
             let Some(aligned) = self.buffer.get_mut(begin..).and_then(|buffer| buffer.get_mut(..piece.len())) else {
                 break;
             };
@@ -102,11 +126,11 @@ impl Direct {
                         break;
                     }
                 }
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput => break,
-                Err(error) => return Err(error),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break,
             }
         }
-        Ok(taken)
+        taken
     }
 }
 
@@ -121,24 +145,33 @@ mod tests {
         (0..length).map(|at| u8::try_from((at / 97 + at) % 251).unwrap()).collect()
     }
 
+    /// Whether files here can be written directly at all.
+    fn takes_direct(folder: &Path) -> bool {
+        let path = folder.join("probe");
+        std::fs::write(&path, b"").unwrap();
+        Direct::open(&path).is_some_and(|mut direct| direct.write(&[7; BLOCK_BYTES]) == BLOCK_BYTES)
+    }
+
     #[test]
     fn what_is_written_lies_behind_each_other() {
         let check = |lengths: &[usize], is_direct: bool| {
             let folder = TempDir::new().unwrap();
             let path = folder.path().join("log");
-            std::fs::write(&path, b"there").unwrap();
+            std::fs::write(&path, b"there\n").unwrap();
             let mut appender = Appender::open(&path).unwrap();
             if !is_direct {
                 appender.direct = None;
             }
-            let mut expect = b"there".to_vec();
+            let mut expect = b"there\n".to_vec();
             for length in lengths {
-                let bytes = bytes(*length);
+                let mut bytes = bytes(*length);
+                bytes.extend_from_slice(b"\n");
                 appender.append(&bytes).unwrap();
                 expect.extend_from_slice(&bytes);
                 assert_eq!(appender.size(), expect.len() as u64);
             }
             assert!(std::fs::read(&path).unwrap() == expect, "{lengths:?} {is_direct}");
+            assert_eq!(appender.direct.is_some(), is_direct && takes_direct(folder.path()));
         };
         for is_direct in [true, false] {
             check(&[0, 1, LONG_BYTES, 7, LONG_BYTES - 1, 0], is_direct);
@@ -148,16 +181,30 @@ mod tests {
     }
 
     #[test]
+    fn whatever_others_leave_at_the_end_a_line_begins_behind_it() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("log");
+        let mut appender = Appender::open(&path).unwrap();
+        let bytes = [&bytes(LONG_BYTES)[..], b"\n"].concat();
+        for (left, expect) in [(&b""[..], &b""[..]), (b"torn", b"torn\n"), (b"whole\n", b"whole\n")] {
+            std::fs::write(&path, left).unwrap();
+            appender.append(&bytes).unwrap();
+            appender.append(b"next\n").unwrap();
+            assert!(std::fs::read(&path).unwrap() == [expect, &bytes, b"next\n"].concat());
+        }
+    }
+
+    #[test]
     fn blocks_that_are_not_taken_go_the_ordinary_way() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("log");
         let mut appender = Appender::open(&path).unwrap();
-        // Somebody else has written meanwhile: the end is not where blocks may begin.
-        std::fs::write(&path, b"theirs").unwrap();
-        let bytes = bytes(LONG_BYTES);
+        // Only for reading: every direct write fails.
+        appender.direct = Some(Direct { file: File::open(&path).unwrap(), buffer: Vec::new() });
+        let bytes = [&bytes(LONG_BYTES)[..], b"\n"].concat();
         appender.append(&bytes).unwrap();
-        appender.append(&bytes).unwrap();
-        assert!(std::fs::read(&path).unwrap() == [b"theirs", &bytes[..], &bytes].concat());
+        assert!(appender.direct.is_none());
+        assert!(std::fs::read(&path).unwrap() == bytes);
     }
 
     #[test]
@@ -166,11 +213,10 @@ mod tests {
         let path = folder.path().join("log");
         let mut appender = Appender::open(&path).unwrap();
         appender.append(b"whole\n").unwrap();
-        appender.file.write_all(b"hal").unwrap();
-        // Only for reading: what comes now fails.
-        appender.direct = Some(Direct { file: File::open(&path).unwrap(), buffer: Vec::new() });
-        assert!(appender.append(&bytes(LONG_BYTES)).is_err());
-        assert_eq!(std::fs::read(&path).unwrap(), b"whole\n");
+        let writing = std::mem::replace(&mut appender.file, File::open(&path).unwrap());
+        appender.append(b"never\n").unwrap_err();
+        assert_eq!(appender.size(), 6);
+        appender.file = writing;
         appender.append(b"next\n").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole\nnext\n");
     }

@@ -93,9 +93,16 @@ impl FileSink {
     }
 
     fn put_aside(&mut self) -> io::Result<()> {
-        std::fs::rename(&self.path, self.path.with_file_name(self.name_at(self.clock.now_ms())))?;
+        match std::fs::rename(&self.path, self.path.with_file_name(self.name_at(self.clock.now_ms()))) {
+            // It was put aside before, and no new one could be begun.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other?,
+        }
         self.file = Appender::open(&self.path)?;
-        self.prune()
+        if let Err(error) = self.prune() {
+            tracing::warn!(%error, path = %self.path.display(), "audit files that were put aside could not be removed");
+        }
+        Ok(())
     }
 
     /// What the names of files put aside begin and end with.

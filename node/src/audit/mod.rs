@@ -68,6 +68,16 @@ impl AuditOptions {
         given.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))).collect()
     }
 
+    /// Refuses one file for several nodes: each cuts off what it could not write whole, and puts aside what it finds too long.
+    pub(crate) fn check_apart(&self, nodes: usize) -> Result<(), Error> {
+        match &self.audit_log_path {
+            Some(path) if nodes > 1 && path != "-" && !path.contains("{node}") => Err(Error::config(format_args!(
+                "--audit-log-path {path}: {nodes} nodes cannot share a file; put {{node}} into its name"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// The trail that these options ask for, if any.
     pub(crate) fn trail(&self, node: u64, names: &'static Names, env: &Env) -> Result<Option<Trail>, Error> {
         let Some(path) = &self.audit_policy_file else { return Ok(None) };
@@ -93,5 +103,23 @@ impl AuditOptions {
             return Err(wrong(&"a policy needs --audit-log-path or --audit-webhook-config-file"));
         }
         Ok(Some(Audit::new(policy, sinks, Arc::clone(&env.clock), names)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_nodes_do_not_share_a_file() {
+        let check = |path: Option<&str>, nodes, expect| {
+            let options = AuditOptions { audit_log_path: path.map(str::to_owned), ..AuditOptions::default() };
+            assert_eq!(options.check_apart(nodes).is_ok(), expect, "{path:?} {nodes}");
+        };
+        check(Some("audit.log"), 1, true);
+        check(Some("audit.log"), 3, false);
+        check(Some("audit-{node}.log"), 3, true);
+        check(Some("-"), 3, true);
+        check(None, 3, true);
     }
 }
