@@ -45,7 +45,7 @@ pub struct AuthorizerOptions<'a> {
 
 /// Decides who may do what.
 pub struct Authorizer {
-    names: &'static Names,
+    pub(super) names: &'static Names,
     modes: Vec<Mode>,
     store: Arc<dyn Store>,
     confirmation: Confirmation,
@@ -130,8 +130,16 @@ impl Authorizer {
         if user.is_in(GROUP_MASTERS) {
             return Ok(None);
         }
+        if self.has_changed(epoch).await? { Ok(Some(self.decide(user, action).await)) } else { Ok(None) }
+    }
+
+    /// Whether anything that this node has applied may have changed what was allowed at an epoch.
+    ///
+    /// # Errors
+    /// 503 when that cannot be said just now.
+    pub(crate) async fn has_changed(&self, epoch: Option<u64>) -> Result<bool, Error> {
         self.catch_up().await?;
-        if self.epoch() == epoch { Ok(None) } else { Ok(Some(self.decide(user, action).await)) }
+        Ok(self.epoch() != epoch)
     }
 
     async fn catch_up(&self) -> Result<(), Error> {
@@ -166,7 +174,7 @@ impl Authorizer {
     ///
     /// # Errors
     /// As [`Authorizer::check`].
-    pub(crate) async fn check_for(&self, what_for: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+    pub(super) async fn check_for(&self, what_for: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
         self.decide_at(what_for.stake(self.names), user, action).await.enforce(user, action)
     }
 

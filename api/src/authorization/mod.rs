@@ -3,6 +3,7 @@
 //! Invariant: decided from the user and the action alone, before anything is looked up, so that a refusal tells nothing
 //! about what exists. Members of `system:masters` may do everything, whatever else is configured.
 
+mod acting;
 mod action;
 mod authorizer;
 mod decision;

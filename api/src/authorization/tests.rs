@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
@@ -166,6 +167,25 @@ async fn what_is_read_from_the_newest_state_is_allowed_by_the_newest_rules() {
     let decision = cluster.authorizer.recheck(epoch, &user, &action("get")).await.unwrap();
     assert!(decision.is_some_and(|decision| !decision.is_allowed()));
     assert!(!cluster.may("joe").await);
+}
+
+#[tokio::test]
+async fn who_reads_the_newest_state_as_somebody_else_may_act_as_them_by_the_newest_rules() {
+    let cluster = Cluster::new().await;
+    cluster.bind("ann").await;
+    assert!(cluster.may("ann").await);
+    let (ann, headers) = (
+        User::new("ann", []),
+        HeaderMap::from_iter([(HeaderName::from_static("impersonate-user"), HeaderValue::from_static("joe"))]),
+    );
+    let acting = async || cluster.authorizer.acting(&ann, &headers, &action("get")).await;
+    let epoch = cluster.authorizer.epoch();
+    cluster.unbind("ann").await;
+    assert_eq!(acting().await.unwrap().unwrap().name, "joe", "the node has not seen it");
+    assert_eq!(cluster.authorizer.has_changed(epoch).await, Ok(false));
+    cluster.node.read_index().await.unwrap();
+    assert_eq!(cluster.authorizer.has_changed(epoch).await, Ok(true));
+    assert_eq!(acting().await.unwrap_err().into_status().code, 403);
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,8 +19,8 @@ use tokio::time::{Instant, timeout};
 use super::{load, payload, request_id};
 use crate::Api;
 use crate::audit::Trace;
-use crate::authentication::{Identity, ImpersonatedPart, User, asked};
-use crate::authorization::{Action, ResourceAction};
+use crate::authentication::{Identity, User};
+use crate::authorization::Action;
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::{self, health::Endpoint};
@@ -137,8 +137,8 @@ where
     B::Error: std::fmt::Display,
 {
     Box::pin(async move {
-        let user: User = authenticate(api, identity, &info, &headers, trace).await?;
         let epoch = api.authorizer.epoch();
+        let (user, sender) = authenticate(api, identity, &info, &headers, trace).await?;
         authorize(api, &user, &info, trace).await?;
         if api.lifecycle.phase() == Phase::Starting && Endpoint::find(&info.path).is_none() {
             let status = Status::service_unavailable("the server is starting and waits for a quorum");
@@ -170,7 +170,7 @@ where
             trace.body(&api.graph, resource.as_ref().map(|resource| resource.ty), &headers, &body);
         }
         let decided_again = OnceLock::new();
-        let request = Request { info, resource, user, format, headers, epoch, decided_again, body };
+        let request = Request { info, resource, user, sender, format, headers, epoch, decided_again, body };
         let answer = handlers::run(api, route, &request).await;
         if let (Some(trace), Some((allowed, reason))) = (trace, request.decided_again.get()) {
             trace.authorized(*allowed, reason);
@@ -179,56 +179,30 @@ where
     })
 }
 
-/// Who asks, or whom they act as.
+/// Who asks, and who has sent that if it is somebody else who may act as them.
 async fn authenticate(
     api: &Api,
     identity: &Identity,
     info: &RequestInfo,
     headers: &HeaderMap,
     trace: Option<&Trace<'_>>,
-) -> Result<User, Error> {
+) -> Result<(User, Option<User>), Error> {
     let is_health = Endpoint::find(&info.path).is_some();
     let now_ms = api.env.clock.now_ms();
     let sender = api.authentication.user(&*api.store, now_ms, identity, headers, is_health).await;
-    let user = match &sender {
-        Ok(sender) => acting(api, sender, info, headers).await,
+    let acting = match &sender {
+        Ok(sender) => api.authorizer.acting(sender, headers, &Action::of(info)).await,
         Err(error) => Err(error.clone()),
     };
     if let Some(trace) = trace {
-        trace.received(sender.as_ref().ok(), user.as_ref().ok(), info, headers);
+        let user = acting.as_ref().ok().and_then(|acting| acting.as_ref().or(sender.as_ref().ok()));
+        trace.received(sender.as_ref().ok(), user, info, headers);
     }
-    user
-}
-
-/// Whom a request acts as: whoever sent it, unless its headers name somebody else and that is allowed.
-async fn acting(api: &Api, sender: &User, info: &RequestInfo, headers: &HeaderMap) -> Result<User, Error> {
-    let Some(impersonation) = asked(headers)? else { return Ok(sender.clone()) };
-    let what_for = Action::of(info);
-    for part in &impersonation.parts {
-        check_impersonation(api, sender, part, &what_for).await?;
-    }
-    Ok(impersonation.user)
-}
-
-/// Lets through somebody who may act as the one named, as far as this part goes.
-async fn check_impersonation(
-    api: &Api,
-    user: &User,
-    part: &ImpersonatedPart,
-    what_for: &Action<'_>,
-) -> Result<(), Error> {
-    let group = if part.of_authentication { api.names.group("authentication") } else { String::new() };
-    let on = ResourceAction {
-        verb: "impersonate",
-        group: &group,
-        version: "v1",
-        resource: part.resource,
-        subresource: &part.subresource,
-        namespace: &part.namespace,
-        name: part.name.as_str().into(),
-        ..ResourceAction::default()
-    };
-    api.authorizer.check_for(what_for, user, &Action::Resource(on)).await
+    let sender = sender?;
+    Ok(match acting? {
+        Some(user) => (user, Some(sender)),
+        None => (sender, None),
+    })
 }
 
 /// Lets through what is allowed.

@@ -22,12 +22,7 @@ pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Sna
     match at {
         At::MostRecent => {
             api.store.read_index().await?;
-            let action = Action::of(&request.info);
-            if let Some(decision) = api.authorizer.recheck(request.epoch, &request.user, &action).await? {
-                let (allowed, reason) = decision.outcome();
-                request.decided_again.get_or_init(|| (allowed, reason.to_owned()));
-                decision.enforce(&request.user, &action)?;
-            }
+            recheck(api, request).await?;
             Ok(api.store.snapshot())
         }
         At::Any => Ok(api.store.snapshot()),
@@ -43,6 +38,23 @@ pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Sna
             })
         }
     }
+}
+
+/// Lets through what is allowed by everything that this node has applied meanwhile: whether somebody may act as another one, and whether
+/// that one may do this.
+pub(super) async fn recheck(api: &Api, request: &Request) -> Result<(), Error> {
+    let action = Action::of(&request.info);
+    if let Some(sender) = &request.sender
+        && api.authorizer.has_changed(request.epoch).await?
+    {
+        api.authorizer.acting(sender, &request.headers, &action).await?;
+    }
+    if let Some(decision) = api.authorizer.recheck(request.epoch, &request.user, &action).await? {
+        let (allowed, reason) = decision.outcome();
+        request.decided_again.get_or_init(|| (allowed, reason.to_owned()));
+        decision.enforce(&request.user, &action)?;
+    }
+    Ok(())
 }
 
 /// Waits a little until this node has applied the revision; 504 when it does not.

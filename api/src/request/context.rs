@@ -23,11 +23,13 @@ pub struct Request {
     pub resource: Option<Arc<Resource>>,
     /// Who asks.
     pub user: User,
+    /// Who has sent it, if that is somebody else who acts as the one who asks.
+    pub sender: Option<User>,
     /// The form in which the answer is wanted.
     pub format: Format,
     /// Every header.
     pub headers: HeaderMap,
-    /// The authorizer's epoch when it was let through.
+    /// The authorizer's epoch before it was let through.
     pub epoch: Option<u64>,
     /// What came out when it was asked again whether they may, and why; the audit trail tells it.
     pub decided_again: OnceLock<(Option<bool>, String)>,
