@@ -26,7 +26,7 @@ use crate::authentication::{Confirmation, User};
 use crate::error::Error;
 use crate::registry::Registry;
 
-/// How long a refusal or a watch waits for the quorum to say whether this node has seen everything.
+/// How long a refusal, a review or a watch waits for the quorum to say whether this node has seen everything.
 const CONFIRMATION: Duration = Duration::from_secs(1);
 /// How long who may change something waits for the quorum to say whether they still may.
 const CHANGE_CONFIRMATION: Duration = Duration::from_secs(5);
@@ -101,6 +101,13 @@ impl Authorizer {
                 Decision { error: error.into_status().message, ..Decision::default() }
             }
             Err(_) => decision,
+        }
+    }
+
+    /// Takes in everything that was acknowledged before, if a quorum says in time what that is.
+    pub(crate) async fn refresh(&self) {
+        if let Err(error) = self.confirm(CONFIRMATION).await {
+            tracing::debug!(?error, "questions about rights are answered by what this node knows");
         }
     }
 

@@ -28,6 +28,7 @@ mod overload;
 mod pods;
 mod protobuf;
 mod protobuf_answers;
+mod quorum;
 mod rbac;
 mod read_tables;
 mod review;

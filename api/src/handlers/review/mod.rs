@@ -37,10 +37,11 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     warnings::attach(request, &warnings, answer)
 }
 
-/// The object with its answer in it. Questions about rights are answered by the newest rules.
+/// The object with its answer in it. Questions about rights are answered by the newest rules; without a quorum by those that this
+/// node knows, as requests are.
 async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
     if request.info.group == api.names.group("authorization") {
-        api.store.read_index().await?;
+        api.authorizer.refresh().await;
     }
     match request.resource()?.kind.as_str() {
         "LocalSubjectAccessReview" => subject_access::local_answer(api, request, object).await,
