@@ -12,9 +12,9 @@ use std::time::Duration;
 use quorate_meta::{Map, Names, Value, well_known};
 use tokio::time::{Instant, sleep};
 
-use super::context::{Context, is_settled};
+use super::context::Context;
 use crate::error::Error;
-use crate::registry::write::{DeleteOptions, Target};
+use crate::registry::write::Target;
 use crate::registry::{Resource, form};
 
 /// How often the members are looked at.
@@ -170,10 +170,7 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
             && form::decode(resource, entry)
                 .is_ok_and(|slice| slice.str_at(&["metadata", "labels", &service]) == Some(names.service_api));
         if is_own && !wanted.iter().any(|wanted| wanted == name) {
-            match context.writer.delete(target(resource, name), &DeleteOptions::default()).await {
-                Err(error) if !is_settled(&error) => return Err(error),
-                _ => {}
-            }
+            context.delete_seen(target(resource, name), entry).await?;
         }
     }
     Ok(())

@@ -64,8 +64,11 @@ async fn tend(
         return Ok(());
     }
     conditions::write(context, target, &[condition], |current| {
-        let same = current.filter(|current| text(current, "resourceVersion") == seen).cloned();
-        same.ok_or_else(|| Status::not_found(&resource.group_resource(), &name).into())
+        let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), &name))?;
+        match text(current, "resourceVersion") == seen {
+            true => Ok(current.clone()),
+            false => Err(Status::stale(&resource.group_resource(), &name).into()),
+        }
     })
     .await
 }

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Map, Time, Value};
 
-use super::context::{Context, is_settled};
+use super::context::{Context, is_overtaken, is_settled};
 use super::namespaces::{Found, Remaining};
 use crate::error::Error;
 use crate::registry::Part;
@@ -30,8 +30,8 @@ pub(super) fn says(object: &Value, (kind, status, reason, message): &Condition) 
     list.iter().any(|condition| ["type", "status", "reason", "message"].map(|field| text(condition, field)) == expect)
 }
 
-/// Writes conditions into the status of the object that `again` finds to be the same as before; nothing is written while
-/// they stay the same.
+/// Writes conditions into the status of the object that `again` finds to be the same as before, unless it has changed;
+/// nothing is written while they stay the same.
 pub(super) async fn write<F>(
     context: &Context,
     target: Target<'_>,
@@ -51,7 +51,7 @@ where
     let options =
         UpdateOptions { write: context.options(), part: Part::Status, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, change).await {
-        Err(error) if is_settled(&error) => Ok(()),
+        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
         updated => updated.map(drop),
     }
 }

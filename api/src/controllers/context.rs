@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_meta::{Map, Reason, Value};
-use quorate_store::{Revision, Snapshot};
+use quorate_store::{Entry, Revision, Snapshot};
 
 use crate::Api;
 use crate::error::Error;
-use crate::registry::write::{Target, UpdateOptions, WriteOptions, Writer};
+use crate::registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
 use crate::registry::{NAMESPACES, Part, Resource, form};
 
 /// How long a controller waits after a failure before it tries again.
@@ -105,6 +105,16 @@ impl Context {
         }
     }
 
+    /// Deletes an object if it still is what was looked at; when not, its change has the controller look at it anyway.
+    pub(super) async fn delete_seen(&self, target: Target<'_>, seen: &Entry) -> Result<(), Error> {
+        let uid = form::header(target.resource, &seen.value)?.uid().to_owned();
+        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(seen.modified.to_string()) };
+        match self.writer.delete(target, &DeleteOptions { preconditions, ..DeleteOptions::default() }).await {
+            Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+            deleted => deleted.map(drop),
+        }
+    }
+
     /// A random identity (version 4, RFC 9562).
     pub(super) fn uuid(&self) -> String {
         let mut bytes = [0; 16];
@@ -141,6 +151,6 @@ pub(super) fn is_settled(error: &Error) -> bool {
 }
 
 /// Whether a refusal says that the object has changed meanwhile.
-fn is_overtaken(error: &Error) -> bool {
+pub(super) fn is_overtaken(error: &Error) -> bool {
     matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
 }

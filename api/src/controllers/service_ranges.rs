@@ -12,7 +12,7 @@ use quorate_store::Snapshot;
 use tokio::time::sleep;
 
 use super::conditions::{self, Condition};
-use super::context::{Context, is_settled};
+use super::context::{Context, is_overtaken, is_settled};
 use crate::error::Error;
 use crate::registry::net::Range;
 use crate::registry::write::{Target, UpdateOptions};
@@ -117,10 +117,13 @@ async fn say(context: &Context, target: Target<'_>, object: &Value, condition: C
     conditions::write(context, target, &[condition], |current| same(target, object, current)).await
 }
 
-/// The object as it is now; 404 when it is another one, or has changed since it was looked at.
+/// The object as it is now; 404 when it is gone, 409 when it has changed since it was looked at.
 fn same(target: Target<'_>, object: &Value, current: Option<&Value>) -> Result<Value, Error> {
-    let same = current.filter(|current| text(current, "resourceVersion") == text(object, "resourceVersion")).cloned();
-    same.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name).into())
+    let current = current.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name))?;
+    match text(current, "resourceVersion") == text(object, "resourceVersion") {
+        true => Ok(current.clone()),
+        false => Err(Status::stale(&target.resource.group_resource(), target.name).into()),
+    }
 }
 
 /// Puts the finalizer that holds a range in its place, or takes it away.
@@ -144,7 +147,7 @@ async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, he
     let options =
         UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, change).await {
-        Err(error) if is_settled(&error) => Ok(()),
+        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
         updated => updated.map(drop),
     }
 }

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use quorate_meta::{Reason, Time, Value};
+use quorate_meta::{Time, Value};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::requests;
-use crate::controllers::context::{Context, is_settled};
+use crate::controllers::context::Context;
 use crate::error::Error;
 use crate::registry::form;
-use crate::registry::write::{DeleteOptions, Preconditions, Target};
+use crate::registry::write::Target;
 
 /// How often requests are looked through.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
@@ -45,13 +45,8 @@ async fn sweep(context: &Context) -> Result<(), Error> {
             continue;
         }
         let target = Target { resource, namespace: None, name };
-        let preconditions = Preconditions { uid: None, resource_version: Some(entry.modified.to_string()) };
-        match context.writer.delete(target, &DeleteOptions { preconditions, ..DeleteOptions::default() }).await {
-            Err(error) if is_settled(&error) => {}
-            // Changed meanwhile: the next sweep looks at it again.
-            Err(Error::Status(status)) if status.reason == Reason::Conflict => {}
-            deleted => drop(deleted?),
-        }
+        // Changed meanwhile: the next sweep looks at it again.
+        context.delete_seen(target, entry).await?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::controllers::context::{Context, is_settled};
 use crate::error::Error;
-use crate::registry::write::{DeleteOptions, Target};
+use crate::registry::write::Target;
 use crate::registry::{Resource, form};
 
 /// The path of the signer's name, which both profiles share.
@@ -26,18 +26,19 @@ pub(in crate::controllers) async fn run(context: &Context, authority: &str) -> R
     loop {
         let snapshot = context.current().await?;
         let mut changes = context.api.store.watch(resource.prefix(None), snapshot.revision())?;
-        let own = snapshot.get(&resource.key(None, &name)).map(|entry| form::decode(resource, entry)).transpose()?;
+        let entry = snapshot.get(&resource.key(None, &name));
+        let own = entry.map(|entry| form::decode(resource, entry)).transpose()?;
         let says = own.as_ref().and_then(|object| object.str_at(&["spec", "trustBundle"]));
         if says != Some(authority) {
-            if own.is_some() {
-                remove(context, resource, &name).await?;
+            if let Some(entry) = entry {
+                context.delete_seen(Target { resource, namespace: None, name: &name }, entry).await?;
             }
             create(context, resource, &name, &signer, authority).await?;
         }
         for (key, entry) in snapshot.range(&resource.prefix(None), None) {
             let Some((_, other)) = resource.parse_key(key) else { continue };
             if other != name && form::header(resource, &entry.value)?.field("spec.signerName") == Some(&signer) {
-                remove(context, resource, other).await?;
+                context.delete_seen(Target { resource, namespace: None, name: other }, entry).await?;
             }
         }
         drop(snapshot);
@@ -57,13 +58,5 @@ async fn create(context: &Context, resource: &Resource, name: &str, signer: &str
     match context.writer.create(target, object, context.options()).await {
         Err(error) if is_settled(&error) => Ok(()),
         created => created.map(drop),
-    }
-}
-
-async fn remove(context: &Context, resource: &Resource, name: &str) -> Result<(), Error> {
-    let target = Target { resource, namespace: None, name };
-    match context.writer.delete(target, &DeleteOptions::default()).await {
-        Err(error) if is_settled(&error) => Ok(()),
-        deleted => deleted.map(drop),
     }
 }

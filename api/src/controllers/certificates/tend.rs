@@ -12,7 +12,7 @@ use super::rules::{Asked, Signer};
 use super::{NotIssued, Order, Signing, requests};
 use crate::authentication::User;
 use crate::authorization::{Action, ResourceAction};
-use crate::controllers::context::{Context, is_settled};
+use crate::controllers::context::{Context, is_overtaken, is_settled};
 use crate::error::Error;
 use crate::registry::write::{Target, UpdateOptions};
 use crate::registry::{Part, form};
@@ -169,14 +169,17 @@ async fn write(
     let options = UpdateOptions { write: context.options(), part, if_match: None, replaces: false, named: None };
     let version = |object: &Value| object.at(&["metadata", "resourceVersion"]).cloned();
     let again = |current: Option<&Value>| {
-        let same = current.filter(|current| version(current) == version(seen));
-        let gone = || Error::from(Status::not_found(&target.resource.group_resource(), target.name));
-        let mut new = same.cloned().ok_or_else(gone)?;
+        let group_resource = target.resource.group_resource();
+        let current = current.ok_or_else(|| Status::not_found(&group_resource, target.name))?;
+        if version(current) != version(seen) {
+            return Err(Status::stale(&group_resource, target.name).into());
+        }
+        let mut new = current.clone();
         change(&mut new);
         Ok(new)
     };
     match context.writer.update(target, options, again).await {
-        Err(error) if is_settled(&error) => Ok(true),
+        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(true),
         written => written.map(|_| true),
     }
 }
