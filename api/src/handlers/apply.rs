@@ -11,7 +11,7 @@ use quorate_schema::apply::{ApplyError, Config};
 use quorate_wire::{cbor, yaml};
 
 use super::write_options::{FieldValidation, Parameters};
-use super::{decode, identity, permit, warnings, written};
+use super::{decode, identity, permit, warnings, weight, written};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -45,6 +45,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         let now = Time::from_ms(api.env.clock.now_ms());
         let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
         let mut object = claim.apply(live, &body.config, parameters.force).map_err(refusal)?;
+        weight::check_applied(live, &object)?;
         if parameters.validation == FieldValidation::Strict && !body.duplicates.is_empty() {
             return Err(Error::bad_request(format!(
                 "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
@@ -87,7 +88,7 @@ pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<
     } else {
         yaml::parse(&request.body).map_err(|error| undecodable(format!("error converting YAML to JSON: {error}")))?
     };
-    decode::check_weight(&body)?;
+    weight::check_body(&body)?;
     if body.is_null() {
         body = Value::Map(quorate_meta::Map::new());
     }

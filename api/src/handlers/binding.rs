@@ -116,9 +116,10 @@ fn bound(pod: &Value, binding: &Value, now: Time) -> Result<Value, String> {
 
 /// Adds a map of the binding's metadata to the pod's.
 fn add(pod: &mut Value, binding: &Value, field: &str) {
-    let Some(brought) = binding.at(&["metadata", field]).and_then(Value::as_map) else { return };
-    for (key, value) in brought.iter() {
-        pod.set_at(&["metadata", field, key], value.clone());
+    let brought = binding.at(&["metadata", field]).and_then(Value::as_map).filter(|brought| !brought.is_empty());
+    let own = pod.as_map_mut().and_then(|pod| pod.map_mut("metadata")).filter(|_| brought.is_some());
+    if let (Some(brought), Some(own)) = (brought, own.and_then(|metadata| metadata.map_mut(field))) {
+        own.merge(brought.clone());
     }
 }
 

@@ -2,12 +2,14 @@
 //! defaults (document 001, "Field validation").
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use quorate_meta::{GroupVersion, Names, Status, Value, well_known};
 use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_wire::{cbor, json, protobuf, yaml};
 
+use super::weight;
 use super::write_options::FieldValidation;
 use crate::Api;
 use crate::error::Error;
@@ -17,12 +19,6 @@ use crate::request::Request;
 
 /// Unknown fields up to which their order in the text is looked for; each costs a walk through the body.
 const MAX_ORDERED: usize = 100;
-
-/// The weight of a body: with all that checks and defaults say about each part, a heavier one would take far more time and
-/// memory than a body may.
-const MAX_WEIGHT: usize = 240_000;
-/// What a map or a list weighs; any other value weighs 1.
-const STRUCTURE: usize = 4;
 
 /// A body's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +104,7 @@ pub(super) fn of_kind(
     let expected = Expected { graph: &api.graph, ty: wanted.ty, kind: wanted.kind };
     let (mut object, duplicates) = parse(syntax(api, request)?, expected, &request.body)
         .map_err(|why| unrecognized(wanted, &why, &request.body))?;
-    check_weight(&object)?;
+    weight::check_body(&object)?;
     let asked = object.str_at(&["apiVersion"]).filter(|asked| !asked.is_empty()).map(str::to_owned);
     check_kind(api.names, wanted, &mut object).map_err(|why| match why {
         WrongKind::Unreadable(why) => unrecognized(wanted, &why, &request.body),
@@ -134,21 +130,6 @@ pub(super) fn complete(graph: &Graph, names: &Names, resource: &Resource, object
     resource.strategy.default(names, object);
 }
 
-/// 413 for a body of more parts than may be.
-pub(super) fn check_weight(body: &Value) -> Result<(), Error> {
-    let why = || format!("the limit is {MAX_WEIGHT} values, of which an object or a list counts as {STRUCTURE}");
-    left_of(MAX_WEIGHT, body).map(drop).ok_or_else(|| Status::request_entity_too_large(&why()).into())
-}
-
-/// What is left of a weight without that of a value; `None` when it is heavier.
-fn left_of(weight: usize, value: &Value) -> Option<usize> {
-    match value {
-        Value::List(items) => items.iter().try_fold(weight.checked_sub(STRUCTURE)?, left_of),
-        Value::Map(map) => map.values().try_fold(weight.checked_sub(STRUCTURE)?, left_of),
-        _ => weight.checked_sub(1),
-    }
-}
-
 /// Everything odd about a body in the words of warnings and refusals: unknown fields in the order in which their names
 /// first stand in the text (very many: of their paths), then duplicate ones but for those that are unknown anyway.
 pub(super) fn findings(mut unknown: Vec<String>, duplicates: Vec<String>, body: &[u8]) -> Vec<String> {
@@ -159,13 +140,29 @@ pub(super) fn findings(mut unknown: Vec<String>, duplicates: Vec<String>, body: 
             memchr::memmem::find(body, name)
         });
     }
-    let paths: HashSet<&str> = unknown.iter().map(String::as_str).collect();
-    let is_known = |told: &String| {
+    let marks = RandomState::new();
+    let whole = |path: &String| parts_of(&marks, path).last().map_or(0, |(_, mark)| mark);
+    let paths: HashMap<u64, &str> = unknown.iter().map(|path| (whole(path), path.as_str())).collect();
+    let is_new = |told: &String| {
         let path = told.strip_prefix("duplicate field \"").unwrap_or_default();
-        !path.match_indices(['"', '.', '[']).any(|(end, _)| paths.contains(&path[..end]))
+        !parts_of(&marks, path)
+            .any(|(end, mark)| end < path.len() && paths.get(&mark).is_some_and(|known| *known == &path[..end]))
     };
-    let duplicates: Vec<String> = duplicates.into_iter().filter(is_known).collect();
+    let duplicates: Vec<String> = duplicates.into_iter().filter(is_new).collect();
     unknown_fields(&unknown).chain(duplicates).collect()
+}
+
+/// Where the parts of a path end, each with a hash of all up to there. The path is read once: each of its bytes may end a
+/// part, and to hash every beginning by itself would take the square of its length.
+fn parts_of(marks: &RandomState, path: &str) -> impl Iterator<Item = (usize, u64)> {
+    let mut hasher = marks.build_hasher();
+    let mut begin = 0;
+    let ends = path.match_indices(['"', '.', '[']).map(|(end, _)| end).chain([path.len()]);
+    ends.map(move |end| {
+        hasher.write(&path.as_bytes()[begin..end]);
+        begin = end;
+        (end, hasher.finish())
+    })
 }
 
 /// Unknown fields in the words of warnings and refusals.
@@ -279,12 +276,19 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_counted_on_every_level() {
-        let value = json::parse(br#"{"a":[1,{"b":null}],"c":{}}"#).unwrap().0;
-        let check = |parts: usize, expect: Option<usize>| assert_eq!(left_of(parts, &value), expect, "{parts}");
-        check(18, Some(0));
-        check(17, None);
-        check(0, None);
+    fn duplicates_inside_of_unknown_fields_are_not_told() {
+        let check = |unknown: &[&str], duplicate: &str, expect: bool| {
+            let told = findings(unknown.iter().map(|path| (*path).to_owned()).collect(), vec![duplicate.into()], b"");
+            assert_eq!(told.len() > unknown.len(), expect, "{unknown:?} {duplicate}");
+        };
+        check(&["a.b"], "duplicate field \"a.b\"", false);
+        check(&["a.b"], "duplicate field \"a.b.c\"", false);
+        check(&["a.b"], "duplicate field \"a.b[1].c\"", false);
+        check(&["a.b", "x"], "duplicate field \"a.bc\"", true);
+        check(&["a.b"], "duplicate field \"a\"", true);
+        check(&["a..b"], "duplicate field \"a..b..c\"", false);
+        check(&["a[0]"], "duplicate field \"a[0].b\"", false);
+        check(&[""], "line 3: key \"k\" already set in map", true);
     }
 
     #[test]

@@ -44,6 +44,7 @@ mod update;
 mod version;
 mod warnings;
 mod watch;
+mod weight;
 mod write_options;
 mod written;
 

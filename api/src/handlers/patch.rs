@@ -10,7 +10,7 @@ use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, Status, Value, well_known};
 
 use super::write_options::{FieldValidation, Parameters};
-use super::{apply, decode, identity, warnings, written};
+use super::{apply, decode, identity, warnings, weight, written};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -88,7 +88,7 @@ pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>
     let undecodable = |why: String| Error::bad_request(format!("error decoding patch: {why}"));
     let (document, duplicates) =
         quorate_wire::json::parse(&request.body).map_err(|error| undecodable(error.to_string()))?;
-    decode::check_weight(&document)?;
+    weight::check_body(&document)?;
     if media == well_known::MEDIA_JSON_PATCH {
         let patch = JsonPatch::parse(document).map_err(|error| match error {
             Malformed::TooMany(_) => Status::request_entity_too_large(&error.to_string()).into(),
@@ -121,6 +121,7 @@ pub(super) fn patched(
         Patch::Strategic(patch) => quorate_schema::strategic(&api.graph, resource.ty, &mut object, patch)
             .map_err(|error| bad_patch(request, &error.to_string()))?,
     }
+    weight::check_patched(current, &object)?;
     let says = |field: &str| object.str_at(&[field]).unwrap_or_default();
     if says("apiVersion") != resource.api_version || says("kind") != resource.kind {
         let why = format!("the patch makes it a {} of {}", says("kind"), says("apiVersion"));

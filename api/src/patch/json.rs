@@ -17,6 +17,8 @@ const MAX_COPIED: usize = 3 * 1024 * 1024;
 /// List elements and map entries that the operations of one patch may move aside, all together: each insertion and removal
 /// moves what comes after it, and without this ten thousand of them at the head of a long list would take minutes.
 const MAX_SHIFTED: usize = 32 * 1024 * 1024;
+/// Map entries that may move aside while what a patch names is gathered: as many as its operations can move of each other.
+const MAX_NAMED_SHIFTED: usize = MAX_OPERATIONS * MAX_OPERATIONS / 2;
 
 /// What the operations of one patch may still cost.
 struct Budget {
@@ -101,13 +103,16 @@ impl JsonPatch {
     }
 
     /// The values that it sets, each where its path says, as far as no list is on the way. What lies too deep to be set is
-    /// left out: a tree that deep could not even be dropped.
+    /// left out: a tree that deep could not even be dropped. So is what comes after more has moved aside than may: its patch moves
+    /// as much in the object, and is refused.
     #[must_use]
     pub fn named(&self) -> Value {
         let mut named = Value::Map(Map::new());
+        let mut budget = Budget { copied: 0, shifted: MAX_NAMED_SHIFTED };
         for operation in &self.operations {
             if let Operation::Add(path, value) | Operation::Replace(path, value) = operation
                 && fits(path, measure(value).depth).is_some()
+                && budget.shift(path, &named).is_some()
             {
                 path.put(&mut named, value.clone());
             }

@@ -1,6 +1,9 @@
 //! A JSON object as a vector sorted by key bytes: compact, cache-friendly, and already in canonical order for writing.
 //!
-//! Invariant: keys strictly ascend. Single inserts are O(n); build large maps with `Map::from_entries`, which sorts once.
+//! Invariant: keys strictly ascend. Single inserts are O(n); build large maps with `Map::from_entries`, which sorts once,
+//! and bring two together with `Map::merge_with` and its like.
+
+use std::convert::Infallible;
 
 use super::Value;
 
@@ -148,6 +151,18 @@ impl Map {
         merged.extend(before);
         self.entries = merged;
         Ok(())
+    }
+
+    /// Adds entries in one pass over both; they win over those that are there.
+    pub fn merge(&mut self, others: Self) {
+        let merged = self.merge_with(others, |_, _, other| Ok::<_, Infallible>(Some(other)));
+        merged.unwrap_or_else(|never| match never {});
+    }
+
+    /// Adds those of the entries whose keys are absent, in one pass over both.
+    pub fn add_missing(&mut self, others: Self) {
+        let merged = self.merge_with(others, |_, own, other| Ok::<_, Infallible>(Some(own.unwrap_or(other))));
+        merged.unwrap_or_else(|never| match never {});
     }
 
     /// Entries in key order.

@@ -80,3 +80,23 @@ fn merging_walks_both_maps_in_order() {
     check(&[("a", 7), ("d", 5), ("g", 8)], &[("a", 7), ("b", 1), ("d", 7), ("f", 3), ("g", 8)]);
     check(&[("b", -1), ("c", 0), ("f", -3)], &[("d", 2)]);
 }
+
+#[test]
+fn entries_of_another_map_win_or_fill_gaps() {
+    type Entries<'a> = &'a [(&'a str, i64)];
+    let check = |own: Entries<'_>, others: Entries<'_>, merged: Entries<'_>, filled: Entries<'_>| {
+        let map = |entries: Entries<'_>| entries.iter().copied().collect::<Map>();
+        let mut found = [map(own), map(own)];
+        found[0].merge(map(others));
+        found[1].add_missing(map(others));
+        assert_eq!(found, [map(merged), map(filled)], "{own:?} {others:?}");
+    };
+    check(&[], &[("a", 1)], &[("a", 1)], &[("a", 1)]);
+    check(&[("a", 1)], &[], &[("a", 1)], &[("a", 1)]);
+    check(
+        &[("b", 1), ("d", 1)],
+        &[("a", 2), ("b", 2), ("e", 2)],
+        &[("a", 2), ("b", 2), ("d", 1), ("e", 2)],
+        &[("a", 2), ("b", 1), ("d", 1), ("e", 2)],
+    );
+}

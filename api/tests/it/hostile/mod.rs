@@ -4,6 +4,7 @@
 //! --release -p quorate-api --test it hostile -- --nocapture` prints how long bodies of that size take as well.
 
 mod cases;
+mod creations;
 mod everywhere;
 mod growth;
 mod patches;

@@ -188,6 +188,20 @@ async fn strategic_merges() {
 }
 
 #[tokio::test]
+async fn copies_of_too_many_parts_are_refused() {
+    let zeros = many(200_000, |_| "0".to_owned());
+    let copies =
+        |count: usize| many(count, |at| format!(r#"{{"op":"copy","from":"/data/list","path":"/data/copy{at}"}}"#));
+    let server = server().await;
+    for (count, expect) in [(0, 422), (1, 413), (9, 413)] {
+        let comma = if count == 0 { "" } else { "," };
+        let body = format!(r#"[{{"op":"add","path":"/data/list","value":[{zeros}]}}{comma}{}]"#, copies(count));
+        let answer = server.send(Method::PATCH, CONFIG, &[("content-type", JSON_PATCH)], &body).await;
+        assert_eq!(answer.status, expect, "{count}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
 async fn operations() {
     let cases = [
         patch("operations: at the head of a list", CONFIG, JSON_PATCH, |count| {
@@ -197,6 +211,11 @@ async fn operations() {
         }),
         patch("operations: copies of the whole", CONFIG, JSON_PATCH, |count| {
             format!("[{}]", many(count.min(9_000), |at| format!(r#"{{"op":"copy","from":"","path":"/c{at}"}}"#)))
+        }),
+        patch("operations: before what one of them brings", CONFIG, JSON_PATCH, |count| {
+            let keys = many(8 * count, |at| format!(r#""z{at:07}":0"#));
+            let adds = many(count.min(9_000), |at| format!(r#"{{"op":"add","path":"/data/a{at}","value":"v"}}"#));
+            format!(r#"[{{"op":"add","path":"/data","value":{{{keys}}}}},{adds}]"#)
         }),
         patch("operations: there and back", CONFIG, JSON_PATCH, |count| {
             let keys = many(count, |at| format!(r#""k{at:07}":0"#));

@@ -52,13 +52,10 @@ fn default_item(item: &mut Map) {
     let amounts = |item: &Map, field: &str| item.get(field).and_then(Value::as_map).cloned().unwrap_or_default();
     let (max, min) = (amounts(item, "max"), amounts(item, "min"));
     let mut default = amounts(item, "default");
-    for (name, amount) in max.iter() {
-        default.get_or_insert_with(name, || amount.clone());
-    }
+    default.add_missing(max);
     let mut request = amounts(item, "defaultRequest");
-    for (name, amount) in default.iter().chain(min.iter()) {
-        request.get_or_insert_with(name, || amount.clone());
-    }
+    request.add_missing(default.clone());
+    request.add_missing(min);
     for (field, amounts) in [("default", default), ("defaultRequest", request)] {
         if !amounts.is_empty() {
             item.insert(field, amounts);

@@ -81,9 +81,7 @@ fn default_requests(container: &mut Value) {
     let Some(limits) = container.at(&["resources", "limits"]).and_then(Value::as_map).cloned() else { return };
     let Some(resources) = container.get_mut("resources").and_then(Value::as_map_mut) else { return };
     let Some(requests) = resources.map_mut("requests") else { return };
-    for (name, limit) in limits {
-        requests.get_or_insert_with(&name, || limit);
-    }
+    requests.add_missing(limits);
 }
 
 fn default_host_ports(container: &mut Value) {
@@ -103,23 +101,15 @@ fn default_pod_resources(spec: &mut Map) {
         return;
     }
     let (mut all_limits, mut all_requests) = (limits.clone().unwrap_or_default(), requests.unwrap_or_default());
-    for (name, sum) in totals(spec, "limits") {
-        if name.starts_with(HUGE_PAGES) && !all_limits.contains_key(&name) && !all_requests.contains_key(&name) {
-            all_limits.insert(name, sum.to_string());
-        }
-    }
+    let huge = totals(spec, "limits").into_iter();
+    let huge = huge.filter(|(name, _)| name.starts_with(HUGE_PAGES) && !all_requests.contains_key(name));
+    all_limits.add_missing(huge.map(|(name, sum)| (name, sum.to_string())).collect());
     if limits.is_some() {
-        for (name, sum) in totals(spec, "requests") {
-            if SUMMED.contains(&name.as_str()) && !all_requests.contains_key(&name) {
-                all_requests.insert(name, sum.to_string());
-            }
-        }
+        let summed = totals(spec, "requests").into_iter().filter(|(name, _)| SUMMED.contains(&name.as_str()));
+        all_requests.add_missing(summed.map(|(name, sum)| (name, sum.to_string())).collect());
     }
-    for (name, limit) in all_limits.iter() {
-        if SUMMED.contains(&name) || name.starts_with(HUGE_PAGES) {
-            all_requests.get_or_insert_with(name, || limit.clone());
-        }
-    }
+    let requested = all_limits.iter().filter(|(name, _)| SUMMED.contains(name) || name.starts_with(HUGE_PAGES));
+    all_requests.add_missing(requested.map(|(name, limit)| (name, limit.clone())).collect());
     let Some(resources) = spec.map_mut("resources") else { return };
     for (field, amounts) in [("limits", all_limits), ("requests", all_requests)] {
         if !amounts.is_empty() {
