@@ -17,7 +17,7 @@ use http::{Response, StatusCode};
 use quorate_meta::{Cause, Map, Status, Value};
 
 use super::write_options::Parameters;
-use super::{decode, identity, warnings};
+use super::{decode, identity, snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -42,6 +42,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
 async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
     if request.info.group == api.names.group("authorization") {
         api.authorizer.refresh().await;
+        snapshot::recheck(api, request).await?;
     }
     match request.resource()?.kind.as_str() {
         "LocalSubjectAccessReview" => subject_access::local_answer(api, request, object).await,
