@@ -1,18 +1,21 @@
 //! Where the API's own service leads to: its Endpoints and EndpointSlices have the addresses of all members.
 //!
-//! Invariant: what is published is what the list of members says of each that answered the leader within half a minute: a
-//! restart takes no address away, who is gone or never came gets no requests. Loopback addresses and names of hosts lead
-//! nowhere from inside a pod; they are left out, and a cluster that has nothing else publishes nothing.
+//! Invariant: what is published is what the list of members says of each that answers the leader ([`super::silence`] says which do):
+//! a member goes after half a minute in which one leader looked for it in vain, and comes with its first answer; what nobody could see
+//! stays as it was. So a restart takes no address away, and who is gone or never came gets no requests. Loopback addresses and names
+//! of hosts lead nowhere from inside a pod; they are left out, and a cluster that has nothing else publishes nothing.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fmt::Debug;
+use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use quorate_meta::{Map, Names, Value, well_known};
+use quorate_store::Snapshot;
 use tokio::time::{Instant, sleep};
 
+use super::ApiServers;
 use super::context::Context;
+use super::silence::Silence;
 use crate::error::Error;
 use crate::registry::write::Target;
 use crate::registry::{Resource, form};
@@ -22,40 +25,19 @@ const LOOK_AT_MEMBERS: Duration = Duration::from_secs(2);
 /// The port's name in the service.
 const PORT: &str = "https";
 
-/// A member that has not answered for so long leads nowhere.
-const SILENCE: Duration = Duration::from_secs(30);
-
-/// Where a member serves the API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ApiServer {
-    /// Its advertised address.
-    pub address: SocketAddr,
-    /// How long ago it answered; `None` when it has not answered this leader yet.
-    pub heard: Option<Duration>,
-}
-
-/// Who knows where the API is served.
-pub trait ApiServers: Debug + Send + Sync {
-    /// All members.
-    fn servers(&self) -> Vec<ApiServer>;
-}
-
-impl ApiServers for Vec<SocketAddr> {
-    fn servers(&self) -> Vec<ApiServer> {
-        self.iter().map(|address| ApiServer { address: *address, heard: Some(Duration::ZERO) }).collect()
-    }
-}
-
 /// Publishes for ever; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(), Error> {
     let names = context.api.names;
     let endpoints = context.resource("endpoints")?;
     let slices = context.api.registry.find(&names.group("discovery"), "v1", "endpointslices");
-    let mut unheard = Unheard::default();
+    let mut silence = Silence::default();
     loop {
-        let places = places(unheard.without_silent(servers.servers(), Instant::now()));
+        // Current: a leader that stood still and was deposed knows it after this, and has heard nobody then.
+        let snapshot = context.current().await?;
+        let before = published(&snapshot, target(endpoints, names.service_api))?;
+        let places = places(silence.published(&servers.servers(), &before, Instant::now()));
         if !places.is_empty() {
-            context.keep(target(endpoints, names.service_api), &endpoints_of(names, &places)).await?;
+            context.keep_seen(&snapshot, target(endpoints, names.service_api), &endpoints_of(names, &places)).await?;
             if let Some(slices) = slices {
                 keep_slices(context, slices, &places).await?;
             }
@@ -64,24 +46,27 @@ pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(
     }
 }
 
-/// Since when this leader waits for members that have not answered it yet.
-#[derive(Default)]
-struct Unheard(HashMap<SocketAddr, Instant>);
-
-impl Unheard {
-    /// The addresses of the members that are not silent.
-    fn without_silent(&mut self, servers: Vec<ApiServer>, now: Instant) -> Vec<SocketAddr> {
-        self.0.retain(|address, _| servers.iter().any(|server| server.address == *address && server.heard.is_none()));
-        let mut quiet = |server: &ApiServer| match server.heard {
-            Some(ago) => ago,
-            None => now.saturating_duration_since(*self.0.entry(server.address).or_insert(now)),
-        };
-        servers.iter().filter(|server| quiet(server) < SILENCE).map(|server| server.address).collect()
-    }
-}
-
 fn target<'a>(resource: &'a Resource, name: &'a str) -> Target<'a> {
     Target { resource, namespace: Some(well_known::NAMESPACE_DEFAULT), name }
+}
+
+/// The addresses that are published now.
+fn published(snapshot: &Snapshot, target: Target<'_>) -> Result<HashSet<SocketAddr>, Error> {
+    let Some(entry) = snapshot.get(&target.key()) else { return Ok(HashSet::new()) };
+    let object = form::decode(target.resource, entry)?;
+    let mut found = HashSet::new();
+    for subset in list(&object, "subsets") {
+        for port in list(subset, "ports") {
+            let port = port.get("port").and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
+            let ips = list(subset, "addresses").iter().filter_map(|address| address.str_at(&["ip"])?.parse().ok());
+            found.extend(ips.filter_map(|ip| Some(SocketAddr::new(ip, port?))));
+        }
+    }
+    Ok(found)
+}
+
+fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
+    value.get(field).and_then(Value::as_list).unwrap_or_default()
 }
 
 /// Addresses by version (whether it is the sixth) and port.
@@ -180,25 +165,6 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
 mod tests {
     use super::*;
     use quorate_meta::Naming;
-
-    #[test]
-    fn who_is_silent_is_left_out() {
-        let mut unheard = Unheard::default();
-        let start = Instant::now();
-        let mut check = |second: u64, heard: Option<u64>, expect: bool| {
-            let address = SocketAddr::from(([10, 0, 0, 1], 6443));
-            let servers = vec![ApiServer { address, heard: heard.map(Duration::from_secs) }];
-            let left = unheard.without_silent(servers, start + Duration::from_secs(second));
-            assert_eq!(left.len(), usize::from(expect), "at {second}");
-        };
-        check(0, None, true);
-        check(29, None, true);
-        check(30, None, false);
-        check(31, Some(0), true);
-        check(60, Some(29), true);
-        check(61, Some(30), false);
-        check(62, None, true);
-    }
 
     #[test]
     fn only_what_others_reach_is_published() {

@@ -71,8 +71,12 @@ impl Context {
     /// Makes an object have these top-level fields; everything else in it is left alone. `metadata` is only a new one's.
     /// An object that somebody has changed since it was looked at stays as it is: perhaps another leader knows better.
     pub(super) async fn keep(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+        self.keep_seen(&self.api.store.snapshot(), target, fields).await
+    }
+
+    /// The same, when the fields were made from what this state has.
+    pub(super) async fn keep_seen(&self, snapshot: &Snapshot, target: Target<'_>, fields: &Map) -> Result<(), Error> {
         let Target { resource, namespace, name } = target;
-        let snapshot = self.api.store.snapshot();
         let Some(entry) = snapshot.get(&target.key()) else {
             return self.create(resource, namespace, name, fields.clone()).await;
         };

@@ -18,7 +18,8 @@ mod provided;
 mod roles;
 mod service;
 mod service_ranges;
+mod silence;
 mod token_secrets;
 
-pub use api_endpoints::{ApiServer, ApiServers};
 pub use service::{Controllers, ControllersHandle, ControllersOptions};
+pub use silence::{ApiServer, ApiServers};
