@@ -103,14 +103,11 @@ impl Disaster {
 
     /// All power goes, and most voters with it. Gives who is left, and up to where each had applied the history.
     fn strike(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> Result<Vec<(Seat, Revision)>, Box<dyn Error>> {
-        // One of them may be out just now.
-        let mut voters: Vec<Seat> = (1..=self.voters).filter(|seat| cluster.member(*seat).is_some()).collect();
-        voters.shuffle(&mut self.rng);
-        let kept = self.rng.random_range(1..=voters.len() / 2);
+        let spared = spared(&mut self.rng, self.voters, |seat| cluster.member(seat).is_some());
         let mut left = Vec::new();
         for seat in cluster.seats() {
             let is_voter = seat <= self.voters;
-            let survives = if is_voter { voters[..kept].contains(&seat) } else { self.rng.random() };
+            let survives = if is_voter { spared.contains(&seat) } else { self.rng.random() };
             let applied = cluster.replica(seat).map(|replica| replica.status().applied);
             if survives && cluster.member(seat).is_some() {
                 cluster.cut_power(sim, seat, self.rng.random())?;
@@ -166,6 +163,31 @@ impl Disaster {
     }
 }
 
+/// The voters that a disaster leaves: at least one that is there, and no quorum.
+fn spared(rng: &mut StdRng, voters: u64, is_there: impl Fn(Seat) -> bool) -> Vec<Seat> {
+    // One of them may be out just now.
+    let mut there: Vec<Seat> = (1..=voters).filter(|seat| is_there(*seat)).collect();
+    there.shuffle(rng);
+    there.truncate(rng.random_range(1..=there.len() / 2));
+    there
+}
+
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_voter_that_is_there_is_spared_and_no_quorum() {
+        for (voters, out) in [(3, 0), (3, 1), (3, 3), (5, 0), (5, 2)] {
+            for seed in 0..100 {
+                let spared = spared(&mut StdRng::seed_from_u64(seed), voters, |seat| seat != out);
+                assert!(!spared.is_empty() && !spared.contains(&out), "{spared:?} of {voters} without {out}");
+                assert!(spared.len() as u64 <= voters / 2, "{spared:?} of {voters}");
+            }
+        }
+    }
 }

@@ -77,3 +77,43 @@ async fn rules_are_kept() {
     assert_eq!(cluster.ask(learner, AdminRequest::Remove(learner)).await, AdminAnswer::Done);
     assert_eq!(cluster.role(learner).await, None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removed_leader_changes_nothing_while_it_hands_over() {
+    let mut cluster = Cluster::start(3).await;
+    let learner = cluster.join(1).await;
+    let leader = cluster.leader().await;
+    let replica = cluster.replica(leader);
+    // It is out in its own log, and leads on until somebody else has taken over.
+    let asked_when_out = eventually("the leader is out", async || {
+        let is_out = replica.members().iter().all(|member| member.node != leader);
+        if is_out { Some(replica.ask(AdminRequest::Promote(learner)).await) } else { None }
+    });
+    let (removed, promoted) = tokio::join!(cluster.ask(leader, AdminRequest::Remove(leader)), asked_when_out);
+    assert_eq!(removed, AdminAnswer::Done);
+    let expect = AdminError::Unavailable("this node was removed and is handing over".to_owned());
+    assert_eq!(promoted, Err(expect));
+    cluster.halt(leader).await;
+    let next = cluster.leader().await;
+    assert_eq!(cluster.role(learner).await, Some(Role::Learner), "nothing was proposed");
+    // Until it has committed something, the next leader does not know that the removal is.
+    put(&cluster.replica(next), 1).await;
+    assert_eq!(cluster.ask(next, AdminRequest::Promote(learner)).await, AdminAnswer::Done);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_changes_of_the_same_members_one_is_refused() {
+    let cluster = Cluster::start(3).await;
+    let leader = cluster.leader().await;
+    let replica = cluster.replica(leader);
+    let others: Vec<_> = cluster.nodes().into_iter().filter(|node| *node != leader).collect();
+    let remove = |node| within("a removal", replica.ask(AdminRequest::Remove(node)));
+    // Each looks at three voters before the other one proposes anything.
+    let answers = tokio::join!(remove(others[0]), remove(others[1]));
+    let refused = match answers {
+        (Ok(AdminAnswer::Done), Err(refused)) | (Err(refused), Ok(AdminAnswer::Done)) => refused,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused, AdminError::Unavailable("the members are just changing".to_owned()));
+    assert_eq!(replica.members().len(), 2);
+}
