@@ -18,6 +18,7 @@ pub(crate) enum Kind {
     Namespaces,
     ConfigMaps,
     Secrets,
+    Services,
 }
 
 impl Kind {
@@ -27,6 +28,7 @@ impl Kind {
             Self::Namespaces => "namespaces",
             Self::ConfigMaps => "configmaps",
             Self::Secrets => "secrets",
+            Self::Services => "services",
         }
     }
 
@@ -36,6 +38,7 @@ impl Kind {
             Self::Namespaces => "Namespace",
             Self::ConfigMaps => "ConfigMap",
             Self::Secrets => "Secret",
+            Self::Services => "Service",
         }
     }
 

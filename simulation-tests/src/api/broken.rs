@@ -42,12 +42,16 @@ pub(crate) enum BrokenApi {
     OpenNamespace,
     /// Whoever creates an object that another one creates at the same time replaces it.
     OverwritingCreate,
+    /// A Service takes addresses without a look at what others have.
+    SharedAddress,
     /// Deletion of a namespace forgets its Secrets.
     ForgottenKind,
     /// Garbage collection takes some objects for gone that are there.
     SkippedOwner,
 }
 
+/// What comes before the objects that stand for addresses.
+const ADDRESSES: &[u8] = b"o/networking.svc.io/ipaddresses/";
 /// How far ahead an early bookmark is.
 const EARLY_BY: u64 = 3;
 
@@ -135,9 +139,9 @@ impl LineFault {
 
 /// The store that a node's API gets.
 pub(super) fn store(broken: Option<BrokenApi>, store: Arc<dyn Store>) -> Arc<dyn Store> {
-    use BrokenApi::{IgnoredFinalizer, OpenNamespace, OverwritingCreate};
+    use BrokenApi::{IgnoredFinalizer, OpenNamespace, OverwritingCreate, SharedAddress};
     match broken {
-        Some(broken @ (IgnoredFinalizer | OpenNamespace | OverwritingCreate)) => {
+        Some(broken @ (IgnoredFinalizer | OpenNamespace | OverwritingCreate | SharedAddress)) => {
             Arc::new(BrokenStore { store, broken })
         }
         _ => store,
@@ -167,6 +171,7 @@ impl BrokenStore {
             BrokenApi::OpenNamespace => {
                 txn.conditions.retain(|condition| !condition.key().starts_with(b"n/"));
             }
+            BrokenApi::SharedAddress => txn.conditions.retain(|condition| !is_holding(condition.key())),
             BrokenApi::OverwritingCreate => txn.conditions.retain(|condition| {
                 let free = matches!(condition, Condition::Modified { revision, .. } if *revision == Revision::ZERO);
                 !free || !condition.key().starts_with(b"o/")
@@ -189,6 +194,11 @@ impl BrokenStore {
     }
 }
 
+/// Whether it stands there by whom something is taken.
+fn is_holding(key: &Bytes) -> bool {
+    key.starts_with(b"h/") || key.starts_with(ADDRESSES)
+}
+
 /// Makes a removal of what begins a deletion.
 fn hurry(operation: &mut Operation) {
     let Operation::Put { key, value } = operation else { return };
@@ -206,11 +216,15 @@ impl Store for BrokenStore {
 
     fn snapshot(&self) -> Snapshot {
         let snapshot = self.store.snapshot();
-        if self.broken != BrokenApi::ForgottenKind {
+        let secrets = Kind::Secrets.key("", "");
+        let is_hidden = |key: &Bytes| match self.broken {
+            BrokenApi::SharedAddress => is_holding(key),
+            _ => key.starts_with(secrets.as_bytes()),
+        };
+        if !matches!(self.broken, BrokenApi::ForgottenKind | BrokenApi::SharedAddress) {
             return snapshot;
         }
-        let secrets = Kind::Secrets.key("", "");
-        let shown = snapshot.range(b"", None).filter(|(key, _)| !key.starts_with(secrets.as_bytes()));
+        let shown = snapshot.range(b"", None).filter(|(key, _)| !is_hidden(key));
         let shown: Vec<_> = shown.map(|(key, entry)| (key.clone(), entry.clone())).collect();
         State::restore(snapshot.revision(), 0, shown).snapshot()
     }

@@ -84,10 +84,14 @@ impl Samples {
         self.archive.last().map_or(self.base, |batch| batch.revision)
     }
 
-    /// Everything that the node ever committed: what it still keeps, after what was seen before.
-    pub(crate) fn history(&self, replica: &Replica) -> Result<Vec<Arc<Batch>>, HistoryError> {
-        let oldest = replica.status().oldest;
-        let kept = batches(replica, oldest)?;
+    /// Everything that the node ever committed: what it still keeps, after what was seen before. Nothing when every node had dropped
+    /// something before it could be seen: then nothing can be said of the history, and it is not the nodes that are to blame.
+    pub(crate) fn history(&self, replica: &Replica) -> Result<Vec<Arc<Batch>>, String> {
+        let (oldest, seen) = (replica.status().oldest, self.archived());
+        if seen < oldest {
+            return Err(format!("not observed: what came after {seen} was dropped up to {oldest} between two looks"));
+        }
+        let kept = batches(replica, oldest).map_err(|error| error.to_string())?;
         let dropped = self.archive.iter().take_while(|batch| batch.revision <= oldest).cloned();
         Ok(dropped.chain(kept).collect())
     }

@@ -25,7 +25,7 @@ fn nothing_is_wrong_with_the_real_api() {
 }
 
 /// Every broken variant of the API, how many seeds it takes at most, and what the checkers say about it.
-const BROKEN: [(&str, u64, &str); 13] = [
+const BROKEN: [(&str, u64, &str); 14] = [
     ("skipped-precondition", 2, "it was bound to"),
     ("local-read", 6, "had been shown before"),
     ("newest-page", 3, "reads: "),
@@ -37,6 +37,7 @@ const BROKEN: [(&str, u64, &str); 13] = [
     ("ignored-finalizer", 6, "while a finalizer holds it"),
     ("open-namespace", 6, ""),
     ("overwriting-create", 2, "its uid changes"),
+    ("shared-address", 4, "addresses: "),
     ("forgotten-kind", 4, ""),
     ("skipped-owner", 8, "liveness: "),
 ];

@@ -6,6 +6,7 @@
 //!
 //! Declarations, the order of the checks, and the figures of a run.
 
+mod addresses;
 mod objects;
 mod past;
 mod reads;
@@ -38,6 +39,7 @@ pub(super) fn check(history: &[Arc<Batch>], records: &Records, retention: Retent
     let times = Times::new(&past, records);
     let kept = Kept::new(history, retention, times.begun().to_vec());
     let mut violations = objects::check(&past, &times, records);
+    violations.extend(addresses::check(&past));
     violations.extend(writes::check(&past, &times, records));
     violations.extend(reads::check(&past, &times, &kept, records));
     violations.extend(watches::check(&past, &times, &kept, records));

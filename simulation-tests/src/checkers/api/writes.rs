@@ -127,7 +127,7 @@ fn refused(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<
         404 => past.ever(&key, window, |object| object.is_none()),
         403 => namespace_is(|namespace| namespace.is_some_and(|namespace| is_terminating(namespace))),
         409 => past.ever(&key, window, |object| conflicts(ask, body, object)),
-        422 => past.ever(&key, window, |object| is_invalid(ask, object)),
+        422 => past.ever(&key, window, |object| is_invalid(ask, object)) || is_taken(past, ask, window),
         // Unknown, or not served just now.
         429 | 503 | 504 | 507 => true,
         _ => false,
@@ -157,7 +157,18 @@ fn is_invalid(ask: &Ask, object: Option<&Object>) -> bool {
             let expected = ask.body.as_ref().and_then(|body| body[0]["value"].as_str());
             stamp(object) != expected || expected.is_none()
         }),
-        Verb::Update => object.is_some_and(|object| is_terminating(object)),
+        Verb::Update => object.is_some_and(|object| {
+            let wanted = ask.body.as_ref().map_or(&Value::Null, |body| &body["spec"]["clusterIP"]);
+            is_terminating(object) || object["spec"]["clusterIP"] != *wanted
+        }),
         _ => false,
     }
+}
+
+/// Whether a Service had, at some moment, the address that a request names.
+fn is_taken(past: &Past, ask: &Ask, window: (u64, u64)) -> bool {
+    let services = Kind::Services.key("", "");
+    let wanted = ask.body.as_ref().and_then(|body| body["spec"]["clusterIP"].as_str());
+    let taken = |wanted: &str, at| past.list(&services, at).any(|(_, object)| object["spec"]["clusterIP"] == wanted);
+    wanted.is_some_and(|wanted| (window.0..=window.1).any(|at| taken(wanted, at)))
 }

@@ -7,6 +7,8 @@ use super::actor::{Actor, ObjectId};
 use super::{COLORS, LASTING, PASSING};
 use crate::api::{Ask, At, HOLD, Kind, STAMP, Verb, version};
 
+/// Addresses that actors want for their Services; they are in the range that is named by hand.
+const ADDRESSES: [&str; 2] = ["10.96.0.51", "10.96.0.52"];
 /// Names that all actors share, by kind.
 const SHARED_NAMES: u64 = 4;
 
@@ -74,7 +76,11 @@ impl Actor {
     }
 
     fn kind(&mut self) -> Kind {
-        if self.rng.random_ratio(1, 6) { Kind::Secrets } else { Kind::ConfigMaps }
+        match self.rng.random_range(0..12) {
+            0..2 => Kind::Secrets,
+            2..6 => Kind::Services,
+            _ => Kind::ConfigMaps,
+        }
     }
 
     /// An object that may be there: one that this actor knows, or one of the names that all share.
@@ -98,7 +104,15 @@ impl Actor {
         {
             metadata["ownerReferences"] = json!([owner]);
         }
-        json!({"apiVersion": "v1", "kind": kind.name(), "metadata": metadata, "data": data(kind, stamp)})
+        let mut object = json!({"apiVersion": "v1", "kind": kind.name(), "metadata": metadata});
+        fill(&mut object, kind, stamp);
+        if kind == Kind::Services && self.rng.random_ratio(3, 4) {
+            object["spec"]["clusterIP"] = ADDRESSES[self.rng.random_range(0..ADDRESSES.len())].into();
+        }
+        if kind == Kind::Services && self.rng.random_ratio(1, 3) {
+            object["spec"]["type"] = "NodePort".into();
+        }
+        object
     }
 
     /// A reference to an object of the namespace.
@@ -141,7 +155,9 @@ impl Actor {
         }
         body["apiVersion"] = "v1".into();
         body["kind"] = kind.name().into();
-        body["data"] = data(kind, &stamp);
+        if kind != Kind::Services {
+            fill(&mut body, kind, &stamp);
+        }
         Ask { body: Some(body), stamp: Some(stamp), ..Ask::new(Verb::Update, kind, &namespace, &name) }
     }
 
@@ -149,10 +165,10 @@ impl Actor {
         let (kind, namespace, name) = self.some_object();
         let stamp = self.stamp();
         let field = format!("p{}", self.person.number);
-        let mut body = json!({
-            "metadata": {"annotations": {STAMP: stamp}, "labels": {"color": self.color()}},
-            "data": {field: data(kind, &stamp)["k"]},
-        });
+        let mut body = json!({"metadata": {"annotations": {STAMP: stamp}, "labels": {"color": self.color()}}});
+        if kind != Kind::Services {
+            body["data"] = json!({field: data(kind, &stamp)["k"]});
+        }
         let known = self.known.get(&(kind, namespace.clone(), name.clone())).and_then(version);
         if let Some(known) = known.filter(|_| self.rng.random_ratio(1, 3)) {
             body["metadata"]["resourceVersion"] = known.to_string().into();
@@ -178,11 +194,14 @@ impl Actor {
         let (kind, namespace, name) = self.some_object();
         let stamp = self.stamp();
         let field = format!("a{}", self.person.number);
-        let body = json!({
+        let mut body = json!({
             "apiVersion": "v1", "kind": kind.name(),
             "metadata": {"name": name, "namespace": namespace, "annotations": {STAMP: stamp}},
-            "data": {field: data(kind, &stamp)["k"]},
         });
+        match kind {
+            Kind::Services => fill(&mut body, kind, &stamp),
+            _ => body["data"] = json!({field: data(kind, &stamp)["k"]}),
+        }
         let manager = format!("actor{}", self.person.number);
         Ask { body: Some(body), stamp: Some(stamp), manager, ..Ask::new(Verb::Apply, kind, &namespace, &name) }
     }
@@ -258,6 +277,14 @@ impl Actor {
 /// Whether it is a namespace that actors write to.
 fn is_ours(namespace: &str) -> bool {
     LASTING.contains(&namespace) || PASSING.contains(&namespace)
+}
+
+/// Gives an object what its kind needs.
+fn fill(object: &mut Value, kind: Kind, stamp: &str) {
+    match kind {
+        Kind::Services => object["spec"] = json!({"ports": [{"port": 80, "protocol": "TCP"}]}),
+        _ => object["data"] = data(kind, stamp),
+    }
 }
 
 fn data(kind: Kind, stamp: &str) -> Value {

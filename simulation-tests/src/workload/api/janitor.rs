@@ -22,7 +22,7 @@ pub(crate) async fn clear_up(person: Person) {
         while janitor.person.progress.clients_done() < janitor.person.actors {
             tokio::time::sleep(PAUSE).await;
         }
-        for kind in [Kind::ConfigMaps, Kind::Secrets] {
+        for kind in [Kind::ConfigMaps, Kind::Secrets, Kind::Services] {
             janitor.release_all(kind).await;
         }
         for node in janitor.person.nodes.clone() {
