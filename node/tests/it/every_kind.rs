@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::support::{Cluster, Kubectl};
 
-const SAMPLES: &str = include_str!("manifests/every.yaml");
+const SAMPLES: &str = include_str!("samples/every.yaml");
 
 /// The kinds that are stored and can be patched, as `KIND.GROUP` in lower case.
 fn stored(kubectl: &Kubectl) -> BTreeSet<String> {
