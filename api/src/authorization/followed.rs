@@ -15,10 +15,7 @@ use bytes::Bytes;
 use futures::future::select_all;
 use parking_lot::Mutex;
 use quorate_meta::{Status, Value};
-use quorate_store::{
-    Entry, Error as StoreError, Event, HistoryError, Outcome, Revision, Snapshot, Status as StoreStatus, Store, Txn,
-    Watch,
-};
+use quorate_store::{Entry, Error as StoreError, Event, HistoryError, Layer, Outcome, Revision, Store, Txn, Watch};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -245,21 +242,9 @@ struct Noting {
 }
 
 #[async_trait]
-impl Store for Noting {
-    async fn read_index(&self) -> Result<Revision, StoreError> {
-        self.store.read_index().await
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.store.snapshot()
-    }
-
-    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.store.snapshot_at(at)
-    }
-
-    async fn applied(&self, at: Revision) {
-        self.store.applied(at).await;
+impl Layer for Noting {
+    fn below(&self) -> &dyn Store {
+        &*self.store
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, StoreError> {
@@ -270,13 +255,5 @@ impl Store for Noting {
             self.written.fetch_max(revision.get(), Ordering::AcqRel);
         }
         outcome
-    }
-
-    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        self.store.watch(prefix, after)
-    }
-
-    fn status(&self) -> StoreStatus {
-        self.store.status()
     }
 }

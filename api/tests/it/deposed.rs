@@ -5,13 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use http::Method;
 use parking_lot::Mutex;
 use quorate_api::controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
-use quorate_store::{
-    Error, HistoryError, MemoryOptions, MemoryStore, Operation, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
-};
+use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Outcome, Store, Txn};
 use serde_json::{Value, json};
 
 use crate::harness::{Server, TestClock};
@@ -46,21 +43,9 @@ fn subsets(member: u8) -> Value {
 }
 
 #[async_trait]
-impl Store for Contested {
-    async fn read_index(&self) -> Result<Revision, Error> {
-        self.store.read_index().await
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.store.snapshot()
-    }
-
-    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.store.snapshot_at(at)
-    }
-
-    async fn applied(&self, at: Revision) {
-        self.store.applied(at).await;
+impl Layer for Contested {
+    fn below(&self) -> &dyn Store {
+        &*self.store
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
@@ -74,14 +59,6 @@ impl Store for Contested {
             *self.members.0.lock() = member;
         }
         self.store.txn(txn).await
-    }
-
-    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        self.store.watch(prefix, after)
-    }
-
-    fn status(&self) -> Status {
-        self.store.status()
     }
 }
 

@@ -6,12 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use http::Method;
 use quorate_api::authentication::User;
-use quorate_store::{
-    Error, HistoryError, MemoryOptions, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
-};
+use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Revision, Store};
 use serde_json::{Value, json};
 use tokio::time::advance;
 
@@ -28,36 +25,16 @@ struct Losing {
 }
 
 #[async_trait]
-impl Store for Losing {
+impl Layer for Losing {
+    fn below(&self) -> &dyn Store {
+        &self.inner
+    }
+
     async fn read_index(&self) -> Result<Revision, Error> {
         if self.is_alone.load(Ordering::Relaxed) {
             pending::<()>().await;
         }
         self.inner.read_index().await
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.inner.snapshot()
-    }
-
-    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.inner.snapshot_at(at)
-    }
-
-    async fn applied(&self, at: Revision) {
-        self.inner.applied(at).await;
-    }
-
-    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
-        self.inner.txn(txn).await
-    }
-
-    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        self.inner.watch(prefix, after)
-    }
-
-    fn status(&self) -> Status {
-        self.inner.status()
     }
 }
 

@@ -10,6 +10,7 @@ pub mod env;
 mod digest;
 mod entry;
 mod error;
+mod layer;
 mod limits;
 mod memory;
 mod revision;
@@ -23,6 +24,7 @@ mod txn;
 pub use digest::Digest;
 pub use entry::{Batch, Entry, Event};
 pub use error::{Error, HistoryError, NotApplied};
+pub use layer::Layer;
 pub use limits::{
     DEFAULT_HISTORY_BYTES, DEFAULT_RETENTION_MS, DEFAULT_STORE_BYTES, DEFAULT_TXN_BYTES, Limits, Retention,
 };

@@ -8,10 +8,7 @@ use bytes::Bytes;
 use quorate_meta::{Naming, Value};
 use quorate_schema::Graph;
 use quorate_store::env::{Env, SystemEnv};
-use quorate_store::{
-    Error, HistoryError, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Revision, Snapshot, Status, Store,
-    Txn, Watch,
-};
+use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Store, Txn};
 use serde_json::json;
 
 use super::*;
@@ -26,34 +23,14 @@ struct Failing {
 }
 
 #[async_trait]
-impl Store for Failing {
-    async fn read_index(&self) -> Result<Revision, Error> {
-        self.store.read_index().await
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.store.snapshot()
-    }
-
-    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.store.snapshot_at(at)
-    }
-
-    async fn applied(&self, at: Revision) {
-        self.store.applied(at).await;
+impl Layer for Failing {
+    fn below(&self) -> &dyn Store {
+        &self.store
     }
 
     async fn txn(&self, _: Txn) -> Result<Outcome, Error> {
         self.proposed.fetch_add(1, Ordering::Relaxed);
         Err(self.error.clone())
-    }
-
-    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        self.store.watch(prefix, after)
-    }
-
-    fn status(&self) -> Status {
-        self.store.status()
     }
 }
 
@@ -124,21 +101,9 @@ impl Renewed {
 }
 
 #[async_trait]
-impl Store for Renewed {
-    async fn read_index(&self) -> Result<Revision, Error> {
-        self.store.read_index().await
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.store.snapshot()
-    }
-
-    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.store.snapshot_at(at)
-    }
-
-    async fn applied(&self, at: Revision) {
-        self.store.applied(at).await;
+impl Layer for Renewed {
+    fn below(&self) -> &dyn Store {
+        &self.store
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
@@ -146,14 +111,6 @@ impl Store for Renewed {
         let outcome = self.store.txn(txn).await;
         self.set_live(true).await;
         outcome
-    }
-
-    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        self.store.watch(prefix, after)
-    }
-
-    fn status(&self) -> Status {
-        self.store.status()
     }
 }
 

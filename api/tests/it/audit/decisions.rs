@@ -10,9 +10,7 @@ use parking_lot::Mutex;
 use quorate_api::authentication::User;
 use quorate_api::authorization::{ModeOptions, Reviewer, Unanswered, Verdict, WebhookOptions};
 use quorate_store::env::SystemEnv;
-use quorate_store::{
-    Error, HistoryError, MemoryOptions, MemoryStore, Operation, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
-};
+use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Revision, Store, Txn};
 use serde_json::{Value, json};
 
 use super::{MAPS, Trail};
@@ -27,37 +25,17 @@ struct Behind {
 }
 
 #[async_trait]
-impl Store for Behind {
+impl Layer for Behind {
+    fn below(&self) -> &dyn Store {
+        &self.inner
+    }
+
     async fn read_index(&self) -> Result<Revision, Error> {
         let change = self.elsewhere.lock().take();
         if let Some(change) = change {
             self.inner.txn(change).await?;
         }
         self.inner.read_index().await
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.inner.snapshot()
-    }
-
-    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.inner.snapshot_at(at)
-    }
-
-    async fn applied(&self, at: Revision) {
-        self.inner.applied(at).await;
-    }
-
-    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
-        self.inner.txn(txn).await
-    }
-
-    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        self.inner.watch(prefix, after)
-    }
-
-    fn status(&self) -> Status {
-        self.inner.status()
     }
 }
 
@@ -83,7 +61,7 @@ async fn who_is_refused_when_asked_again_was_not_allowed() {
     }
     let joe = trail.server.by(Some(User::new("joe", [])));
     assert_eq!(joe.get(MAPS).await.status, 200);
-    let snapshot = store.snapshot();
+    let snapshot = store.inner.snapshot();
     let mut keys = snapshot.range(b"o/", None).map(|(key, _)| key.clone());
     let key = keys.find(|key| key.ends_with(b"/rolebindings/a/joes")).unwrap();
     *store.elsewhere.lock() = Some(Txn { operations: vec![Operation::Delete { key }], ..Txn::default() });

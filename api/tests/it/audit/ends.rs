@@ -11,9 +11,7 @@ use http_body_util::Full;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
 use quorate_store::env::SystemEnv;
-use quorate_store::{
-    Error, HistoryError, MemoryOptions, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
-};
+use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Outcome, Store, Txn};
 use rustls::pki_types::ServerName;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -35,21 +33,9 @@ struct Ailing {
 }
 
 #[async_trait]
-impl Store for Ailing {
-    async fn read_index(&self) -> Result<Revision, Error> {
-        self.inner.read_index().await
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.inner.snapshot()
-    }
-
-    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.inner.snapshot_at(at)
-    }
-
-    async fn applied(&self, at: Revision) {
-        self.inner.applied(at).await;
+impl Layer for Ailing {
+    fn below(&self) -> &dyn Store {
+        &self.inner
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
@@ -59,14 +45,6 @@ impl Store for Ailing {
             std::future::pending::<()>().await;
         }
         self.inner.txn(txn).await
-    }
-
-    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        self.inner.watch(prefix, after)
-    }
-
-    fn status(&self) -> Status {
-        self.inner.status()
     }
 }
 
