@@ -158,7 +158,7 @@ impl Drop for Trace<'_> {
 impl Told {
     fn tell(&self, audit: &Audit, stage: Stage) {
         if !self.scope.omit_stages.contains(stage) {
-            // Nothing has happened yet when a request has come in.
+            // A request that has come in is told with the time at which it came.
             let now = (stage != Stage::RequestReceived).then(|| audit.now());
             audit.put(self.draft.room(), |out| self.draft.write(stage, now, out));
         }

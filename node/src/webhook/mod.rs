@@ -4,7 +4,7 @@
 //! connections, of which [`MAX_IDLE`] stay open; a request goes out a second time only when the connection that it went out
 //! on was an old one and broke, or when the server did not let this node in and the kubeconfig says something else by now. So
 //! whatever is sent may arrive twice. A kubeconfig that has changed, or a file that it names, holds for what is sent
-//! [`LOOK_INTERVAL`] later; one with a mistake changes nothing. Whoever runs other tasks never waits for a disk here.
+//! [`LOOK_INTERVAL`] later; one with a mistake changes nothing. No request waits for a disk while files are looked at.
 
 #[cfg(test)]
 pub(crate) mod scripted;

@@ -232,6 +232,7 @@ async fn the_time_of_long_lists_and_maps() {
                 let (path, begin) = (collection(place.kind), Instant::now());
                 let answer = server.send(Method::POST, &path, &[("content-type", media)], &body).await;
                 let ms = begin.elapsed().as_millis();
+                assert!(!answer.status.is_server_error(), "{media}: {}: {}", place.name(), answer.text());
                 times.push((ms, place.name(), same, answer.status.as_u16(), body.len(), answer.body.len()));
             }
         }
