@@ -30,6 +30,9 @@ pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(
             say(format_args!("log      entries {} to {}", status.log_purged + 1, status.log_last));
             say(format_args!("history  from revision {}", store.oldest));
             say(format_args!("size     {} of {} bytes", store.size, store.size_limit));
+            if status.changing_voters {
+                say("voters   are changing: majorities of the old and of the new ones are needed");
+            }
             print_members(&status.members);
         }
     }
@@ -73,6 +76,7 @@ fn to_json(status: &NodeStatus) -> Value {
         "lag": store.lag,
         "logPurged": status.log_purged,
         "logLast": status.log_last,
+        "changingVoters": status.changing_voters,
         "oldest": store.oldest.get(),
         "size": store.size,
         "sizeLimit": store.size_limit,

@@ -105,7 +105,14 @@ impl Service {
     async fn status(&self) -> NodeStatus {
         let members = self.members().await;
         let (log_purged, log_last) = self.core.log_span();
-        NodeStatus { cluster: self.core.cluster, store: self.core.status(), members, log_purged, log_last }
+        NodeStatus {
+            cluster: self.core.cluster,
+            store: self.core.status(),
+            members,
+            log_purged,
+            log_last,
+            changing_voters: self.core.is_changing_voters(),
+        }
     }
 
     /// As the leader sees them if it answers soon.

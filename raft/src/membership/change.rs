@@ -137,7 +137,7 @@ impl Core {
         member.ok_or_else(|| AdminError::refused(format!("there is no member {node}")))
     }
 
-    async fn change(&self, basis: Basis, changes: Changes) -> Result<(), AdminError> {
+    pub(super) async fn change(&self, basis: Basis, changes: Changes) -> Result<(), AdminError> {
         let as_checked = Precondition::LastMembershipLogId { last_membership_log_id: basis };
         match timeout(CHANGE_TIMEOUT, self.raft.change_membership_if(changes, false, [as_checked])).await {
             Ok(Ok(_)) => Ok(()),

@@ -4,6 +4,7 @@
 //! is never given twice. This module does not decide who may ask; `admin` does.
 
 mod change;
+mod complete;
 mod error;
 mod members;
 mod numbers;

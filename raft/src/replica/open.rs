@@ -128,6 +128,8 @@ impl Replica {
         tasks.tasks.push(tokio::spawn(async move { cut.keep_log_short(entries).await }));
         let (watched, fatal) = (core.clone(), options.fatal.clone());
         tasks.tasks.push(tokio::spawn(async move { watched.watch_applying(fatal).await }));
+        let changing = core.clone();
+        tasks.tasks.push(tokio::spawn(async move { changing.complete_changes().await }));
         Ok(Self::new(core, log, options.fatal, tasks))
     }
 }

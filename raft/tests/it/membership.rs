@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
 use quorate_raft::replica::Compaction;
-use quorate_raft::{AdminError, Role};
+use quorate_raft::{AdminError, Replica, Role};
 use quorate_store::{Operation, Outcome, Revision, Store, Txn};
 
 use crate::cluster::{Cluster, Tuning, eventually, within};
@@ -116,4 +116,39 @@ async fn of_two_changes_of_the_same_members_one_is_refused() {
     };
     assert_eq!(refused, AdminError::Unavailable("the members are just changing".to_owned()));
     assert_eq!(replica.members().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_its_leader_left_half_done_is_completed() {
+    let mut cluster = Cluster::start(3).await;
+    let leader = cluster.leader().await;
+    let [gone, removed] = cluster.nodes().into_iter().filter(|node| *node != leader).collect::<Vec<_>>()[..] else {
+        panic!("three members")
+    };
+    cluster.halt(gone).await;
+    let (replica, staying) = (cluster.replica(leader), cluster.replica(removed));
+    // Without the one that is gone, the new voters have no majority: the first half of the change stays where it is.
+    let asking = tokio::spawn(async move { replica.ask(AdminRequest::Remove(removed)).await });
+    eventually("the change has begun", async || changing_voters(&staying).await.then_some(())).await;
+    cluster.halt(leader).await;
+    asking.await.expect("it was asked").expect_err("nobody confirmed it");
+    assert!(changing_voters(&staying).await);
+    cluster.open(leader).await;
+    cluster.open(gone).await;
+    eventually("the change is complete", async || {
+        let staying = cluster.replica(leader);
+        let voters: Vec<_> = staying.members().iter().map(|member| member.node).collect();
+        (!changing_voters(&staying).await && !voters.contains(&removed)).then_some(())
+    })
+    .await;
+    cluster.halt(removed).await;
+    assert!(!changing_voters(&cluster.replica(gone)).await);
+    put(&cluster.replica(leader), 1).await;
+}
+
+async fn changing_voters(replica: &Replica) -> bool {
+    match within("a status", replica.ask(AdminRequest::Status)).await {
+        Ok(AdminAnswer::Status(status)) => status.changing_voters,
+        other => panic!("{other:?}"),
+    }
 }
