@@ -10,8 +10,8 @@ use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::env::SystemEnv;
 use quorate_store::{
-    Error as StoreError, HistoryError, MemoryOptions, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn,
-    Watch,
+    Error as StoreError, HistoryError, Limits, MemoryOptions, MemoryStore, Outcome, Revision, Snapshot, Status, Store,
+    Txn, Watch,
 };
 use serde_json::json;
 use tokio::time::{Duration, Instant, advance, timeout};
@@ -55,6 +55,10 @@ impl Store for Behind {
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, StoreError> {
         self.store.txn(txn).await
+    }
+
+    fn limits(&self) -> Limits {
+        self.store.limits()
     }
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {

@@ -249,6 +249,47 @@ async fn the_refusal_of_a_patch_repeats_its_beginning_only() {
 }
 
 #[tokio::test]
+async fn a_dry_run_of_more_than_a_transaction_holds_is_refused_in_the_same_words() {
+    const TEMPLATES: &str = "/api/v1/namespaces/a/podtemplates";
+    let server = Server::with_namespace().await;
+    // Each name stands in the object, and in the entry of who owns it.
+    let template = |name: &str, variables: usize| {
+        let env: Vec<Value> = (0..variables).map(|at| json!({"name": format!("v{at:0>300}")})).collect();
+        let spec = json!({"containers": [{"name": "c", "image": "i", "env": env}]});
+        json!({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name}, "template": {"spec": spec}})
+    };
+    assert_eq!(post(&server, TEMPLATES, template("small", 1)).await.status, 201);
+    let apply = "application/apply-patch+yaml";
+    let writes = [
+        (Method::POST, TEMPLATES.to_owned(), "application/json", "new"),
+        (Method::PUT, format!("{TEMPLATES}/small"), "application/json", "small"),
+        (Method::PATCH, format!("{TEMPLATES}/small"), MERGE, "small"),
+        (Method::PATCH, format!("{TEMPLATES}/small"), apply, "small"),
+        (Method::PATCH, format!("{TEMPLATES}/new"), apply, "new"),
+    ];
+    for (method, path, media, name) in writes {
+        for (variables, too_large) in [(7_000, true), (2, false)] {
+            let body = template(name, variables).to_string();
+            let answer = async |dry: &str| {
+                let path = format!("{path}?fieldManager=m{dry}");
+                send(&server, method.clone(), &path, media, &body).await
+            };
+            let (dry, real) = (answer("&dryRun=All").await, answer("").await);
+            assert_eq!(dry.status, real.status, "{method} {path} {media}: {} bytes", body.len());
+            assert_eq!(real.status == 413, too_large, "{method} {path} {media}: {}", real.status);
+            assert_eq!(real.status.is_success(), !too_large, "{method} {path} {media}: {}", real.text());
+            if too_large {
+                assert!(real.text().contains("the limit is 4194304 bytes"), "{}", real.text());
+                assert_eq!(dry.text(), real.text(), "{method} {path} {media}");
+            }
+        }
+        if name == "new" {
+            server.send(Method::DELETE, &format!("{TEMPLATES}/new"), &[], "").await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_collection_is_deleted_as_selected() {
     let server = Server::with_namespace().await;
     for (name, label) in [("m", "1"), ("n", "1"), ("o", "2")] {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::async_runtime::WatchReceiver;
-use quorate_store::{Error, HistoryError, NotApplied, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+use quorate_store::{Error, HistoryError, Limits, NotApplied, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
 use tokio::time::{Instant, timeout_at};
 
 use super::core::{Core, Leader};
@@ -43,6 +43,10 @@ impl Store for Replica {
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
         self.core().transact(&txn).await
+    }
+
+    fn limits(&self) -> Limits {
+        *self.core().proposals.limits()
     }
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {

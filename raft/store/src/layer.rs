@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{Error, HistoryError, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+use crate::{Error, HistoryError, Limits, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
 
 /// The methods of a [`Store`], each of which goes to the store below unless the layer has its own.
 #[async_trait]
@@ -36,6 +36,11 @@ pub trait Layer: Send + Sync + 'static {
     /// See [`Store::txn`].
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
         self.below().txn(txn).await
+    }
+
+    /// See [`Store::limits`].
+    fn limits(&self) -> Limits {
+        self.below().limits()
     }
 
     /// See [`Store::watch`].
@@ -69,6 +74,10 @@ impl<L: Layer> Store for L {
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
         Layer::txn(self, txn).await
+    }
+
+    fn limits(&self) -> Limits {
+        Layer::limits(self)
     }
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {

@@ -35,13 +35,22 @@ impl Limits {
     /// # Errors
     /// [`NotApplied::Invalid`], [`NotApplied::TooLarge`] or [`NotApplied::OutOfSpace`].
     pub fn check(&self, txn: &Txn, used: u64) -> Result<(), NotApplied> {
+        self.check_txn(txn)?;
+        if self.store_bytes > 0 && used >= self.store_bytes && txn.puts() {
+            return Err(NotApplied::OutOfSpace { used, limit: self.store_bytes });
+        }
+        Ok(())
+    }
+
+    /// Whether the transaction may be proposed to a store with room for it.
+    ///
+    /// # Errors
+    /// [`NotApplied::Invalid`] or [`NotApplied::TooLarge`].
+    pub fn check_txn(&self, txn: &Txn) -> Result<(), NotApplied> {
         txn.validate()?;
         let size = txn.footprint();
         if size > self.txn_bytes {
             return Err(NotApplied::TooLarge { size, limit: self.txn_bytes });
-        }
-        if self.store_bytes > 0 && used >= self.store_bytes && txn.puts() {
-            return Err(NotApplied::OutOfSpace { used, limit: self.store_bytes });
         }
         Ok(())
     }
@@ -90,6 +99,9 @@ mod tests {
         check(vec![delete], 1000, Ok(()));
         let size = Txn { conditions: vec![], operations: vec![put(200)] }.footprint();
         check(vec![put(200)], 0, Err(NotApplied::TooLarge { size, limit: 200 }));
+        let txn = |size: usize| Txn { conditions: vec![], operations: vec![put(size)] };
+        assert_eq!(limits.check_txn(&txn(10)), Ok(()), "however full the store is");
+        assert_eq!(limits.check_txn(&txn(200)), Err(NotApplied::TooLarge { size, limit: 200 }));
     }
 
     #[test]

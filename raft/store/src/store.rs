@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{Error, HistoryError, Outcome, Revision, Snapshot, Status, Txn, Watch};
+use crate::{Error, HistoryError, Limits, Outcome, Revision, Snapshot, Status, Txn, Watch};
 
 /// A replicated, revisioned, ordered map from byte keys to byte values, seen from one node.
 #[async_trait]
@@ -26,6 +26,9 @@ pub trait Store: Send + Sync + 'static {
 
     /// Proposes a transaction and waits until it is decided and durable on a quorum.
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error>;
+
+    /// What a transaction is checked against before it is proposed. Never waits.
+    fn limits(&self) -> Limits;
 
     /// Every batch after `after` that touches a key with this prefix, in order, without gap or repeat.
     /// `after` may be a revision that this node has not applied yet; the watch then starts once it is.

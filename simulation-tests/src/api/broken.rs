@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use clap::ValueEnum;
 use quorate_store::{
-    Condition, Error, HistoryError, Operation, Outcome, Revision, Snapshot, State, Status, Store, Txn, Watch,
+    Condition, Error, HistoryError, Limits, Operation, Outcome, Revision, Snapshot, State, Status, Store, Txn, Watch,
 };
 use quorate_wire::stored::StoredRef;
 use serde_json::{Value, json};
@@ -242,6 +242,10 @@ impl Store for BrokenStore {
             Some(txn) => self.store.txn(txn).await,
             None => Ok(Outcome::Committed { revision: self.store.snapshot().revision() }),
         }
+    }
+
+    fn limits(&self) -> Limits {
+        self.store.limits()
     }
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_raft::Replica;
 use quorate_store::{
-    Condition, Error, HistoryError, NotApplied, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
+    Condition, Error, HistoryError, Limits, NotApplied, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
 };
 
 use super::Broken;
@@ -110,6 +110,10 @@ impl Store for BrokenStore {
             }
             decided => decided,
         }
+    }
+
+    fn limits(&self) -> Limits {
+        self.replica.limits()
     }
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {

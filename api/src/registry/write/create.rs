@@ -155,22 +155,24 @@ impl Writer {
     ) -> Result<Result<Revision, Refused>, Error> {
         let key = target.key();
         let live = target.namespace.map(|namespace| Key::Live { namespace }.encode());
+        let mut conditions = Vec::with_capacity(2);
+        conditions.extend(live.clone().map(|key| Condition::Exists { key }));
+        let free = conditions.len();
+        conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
+        conditions.extend(held.conditions);
+        let mut operations = vec![Operation::Put { key: key.clone(), value }];
+        operations.extend(held.operations);
+        operations.extend(target.resource.strategy.companions(Step::Created, target.name));
+        let txn = Txn { conditions, operations };
         if dry_run {
+            self.rehearse(&txn)?;
             let snapshot = self.current().await?;
             if live.is_some_and(|live| snapshot.get(&live).is_none()) {
                 return Ok(Err(Refused::Namespace(snapshot.revision())));
             }
             return Ok(if snapshot.get(&key).is_some() { Err(Refused::Exists) } else { Ok(Revision::ZERO) });
         }
-        let mut conditions = Vec::with_capacity(2);
-        conditions.extend(live.map(|key| Condition::Exists { key }));
-        let free = conditions.len();
-        conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
-        conditions.extend(held.conditions);
-        let mut operations = vec![Operation::Put { key, value }];
-        operations.extend(held.operations);
-        operations.extend(target.resource.strategy.companions(Step::Created, target.name));
-        Ok(match self.decide(Txn { conditions, operations }).await? {
+        Ok(match self.decide(txn).await? {
             Decision::Committed { revision } => Ok(revision),
             Decision::Conflict { condition, .. } if condition == free => Err(Refused::Exists),
             Decision::Conflict { condition, .. } if condition > free => Err(Refused::Taken),

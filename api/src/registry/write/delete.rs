@@ -119,16 +119,18 @@ impl Writer {
         } else {
             (Outcome::Removed, entry.value.clone(), Operation::Delete { key: key.clone() }, Step::Removed)
         };
-        if options.dry_run {
-            return Ok(done(outcome, value, entry.modified));
-        }
         let mut operations = vec![operation];
         operations.extend(strategy.companions(step, target.name));
         if step == Step::Removed {
             operations.extend(self.give_up(target, &object)?);
         }
         let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
-        Ok(match self.decide(Txn { conditions, operations }).await? {
+        let txn = Txn { conditions, operations };
+        if options.dry_run {
+            self.rehearse(&txn)?;
+            return Ok(done(outcome, value, entry.modified));
+        }
+        Ok(match self.decide(txn).await? {
             Decision::Committed { revision } => done(outcome, value, revision),
             Decision::Conflict { current, .. } => Attempt::Overtaken(current),
         })

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use quorate_store::{Error, HistoryError, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+use quorate_store::{Error, HistoryError, Limits, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
 
 /// The permit of somebody who may create anything.
 pub(super) fn anybody() -> BoxFuture<'static, Result<(), crate::error::Error>> {
@@ -48,6 +48,10 @@ impl Store for Awkward {
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
         tokio::task::yield_now().await;
         self.store.txn(txn).await
+    }
+
+    fn limits(&self) -> Limits {
+        self.store.limits()
     }
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {

@@ -194,9 +194,6 @@ impl Writer {
         let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
         let removed = metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
         let outcome = if removed { Outcome::Removed } else { Outcome::Updated };
-        if options.write.dry_run {
-            return Ok(Attempt::Done(Answer { outcome, value, revision: entry.modified, warnings }));
-        }
         let operations = if removed {
             let mut operations = vec![Operation::Delete { key: key.clone() }];
             operations.extend(strategy.companions(Step::Removed, target.name));
@@ -209,7 +206,12 @@ impl Writer {
         };
         let mut conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
         conditions.extend(held.conditions.into_iter().filter(|_| !removed));
-        Ok(match self.decide(Txn { conditions, operations }).await? {
+        let txn = Txn { conditions, operations };
+        if options.write.dry_run {
+            self.rehearse(&txn)?;
+            return Ok(Attempt::Done(Answer { outcome, value, revision: entry.modified, warnings }));
+        }
+        Ok(match self.decide(txn).await? {
             Decision::Committed { revision } => Attempt::Done(Answer { outcome, value, revision, warnings }),
             // Somebody else has taken what was chosen.
             Decision::Conflict { condition, .. } if condition > 0 => {

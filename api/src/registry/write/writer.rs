@@ -135,6 +135,11 @@ impl Writer {
         Ok(self.store.txn(txn).await?)
     }
 
+    /// Refuses a transaction that would not be proposed either: what a dry run does in place of proposing it.
+    pub(super) fn rehearse(&self, txn: &Txn) -> Result<(), Error> {
+        Ok(self.store.limits().check_txn(txn).map_err(quorate_store::Error::from)?)
+    }
+
     /// Why a namespace takes no new object: it does not exist, or it is being deleted. `None` when it takes them.
     pub(super) fn namespace_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
         let namespace = target.namespace?;

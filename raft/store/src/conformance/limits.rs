@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::subject::{Subject, eventually, within};
-use crate::{Error, NotApplied, Store, Txn};
+use crate::{Error, NotApplied, Outcome, Store, Txn};
 
 /// [`size_limit`] wants a store whose limit is above zero and at most this many bytes.
 pub const SIZE_LIMIT_MAX_BYTES: u64 = 1 << 20;
@@ -24,6 +24,24 @@ pub async fn size(store: Arc<dyn Store>) {
     check(vec![subject.put("a", "1"), subject.put("bb", "123")], a + 1 + b + 3).await;
     check(vec![subject.delete("a"), subject.delete("absent")], b + 3).await;
     check(vec![subject.delete("bb")], 0).await;
+}
+
+/// What the limits refuse of a transaction is refused in the same words and not applied, and what they let pass is applied.
+pub async fn transaction_limit(store: Arc<dyn Store>) {
+    let subject = Subject::new(store, "transaction").await;
+    let limits = subject.store.limits();
+    let put = |bytes: usize| Txn { conditions: vec![], operations: vec![subject.put("k", &"x".repeat(bytes))] };
+    let most = limits.txn_bytes - put(0).footprint();
+    let refusal = limits.check_txn(&put(most + 1)).expect_err("a transaction that is too large");
+    let refused = within(subject.store.txn(put(most + 1))).await.expect_err("the same transaction");
+    assert_eq!(refused, Error::NotApplied(refusal));
+    assert_eq!(limits.check_txn(&put(most)), Ok(()));
+    let Outcome::Committed { revision } = within(subject.store.txn(put(most))).await.expect("it fits") else {
+        panic!("it has no condition");
+    };
+    let snapshot = subject.snapshot(revision).await;
+    assert_eq!(snapshot.get(&subject.key("k")).map(|entry| entry.value.len()), Some(most));
+    subject.commit([subject.delete("k")]).await;
 }
 
 /// At the size limit puts are refused and certainly not applied, deletes pass, and puts come back once there is room.

@@ -14,7 +14,7 @@ mod watches;
 use std::sync::Arc;
 
 pub use history::{COMPACTION_WRITES, compaction, exact_reads, paging_at_an_old_revision};
-pub use limits::{SIZE_LIMIT_MAX_BYTES, size, size_limit};
+pub use limits::{SIZE_LIMIT_MAX_BYTES, size, size_limit, transaction_limit};
 pub use reads::{applied_waits, ordered_ranges, read_index_is_monotone};
 pub use transactions::{
     conditions, conflicts_tell_the_current_entry, contended_counter, entries_know_their_revisions,
@@ -42,6 +42,7 @@ where
     exact_reads(make().await).await;
     paging_at_an_old_revision(make().await).await;
     size(make().await).await;
+    transaction_limit(make().await).await;
     applied_waits(make().await).await;
     ordered_ranges(make().await).await;
     read_index_is_monotone(make().await).await;

@@ -91,6 +91,10 @@ impl Store for MemoryStore {
         Ok(applied.outcome)
     }
 
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         self.serving.watch(prefix, after)
     }
