@@ -32,6 +32,7 @@ impl World {
         let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime");
         let (server, token, page) = runtime.block_on(async {
             let server = Server::with_gates("CBORServingAndStorage=true,AllowUnsafeMalformedObjectDeletion=true").await;
+            server.range().await;
             for name in ["m", "n", "o"] {
                 server.create("a", name, &[("x", "1")]).await;
             }

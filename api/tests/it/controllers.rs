@@ -94,6 +94,17 @@ async fn every_cluster_has_its_own_objects() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_service_that_came_before_the_range_is_made_after_it_beside_the_apis_own() {
+    let server = Server::with_namespace().await;
+    let service = json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}});
+    assert_eq!(send(&server, Method::POST, "/api/v1/namespaces/a/services", service.clone()).await, 500);
+    let _controllers = server.defaults().await;
+    assert_eq!(send(&server, Method::POST, "/api/v1/namespaces/a/services", service).await, 201);
+    let own = until(&server, "/api/v1/namespaces/default/services/svc", 200).await;
+    assert_eq!(own["spec"]["clusterIP"], "10.96.0.1");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_service_of_the_api_leads_to_every_member_that_others_reach() {
     let (server, _controllers) = start();
     let endpoints = until(&server, "/api/v1/namespaces/default/endpoints/svc", 200).await;

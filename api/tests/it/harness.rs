@@ -88,6 +88,9 @@ impl Default for Particulars<'_> {
     }
 }
 
+/// The ranges that services get their addresses from.
+const RANGES: &str = "/apis/networking.svc.io/v1/servicecidrs";
+
 /// Who issues tokens, and for whom they are.
 pub(crate) const ISSUER: &str = "https://svc.default.svc";
 
@@ -244,6 +247,14 @@ impl Server {
     pub(crate) async fn namespace(&self, name: &str) {
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         let answer = self.send(Method::POST, "/api/v1/namespaces", &[], &body.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+    }
+
+    /// Gives services a range of addresses, as the controllers make it for a new cluster.
+    pub(crate) async fn range(&self) {
+        let metadata = json!({"name": "svc", "finalizers": ["networking.svc.io/service-cidr-finalizer"]});
+        let body = json!({"metadata": metadata, "spec": {"cidrs": ["10.96.0.0/16"]}});
+        let answer = self.send(Method::POST, RANGES, &[], &body.to_string()).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
     }
 

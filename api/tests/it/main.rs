@@ -33,6 +33,7 @@ mod rbac;
 mod read_tables;
 mod review;
 mod scale;
+mod services;
 mod silent_members;
 mod tls;
 mod tokens;

@@ -226,7 +226,7 @@ impl Reply {
 
     /// Whether the server says that nothing was changed and nothing will be.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(self.status, 400..500 | 503 | 507)
+        matches!(self.status, 400..=500 | 503 | 507)
     }
 }
 

@@ -129,7 +129,8 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::super::testing::Awkward;
-    use super::super::{DeleteOptions, Target, WriteOptions, Writer};
+    use super::super::writer::Answer;
+    use super::super::{DeleteOptions, Target, UpdateOptions, WriteOptions, Writer};
     use super::*;
     use crate::registry::{Registry, Resource, builtin, form};
 
@@ -139,18 +140,22 @@ mod tests {
         store: Arc<Awkward>,
     }
 
+    const OPTIONS: WriteOptions<'_> = WriteOptions { dry_run: false, manager: "test" };
+
     /// A cluster whose services get six addresses, and a writer that meets others at every step.
     async fn cluster() -> Cluster {
+        let cluster = founding().await;
+        cluster.range("r", "10.0.0.0/29", false).await;
+        cluster
+    }
+
+    /// A cluster that has no range of addresses yet.
+    async fn founding() -> Cluster {
         let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
         let registry = builtin::registry(&graph);
         let env = SystemEnv::env();
         let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
-        let ranges = registry.find("networking.svc.io", "v1", "servicecidrs").unwrap();
-        let range = json!({"metadata": {"name": "r", "uid": "u"}, "spec": {"cidrs": ["10.0.0.0/29"]}}).into();
-        let operations = vec![
-            Operation::Put { key: ranges.key(None, "r"), value: form::encode(ranges, &range).unwrap() },
-            Operation::Put { key: Key::Live { namespace: "n" }.encode(), value: Bytes::new() },
-        ];
+        let operations = vec![Operation::Put { key: Key::Live { namespace: "n" }.encode(), value: Bytes::new() }];
         store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
         let store = Arc::new(Awkward::new(store));
         Cluster { writer: Writer::new(graph, store.clone(), env), registry, store }
@@ -161,15 +166,52 @@ mod tests {
             self.registry.find("", "v1", plural).unwrap()
         }
 
+        /// Makes a range, or replaces it.
+        async fn range(&self, name: &str, cidr: &str, going: bool) {
+            let ranges = self.registry.find("networking.svc.io", "v1", "servicecidrs").unwrap();
+            let mut range = Value::from(json!({"metadata": {"name": name, "uid": "u"}, "spec": {"cidrs": [cidr]}}));
+            if going {
+                range.set_at(&["metadata", "deletionTimestamp"], "2030-01-01T00:00:00Z");
+            }
+            let value = form::encode(ranges, &range).unwrap();
+            let operations = vec![Operation::Put { key: ranges.key(None, name), value }];
+            self.store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+        }
+
         async fn create(&self, name: &str, spec: Json) -> Result<Value, Error> {
             let resource = self.resource("services");
-            let mut object = Value::from(json!({"metadata": {"name": name}, "spec": spec}));
-            quorate_schema::decode(&self.writer.graph, resource.ty, &mut object).unwrap();
-            quorate_schema::apply_defaults(&self.writer.graph, resource.ty, &mut object);
-            resource.strategy.default(self.writer.names, &mut object);
             let target = Target { resource, namespace: Some("n"), name };
-            let answer = self.writer.create(target, object, WriteOptions { dry_run: false, manager: "test" }).await?;
-            Ok(StoredRef::parse(&answer.value).unwrap().to_value("v1", "Service", 0).unwrap())
+            shown(self.writer.create(target, self.service(name, spec), OPTIONS).await)
+        }
+
+        /// Changes single fields of a service's spec.
+        async fn change(&self, name: &str, fields: Json) -> Result<Value, Error> {
+            let target = Target { resource: self.resource("services"), namespace: Some("n"), name };
+            let options =
+                UpdateOptions { write: OPTIONS, part: Part::Main, if_match: None, replaces: false, named: None };
+            let change = |current: Option<&Value>| {
+                let mut object = current.cloned().unwrap();
+                for (field, value) in fields.as_object().unwrap() {
+                    object.set_at(&["spec", field], Value::from(value.clone()));
+                }
+                self.complete(&mut object);
+                Ok(object)
+            };
+            shown(self.writer.update(target, options, change).await)
+        }
+
+        fn service(&self, name: &str, spec: Json) -> Value {
+            let mut object = Value::from(json!({"metadata": {"name": name}, "spec": spec}));
+            self.complete(&mut object);
+            object
+        }
+
+        /// Gives a service its defaults.
+        fn complete(&self, object: &mut Value) {
+            let resource = self.resource("services");
+            quorate_schema::decode(&self.writer.graph, resource.ty, object).unwrap();
+            quorate_schema::apply_defaults(&self.writer.graph, resource.ty, object);
+            resource.strategy.default(self.writer.names, object);
         }
 
         async fn delete(&self, name: &str) {
@@ -182,6 +224,10 @@ mod tests {
             self.store.read_index().await.unwrap();
             self.store.snapshot().get(&key).is_some()
         }
+    }
+
+    fn shown(answer: Result<Answer, Error>) -> Result<Value, Error> {
+        Ok(StoredRef::parse(&answer?.value).unwrap().to_value("v1", "Service", 0).unwrap())
     }
 
     fn address(service: &Value) -> String {
@@ -263,6 +309,56 @@ mod tests {
         check(json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30_080}]}), 201).await;
         let taken = json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30_080}]});
         assert_eq!(cluster.create("b", taken).await.unwrap_err().into_status().code, 422);
+    }
+
+    #[track_caller]
+    fn refused(answer: Result<Value, Error>, code: u16, why: &str) {
+        let status = answer.unwrap_err().into_status();
+        assert!(status.code == code && status.message.contains(why), "{status:?}");
+    }
+
+    #[tokio::test]
+    async fn without_a_range_nobody_gets_an_address() {
+        let cluster = founding().await;
+        let key = |name: &str| cluster.resource("services").key(Some("n"), name);
+        let none = "no ServiceCIDR with IPv4 addresses is ready";
+        let node = || json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30_080}]});
+        let named = json!({"clusterIP": "10.0.0.3", "ports": [{"port": 80}]});
+        let dual = |policy: &str| json!({"ipFamilyPolicy": policy, "ports": [{"port": 80}]});
+        refused(cluster.create("a", plain()).await, 500, none);
+        refused(cluster.create("a", node()).await, 500, none);
+        refused(cluster.create("a", dual("PreferDualStack")).await, 500, none);
+        refused(cluster.create("a", dual("RequireDualStack")).await, 422, "not configured for dual-stack");
+        refused(cluster.create("a", named).await, 422, "no ServiceCIDR is ready");
+        assert!(!cluster.exists(key("a")).await);
+        cluster.create("bare", json!({"clusterIP": "None", "selector": {"a": "b"}})).await.unwrap();
+        cluster.create("alias", json!({"type": "ExternalName", "externalName": "x.example.com"})).await.unwrap();
+        let becomes = || json!({"type": "ClusterIP", "externalName": null, "ports": [{"port": 80}]});
+        refused(cluster.change("alias", becomes()).await, 500, none);
+        cluster.range("r", "10.0.0.0/29", false).await;
+        assert!(address(&cluster.create("a", node()).await.unwrap()).starts_with("10.0.0."), "its port is free");
+        assert!(address(&cluster.change("alias", becomes()).await.unwrap()).starts_with("10.0.0."));
+    }
+
+    #[tokio::test]
+    async fn services_keep_their_addresses_when_the_ranges_go() {
+        let cluster = cluster().await;
+        cluster.range("six", "fd00::/112", false).await;
+        let dual = json!({"ipFamilyPolicy": "RequireDualStack", "ports": [{"port": 80}]});
+        let of_six = json!({"ipFamilies": ["IPv6"], "ipFamilyPolicy": "PreferDualStack", "ports": [{"port": 80}]});
+        let made = [
+            ("dual", cluster.create("dual", dual).await.unwrap()),
+            ("prefers", cluster.create("prefers", of_six).await.unwrap()),
+            ("plain", cluster.create("plain", plain()).await.unwrap()),
+        ];
+        for (name, cidr) in [("r", "10.0.0.0/29"), ("six", "fd00::/112")] {
+            cluster.range(name, cidr, true).await;
+        }
+        refused(cluster.create("more", plain()).await, 500, "no ServiceCIDR");
+        for (name, service) in made {
+            let changed = cluster.change(name, json!({"selector": {"a": "b"}})).await.unwrap();
+            assert_eq!(changed.at(&["spec", "clusterIPs"]), service.at(&["spec", "clusterIPs"]), "{name}");
+        }
     }
 
     #[tokio::test]

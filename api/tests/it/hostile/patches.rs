@@ -12,6 +12,7 @@ const SERVICE: &str = "/api/v1/namespaces/a/services/s";
 /// A server with an object of each of these kinds.
 async fn server() -> Server {
     let server = Server::with_namespace().await;
+    server.range().await;
     let image = r#"{"name":"c","image":"i"}"#;
     let labels = r#"{"a":"b"}"#;
     let objects = [

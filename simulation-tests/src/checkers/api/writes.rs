@@ -12,6 +12,9 @@ use super::times::Times;
 use crate::api::{Ask, Kind, Reply, Verb, version};
 use crate::workload::api::{Exchange, Records, What};
 
+/// What the keys of ranges begin with that Services get addresses from.
+const RANGES: &str = "o/networking.svc.io/servicecidrs/";
+
 /// Everything that is wrong with the answers to writes.
 pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String> {
     let writes = records.exchanges.iter().filter(|exchange| exchange.what.ask.writes());
@@ -127,7 +130,12 @@ fn refused(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<
         404 => past.ever(&key, window, |object| object.is_none()),
         403 => namespace_is(|namespace| namespace.is_some_and(|namespace| is_terminating(namespace))),
         409 => past.ever(&key, window, |object| conflicts(ask, body, object)),
-        422 => past.ever(&key, window, |object| is_invalid(ask, object)) || is_taken(past, ask, window),
+        422 => {
+            past.ever(&key, window, |object| is_invalid(ask, object))
+                || is_taken(past, ask, window)
+                || (address(ask).is_some() && lacks_ranges(past, ask, window))
+        }
+        500 => lacks_ranges(past, ask, window),
         // Unknown, or not served just now.
         429 | 503 | 504 | 507 => true,
         _ => false,
@@ -168,7 +176,16 @@ fn is_invalid(ask: &Ask, object: Option<&Object>) -> bool {
 /// Whether a Service had, at some moment, the address that a request names.
 fn is_taken(past: &Past, ask: &Ask, window: (u64, u64)) -> bool {
     let services = Kind::Services.key("", "");
-    let wanted = ask.body.as_ref().and_then(|body| body["spec"]["clusterIP"].as_str());
     let taken = |wanted: &str, at| past.list(&services, at).any(|(_, object)| object["spec"]["clusterIP"] == wanted);
-    wanted.is_some_and(|wanted| (window.0..=window.1).any(|at| taken(wanted, at)))
+    address(ask).is_some_and(|wanted| (window.0..=window.1).any(|at| taken(wanted, at)))
+}
+
+/// The address that a request names.
+fn address(ask: &Ask) -> Option<&str> {
+    ask.body.as_ref()?["spec"]["clusterIP"].as_str()
+}
+
+/// Whether a Service was wanted at some moment at which there was nothing yet that it could get an address from.
+fn lacks_ranges(past: &Past, ask: &Ask, window: (u64, u64)) -> bool {
+    ask.kind == Kind::Services && (window.0..=window.1).any(|at| past.list(RANGES, at).next().is_none())
 }

@@ -17,6 +17,9 @@ use crate::registry::kinds::net::{self, Range};
 
 const ADDRESS: &str = "address";
 const PORT: &str = "port";
+/// The version of addresses of services that name none, and the other one.
+const USUAL_VERSION: &str = "IPv4";
+const OTHER_VERSION: &str = "IPv6";
 /// Ports of nodes that services get.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// How many of them are left to those who name one.
@@ -30,7 +33,7 @@ impl Holder for ServiceHoldings {
     fn choose(&self, world: World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
         if kind::needs_address(new) {
             let ranges = Ranges::read(&world);
-            settle_versions(&ranges, new)?;
+            settle_versions(&ranges, old, new)?;
             if kind::address(new) != kind::HEADLESS {
                 choose_addresses(&world, &ranges, old, new)?;
             }
@@ -127,15 +130,15 @@ impl Ranges {
         Self(found.into_iter().flat_map(|(_, cidrs)| cidrs).collect())
     }
 
-    /// Versions of addresses that there are, the first one first.
+    /// Those of a version.
+    fn of<'a>(&'a self, wanted: &'a str) -> impl Iterator<Item = &'a Range> {
+        self.0.iter().filter(move |range| version(range.is_v4()) == wanted)
+    }
+
+    /// Versions of addresses that the cluster has: the usual one even while no range has any, the other one while some has.
     fn versions(&self) -> Vec<&'static str> {
-        let mut versions: Vec<&'static str> = Vec::new();
-        for range in &self.0 {
-            if !versions.contains(&version(range.is_v4())) {
-                versions.push(version(range.is_v4()));
-            }
-        }
-        versions
+        let other = self.of(OTHER_VERSION).next().map(|_| OTHER_VERSION);
+        [USUAL_VERSION].into_iter().chain(other).collect()
     }
 }
 
@@ -149,9 +152,21 @@ fn is_ready(object: &Value) -> bool {
     !going && !conditions.iter().any(held)
 }
 
+/// Whether the old service had all of its addresses and the new one asks for the same, whatever has become of the ranges since.
+fn keeps_addresses(old: &Value, new: &Value) -> bool {
+    let same = |field: &str| {
+        let had = old.at(&["spec", field]).filter(|value| !value.is_empty());
+        had.is_some() && had == new.at(&["spec", field])
+    };
+    kind::is_bare(old) == kind::is_bare(new) && ["clusterIPs", "ipFamilies", "ipFamilyPolicy"].into_iter().all(same)
+}
+
 /// Says which versions of addresses the service has.
-fn settle_versions(ranges: &Ranges, new: &mut Value) -> Result<(), Unavailable> {
+fn settle_versions(ranges: &Ranges, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
     const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
+    if old.is_some_and(|old| keeps_addresses(old, new)) {
+        return Ok(());
+    }
     let known = ranges.versions();
     let mut wanted: Vec<&'static str> =
         strings(new, "ipFamilies").into_iter().map(|text| version(text == "IPv4")).collect();
@@ -169,9 +184,9 @@ fn settle_versions(ranges: &Ranges, new: &mut Value) -> Result<(), Unavailable> 
         None => "SingleStack".to_owned(),
     };
     if wanted.is_empty() {
-        wanted.extend(known.first().copied().or(bare.then_some("IPv4")));
+        wanted.push(USUAL_VERSION);
     }
-    let choice = if bare { vec!["IPv4", "IPv6"] } else { known.clone() };
+    let choice = if bare { vec![USUAL_VERSION, OTHER_VERSION] } else { known.clone() };
     if policy != "SingleStack" {
         let more: Vec<&str> = choice.iter().filter(|version| !wanted.contains(version)).copied().collect();
         wanted.extend(more);
@@ -233,6 +248,9 @@ fn named_address(
         Err(Unavailable::Refused(vec![cause]))
     };
     let Some(parsed) = net::address(address) else { return refuse("it is no address") };
+    if ranges.0.is_empty() {
+        return refuse("no ServiceCIDR is ready");
+    }
     if !ranges.0.iter().any(|range| range.contains(parsed)) {
         let shown: Vec<String> = ranges.0.iter().map(ToString::to_string).collect();
         return refuse(&format!(
@@ -245,8 +263,8 @@ fn named_address(
 }
 
 fn free_address(world: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str) -> Result<String, Unavailable> {
-    let fitting = ranges.0.iter().filter(|range| version(range.is_v4()) == wanted);
-    for range in fitting {
+    let mut why = format!("no ServiceCIDR with {wanted} addresses is ready");
+    for range in ranges.of(wanted) {
         let size = range.usable();
         let named = if size < 32 { 0 } else { (size / 16).clamp(16, 256) };
         let free = search(world, size, named, |index| {
@@ -256,8 +274,9 @@ fn free_address(world: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str)
         if let Some(address) = free {
             return Ok(address);
         }
+        "range is full".clone_into(&mut why);
     }
-    Err(Unavailable::Exhausted("failed to allocate a serviceIP: range is full".to_owned()))
+    Err(Unavailable::Exhausted(format!("failed to allocate a serviceIP: {why}")))
 }
 
 /// The first of `size` places, from a random one on, that gives something; the first `named` of them come last.
@@ -330,4 +349,69 @@ fn fill_node_ports(new: &mut Value, pick: &mut impl FnMut() -> Result<i64, Unava
         port.set_at(&["nodePort"], node_port);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    #[track_caller]
+    fn check(cidrs: &[&str], old: Option<Json>, new: Json, expect: Result<(&str, &[&str]), &str>) {
+        let ranges = Ranges(cidrs.iter().map(|cidr| Range::parse(cidr).unwrap()).collect());
+        let old = old.map(|spec| Value::from(json!({ "spec": spec })));
+        let mut new = Value::from(json!({ "spec": new }));
+        let settled = match settle_versions(&ranges, old.as_ref(), &mut new) {
+            Ok(()) => Ok((new.str_at(&["spec", "ipFamilyPolicy"]).unwrap_or_default(), strings(&new, "ipFamilies"))),
+            Err(Unavailable::Refused(causes)) => Err(causes[0].field.clone()),
+            Err(Unavailable::Exhausted(why)) => Err(why),
+        };
+        assert_eq!(settled, expect.map(|(policy, versions)| (policy, versions.to_vec())).map_err(str::to_owned));
+    }
+
+    const FOUR: &str = "10.0.0.0/24";
+    const SIX: &str = "fd00::/112";
+
+    #[test]
+    fn the_usual_version_does_not_depend_on_ranges() {
+        for cidrs in [&[][..], &[FOUR], &[SIX], &[SIX, FOUR]] {
+            check(cidrs, None, json!({"type": "ClusterIP"}), Ok(("SingleStack", &["IPv4"])));
+            let selects =
+                json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"a": "b"}});
+            check(cidrs, None, selects, Ok(("SingleStack", &["IPv4"])));
+            let bare = json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]});
+            check(cidrs, None, bare, Ok(("RequireDualStack", &["IPv4", "IPv6"])));
+        }
+    }
+
+    #[test]
+    fn the_other_version_needs_a_range() {
+        let of = |versions: &[&str], policy: &str| json!({"type": "ClusterIP", "ipFamilies": versions, "ipFamilyPolicy": policy});
+        for cidrs in [&[][..], &[FOUR]] {
+            check(cidrs, None, of(&["IPv6"], "SingleStack"), Err("spec.ipFamilies[0]"));
+            check(cidrs, None, of(&[], "PreferDualStack"), Ok(("PreferDualStack", &["IPv4"])));
+            check(cidrs, None, of(&[], "RequireDualStack"), Err("spec.ipFamilyPolicy"));
+        }
+        for cidrs in [&[SIX][..], &[FOUR, SIX]] {
+            check(cidrs, None, of(&["IPv6"], "SingleStack"), Ok(("SingleStack", &["IPv6"])));
+            check(cidrs, None, of(&["IPv6"], "PreferDualStack"), Ok(("PreferDualStack", &["IPv6", "IPv4"])));
+            check(cidrs, None, of(&[], "RequireDualStack"), Ok(("RequireDualStack", &["IPv4", "IPv6"])));
+        }
+    }
+
+    #[test]
+    fn what_was_settled_stays() {
+        let old = |policy: &str| json!({"type": "ClusterIP", "clusterIPs": ["fd00::1"], "ipFamilies": ["IPv6"], "ipFamilyPolicy": policy});
+        check(&[], Some(old("SingleStack")), old("SingleStack"), Ok(("SingleStack", &["IPv6"])));
+        check(&[FOUR, SIX], Some(old("PreferDualStack")), old("PreferDualStack"), Ok(("PreferDualStack", &["IPv6"])));
+        check(
+            &[FOUR, SIX],
+            Some(old("SingleStack")),
+            old("PreferDualStack"),
+            Ok(("PreferDualStack", &["IPv6", "IPv4"])),
+        );
+        check(&[], Some(old("SingleStack")), old("RequireDualStack"), Err("spec.ipFamilyPolicy"));
+        let alias = json!({"type": "ExternalName"});
+        check(&[], Some(alias), json!({"type": "ClusterIP"}), Ok(("SingleStack", &["IPv4"])));
+    }
 }
