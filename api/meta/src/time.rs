@@ -12,6 +12,9 @@ const FORM: &[u8; 27] = b"0000-00-00T00:00:00.000000Z";
 /// How much of it is date and time of day, up to the seconds.
 const SECONDS: usize = 19;
 const LAST_SECOND: i64 = 253_402_300_799;
+const DAY_SECONDS: u64 = 86_400;
+/// Days of 400 years.
+const ERA_DAYS: u32 = 146_097;
 /// The first second of the year 0.
 const FIRST_SECOND: i64 = -62_167_219_200;
 
@@ -54,8 +57,8 @@ impl Time {
     pub fn parse(text: &str) -> Result<Self, InvalidTime> {
         let invalid = || InvalidTime(text.to_owned());
         let parsed = OffsetDateTime::parse(text, &Rfc3339).map_err(|_| invalid())?;
-        let micros = i64::try_from(parsed.unix_timestamp_nanos().div_euclid(1000)).map_err(|_| invalid())?;
-        Ok(Self { micros })
+        // With its offset, a time of these years may be one of the years around them.
+        Self::from_unix(parsed.unix_timestamp(), parsed.microsecond()).ok_or_else(invalid)
     }
 
     /// `2026-01-02T03:04:05Z`, the fraction cut off.
@@ -72,31 +75,55 @@ impl Time {
 
     /// Appends what [`Time::microseconds`] gives.
     pub fn write_microseconds(self, target: &mut Vec<u8>) {
-        target.extend_from_slice(&self.text());
+        target.extend_from_slice(FORM);
+        if let Some(text) = target.last_chunk_mut() {
+            self.fill(text);
+        }
     }
 
-    /// Digit by digit: every object and every audit event has such texts.
     fn text(self) -> [u8; FORM.len()] {
-        let (seconds, micros) = self.unix();
-        let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let mut text = *FORM;
-        put_digits(&mut text[..4], u32::try_from(at.year()).unwrap_or_default());
-        put_digits(&mut text[5..7], u32::from(u8::from(at.month())));
-        put_digits(&mut text[8..10], u32::from(at.day()));
-        put_digits(&mut text[11..13], u32::from(at.hour()));
-        put_digits(&mut text[14..16], u32::from(at.minute()));
-        put_digits(&mut text[17..SECONDS], u32::from(at.second()));
-        put_digits(&mut text[20..26], micros);
+        self.fill(&mut text);
         text
+    }
+
+    /// Puts the digits into the form, by hand: every object and every audit event has such texts.
+    fn fill(self, text: &mut [u8; FORM.len()]) {
+        let (seconds, micros) = self.unix();
+        let since = u64::try_from(seconds - FIRST_SECOND).unwrap_or_default();
+        let (days, second) = (since / DAY_SECONDS, since % DAY_SECONDS);
+        let [days, second] = [days, second].map(|number| u32::try_from(number).unwrap_or_default());
+        let (year, month, day) = date(days);
+        [text[0], text[1]] = digits(year / 100);
+        [text[2], text[3]] = digits(year % 100);
+        [text[5], text[6]] = digits(month);
+        [text[8], text[9]] = digits(day);
+        [text[11], text[12]] = digits(second / 3600);
+        [text[14], text[15]] = digits(second / 60 % 60);
+        [text[17], text[18]] = digits(second % 60);
+        [text[20], text[21]] = digits(micros / 10_000);
+        [text[22], text[23]] = digits(micros / 100 % 100);
+        [text[24], text[25]] = digits(micros % 100);
     }
 }
 
-/// Fills a place with the last digits of a number.
-fn put_digits(place: &mut [u8], mut number: u32) {
-    for digit in place.iter_mut().rev() {
-        *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
-        number /= 10;
-    }
+/// Year, month and day, so many days after the year 0 began. Years begin in March here, so that a leap day is the last one and the lengths
+/// of months follow a line; 400 of them are always as long.
+fn date(days: u32) -> (u32, u32, u32) {
+    // From the first of March of the year -400 on.
+    let days = days + ERA_DAYS - 60;
+    let (era, day) = (days / ERA_DAYS, days % ERA_DAYS);
+    let year = (day - day / 1460 + day / 36_524 - day / (ERA_DAYS - 1)) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (400 * era + year + later - 400, month, day)
+}
+
+/// A number below a hundred.
+fn digits(number: u32) -> [u8; 2] {
+    [number / 10, number % 10].map(|digit| b'0' + u8::try_from(digit).unwrap_or_default())
 }
 
 impl fmt::Display for Time {
@@ -108,6 +135,8 @@ impl fmt::Display for Time {
 
 #[cfg(test)]
 mod tests {
+    use time::{Date, Month};
+
     use super::*;
 
     #[test]
@@ -119,6 +148,21 @@ mod tests {
         check(0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z");
         check(1_767_323_045_678, "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678000Z");
         check(u64::MAX, "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z");
+    }
+
+    #[test]
+    fn every_day_has_its_date() {
+        let mut day = Date::from_calendar_date(0, Month::January, 1).unwrap();
+        for days in 0.. {
+            let (year, month, number) = day.to_calendar_date();
+            let expect = (u32::try_from(year).unwrap(), u32::from(u8::from(month)), u32::from(number));
+            assert_eq!(date(days), expect, "{days}");
+            match day.next_day() {
+                Some(next) => day = next,
+                None => break,
+            }
+        }
+        assert_eq!(day.year(), 9999);
     }
 
     #[test]
@@ -149,6 +193,9 @@ mod tests {
         check("2026-01-02T05:04:05.1234567+02:00", Some("2026-01-02T03:04:05.123456Z"));
         check("1969-12-31T23:59:59.5Z", Some("1969-12-31T23:59:59.500000Z"));
         check("2026-01-02", None);
+        check("9999-12-31T23:59:59.999999Z", Some("9999-12-31T23:59:59.999999Z"));
+        check("9999-12-31T23:59:59-01:00", None);
+        check("0000-01-01T00:00:00+01:00", None);
         check("2026-13-02T03:04:05Z", None);
         check("", None);
         assert_eq!(Time::from_ms(1_767_323_045_678).ms(), 1_767_323_045_678);
