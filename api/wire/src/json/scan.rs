@@ -1,24 +1,43 @@
-//! Finding the end of the plain part of a string, eight bytes at a time.
+//! Finding the end of the plain part of a string, eight bytes at a time; the last eight overlap others, which are known to be plain by
+//! then.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
 /// Index of the first byte at or after `from` that is a quote, a backslash or a control character; the length if none.
 pub(super) fn plain_end(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    let Some(last) = rest.last_chunk::<8>() else { return from + short_plain_end(rest) };
     let mut at = from;
     while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let special = special_bytes(u64::from_le_bytes(*chunk));
-        if special != 0 {
-            return at + (special.trailing_zeros() / 8) as usize;
+        if let Some(index) = special_in(*chunk) {
+            return at + index;
         }
         at += 8;
     }
-    let rest = text.get(at..).unwrap_or_default();
-    rest.iter().position(|byte| is_special(*byte)).map_or(text.len(), |index| at + index)
+    special_in(*last).map_or(text.len(), |index| text.len() - 8 + index)
+}
+
+/// The same for fewer than eight bytes: the first four and the last four at once.
+fn short_plain_end(text: &[u8]) -> usize {
+    let (Some([a, b, c, d]), Some([e, f, g, h])) = (text.first_chunk::<4>(), text.last_chunk::<4>()) else {
+        return text.iter().position(|byte| is_special(*byte)).unwrap_or(text.len());
+    };
+    match special_in([*a, *b, *c, *d, *e, *f, *g, *h]) {
+        Some(index) if index < 4 => index,
+        Some(index) => text.len() + index - 8,
+        None => text.len(),
+    }
 }
 
 fn is_special(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | 0..=0x1f)
+}
+
+/// Index of the first special byte.
+fn special_in(bytes: [u8; 8]) -> Option<usize> {
+    let special = special_bytes(u64::from_le_bytes(bytes));
+    (special != 0).then(|| (special.trailing_zeros() / 8) as usize)
 }
 
 /// The high bit of every special byte; bits above the lowest one set may be wrong, which does not matter here.
