@@ -1,9 +1,9 @@
 //! One event as a line of JSON (`Event` of the audit group).
 //!
 //! What is known when a request comes in is put into words once ([`Draft::new`]), from what the request says and without a tree in
-//! between; the line of each stage copies them to where it is wanted and adds what has become known since.
-
-use std::borrow::Cow;
+//! between; the line of each stage begins with a copy of that and adds what has become known since.
+//!
+//! Members of an object are written with a comma before each; the first one's becomes the brace ([`close`]).
 
 use bytes::Bytes;
 use quorate_meta::{Names, Status, Time};
@@ -23,32 +23,57 @@ const ESCAPE_BYTES: usize = 6;
 /// What is known of a request when it comes in.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
-    /// The group and version of events.
-    pub(super) version: &'a str,
     pub(super) level: Level,
     pub(super) id: &'a str,
     pub(super) uri: &'a str,
     pub(super) user: Option<&'a User>,
     /// Whom the user acts as.
     pub(super) impersonated: Option<&'a User>,
-    pub(super) sources: &'a [Cow<'a, str>],
+    /// Whom the proxies in front name as the one who asks.
+    pub(super) proxied: &'a [String],
+    /// The other end of the connection.
+    pub(super) peer: Option<&'a str>,
     pub(super) agent: &'a str,
     pub(super) info: &'a RequestInfo,
     pub(super) received: Time,
 }
 
+/// What events say in the same words every time, as they say it.
+#[derive(Debug)]
+pub(super) struct Phrases {
+    /// What they begin with, by level.
+    openings: [String; Level::NAMES.len()],
+    allow: String,
+    forbid: String,
+    /// The name of the reason's annotation.
+    reason: String,
+    left_out: String,
+}
+
+impl Phrases {
+    pub(super) fn new(names: &Names) -> Self {
+        let group = names.group_audit;
+        let decision = |decision| format!(r#","{}":"{decision}""#, names.audit_decision);
+        Self {
+            openings: Level::NAMES
+                .map(|(level, _)| format!(r#"{{"kind":"Event","apiVersion":"{group}/v1","level":"{level}""#)),
+            allow: decision("allow"),
+            forbid: decision("forbid"),
+            reason: format!(r#","{}":"#, names.audit_reason),
+            left_out: format!(r#","{group}/body-left-out":"true""#),
+        }
+    }
+}
+
 /// An event that further stages add to.
 #[derive(Debug)]
 pub(super) struct Draft {
-    names: &'static Names,
-    /// The fields before the stage, from `stage_at` on those that follow it, and from `times_at` on when the request came in.
+    /// What was known when the request came in, and from `decision_at` on what was said about whether they may.
     text: Vec<u8>,
-    stage_at: usize,
-    times_at: usize,
+    decision_at: usize,
+    received: Time,
     /// How the request has ended: the code and, where somebody has said why, a status.
     outcome: Option<(u16, Option<Box<Status>>)>,
-    /// What was said about whether they may, if anybody could say, and why.
-    decision: Option<(Option<bool>, String)>,
     /// Whether a body is missing here that the policy asks for.
     pub(super) left_out: bool,
     /// The bodies, as JSON.
@@ -58,34 +83,38 @@ pub(super) struct Draft {
 
 impl Draft {
     /// The beginning of a request's events.
-    pub(super) fn new(names: &'static Names, facts: &Facts<'_>) -> Self {
+    pub(super) fn new(phrases: &Phrases, facts: &Facts<'_>) -> Self {
         let mut text = Vec::with_capacity(TEXT_BYTES);
-        let mut event = Object::open(&mut text);
-        event.text(",\"kind\":", "Event");
-        event.text(",\"apiVersion\":", facts.version);
-        event.text(",\"level\":", facts.level.name());
-        event.text(",\"auditID\":", facts.id);
-        let stage_at = event.out.len();
-        event.text(",\"requestURI\":", facts.uri);
-        event.text(",\"verb\":", verb(facts.info));
-        event.object(",\"user\":", |object| facts.user.iter().for_each(|user| write_user(object, user)));
+        let out = &mut text;
+        out.extend_from_slice(phrases.openings[facts.level as usize].as_bytes());
+        write_text(",\"auditID\":", facts.id, out);
+        write_text(",\"requestURI\":", facts.uri, out);
+        write_text(",\"verb\":", verb(facts.info), out);
+        write_object(",\"user\":", out, |out| facts.user.iter().for_each(|user| write_user(user, out)));
         if let Some(user) = facts.impersonated {
-            event.object(",\"impersonatedUser\":", |object| write_user(object, user));
+            write_object(",\"impersonatedUser\":", out, |out| write_user(user, out));
         }
-        event.texts(",\"sourceIPs\":", facts.sources);
-        event.text(",\"userAgent\":", facts.agent);
+        write_texts(",\"sourceIPs\":", facts.proxied.iter().map(String::as_str).chain(facts.peer), out);
+        write_text(",\"userAgent\":", facts.agent, out);
         if facts.info.is_resource {
-            event.object(",\"objectRef\":", |object| write_reference(object, facts.info));
+            write_object(",\"objectRef\":", out, |out| write_reference(facts.info, out));
         }
-        let times_at = event.out.len();
-        event.time(",\"requestReceivedTimestamp\":", facts.received);
-        let (outcome, decision, left_out) = (None, None, false);
-        Self { names, text, stage_at, times_at, outcome, decision, left_out, request: None, response: None }
+        out.extend_from_slice(b",\"requestReceivedTimestamp\":\"");
+        facts.received.write_microseconds(out);
+        let decision_at = out.len();
+        let (received, outcome, left_out) = (facts.received, None, false);
+        Self { text, decision_at, received, outcome, left_out, request: None, response: None }
     }
 
     /// Annotates what was said about whether they may (`None` where nobody could decide) and why, in place of what was said before.
-    pub(super) fn decide(&mut self, allowed: Option<bool>, reason: &str) {
-        self.decision = Some((allowed, reason.to_owned()));
+    pub(super) fn decide(&mut self, phrases: &Phrases, allowed: Option<bool>, reason: &str) {
+        self.text.truncate(self.decision_at);
+        if let Some(allowed) = allowed {
+            let decision = if allowed { &phrases.allow } else { &phrases.forbid };
+            self.text.extend_from_slice(decision.as_bytes());
+        }
+        self.text.extend_from_slice(phrases.reason.as_bytes());
+        write_string(reason, &mut self.text);
     }
 
     /// Says how the request has ended: with this code and, where somebody has said why, this status.
@@ -97,163 +126,87 @@ impl Draft {
     pub(super) fn room(&self) -> usize {
         let why = self.outcome.as_ref().and_then(|(_, why)| why.as_ref());
         let why = why.map_or(0, |why| why.message.len() + why.reason.as_str().len());
-        let reason = self.decision.as_ref().map_or(0, |(_, reason)| reason.len());
         let bodies = [&self.request, &self.response].map(|body| body.as_ref().map_or(0, Bytes::len));
-        self.text.len() + LINE_BYTES + ESCAPE_BYTES * (why + reason) + bodies.iter().sum::<usize>()
+        self.text.len() + LINE_BYTES + ESCAPE_BYTES * why + bodies.iter().sum::<usize>()
     }
 
     /// Writes the line of one stage; without a time, it is that of the request.
-    pub(super) fn write(&self, stage: Stage, now: Option<Time>, out: &mut Vec<u8>) {
-        let (before, rest) = self.text.split_at(self.stage_at);
-        let (about, times) = rest.split_at(self.times_at - self.stage_at);
-        out.extend_from_slice(before);
-        let mut event = Object::reopen(out);
-        event.text(",\"stage\":", stage.name());
-        event.out.extend_from_slice(about);
+    pub(super) fn write(&self, phrases: &Phrases, stage: Stage, now: Option<Time>, out: &mut Vec<u8>) {
+        let (facts, decision) = self.text.split_at(self.decision_at);
+        out.extend_from_slice(facts);
+        out.extend_from_slice(b"\",\"stageTimestamp\":\"");
+        match now.filter(|now| *now != self.received) {
+            Some(now) => now.write_microseconds(out),
+            None => out.extend_from_slice(&facts[facts.len() - TIME_BYTES..]),
+        }
+        out.extend_from_slice(b"\",\"stage\":\"");
+        out.extend_from_slice(stage.name().as_bytes());
+        out.push(b'"');
         if let Some((code, why)) = &self.outcome {
-            event.object(",\"responseStatus\":", |object| write_outcome(object, *code, why.as_deref()));
+            write_object(",\"responseStatus\":", out, |out| write_outcome(*code, why.as_deref(), out));
         }
         for (key, body) in [(",\"requestObject\":", &self.request), (",\"responseObject\":", &self.response)] {
             if let Some(body) = body {
-                event.key(key).extend_from_slice(body);
+                out.extend_from_slice(key.as_bytes());
+                out.extend_from_slice(body);
             }
         }
-        event.out.extend_from_slice(times);
-        match now {
-            Some(now) => event.time(",\"stageTimestamp\":", now),
-            None => event.key(",\"stageTimestamp\":").extend_from_slice(&times[times.len() - TIME_BYTES..]),
-        }
-        if self.decision.is_some() || self.left_out {
-            event.object(",\"annotations\":", |object| self.write_annotations(object));
+        if !decision.is_empty() || self.left_out {
+            write_object(",\"annotations\":", out, |out| {
+                out.extend_from_slice(decision);
+                if self.left_out {
+                    out.extend_from_slice(phrases.left_out.as_bytes());
+                }
+            });
         }
         out.extend_from_slice(b"}\n");
     }
-
-    fn write_annotations(&self, object: &mut Object<'_>) {
-        if let Some((allowed, reason)) = &self.decision {
-            if let Some(allowed) = allowed {
-                object.annotation(self.names.audit_decision, if *allowed { "allow" } else { "forbid" });
-            }
-            object.annotation(self.names.audit_reason, reason);
-        }
-        if self.left_out {
-            object.annotation(&format!("{}/body-left-out", self.names.group_audit), "true");
-        }
-    }
 }
 
-/// Bytes of a time with its quotes.
-const TIME_BYTES: usize = 29;
+/// Bytes of a time.
+const TIME_BYTES: usize = 27;
 
 /// A status code in decimal.
 fn digits(code: u16) -> [u8; 3] {
     [100, 10, 1].map(|weight| b'0' + u8::try_from(code / weight % 10).unwrap_or_default())
 }
 
-/// Writes the members of one JSON object.
-struct Object<'a> {
-    out: &'a mut Vec<u8>,
-    first: bool,
+/// Ends an object whose members begin here.
+fn close(begin: usize, out: &mut Vec<u8>) {
+    match out.get_mut(begin) {
+        Some(comma) => *comma = b'{',
+        None => out.push(b'{'),
+    }
+    out.push(b'}');
 }
 
-impl<'a> Object<'a> {
-    fn open(out: &'a mut Vec<u8>) -> Self {
-        out.push(b'{');
-        Self { out, first: true }
-    }
+/// Writes a field; `,"name":` as it is written, in one piece.
+fn write_object(key: &'static str, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
+    out.extend_from_slice(key.as_bytes());
+    let begin = out.len();
+    fill(out);
+    close(begin, out);
+}
 
-    /// Goes on with an object that has members already.
-    fn reopen(out: &'a mut Vec<u8>) -> Self {
-        Self { out, first: false }
-    }
-
-    /// Begins a field: `,"name":` as it is written, in one piece.
-    fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
-        let key = if std::mem::replace(&mut self.first, false) { &key[1..] } else { key };
-        self.out.extend_from_slice(key.as_bytes());
-        self.out
-    }
-
-    /// A field whose name stands in a table.
-    fn annotation(&mut self, key: &str, value: &str) {
-        if !std::mem::replace(&mut self.first, false) {
-            self.out.push(b',');
-        }
-        write_string(key, self.out);
-        self.out.push(b':');
-        write_string(value, self.out);
-    }
-
-    fn time(&mut self, key: &'static str, time: Time) {
-        let out = self.key(key);
-        out.push(b'"');
-        time.write_microseconds(out);
-        out.push(b'"');
-    }
-
-    fn text(&mut self, key: &'static str, text: &str) {
-        if !text.is_empty() {
-            write_string(text, self.key(key));
-        }
-    }
-
-    fn texts(&mut self, key: &'static str, texts: &[impl AsRef<str>]) {
-        if !texts.is_empty() {
-            write_texts(texts, self.key(key));
-        }
-    }
-
-    fn object(&mut self, key: &'static str, fill: impl FnOnce(&mut Object<'_>)) {
-        let mut inner = Object::open(self.key(key));
-        fill(&mut inner);
-        inner.out.push(b'}');
+/// Writes a field, unless it is empty.
+fn write_text(key: &'static str, text: &str, out: &mut Vec<u8>) {
+    if !text.is_empty() {
+        out.extend_from_slice(key.as_bytes());
+        write_string(text, out);
     }
 }
 
-fn write_outcome(object: &mut Object<'_>, code: u16, why: Option<&Status>) {
-    object.object(",\"metadata\":", |_| {});
-    match why {
-        Some(why) => {
-            object.text(",\"status\":", if why.success { "Success" } else { "Failure" });
-            object.text(",\"message\":", &why.message);
-            object.text(",\"reason\":", why.reason.as_str());
-        }
-        None if code >= 400 => object.text(",\"status\":", "Failure"),
-        None => {}
-    }
-    object.key(",\"code\":").extend(digits(code));
-}
-
-fn write_reference(object: &mut Object<'_>, info: &RequestInfo) {
-    object.text(",\"resource\":", &info.resource);
-    object.text(",\"namespace\":", info.namespace.as_deref().unwrap_or_default());
-    object.text(",\"name\":", info.name.as_deref().unwrap_or_default());
-    object.text(",\"apiGroup\":", &info.group);
-    object.text(",\"apiVersion\":", &info.version);
-    object.text(",\"subresource\":", info.subresource.as_deref().unwrap_or_default());
-}
-
-fn write_user(object: &mut Object<'_>, user: &User) {
-    object.text(",\"username\":", &user.name);
-    object.text(",\"uid\":", &user.uid);
-    object.texts(",\"groups\":", &user.groups);
-    let mut extra = user.extra.iter().filter(|(_, values)| !values.is_empty()).peekable();
-    if extra.peek().is_some() {
-        let out = object.key(",\"extra\":");
-        let mut mark = b'{';
-        for (key, values) in extra {
-            out.push(mark);
-            write_string(key, out);
-            out.push(b':');
-            write_texts(values, out);
-            mark = b',';
-        }
-        out.push(b'}');
+/// Writes a field, unless it is empty.
+fn write_texts(key: &'static str, texts: impl Iterator<Item = impl AsRef<str>>, out: &mut Vec<u8>) {
+    let mut texts = texts.peekable();
+    if texts.peek().is_some() {
+        out.extend_from_slice(key.as_bytes());
+        write_list(texts, out);
     }
 }
 
 /// Writes a list that is not empty.
-fn write_texts(texts: &[impl AsRef<str>], out: &mut Vec<u8>) {
+fn write_list(texts: impl Iterator<Item = impl AsRef<str>>, out: &mut Vec<u8>) {
     let mut mark = b'[';
     for text in texts {
         out.push(mark);
@@ -261,6 +214,47 @@ fn write_texts(texts: &[impl AsRef<str>], out: &mut Vec<u8>) {
         mark = b',';
     }
     out.push(b']');
+}
+
+fn write_outcome(code: u16, why: Option<&Status>, out: &mut Vec<u8>) {
+    out.extend_from_slice(b",\"metadata\":{}");
+    match why {
+        Some(why) => {
+            write_text(",\"status\":", if why.success { "Success" } else { "Failure" }, out);
+            write_text(",\"message\":", &why.message, out);
+            write_text(",\"reason\":", why.reason.as_str(), out);
+        }
+        None if code >= 400 => write_text(",\"status\":", "Failure", out),
+        None => {}
+    }
+    out.extend_from_slice(b",\"code\":");
+    out.extend(digits(code));
+}
+
+fn write_reference(info: &RequestInfo, out: &mut Vec<u8>) {
+    write_text(",\"resource\":", &info.resource, out);
+    write_text(",\"namespace\":", info.namespace.as_deref().unwrap_or_default(), out);
+    write_text(",\"name\":", info.name.as_deref().unwrap_or_default(), out);
+    write_text(",\"apiGroup\":", &info.group, out);
+    write_text(",\"apiVersion\":", &info.version, out);
+    write_text(",\"subresource\":", info.subresource.as_deref().unwrap_or_default(), out);
+}
+
+fn write_user(user: &User, out: &mut Vec<u8>) {
+    write_text(",\"username\":", &user.name, out);
+    write_text(",\"uid\":", &user.uid, out);
+    write_texts(",\"groups\":", user.groups.iter(), out);
+    if user.extra.iter().all(|(_, values)| values.is_empty()) {
+        return;
+    }
+    write_object(",\"extra\":", out, |out| {
+        for (key, values) in user.extra.iter().filter(|(_, values)| !values.is_empty()) {
+            out.push(b',');
+            write_string(key, out);
+            out.push(b':');
+            write_list(values.iter(), out);
+        }
+    });
 }
 
 #[cfg(test)]
@@ -275,23 +269,24 @@ mod tests {
         let user = User { extra: vec![("k".into(), vec!["v".into()])], ..User::new("ann \"a\"", ["dev".to_owned()]) };
         let uri = "/api/v1/nodes/n?x=y";
         let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &uri.parse().unwrap());
+        let phrases = Phrases::new(Naming::Svc.names());
         let mut draft = Draft::new(
-            Naming::Svc.names(),
+            &phrases,
             &Facts {
-                version: "audit.svc.io/v1",
                 level: Level::Request,
                 id: "7",
                 uri,
                 user: Some(&user),
                 impersonated: None,
-                sources: &["10.0.0.1".into()],
+                proxied: &[],
+                peer: Some("10.0.0.1"),
                 agent: "",
                 info: &info,
                 received: Time::from_ms(0),
             },
         );
-        draft.decide(Some(false), "no");
-        draft.decide(Some(true), "\"so\"");
+        draft.decide(&phrases, Some(false), "no");
+        draft.decide(&phrases, Some(true), "\"so\"");
         draft.left_out = true;
         draft.request = Some(Bytes::from_static(b"{\"a\":1}"));
         let mut expect = json!({
@@ -308,7 +303,7 @@ mod tests {
         });
         let check = |draft: &Draft, stage, now, expect: &Value| {
             let mut line = Vec::new();
-            draft.write(stage, now, &mut line);
+            draft.write(&phrases, stage, now, &mut line);
             assert!(
                 line.len() <= draft.room()
                     && line.ends_with(b"}\n")

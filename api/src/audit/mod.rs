@@ -24,6 +24,7 @@ pub use read::InvalidPolicy;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
 pub(crate) use trace::Trace;
 
+use event::Phrases;
 use spool::Spool;
 
 /// The audit trail of one node.
@@ -33,8 +34,7 @@ pub struct Audit {
     spools: Vec<Arc<Spool>>,
     clock: Arc<dyn Clock>,
     names: &'static Names,
-    /// The group and version of events.
-    version: String,
+    phrases: Phrases,
 }
 
 impl Audit {
@@ -48,8 +48,7 @@ impl Audit {
     ) -> (Self, Vec<(AuditWriter, AuditWriterHandle)>) {
         let writers: Vec<_> = sinks.into_iter().map(|(sink, options)| AuditWriter::new(sink, options)).collect();
         let spools = writers.iter().map(|(writer, _)| writer.spool()).collect();
-        let version = format!("{}/v1", names.group_audit);
-        (Self { policy, spools, clock, names, version }, writers)
+        (Self { policy, spools, clock, names, phrases: Phrases::new(names) }, writers)
     }
 
     /// Events that no sink got so far, because its spool was full or it did not take them.

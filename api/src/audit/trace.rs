@@ -1,12 +1,11 @@
 //! One request as the audit trail sees it, from its first line to the last byte of its answer.
 
-use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, Response};
-use parking_lot::Mutex;
 use quorate_meta::{Status, Time, Value};
 use quorate_schema::{Graph, TypeId};
 use quorate_wire::{cbor, json, protobuf, yaml};
@@ -35,9 +34,8 @@ pub(crate) struct Trace<'a> {
     id: &'a str,
     uri: &'a str,
     peer: Option<&'a str>,
-    received: Time,
     /// `None` until it is known who asks, and where nothing is told of what they ask.
-    told: Mutex<Option<Told>>,
+    told: Option<Told>,
 }
 
 /// A request of which something is told.
@@ -54,14 +52,14 @@ struct Told {
 
 impl<'a> Trace<'a> {
     pub(super) fn new(audit: &'a Arc<Audit>, id: &'a str, uri: &'a str, peer: Option<&'a str>) -> Self {
-        let received = audit.now();
-        Self { audit, id, uri, peer, received, told: Mutex::default() }
+        Self { audit, id, uri, peer, told: None }
     }
 
-    /// Who asks is known, or (`None`) that nobody does who may. Rules see the user who sent the request, `effective` is whom
-    /// they act as.
+    /// Who asks is known, or (`None`) that nobody does who may, of a request that came at this time. Rules see the user who sent the
+    /// request, `effective` is whom they act as.
     pub(crate) fn received(
-        &self,
+        &mut self,
+        at: Time,
         user: Option<&User>,
         effective: Option<&User>,
         info: &RequestInfo,
@@ -71,58 +69,57 @@ impl<'a> Trace<'a> {
         if scope.level == Level::None {
             return;
         }
+        let (proxied, peer) = sources(headers, self.peer);
         let facts = Facts {
-            version: &self.audit.version,
             level: scope.level,
             id: self.id,
             uri: self.uri,
             user,
             impersonated: effective.filter(|effective| Some(*effective) != user),
-            sources: &sources(headers, self.peer),
+            proxied: &proxied,
+            peer,
             agent: headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default(),
             info,
-            received: self.received,
+            received: at,
         };
-        let draft = Draft::new(self.audit.names, &facts);
-        let told = Told { scope, draft, long: is_long(info), panicked: false, failure: None };
+        let draft = Draft::new(&self.audit.phrases, &facts);
+        let told = self.told.insert(Told { scope, draft, long: is_long(info), panicked: false, failure: None });
         if user.is_some() {
             told.tell(self.audit, Stage::RequestReceived);
         }
-        *self.told.lock() = Some(told);
     }
 
     /// What came out of the question whether they may, and why; what came out last counts. `None` where nobody could decide.
-    pub(crate) fn authorized(&self, allowed: Option<bool>, reason: &str) {
-        if let Some(told) = &mut *self.told.lock() {
-            told.draft.decide(allowed, reason);
+    pub(crate) fn authorized(&mut self, allowed: Option<bool>, reason: &str) {
+        if let Some(told) = &mut self.told {
+            told.draft.decide(&self.audit.phrases, allowed, reason);
         }
     }
 
     /// The body of the request; `ty` is what a protobuf message holds.
-    pub(crate) fn body(&self, graph: &Graph, ty: Option<TypeId>, headers: &HeaderMap, body: &[u8]) {
-        let mut told = self.told.lock();
-        if let Some(told) = told.as_mut().filter(|told| told.scope.level >= Level::Request && !body.is_empty()) {
+    pub(crate) fn body(&mut self, graph: &Graph, ty: Option<TypeId>, headers: &HeaderMap, body: &[u8]) {
+        if let Some(told) = self.told.as_mut().filter(|told| told.scope.level >= Level::Request && !body.is_empty()) {
             let object = read(headers, body, |body| protobuf::decode(graph, ty?, body).ok());
             told.draft.request = told.kept(object);
         }
     }
 
     /// The server has failed.
-    pub(crate) fn panicked(&self) {
-        self.told.lock().iter_mut().for_each(|told| told.panicked = true);
+    pub(crate) fn panicked(&mut self) {
+        self.told.iter_mut().for_each(|told| told.panicked = true);
     }
 
     /// The answer will be this failure.
-    pub(crate) fn failed(&self, status: &Status) {
-        if let Some(told) = &mut *self.told.lock() {
+    pub(crate) fn failed(&mut self, status: &Status) {
+        if let Some(told) = &mut self.told {
             let message = if told.scope.private { String::new() } else { status.message.clone() };
             told.failure = Some(Box::new(Status { message, reason: status.reason.clone(), ..Status::default() }));
         }
     }
 
     /// The answer. What is still to be told of it is told when its body ends.
-    pub(crate) fn answered(self, response: Response<Body>) -> Response<Body> {
-        let Some(mut told) = self.told.lock().take() else { return response };
+    pub(crate) fn answered(mut self, response: Response<Body>) -> Response<Body> {
+        let Some(mut told) = self.told.take() else { return response };
         let (head, body) = response.into_parts();
         told.draft.conclude(head.status.as_u16(), told.failure.take());
         if told.long && head.status.is_success() {
@@ -145,7 +142,7 @@ impl<'a> Trace<'a> {
 
 impl Drop for Trace<'_> {
     fn drop(&mut self) {
-        let Some(mut told) = self.told.get_mut().take() else { return };
+        let Some(told) = &mut self.told else { return };
         let left = Status { success: true, message: CLOSED_EARLY.to_owned(), ..Status::default() };
         told.draft.conclude(200, Some(Box::new(left)));
         if told.long {
@@ -160,7 +157,7 @@ impl Told {
         if !self.scope.omit_stages.contains(stage) {
             // A request that has come in is told with the time at which it came.
             let now = (stage != Stage::RequestReceived).then(|| audit.now());
-            audit.put(self.draft.room(), |out| self.draft.write(stage, now, out));
+            audit.put(self.draft.room(), |out| self.draft.write(&audit.phrases, stage, now, out));
         }
     }
 
@@ -202,22 +199,22 @@ fn drop_managed_fields(object: &mut Value) {
     }
 }
 
-/// Where a request comes from: what proxies say, then the other end of the connection.
-fn sources<'a>(headers: &HeaderMap, peer: Option<&'a str>) -> Vec<Cow<'a, str>> {
-    // The system has written this address, so it is as addresses are written.
-    let peer = peer.map(|peer| peer.rsplit_once(':').map_or(peer, |(host, _)| host).trim_matches(['[', ']']));
-    let mut sources: Vec<Cow<'a, str>> = Vec::with_capacity(1);
+/// Where a request comes from: what proxies say, and the other end of the connection unless they say that.
+fn sources<'a>(headers: &HeaderMap, peer: Option<&'a str>) -> (Vec<String>, Option<&'a str>) {
+    let mut proxied = Vec::new();
     let headers = [&FORWARDED_FOR, &REAL_IP].map(|name| headers.get(name).and_then(|value| value.to_str().ok()));
     for address in headers.into_iter().flatten().flat_map(|addresses| addresses.split(',')) {
-        if let Ok(address) = address.trim().trim_matches(['[', ']']).parse::<std::net::IpAddr>() {
+        if let Ok(address) = address.trim().trim_matches(['[', ']']).parse::<IpAddr>() {
             let text = address.to_string();
-            if !sources.contains(&Cow::Borrowed(text.as_str())) {
-                sources.push(text.into());
+            if !proxied.contains(&text) {
+                proxied.push(text);
             }
         }
     }
-    sources.extend(peer.map(Cow::Borrowed).filter(|peer| !peer.is_empty() && !sources.contains(peer)));
-    sources
+    // The system has written this address, so it is as addresses are written.
+    let peer = peer.map(|peer| peer.rsplit_once(':').map_or(peer, |(host, _)| host).trim_matches(['[', ']']));
+    let peer = peer.filter(|peer| !peer.is_empty() && proxied.iter().all(|other| other != peer));
+    (proxied, peer)
 }
 
 /// Held by the body of an answer: tells that it ends, however it does.
@@ -239,7 +236,8 @@ mod tests {
     fn sources_are_what_proxies_say_and_the_peer() {
         let check = |forwarded: &'static str, peer: Option<&str>, expect: &[&str]| {
             let headers = HeaderMap::from_iter([(FORWARDED_FOR, HeaderValue::from_static(forwarded))]);
-            assert_eq!(sources(&headers, peer), expect);
+            let (proxied, peer) = sources(&headers, peer);
+            assert!(proxied.iter().map(String::as_str).chain(peer).eq(expect.iter().copied()), "{proxied:?} {peer:?}");
         };
         check("", Some("127.0.0.1:5000"), &["127.0.0.1"]);
         check("10.0.0.1, 10.0.0.2", Some("[::1]:5000"), &["10.0.0.1", "10.0.0.2", "::1"]);

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures::FutureExt;
 use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue};
 use http::{HeaderMap, Request as HttpRequest, Response, Uri, request};
-use quorate_meta::Status;
+use quorate_meta::{Status, Time};
 use tokio::time::{Instant, timeout};
 
 use super::{load, payload, request_id};
@@ -70,8 +70,8 @@ where
     // Whoever asks first whether to send a body has not sent it yet.
     let sent = !head.headers.contains_key(EXPECT);
     let uri = std::mem::take(&mut head.uri);
-    let trace = api.audit.as_ref().map(|audit| audit.follow(id, &uri, identity.peer.as_deref()));
-    let response = match guarded(api, identity, (head, &uri), body.as_mut(), trace.as_ref()).await {
+    let mut trace = api.audit.as_ref().map(|audit| audit.follow(id, &uri, identity.peer.as_deref()));
+    let response = match guarded(api, identity, (head, &uri), body.as_mut(), trace.as_mut()).await {
         Ok(response) => response,
         Err(error) => {
             if sent {
@@ -79,7 +79,7 @@ where
             }
             let wanted = wanted.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
             let status = error.into_status();
-            trace.iter().for_each(|trace| trace.failed(&status));
+            trace.iter_mut().for_each(|trace| trace.failed(&status));
             respond::error(&api.formats.for_errors(wanted), status.into())
         }
     };
@@ -95,7 +95,7 @@ async fn guarded<B>(
     identity: &Identity,
     (head, uri): (request::Parts, &Uri),
     body: Pin<&mut B>,
-    trace: Option<&Trace<'_>>,
+    mut trace: Option<&mut Trace<'_>>,
 ) -> Result<Response<Body>, Error>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -103,12 +103,13 @@ where
 {
     let info = RequestInfo::parse(api.names, &head.method, uri);
     let (path, limit) = (info.path.clone(), time_limit(&info));
-    let answer = AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace)).catch_unwind();
-    match timeout(limit, answer).await {
+    let answer = AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace.as_deref_mut())).catch_unwind();
+    let answer = timeout(limit, answer).await;
+    match answer {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => {
             tracing::error!(%path, "a handler panicked");
-            trace.inspect(|trace| trace.panicked());
+            trace.into_iter().for_each(Trace::panicked);
             Err(Error::internal("the request could not be handled"))
         }
         Err(_) => Err(Status::timeout("request did not complete within the allotted timeout", 0).into()),
@@ -124,13 +125,13 @@ fn time_limit(info: &RequestInfo) -> Duration {
 
 /// The order: who, may they, can anybody be served yet, is there such a thing, in which form, is there a place for it, with
 /// what body, do it.
-fn decide<'a, B>(
+fn decide<'a, 't, B>(
     api: &'a Arc<Api>,
     identity: &'a Identity,
     info: RequestInfo,
     headers: HeaderMap,
     body: Pin<&'a mut B>,
-    trace: Option<&'a Trace<'a>>,
+    mut trace: Option<&'a mut Trace<'t>>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Error>> + Send + 'a>>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -138,8 +139,8 @@ where
 {
     Box::pin(async move {
         let epoch = api.authorizer.epoch();
-        let (user, sender) = authenticate(api, identity, &info, &headers, trace).await?;
-        authorize(api, &user, &info, trace).await?;
+        let (user, sender) = authenticate(api, identity, &info, &headers, trace.as_deref_mut()).await?;
+        authorize(api, &user, &info, trace.as_deref_mut()).await?;
         if api.lifecycle.phase() == Phase::Starting && Endpoint::find(&info.path).is_none() {
             let status = Status::service_unavailable("the server is starting and waits for a quorum");
             return Err(status.with_retry_after(STARTING_RETRY_SECONDS).into());
@@ -159,14 +160,14 @@ where
             let body = payload::read(body).await?;
             // A body that takes its time must not carry a right over its end.
             if asked.elapsed() >= ANSWER_HOLDS {
-                authorize(api, &user, &info, trace).await?;
+                authorize(api, &user, &info, trace.as_deref_mut()).await?;
             }
             body
         } else {
             Bytes::new()
         };
         let resource = route.resource().cloned();
-        if let Some(trace) = trace {
+        if let Some(trace) = &mut trace {
             trace.body(&api.graph, resource.as_ref().map(|resource| resource.ty), &headers, &body);
         }
         let decided_again = OnceLock::new();
@@ -185,7 +186,7 @@ async fn authenticate(
     identity: &Identity,
     info: &RequestInfo,
     headers: &HeaderMap,
-    trace: Option<&Trace<'_>>,
+    trace: Option<&mut Trace<'_>>,
 ) -> Result<(User, Option<User>), Error> {
     let is_health = Endpoint::find(&info.path).is_some();
     let now_ms = api.env.clock.now_ms();
@@ -196,7 +197,7 @@ async fn authenticate(
     };
     if let Some(trace) = trace {
         let user = acting.as_ref().ok().and_then(|acting| acting.as_ref().or(sender.as_ref().ok()));
-        trace.received(sender.as_ref().ok(), user, info, headers);
+        trace.received(Time::from_ms(now_ms), sender.as_ref().ok(), user, info, headers);
     }
     let sender = sender?;
     Ok(match acting? {
@@ -206,7 +207,7 @@ async fn authenticate(
 }
 
 /// Lets through what is allowed.
-async fn authorize(api: &Api, user: &User, info: &RequestInfo, trace: Option<&Trace<'_>>) -> Result<(), Error> {
+async fn authorize(api: &Api, user: &User, info: &RequestInfo, trace: Option<&mut Trace<'_>>) -> Result<(), Error> {
     let action = Action::of(info);
     let decision = api.authorizer.decide(user, &action).await;
     if let Some(trace) = trace {
