@@ -96,6 +96,14 @@ async fn applies() {
             let lines = "  k: v\n".repeat(count);
             format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n{lines}")
         }),
+        patch("apply: YAML of which the last key is repeated", CONFIG, APPLY, |count| {
+            let lines: String = (0..count).map(|at| format!("  k{at}: v\n")).collect();
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n{lines}  k0: v\n")
+        }),
+        patch("apply: YAML with repeated numbers as keys", CONFIG, APPLY, |count| {
+            let lines = "  1: v\n".repeat(count);
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n{lines}")
+        }),
         patch("apply: deep", CONFIG, APPLY, |count| {
             config(&format!(r#""metadata":{{"name":"c"}},"data":{}{}"#, "[".repeat(count), "]".repeat(count)))
         }),

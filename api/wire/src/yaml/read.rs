@@ -1,5 +1,6 @@
-//! The reader. JSON, which is YAML too and what clients mostly send as such, goes to the JSON reader first. Other text without repeated keys, the usual case, is read in one strict pass; only when the library finds a
-//! repeated key, a second pass reads on with the last value winning and collects where keys are repeated.
+//! The reader. JSON, which is YAML too and what clients mostly send as such, goes to the JSON reader first. Other text is read
+//! in one pass, whether keys are repeated or not: the last value wins, and where a key is repeated is noted until nobody
+//! wants to know of more.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -7,6 +8,7 @@ use std::fmt;
 
 use quorate_meta::{Map, Value};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Options, Spanned};
 
@@ -17,8 +19,8 @@ use crate::json::MAX_DUPLICATES;
 pub const MAX_BYTES: usize = crate::json::MAX_BYTES;
 /// Deepest nesting of lists and maps in text that is not JSON; the library recurses with large frames.
 pub const MAX_DEPTH: usize = 64;
-/// Most scalars, lists and maps in one text.
-pub const MAX_NODES: usize = 1_000_000;
+/// Most scalars, lists and maps in one text, keys and repeated ones included; the library takes its time for each.
+pub const MAX_NODES: usize = 500_000;
 /// Most parser events that aliases may replay in one text.
 pub const MAX_ALIAS_EVENTS: usize = 100_000;
 
@@ -61,26 +63,16 @@ pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
     {
         return Ok((value, Vec::new()));
     }
-    match parse_with(text, DuplicateKeyPolicy::Error) {
-        Ok(read) => Ok(read),
-        Err(error) => match error.without_snippet() {
-            serde_saphyr::Error::DuplicateMappingKey { .. } => parse_with(text, DuplicateKeyPolicy::LastWins),
-            _ => Err(error),
-        }
-        .map_err(|error| Error::from(&error)),
-    }
-}
-
-fn parse_with(text: &str, policy: DuplicateKeyPolicy) -> Result<(Value, Vec<Duplicate>), serde_saphyr::Error> {
     let duplicates = RefCell::new(Vec::new());
     let seed = Node { duplicates: &duplicates };
-    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(policy), |deserializer| {
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |deserializer| {
         seed.deserialize(deserializer)
-    })?;
+    })
+    .map_err(|error| Error::from(&error))?;
     Ok((value, duplicates.into_inner()))
 }
 
-fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+fn options() -> Options {
     let budget = serde_saphyr::budget! {
         max_reader_input_bytes: Some(MAX_BYTES),
         max_depth: MAX_DEPTH,
@@ -95,7 +87,7 @@ fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     serde_saphyr::options! {
         budget: budget,
         alias_limits: alias_limits,
-        duplicate_keys: duplicate_keys,
+        duplicate_keys: DuplicateKeyPolicy::PassThrough,
         legacy_octal_numbers: true,
         with_snippet: false,
     }
@@ -104,9 +96,13 @@ fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
 impl From<&serde_saphyr::Error> for Error {
     fn from(error: &serde_saphyr::Error) -> Self {
         let line = error.location().map_or(0, |location| location.line());
-        let message = error.without_snippet().to_string();
-        let first = message.lines().next().unwrap_or_default().to_owned();
-        Self { line, message: first }
+        let message = match error.without_snippet() {
+            serde_saphyr::Error::Budget { breach: BudgetBreach::Nodes { .. }, .. } => {
+                format!("text has more than {MAX_NODES} keys and values")
+            }
+            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+        };
+        Self { line, message }
     }
 }
 
@@ -174,12 +170,17 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut source: A) -> Result<Value, A::Error> {
         let mut entries: Vec<(String, Value)> = Vec::new();
         let mut seen = HashSet::new();
-        while let Some(key) = source.next_key::<Spanned<Key>>()? {
+        while self.duplicates.borrow().len() < MAX_DUPLICATES {
+            let Some(key) = source.next_key::<Spanned<Key>>()? else { break };
             let line = key.referenced.line();
             let Key(key) = key.value;
-            if !seen.insert(key.clone()) && self.duplicates.borrow().len() < MAX_DUPLICATES {
+            if !seen.insert(key.clone()) {
                 self.duplicates.borrow_mut().push(Duplicate { line, key: key.clone() });
             }
+            entries.push((key, source.next_value_seed(self)?));
+        }
+        // What else is repeated is not told; the end of the map may be asked for again.
+        while let Some(Key(key)) = source.next_key()? {
             entries.push((key, source.next_value_seed(self)?));
         }
         Ok(Value::Map(Map::from_entries(entries).0))

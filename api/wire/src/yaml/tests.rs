@@ -56,10 +56,35 @@ fn repeated_keys_are_named_and_the_last_wins() {
         json!({"kind": "Other", "data": {"k": "second", "l": "x"}}),
     );
     check(
+        "1: a\nk: x\n0x1: b\nk: z\n",
+        &["line 3: key \"1\" already set in map", "line 4: key \"k\" already set in map"],
+        json!({"1": "b", "k": "z"}),
+    );
+    check(
+        "base: &base {x: 1, z: 1}\ncopy: {<<: *base, x: 2, x: 3}\n",
+        &["line 2: key \"x\" already set in map"],
+        json!({"base": {"x": 1, "z": 1}, "copy": {"x": 3, "z": 1}}),
+    );
+    check(
         "a: {b: 1, b: 18446744073709551615, c: [1.5, ~, true]}\n",
         &["line 1: key \"b\" already set in map"],
         json!({"a": {"b": u64::MAX, "c": [1.5, null, true]}}),
     );
+}
+
+#[test]
+fn of_very_many_repeated_keys_the_first_are_named_and_the_last_wins() {
+    use crate::json::MAX_DUPLICATES;
+    let rows: String = (0..2 * MAX_DUPLICATES).map(|at| format!("  k: {at}\n  l{at}: {{x: 0, x: {at}}}\n")).collect();
+    let (value, found) = parse(format!("a:\n{rows}b: 1\nb: 2\n").as_bytes()).expect("well-formed");
+    // Two in each row but the first, in which only x is one.
+    let named: Vec<(u64, &str)> = found.iter().map(|duplicate| (duplicate.line, duplicate.key.as_str())).collect();
+    assert_eq!(named[..4], [(3, "x"), (4, "k"), (5, "x"), (6, "k")]);
+    assert_eq!(named.len(), MAX_DUPLICATES);
+    let last = 2 * MAX_DUPLICATES - 1;
+    assert_eq!(value.at(&["a", "k"]), Some(&Value::from(last as i64)));
+    assert_eq!(value.at(&["a", &format!("l{last}"), "x"]), Some(&Value::from(last as i64)));
+    assert_eq!(value.at(&["b"]), Some(&Value::from(2)));
 }
 
 #[test]
@@ -88,6 +113,8 @@ fn limits_hold() {
     assert!(parse(nested(MAX_DEPTH - 1).as_bytes()).is_ok());
     assert!(parse(nested(MAX_DEPTH + 1).as_bytes()).is_err());
     assert!(parse(&vec![b' '; MAX_BYTES + 1]).is_err());
+    let error = parse("k: v\n".repeat(MAX_NODES / 2).as_bytes()).expect_err("the map itself is one too many");
+    assert_eq!(error.to_string(), "yaml: text has more than 500000 keys and values");
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..9 {
         let previous = format!("*a{}, ", level - 1).repeat(10);
