@@ -24,6 +24,7 @@ mod list;
 mod modes;
 mod negotiation;
 mod nodes;
+mod openapi;
 mod overload;
 mod pods;
 mod protobuf;
