@@ -1,8 +1,8 @@
 //! `/openapi/v3` and `/openapi/v2`: the schema of what is served, for clients that explain, validate or generate.
 //!
 //! Invariants: documents are made once per process and kept; a document's URL carries its hash, under which it never
-//! changes and may be kept by clients for ever. The document of version 2 is there in protobuf as well, in which
-//! kubectl insists on it; of the others that form is refused with 406, upon which clients ask for JSON.
+//! changes and may be kept by clients for ever; the hash is that of the form in JSON, whichever is asked for. The index is there in
+//! JSON only, documents in protobuf as well, in which kubectl insists on the one of version 2.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,9 +24,15 @@ use crate::request::Request;
 use crate::respond;
 
 const ROOT: &str = "/openapi/v3";
-/// What the protobuf form of version 2 is, and how clients have always asked for it.
-const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-const ASKED_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+/// What the protobuf form of each version is, and how clients asked for it at first.
+const PROTOBUF_V2: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+];
+const PROTOBUF_V3: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+];
 
 /// A page of the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,8 +83,9 @@ impl OpenApi {
             return Some(document.clone());
         }
         let (body, media) = match path {
-            "" if in_protobuf => (protobuf::openapi(&documents::whole(api)).into(), PROTOBUF),
+            "" if in_protobuf => (protobuf::openapi_v2(&documents::whole(api)).into(), PROTOBUF_V2[0]),
             "" => (respond::json(&documents::whole(api)), well_known::MEDIA_JSON),
+            path if in_protobuf => (protobuf::openapi_v3(&documents::part(api, path)?).into(), PROTOBUF_V3[0]),
             path => (respond::json(&documents::part(api, path)?), well_known::MEDIA_JSON),
         };
         let document = Arc::new(Document { etag: respond::etag(&body), body, media });
@@ -90,19 +97,23 @@ impl OpenApi {
 pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
     let accept = request.header("accept").unwrap_or_default();
     let json = |media: &str| matches!(media, "*/*" | "application/*" | well_known::MEDIA_JSON);
-    let protobuf = |media: &str| matches!(media, PROTOBUF | ASKED_PROTOBUF);
+    let protobuf = |media: &str| match page {
+        Page::Index => false,
+        Page::Part(_) => PROTOBUF_V3.contains(&media),
+        Page::Whole => PROTOBUF_V2.contains(&media),
+    };
     let clauses = negotiation::clauses(accept);
-    let found = clauses.iter().find(|clause| json(&clause.media) || (*page == Page::Whole && protobuf(&clause.media)));
+    let found = clauses.iter().find(|clause| json(&clause.media) || protobuf(&clause.media));
     if !accept.is_empty() && found.is_none() {
         return Ok(plain(StatusCode::NOT_ACCEPTABLE));
     }
+    let in_protobuf = found.is_some_and(|clause| protobuf(&clause.media));
     match page {
         Page::Index => index(api, request),
         Page::Whole => {
-            let in_protobuf = found.is_some_and(|clause| protobuf(&clause.media));
             send(api, request, &*api.openapi.document(api, "", in_protobuf).ok_or_else(Error::no_such_path)?)
         }
-        Page::Part(path) => part(api, request, path),
+        Page::Part(path) => part(api, request, path, in_protobuf),
     }
 }
 
@@ -117,14 +128,16 @@ fn index(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     send(api, request, &Document { etag: respond::etag(&body), body, media: well_known::MEDIA_JSON })
 }
 
-fn part(api: &Api, request: &Request, path: &str) -> Result<Response<Body>, Error> {
-    let document = api.openapi.document(api, path, false).ok_or_else(Error::no_such_path)?;
+fn part(api: &Api, request: &Request, path: &str, in_protobuf: bool) -> Result<Response<Body>, Error> {
+    let document = |in_protobuf| api.openapi.document(api, path, in_protobuf).ok_or_else(Error::no_such_path);
+    let in_json = document(false)?;
     let hash = request.info.query.text("hash");
-    if !hash.is_empty() && hash != document.etag.trim_matches('"') {
+    if !hash.is_empty() && hash != in_json.etag.trim_matches('"') {
         let mut response = plain(StatusCode::MOVED_PERMANENTLY);
-        response.headers_mut().insert(LOCATION, respond::header(&url(path, &document))?);
+        response.headers_mut().insert(LOCATION, respond::header(&url(path, &in_json))?);
         return Ok(response);
     }
+    let document = if in_protobuf { document(true)? } else { in_json };
     let mut response = send(api, request, &document)?;
     if !hash.is_empty() {
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");

@@ -118,4 +118,14 @@ async fn schemas_have_urls_that_never_change() {
     assert_eq!((whole.status.as_u16(), whole.header("content-type")), (200, media));
     assert!(whole.body.starts_with(b"\x0a\x032.0"), "the version comes first");
     assert_eq!(server.get_as(url, protobuf).await.status, 406);
+    for asked in ["v3@v1.0", "v3.v1.0"] {
+        let asked = format!("application/com.github.proto-openapi.spec.{asked}+protobuf");
+        let part = server.get_as(url, &asked).await;
+        let media = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+        assert_eq!((part.status.as_u16(), part.header("content-type")), (200, media));
+        assert!(part.header("cache-control").contains("immutable"));
+        assert_ne!(part.header("etag"), tag, "another form has other bytes");
+        assert_eq!(server.get_as("/openapi/v3", &asked).await.status, 406, "the index is there in JSON only");
+        assert_eq!(server.get_as("/openapi/v2", &asked).await.status, 406);
+    }
 }

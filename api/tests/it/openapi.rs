@@ -1,7 +1,7 @@
-//! The OpenAPI document of version 2 in protobuf says what the one in JSON says.
+//! OpenAPI documents in protobuf say what those in JSON say.
 //!
-//! It is read here by the field numbers of the published messages (`openapi.v2`), each with all that a document may have at that
-//! place, and becomes JSON again: what the server leaves out, puts elsewhere or writes in another form is a difference.
+//! They are read here by the field numbers of the published messages (`openapi.v2` and `openapi.v3`) and become JSON again: what
+//! the server leaves out, puts elsewhere or writes in another form is a difference. Version 3 alone has no place for defaults that are maps or lists.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::harness::Server;
 
-const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const V2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const V3: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 
 /// How a field is read.
 #[derive(Clone, Copy)]
@@ -30,9 +31,10 @@ enum Form {
     Is(&'static str),
     IsFlag,
     IsText,
+    IsNumber,
 }
 
-use Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsText, Many, One, Text, Texts};
+use Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Many, One, Text, Texts};
 
 /// The fields of a message: number, name in JSON, form.
 fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
@@ -157,6 +159,108 @@ fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
         "AdditionalPropertiesItem" => &[(1, "", Is("Schema")), (2, "", IsFlag)],
         "TypeItem" => &[(1, "", IsText)],
         "ItemsItem" => &[(1, "", Is("Schema"))],
+        "3.Document" => &[
+            (1, "openapi", Text),
+            (2, "info", One("3.Info")),
+            (4, "paths", One("3.Paths")),
+            (5, "components", One("3.Components")),
+            (9, "", Extensions),
+        ],
+        "3.Info" => &[
+            (1, "title", Text),
+            (2, "description", Text),
+            (3, "termsOfService", Text),
+            (6, "version", Text),
+            (7, "", Extensions),
+            (8, "summary", Text),
+        ],
+        "3.Paths" => &[(1, "", Entries("3.PathItem")), (2, "", Extensions)],
+        "3.Components" => &[(1, "schemas", One("3.Schemas")), (10, "", Extensions)],
+        "3.Schemas" => &[(1, "", Entries("3.SchemaOrReference"))],
+        "3.SchemaOrReference" => &[(1, "", Is("3.Schema")), (2, "", Is("3.Reference"))],
+        "3.Reference" => &[(1, "$ref", Text), (2, "summary", Text), (3, "description", Text)],
+        "3.PathItem" => &[
+            (1, "$ref", Text),
+            (2, "summary", Text),
+            (3, "description", Text),
+            (4, "get", One("3.Operation")),
+            (5, "put", One("3.Operation")),
+            (6, "post", One("3.Operation")),
+            (7, "delete", One("3.Operation")),
+            (8, "options", One("3.Operation")),
+            (9, "head", One("3.Operation")),
+            (10, "patch", One("3.Operation")),
+            (11, "trace", One("3.Operation")),
+            (13, "parameters", Many("3.ParameterOrReference")),
+            (14, "", Extensions),
+        ],
+        "3.Operation" => &[
+            (1, "tags", Texts),
+            (2, "summary", Text),
+            (3, "description", Text),
+            (5, "operationId", Text),
+            (6, "parameters", Many("3.ParameterOrReference")),
+            (7, "requestBody", One("3.RequestBodyOrReference")),
+            (8, "responses", One("3.Responses")),
+            (10, "deprecated", Flag),
+            (13, "", Extensions),
+        ],
+        "3.ParameterOrReference" => &[(1, "", Is("3.Parameter")), (2, "", Is("3.Reference"))],
+        "3.Parameter" => &[
+            (1, "name", Text),
+            (2, "in", Text),
+            (3, "description", Text),
+            (4, "required", Flag),
+            (5, "deprecated", Flag),
+            (6, "allowEmptyValue", Flag),
+            (7, "style", Text),
+            (8, "explode", Flag),
+            (9, "allowReserved", Flag),
+            (10, "schema", One("3.SchemaOrReference")),
+            (11, "example", Any),
+            (13, "content", One("3.MediaTypes")),
+            (14, "", Extensions),
+        ],
+        "3.RequestBodyOrReference" => &[(1, "", Is("3.RequestBody")), (2, "", Is("3.Reference"))],
+        "3.RequestBody" => {
+            &[(1, "description", Text), (2, "content", One("3.MediaTypes")), (3, "required", Flag), (4, "", Extensions)]
+        }
+        "3.MediaTypes" => &[(1, "", Entries("3.MediaType"))],
+        "3.MediaType" => &[(1, "schema", One("3.SchemaOrReference")), (2, "example", Any), (5, "", Extensions)],
+        "3.Responses" => &[
+            (1, "default", One("3.ResponseOrReference")),
+            (2, "", Entries("3.ResponseOrReference")),
+            (3, "", Extensions),
+        ],
+        "3.ResponseOrReference" => &[(1, "", Is("3.Response")), (2, "", Is("3.Reference"))],
+        "3.Response" => &[(1, "description", Text), (3, "content", One("3.MediaTypes")), (5, "", Extensions)],
+        "3.Schema" => &[
+            (1, "nullable", Flag),
+            (3, "readOnly", Flag),
+            (4, "writeOnly", Flag),
+            (7, "example", Any),
+            (8, "deprecated", Flag),
+            (9, "title", Text),
+            (17, "pattern", Text),
+            (20, "uniqueItems", Flag),
+            (23, "required", Texts),
+            (24, "enum", Anys),
+            (25, "type", Text),
+            (26, "allOf", Many("3.SchemaOrReference")),
+            (27, "oneOf", Many("3.SchemaOrReference")),
+            (28, "anyOf", Many("3.SchemaOrReference")),
+            (29, "not", One("3.Schema")),
+            (30, "items", One("3.ItemsItem")),
+            (31, "properties", One("3.Schemas")),
+            (32, "additionalProperties", One("3.AdditionalPropertiesItem")),
+            (33, "default", One("3.DefaultType")),
+            (34, "description", Text),
+            (35, "format", Text),
+            (36, "", Extensions),
+        ],
+        "3.ItemsItem" => &[(1, "", Is("3.SchemaOrReference"))],
+        "3.AdditionalPropertiesItem" => &[(1, "", Is("3.SchemaOrReference")), (2, "", IsFlag)],
+        "3.DefaultType" => &[(1, "", IsNumber), (2, "", IsFlag), (3, "", IsText)],
         other => panic!("{other} is no message"),
     }
 }
@@ -164,6 +268,7 @@ fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
 /// What a field has: a number, or bytes.
 enum Payload<'a> {
     Number(u64),
+    Double(f64),
     Bytes(&'a [u8]),
 }
 
@@ -175,6 +280,13 @@ impl<'a> Payload<'a> {
 
     fn text(&self) -> Value {
         std::str::from_utf8(self.bytes()).unwrap().into()
+    }
+
+    /// As JSON has it: whole numbers without a point.
+    #[expect(clippy::cast_possible_truncation, reason = "it is compared with what it came from")]
+    fn number(&self) -> Value {
+        let Self::Double(number) = self else { panic!("no number") };
+        if number.fract() == 0.0 { (*number as i64).into() } else { (*number).into() }
     }
 
     fn flag(&self) -> Value {
@@ -203,6 +315,11 @@ fn parts(mut rest: &[u8]) -> Vec<(u32, Payload<'_>)> {
         let key = varint(&mut rest);
         let payload = match key & 7 {
             0 => Payload::Number(varint(&mut rest)),
+            1 => {
+                let (bytes, after) = rest.split_first_chunk().expect("eight bytes");
+                rest = after;
+                Payload::Double(f64::from_le_bytes(*bytes))
+            }
             2 => {
                 let length = usize::try_from(varint(&mut rest)).unwrap();
                 let (bytes, after) = rest.split_at(length);
@@ -248,6 +365,7 @@ fn read(message: &str, bytes: &[u8]) -> Value {
             Is(inner) => return read(inner, payload.bytes()),
             IsFlag => return payload.flag(),
             IsText => return payload.text(),
+            IsNumber => return payload.number(),
             Texts | Anys | Many(_) => {
                 let item = match form {
                     Texts => payload.text(),
@@ -290,11 +408,44 @@ async fn the_document_of_version_2_is_the_same_in_protobuf() {
     for gates in ["", "CBORServingAndStorage=true"] {
         let server = if gates.is_empty() { Server::new() } else { Server::with_gates(gates).await };
         let json = server.get("/openapi/v2").await.json();
-        let whole = server.get_as("/openapi/v2", PROTOBUF).await;
+        let whole = server.get_as("/openapi/v2", V2).await;
         let read = read("Document", &whole.body);
         assert_eq!(difference("", &json, &read), None);
         assert!(json["definitions"].as_object().unwrap().len() > 300, "a document about everything");
         let operation = &read["paths"]["/api/v1/namespaces/{namespace}/configmaps"]["post"];
         assert_eq!(operation["operationId"], "createCoreV1NamespacedConfigMap");
     }
+}
+
+/// Takes away the defaults of schemas that are maps or lists; of names of properties, which may be `default` as well, it takes none.
+fn drop_other_defaults(value: &mut Value, are_names: bool) {
+    match value {
+        Value::Object(map) => {
+            if !are_names && map.get("default").is_some_and(|value| value.is_object() || value.is_array()) {
+                map.remove("default");
+            }
+            map.iter_mut().for_each(|(name, value)| drop_other_defaults(value, !are_names && name == "properties"));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| drop_other_defaults(item, false)),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn the_documents_of_version_3_are_the_same_in_protobuf() {
+    let server = Server::new();
+    let index = server.get("/openapi/v3").await.json();
+    let parts = index["paths"].as_object().unwrap();
+    assert!(parts.len() > 30, "{} documents", parts.len());
+    for part in parts.values() {
+        let url = part["serverRelativeURL"].as_str().unwrap();
+        let mut json = server.get(url).await.json();
+        drop_other_defaults(&mut json, false);
+        let read = read("3.Document", &server.get_as(url, V3).await.body);
+        assert_eq!(difference("", &json, &read), None, "{url}");
+    }
+    let core = parts["api/v1"]["serverRelativeURL"].as_str().unwrap();
+    let read = read("3.Document", &server.get_as(core, V3).await.body);
+    let port = &read["components"]["schemas"]["io.svc.api.core.v1.ServicePort"]["properties"]["port"];
+    assert_eq!((&port["type"], &port["default"]), (&Value::from("integer"), &Value::from(0)), "{port}");
 }

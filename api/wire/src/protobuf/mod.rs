@@ -24,6 +24,6 @@ pub use decode::{decode, decode_message};
 pub use encode::{encode, encode_message};
 pub use envelope::Envelope;
 pub use error::{Error, Problem};
-pub use openapi::openapi;
+pub use openapi::{openapi_v2, openapi_v3};
 pub use reader::{MAX_BYTES, MAX_DEPTH};
 pub use stream::{around_list, write_frame, write_item};
