@@ -2,6 +2,9 @@
 //!
 //! A consistent read costs a heartbeat to every member, so this is where its price is made.
 //!
+//! The first heartbeat goes with the request that opens its stream: an answer has to be there within the time between two heartbeats, and to
+//! wait for the stream before would take a second way there and back.
+//!
 //! Invariants: one heartbeat is under way at a time; a stream whose answer nobody waited for is never used again, so that every
 //! answer belongs to the heartbeat that was sent last; a member that refuses ends the stream, as [`Appended`] says.
 
@@ -13,7 +16,7 @@ use futures::{Stream, StreamExt, stream};
 use openraft::OptionalSend;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Status, Streaming};
+use tonic::Streaming;
 
 use super::link::{Connected, Link};
 use super::raft_client::{Append, Appended, RpcError, unreachable};
@@ -57,12 +60,17 @@ impl Heartbeats {
     }
 
     async fn beat(&mut self, request: &Append) -> Result<Appended, RpcError> {
+        let frame = encode(request);
         // Taken while in use: whoever stops waiting drops it.
         let mut session = match self.idle.take() {
-            Some(session) => session,
-            None => self.open().await?,
+            Some(session) => {
+                // One that was closed says so where its answer is awaited.
+                session.requests.send(frame).await.ok();
+                session
+            }
+            None => self.open(frame).await?,
         };
-        let answered = match session.ask(encode(request)).await {
+        let answered = match session.answers.next().await.transpose() {
             Ok(answered) => answered,
             Err(status) => {
                 self.link.broken(&session.connected).await;
@@ -78,9 +86,11 @@ impl Heartbeats {
         Ok(appended)
     }
 
-    async fn open(&self) -> Result<Session, RpcError> {
+    /// A stream with the first heartbeat under way.
+    async fn open(&self, first: Bytes) -> Result<Session, RpcError> {
         let mut connected = self.link.connected().await.map_err(unreachable)?;
         let (requests, receiver) = mpsc::channel(1);
+        requests.send(first).await.map_err(unreachable)?;
         match connected.client.append(ReceiverStream::new(receiver)).await {
             Ok(response) => Ok(Session { connected, requests, answers: response.into_inner() }),
             Err(status) => {
@@ -88,15 +98,5 @@ impl Heartbeats {
                 Err(unreachable(status.message()))
             }
         }
-    }
-}
-
-impl Session {
-    /// The answer to this; `None` if the other end has closed the stream.
-    async fn ask(&mut self, request: Bytes) -> Result<Option<Bytes>, Status> {
-        if self.requests.send(request).await.is_err() {
-            return Ok(None);
-        }
-        self.answers.next().await.transpose()
     }
 }

@@ -1,7 +1,9 @@
 //! One connection to one peer, made when first needed and made again when it broke.
 //!
 //! Invariants: at most one connection attempt at a time; after a failure the next attempt waits, from [`BACKOFF_FIRST`] doubling to
-//! [`BACKOFF_MAX`] (Raft itself would retry in a hot loop); callers wait for the attempt, so they bound their own patience.
+//! [`BACKOFF_MAX`] (Raft itself would retry in a hot loop); callers wait for the attempt, so they bound their own patience. An attempt
+//! goes on when they give up, and the next caller has what comes of it: a peer that takes longer to connect to than a heartbeat or a
+//! vote may take is reached all the same.
 //! A broken connection is forgotten by whoever notices it.
 
 use std::io;
@@ -11,6 +13,7 @@ use std::time::Duration;
 use quorate_store::env::Network;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
@@ -64,6 +67,8 @@ pub(crate) struct Link {
 #[derive(Debug, Default)]
 struct State {
     client: Option<Client>,
+    /// The attempt that is under way, or that nobody has looked at yet.
+    dialing: Option<AbortOnDropHandle<io::Result<Client>>>,
     /// Counts connections, so that a late report about an old one does not close the new one.
     generation: u64,
     failures: u32,
@@ -92,10 +97,14 @@ impl Link {
         if let Some(client) = &state.client {
             return Ok(Connected { client: client.clone(), generation: state.generation });
         }
-        if let Some(retry_at) = state.retry_at {
+        if state.dialing.is_none()
+            && let Some(retry_at) = state.retry_at
+        {
             tokio::time::sleep_until(retry_at).await;
         }
-        match self.dialer.dial(&self.address).await {
+        let dialed = state.dialing.get_or_insert_with(|| self.dial()).await;
+        state.dialing = None;
+        match dialed.unwrap_or_else(|error| Err(io::Error::other(error))) {
             Ok(client) => {
                 let (generation, refusal) = (state.generation + 1, state.refusal.take());
                 *state = State { client: Some(client.clone()), generation, refusal, ..State::default() };
@@ -107,6 +116,11 @@ impl Link {
                 Err(io::Error::new(error.kind(), format!("cannot reach the peer at {}: {error}", self.address)))
             }
         }
+    }
+
+    fn dial(&self) -> AbortOnDropHandle<io::Result<Client>> {
+        let (dialer, address) = (self.dialer.clone(), self.address.clone());
+        AbortOnDropHandle::new(tokio::spawn(async move { dialer.dial(&address).await }))
     }
 
     /// Forgets a connection on which the peer refused a call, and says why: once, unless the reason changes.

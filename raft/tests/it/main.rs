@@ -4,6 +4,7 @@ mod cluster;
 mod compaction;
 mod conformance;
 mod contract;
+mod distance;
 mod failover;
 mod joining;
 mod log;

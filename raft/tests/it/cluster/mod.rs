@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
+pub(crate) mod far;
 mod pki;
 mod running;
 mod wait;

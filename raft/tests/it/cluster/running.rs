@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use quorate_raft::admin::{AdminAnswer, AdminRequest, JoinRequest, JoinToken, join};
 use quorate_raft::disk::SystemDisk;
-use quorate_raft::replica::{Compaction, MemberOptions, OpenError, Options};
+use quorate_raft::replica::{Compaction, MemberOptions, OpenError, Options, Timing};
 use quorate_raft::state_machine;
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, Credentials, PeerTls, Replica, Role};
@@ -15,6 +15,7 @@ use quorate_store::env::{Network, SystemEnv};
 use quorate_store::{Limits, NodeId, Retention, Revision, Store};
 use tempfile::TempDir;
 
+use super::far::{Distance, FarNetwork};
 use super::pki::CSR;
 use super::{Authority, TestSigner, eventually, within};
 
@@ -29,6 +30,10 @@ pub(crate) struct Tuning {
     pub(crate) compaction: Compaction,
     /// What the log may take on disk; with small segments.
     pub(crate) log_bytes: Option<u64>,
+    /// How often they beat.
+    pub(crate) timing: Timing,
+    /// How far the members are from each other; without it they are on one machine.
+    pub(crate) distance: Option<Distance>,
 }
 
 /// Members of one cluster, by number.
@@ -136,18 +141,23 @@ impl Cluster {
 
     /// What a member is opened with.
     pub(crate) fn options(&self, node: NodeId, credentials: &Credentials) -> Options {
+        let mut env = SystemEnv::env();
+        if let Some(distance) = self.tuning.distance {
+            env.network = Arc::new(FarNetwork { near: env.network, distance });
+        }
         let member = MemberOptions {
             node,
             cluster: self.id,
             naming: "svc".to_owned(),
             listen: self.addresses.get(&node).map_or("127.0.0.1:0", String::as_str).to_owned(),
-            env: SystemEnv::env(),
+            env,
             tls: Arc::new(PeerTls::new(credentials).unwrap()),
             signer: Arc::new(TestSigner { authority: self.authority.clone(), cluster: self.id }),
         };
         let mut options = Options::new(member, Arc::new(SystemDisk), &self.folder(node));
         options.limits = self.tuning.limits;
         options.compaction = self.tuning.compaction;
+        options.timing = self.tuning.timing;
         if let Some(bytes) = self.tuning.log_bytes {
             options.log.max_bytes = bytes;
             (options.log.first_segment_bytes, options.log.segment_bytes) = (bytes / 8, bytes / 8);
