@@ -4,8 +4,9 @@
 //! member, learners are promoted, disks decay or are replaced by older copies, the leadership is handed over. Everything is asked for through the leader's administration,
 //! and asked again when the answer is lost.
 //!
-//! Invariants: of the voters from the start at most one at a time is taken out or on its way back, so a quorum stays possible; who has
-//! lost its disk comes back under a new number; once healed the cluster is wanted as it was in the beginning.
+//! Invariants: of the voters from the start at most one at a time is taken out or on its way back, and none while a change of the voters is
+//! half done, so a quorum stays possible; who has lost its disk, or has an older copy of it, comes back under a new number, also once
+//! healed; once healed the cluster is wanted as it was in the beginning.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +14,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use quorate_raft::admin::AdminRequest;
-use quorate_raft::{Member, Role};
+use quorate_raft::{Member, Replica, Role};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use turmoil::Sim;
@@ -140,8 +141,7 @@ impl Operator {
     /// Whether the members are those that are wanted, as far as their leader knows.
     pub(crate) fn is_content(&self, cluster: &Cluster) -> bool {
         let Some((_, replica)) = cluster.leader() else { return false };
-        let members = replica.members();
-        self.asked.is_none() && self.wanted.iter().all(|(seat, want)| is_so(cluster, &members, *seat, *want))
+        self.asked.is_none() && are_so(cluster, &replica, &self.wanted)
     }
 
     /// What was asked for.
@@ -175,10 +175,10 @@ impl Operator {
             cluster.restart(sim, seat);
             return Ok(());
         }
-        let Some((_, leader)) = cluster.leader() else { return Ok(()) };
-        let members = leader.members();
-        let odd = self.wanted.iter().any(|(seat, want)| !is_so(cluster, &members, *seat, *want));
-        if !odd && !self.healed && cluster.go_back(sim, seat)? {
+        let Some((at, leader)) = cluster.leader() else { return Ok(()) };
+        // Somebody may have gone since the copy was made: then the others could not do without this one.
+        let all_here = self.wanted == self.usual && are_so(cluster, &leader, &self.usual);
+        if all_here && !self.healed && is_heard(cluster, (at, &leader), seat) && cluster.go_back(sim, seat)? {
             *self.counts.entry("disks turned back").or_default() += 1;
             cluster.set_calm(true);
         } else {
@@ -189,9 +189,7 @@ impl Operator {
 
     fn change_mind(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
         let Some((leader, replica)) = cluster.leader() else { return Ok(()) };
-        let members = replica.members();
-        let odd = self.wanted.iter().any(|(seat, want)| !is_so(cluster, &members, *seat, *want));
-        if odd || self.asked.is_some() {
+        if self.asked.is_some() || !are_so(cluster, &replica, &self.wanted) {
             return Ok(());
         }
         let out = self.wanted.iter().find(|(seat, want)| self.usual[*seat] != **want).map(|(seat, _)| *seat);
@@ -216,10 +214,11 @@ impl Operator {
                 self.wanted.insert(any, Want::Nobody);
             }
             (None, COPY..) => {
-                let stands = cluster
-                    .replica(any)
-                    .is_none_or(|replica| Some(replica.positions().vote.leader_id.node_id) == cluster.member(any));
-                if !stands {
+                let may = |copied: Replica| {
+                    let stands = Some(copied.positions().vote.leader_id.node_id) == cluster.member(any);
+                    !stands && same(&copied.members(), &replica.members())
+                };
+                if cluster.replica(any).is_some_and(may) {
                     cluster.back_up(any)?;
                     let after = Duration::from_millis(self.rng.random_range(100..MAX_COPY_AGE_MS));
                     self.copied = Some((any, sim.elapsed() + after));
@@ -273,6 +272,31 @@ impl Operator {
             cluster.vacate(sim, seat);
         }
     }
+}
+
+/// Whether the members are as wanted for certain, as far as their leader knows: while a change of the voters is half done, the loss of
+/// one may cost the quorum.
+fn are_so(cluster: &Cluster, leader: &Replica, wanted: &BTreeMap<Seat, Want>) -> bool {
+    let members = leader.members();
+    leader.positions().settled && wanted.iter().all(|(seat, want)| is_so(cluster, &members, *seat, *want))
+}
+
+/// Whether somebody who runs has heard of every vote that whoever has the seat has given: its leader has, if it has answered that one; of
+/// the votes that made it a leader itself its voters have.
+fn is_heard(cluster: &Cluster, (at, leader): (Seat, &Replica), seat: Seat) -> bool {
+    if seat == at {
+        return cluster.seats().all(|other| cluster.member(other).is_none() || cluster.replica(other).is_some());
+    }
+    let vote = cluster.replica(seat).map(|replica| replica.positions().vote);
+    let answered = cluster.member(seat).is_some_and(|node| leader.heard().contains_key(&node));
+    answered && vote == Some(leader.positions().vote)
+}
+
+/// Whether these are the same members, and the same voters: whoever knows others, or none, asks the wrong ones whether its disk is an
+/// older copy.
+fn same(some: &[Member], others: &[Member]) -> bool {
+    let votes = |member: &Member| (member.node, member.role == Role::Learner);
+    some.iter().map(votes).eq(others.iter().map(votes))
 }
 
 fn is_so(cluster: &Cluster, members: &[Member], seat: Seat, want: Want) -> bool {

@@ -19,6 +19,8 @@ pub struct Positions {
     pub committed: Option<LogId>,
     /// The last entry that it has applied.
     pub applied: Option<LogId>,
+    /// Whether its newest members are committed, as far as it knows, and no change of the voters is half done.
+    pub settled: bool,
     /// Whether a snapshot is coming in or being installed.
     pub installing: bool,
     /// How many snapshots have begun to come in since it started.
@@ -38,12 +40,14 @@ impl Core {
         let last = self.raft.data_metrics().borrow_watched().last_log;
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow_watched();
+        let members = &metrics.membership_config;
         Positions {
             vote: metrics.vote,
             leads: metrics.state.is_leader(),
             last,
             committed: metrics.local_committed,
             applied: metrics.last_applied,
+            settled: members.get_joint_config().len() <= 1 && *members.log_id() <= metrics.local_committed,
             installing: self.installs.under_way(),
             snapshots: self.installs.begun(),
         }

@@ -14,7 +14,8 @@
 //! cannot reach (a quorum must be able to start while the others are gone), and asks on.
 //!
 //! What is not found: an old copy together with the loss or the restart of every witness, as when all machines are reverted at once; entries that a
-//! leader made durable itself, if it led by the same vote already when the copy was made; a disk with nothing on it at all.
+//! leader made durable itself, if it led by the same vote already when the copy was made; a disk with nothing on it at all, or a copy from
+//! before the member had heard of those that vote now: they are whom it asks.
 
 mod asking;
 mod register;

@@ -106,6 +106,7 @@ mod tests {
             last,
             committed,
             applied: committed,
+            settled: true,
             installing: false,
             snapshots: 0,
         }
