@@ -56,12 +56,12 @@ impl<'a> Trace<'a> {
     }
 
     /// Who asks is known, or (`None`) that nobody does who may, of a request that came at this time. Rules see the user who sent the
-    /// request, `effective` is whom they act as.
+    /// request; `acting` is whom they act as, if they do.
     pub(crate) fn received(
         &mut self,
         at: Time,
         user: Option<&User>,
-        effective: Option<&User>,
+        acting: Option<&User>,
         info: &RequestInfo,
         headers: &HeaderMap,
     ) {
@@ -75,7 +75,7 @@ impl<'a> Trace<'a> {
             id: self.id,
             uri: self.uri,
             user,
-            impersonated: effective.filter(|effective| Some(*effective) != user),
+            impersonated: acting.filter(|acting| Some(*acting) != user),
             proxied: &proxied,
             peer,
             agent: headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default(),

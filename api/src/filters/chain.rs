@@ -196,8 +196,8 @@ async fn authenticate(
         Err(error) => Err(error.clone()),
     };
     if let Some(trace) = trace {
-        let user = acting.as_ref().ok().and_then(|acting| acting.as_ref().or(sender.as_ref().ok()));
-        trace.received(Time::from_ms(now_ms), sender.as_ref().ok(), user, info, headers);
+        let acting = acting.as_ref().ok().and_then(Option::as_ref);
+        trace.received(Time::from_ms(now_ms), sender.as_ref().ok(), acting, info, headers);
     }
     let sender = sender?;
     Ok(match acting? {
