@@ -1,7 +1,6 @@
 //! Requests as a table: what they do, and what their bodies are made of.
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use http::Method;
 
@@ -60,10 +59,14 @@ async fn print_time(server: &Server, case: &Case, bytes: usize) {
         count = count * 9 / 10;
     }
     let body = (case.body)(count);
-    let begin = Instant::now();
+    let begin = growth::worked();
     let (status, length) = send(server, case, &body).await;
-    let ms = begin.elapsed().as_millis();
-    println!("{}: {} bytes, {count} elements: {ms} ms, {status}, answer of {length} bytes", case.name, body.len());
+    let ms = (growth::worked() - begin) / 1_000_000;
+    println!(
+        "{}: {} bytes, {count} elements: {ms} ms of work, {status}, answer of {length} bytes",
+        case.name,
+        body.len()
+    );
 }
 
 /// `element` for each number, with commas between.
