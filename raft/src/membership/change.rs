@@ -60,8 +60,11 @@ impl Core {
             match member.lag {
                 _ if member.role != Role::Learner => return Ok(()),
                 Some(lag) if lag <= PROMOTION_LAG => break basis,
-                lag if Instant::now() >= deadline => {
-                    let lag = lag.map_or("an unknown number of".to_owned(), |lag| lag.to_string());
+                // However short the log is: it may be gone, and a voter with nothing at all saves nothing when the others are lost.
+                None if Instant::now() >= deadline => {
+                    return Err(AdminError::unavailable(format!("member {node} has confirmed nothing yet")));
+                }
+                Some(lag) if Instant::now() >= deadline => {
                     return Err(AdminError::unavailable(format!("member {node} is {lag} log entries behind")));
                 }
                 _ => self.metrics_change(POLL).await,

@@ -34,7 +34,7 @@ pub struct Member {
     pub api: String,
     /// What it is to the quorum.
     pub role: Role,
-    /// Log entries of the leader that it has not confirmed; `None` where that is not known.
+    /// Log entries of the leader that it has not confirmed; `None` where that is not known, and while it has confirmed nothing at all.
     pub lag: Option<u64>,
 }
 
@@ -52,8 +52,8 @@ impl Core {
             false => Role::Learner,
         };
         let lag = |node: NodeId| {
-            let matched = metrics.replication.as_ref()?.get(&node)?;
-            Some(last.saturating_sub(matched.as_ref().map_or(0, |id| id.index)))
+            let matched = metrics.replication.as_ref()?.get(&node)?.as_ref()?;
+            Some(last.saturating_sub(matched.index))
         };
         let member = |(node, peer): (&NodeId, &crate::types::Peer)| Member {
             node: *node,

@@ -1,10 +1,14 @@
 //! Members that come, rise, hand over and go.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
 use quorate_raft::replica::Compaction;
+use quorate_raft::types::Peer;
 use quorate_raft::{AdminError, Replica, Role};
 use quorate_store::{Operation, Outcome, Revision, Store, Txn};
+use tokio::time::timeout;
 
 use crate::cluster::{Cluster, Tuning, eventually, within};
 
@@ -48,6 +52,18 @@ async fn a_learner_comes_by_snapshot_rises_and_the_first_member_goes() {
     let AdminAnswer::Members(members) = cluster.ask(3, AdminRequest::Members).await else { panic!("members") };
     assert_eq!(members.iter().map(|member| member.node).collect::<Vec<_>>(), [2, 3]);
     assert_eq!(cluster.join(leader).await, 4, "the number of the removed member does not come back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_learner_that_has_nothing_yet_does_not_vote() {
+    let cluster = Cluster::start(3).await;
+    let replica = cluster.replica(cluster.leader().await);
+    let nobody = Peer { address: "127.0.0.1:1".to_owned(), api: String::new() };
+    assert_eq!(replica.ask(AdminRequest::Add(nobody)).await, Ok(AdminAnswer::Node(4)));
+    // The log is so short that it is hardly behind.
+    let promoting = replica.ask(AdminRequest::Promote(4));
+    timeout(Duration::from_millis(500), promoting).await.expect_err("it waits for the learner");
+    assert_eq!(cluster.role(4).await, Some(Role::Learner));
 }
 
 #[tokio::test(flavor = "multi_thread")]
