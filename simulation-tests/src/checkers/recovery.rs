@@ -45,7 +45,10 @@ pub(super) fn check(
     history: &[Arc<Batch>],
     (records, samples, retention): (&Records, &Samples, Retention),
 ) -> Result<Vec<String>, String> {
-    let old = Chronicle::new(before.archive())?;
+    let (first_watches, second_watches): (Vec<_>, Vec<_>) =
+        records.watches.iter().map(|watch| split(watch, lost.base)).unzip();
+    let first_history = with_told(before.archive(), &first_watches);
+    let old = Chronicle::new(&first_history)?;
     let new = Chronicle::after(lost.base, lost.entries(), history)?;
     let mut violations = lost.check_survival(&old, records);
     let first = records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at < lost.base));
@@ -54,8 +57,6 @@ pub(super) fn check(
     violations.extend(operations::check(&old, &first));
     violations.extend(operations::check(&new, &second));
     violations.extend(operations::check_real_time(&records.exchanges));
-    let (first_watches, second_watches): (Vec<_>, Vec<_>) =
-        records.watches.iter().map(|watch| split(watch, lost.base)).unzip();
     let kept = Kept::new(before.archive(), retention, operations::asked(&first));
     violations.extend(watches::check(&old, &kept, &first_watches));
     let kept = Kept::after(lost.base.get(), history, retention, operations::asked(&second));
@@ -69,6 +70,24 @@ pub(super) fn check(
     });
     violations.extend(twice.map(|entry| format!("recovery: what {} wrote was there before", entry.modified)));
     Ok(violations)
+}
+
+/// The first history to its end: its last transactions may have been seen by watchers alone, when the node that told them of one lost its
+/// power in the same moment.
+fn with_told(seen: &[Arc<Batch>], watches: &[WatchRecord]) -> Vec<Arc<Batch>> {
+    let mut told = BTreeMap::new();
+    for batch in watches.iter().flat_map(|watch| &watch.seen) {
+        if let Seen::Batch(revision, events) = batch {
+            told.entry(*revision).or_insert(events);
+        }
+    }
+    let mut history = seen.to_vec();
+    let (mut next, time_ms) = history.last().map_or((Revision::new(1), 0), |last| (last.revision.next(), last.time_ms));
+    while let Some(events) = told.get(&next) {
+        history.push(Arc::new(Batch { revision: next, time_ms, events: events.as_slice().into() }));
+        next = next.next();
+    }
+    history
 }
 
 /// Whether an exchange may belong to a history: by the revision that it was told, or because it was told none.
@@ -151,5 +170,28 @@ fn value(operation: &Operation) -> Option<&Bytes> {
     match operation {
         Operation::Put { value, .. } => Some(value),
         Operation::Delete { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_watchers_saw_ends_the_first_history() {
+        let batch = |revision| Batch { revision: Revision::new(revision), time_ms: 7, events: [].into() };
+        let watch = |revisions: &[u64]| {
+            let seen = revisions.iter().map(|revision| Seen::Batch(Revision::new(*revision), vec![]));
+            WatchRecord { seen: seen.collect() }
+        };
+        let check = |seen: &[u64], watches: &[&[u64]], expect: &[u64]| {
+            let seen: Vec<_> = seen.iter().map(|revision| Arc::new(batch(*revision))).collect();
+            let watches: Vec<_> = watches.iter().map(|revisions| watch(revisions)).collect();
+            let history = with_told(&seen, &watches);
+            assert_eq!(history.iter().map(|batch| batch.revision.get()).collect::<Vec<_>>(), expect);
+        };
+        check(&[1, 2], &[], &[1, 2]);
+        check(&[1, 2], &[&[2, 3], &[3, 4], &[6]], &[1, 2, 3, 4]);
+        check(&[], &[&[1]], &[1]);
     }
 }
