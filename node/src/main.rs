@@ -25,10 +25,14 @@ mod watched;
 mod webhook;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 
 use crate::cli::Cli;
+
+/// How long tasks that still run are waited for at the end.
+const LAST_TASKS: Duration = Duration::from_millis(200);
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -38,8 +42,8 @@ fn main() -> ExitCode {
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(command::run(cli.command));
-            // Not waited for: a read of standard input ends when the other side wants it to.
-            runtime.shutdown_background();
+            // Nothing is logged behind the last line. A read of standard input ends when the other side wants it to, so not for long.
+            runtime.shutdown_timeout(LAST_TASKS);
             outcome
         }
         Err(error) => Err(error::Error::failed(error)),
