@@ -178,7 +178,7 @@ impl Operator {
         let Some((at, leader)) = cluster.leader() else { return Ok(()) };
         // Somebody may have gone since the copy was made: then the others could not do without this one.
         let all_here = self.wanted == self.usual && are_so(cluster, &leader, &self.usual);
-        if all_here && !self.healed && is_heard(cluster, (at, &leader), seat) && cluster.go_back(sim, seat)? {
+        if all_here && !self.healed && has_witnesses(cluster, (at, &leader), seat) && cluster.go_back(sim, seat)? {
             *self.counts.entry("disks turned back").or_default() += 1;
             cluster.set_calm(true);
         } else {
@@ -281,9 +281,9 @@ fn are_so(cluster: &Cluster, leader: &Replica, wanted: &BTreeMap<Seat, Want>) ->
     leader.positions().settled && wanted.iter().all(|(seat, want)| is_so(cluster, &members, *seat, *want))
 }
 
-/// Whether somebody who runs has heard of every vote that whoever has the seat has given: its leader has, if it has answered that one; of
-/// the votes that made it a leader itself its voters have.
-fn is_heard(cluster: &Cluster, (at, leader): (Seat, &Replica), seat: Seat) -> bool {
+/// Whether every vote that the member in a seat has given is known to another one that runs. A follower's last vote was for its leader, who
+/// knows of it once it was answered; a leader's was for itself, and those who voted with it know, which may be any of the others.
+fn has_witnesses(cluster: &Cluster, (at, leader): (Seat, &Replica), seat: Seat) -> bool {
     if seat == at {
         return cluster.seats().all(|other| cluster.member(other).is_none() || cluster.replica(other).is_some());
     }

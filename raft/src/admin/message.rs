@@ -84,7 +84,8 @@ pub struct NodeStatus {
     pub log_purged: u64,
     /// The index of the newest log entry. 0 for none.
     pub log_last: u64,
-    /// Whether a change of the voters is under way: until it is complete, majorities of the old and of the new voters are needed.
+    /// Whether a change of the voters is under way, as far as the asked node knows: until it is complete, majorities of the old and of the
+    /// new voters are needed.
     pub changing_voters: bool,
 }
 

@@ -62,7 +62,7 @@ impl Core {
                 Some(lag) if lag <= PROMOTION_LAG => break basis,
                 // However short the log is: it may be gone, and a voter with nothing at all saves nothing when the others are lost.
                 None if Instant::now() >= deadline => {
-                    return Err(AdminError::unavailable(format!("member {node} has confirmed nothing yet")));
+                    return Err(AdminError::unavailable(format!("member {node} has not answered this leader yet")));
                 }
                 Some(lag) if Instant::now() >= deadline => {
                     return Err(AdminError::unavailable(format!("member {node} is {lag} log entries behind")));

@@ -4,7 +4,7 @@
 //! their own; the second leaves the new ones alone. Whoever asked for the change sees to the second, and is gone when the leader dies
 //! between the two. Until somebody completes the change, the loss of one member can then cost the quorum.
 //!
-//! Invariant: only a leader completes, and only what it found committed and unchanged at two looks in a row, so that a change that is
+//! Invariant: only a leader completes, and only what it found applied and unchanged at two looks in a row, so that a change that is
 //! under way completes by itself.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
 
 use crate::replica::core::{Core, Leader};
-use crate::types::LogId;
+use crate::types::{LogId, StoredMembership};
 
 /// Between two looks; longer than the second entry of a change takes to follow the first.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -34,17 +34,21 @@ impl Core {
 
     /// Whether a change of the voters is under way, as far as this node knows.
     pub(crate) fn is_changing_voters(&self) -> bool {
-        self.raft.metrics().borrow_watched().membership_config.get_joint_config().len() > 1
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow_watched();
+        [&metrics.membership_config, &metrics.committed_membership_config].into_iter().any(|members| is_joint(members))
     }
 
-    /// The first entry of a change whose second one is not in the log, if this node leads and knows the first to be committed.
+    /// The first entry of a change whose second one is not in the log, if this node leads and has applied the first: so has whoever
+    /// asked for the change been told of it.
     fn half_done(&self) -> Option<LogId> {
-        if self.leader() != Leader::Here || !self.is_changing_voters() {
+        if self.leader() != Leader::Here {
             return None;
         }
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow_watched();
-        metrics.membership_config.log_id().filter(|entry| Some(*entry) <= metrics.local_committed)
+        let members = Some(&metrics.membership_config).filter(|members| is_joint(members))?;
+        members.log_id().filter(|entry| Some(*entry) <= metrics.last_applied)
     }
 
     async fn complete(&self, entry: LogId) {
@@ -54,4 +58,8 @@ impl Core {
             Err(error) => tracing::warn!(%error, "a change of the voters is half done and cannot be completed yet"),
         }
     }
+}
+
+fn is_joint(members: &StoredMembership) -> bool {
+    members.get_joint_config().len() > 1
 }

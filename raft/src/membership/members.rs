@@ -1,6 +1,6 @@
 //! The members as one node sees them.
 //!
-//! Invariant: only the leader knows how far the others are; elsewhere [`Member::lag`] is `None` for all but the node itself.
+//! Invariant: only the leader knows how far the members are; elsewhere [`Member::lag`] is `None`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub struct Member {
     pub api: String,
     /// What it is to the quorum.
     pub role: Role,
-    /// Log entries of the leader that it has not confirmed; `None` where that is not known, and while it has confirmed nothing at all.
+    /// Log entries of the leader that it has not confirmed; `None` where that is not known, and while it has confirmed nothing to this leader.
     pub lag: Option<u64>,
 }
 

@@ -90,7 +90,7 @@ impl Heartbeats {
     async fn open(&self, first: Bytes) -> Result<Session, RpcError> {
         let mut connected = self.link.connected().await.map_err(unreachable)?;
         let (requests, receiver) = mpsc::channel(1);
-        requests.send(first).await.map_err(unreachable)?;
+        requests.try_send(first).expect("the channel has room for one and its receiver is here");
         match connected.client.append(ReceiverStream::new(receiver)).await {
             Ok(response) => Ok(Session { connected, requests, answers: response.into_inner() }),
             Err(status) => {

@@ -2,8 +2,8 @@
 //!
 //! Invariants: at most one connection attempt at a time; after a failure the next attempt waits, from [`BACKOFF_FIRST`] doubling to
 //! [`BACKOFF_MAX`] (Raft itself would retry in a hot loop); callers wait for the attempt, so they bound their own patience. An attempt
-//! goes on when they give up, and the next caller has what comes of it: a peer that takes longer to connect to than a heartbeat or a
-//! vote may take is reached all the same.
+//! goes on when they give up, until the link goes, and the next caller has the connection that comes of it: a peer that takes longer to
+//! connect to than a heartbeat or a vote may take is reached all the same. A failure that nobody waited for says nothing of later.
 //! A broken connection is forgotten by whoever notices it.
 
 use std::io;
@@ -77,7 +77,16 @@ struct State {
     refusal: Option<String>,
 }
 
-/// A connection that was up a moment ago.
+impl State {
+    /// Goes on with this connection.
+    fn keep(&mut self, client: Client) -> Connected {
+        let (generation, refusal) = (self.generation + 1, self.refusal.take());
+        *self = Self { client: Some(client.clone()), generation, refusal, ..Self::default() };
+        Connected { client, generation }
+    }
+}
+
+/// A connection that was up once.
 #[derive(Debug, Clone)]
 pub(crate) struct Connected {
     /// Makes calls on it.
@@ -97,6 +106,11 @@ impl Link {
         if let Some(client) = &state.client {
             return Ok(Connected { client: client.clone(), generation: state.generation });
         }
+        if let Some(abandoned) = state.dialing.take_if(|dialing| dialing.is_finished())
+            && let Ok(Ok(client)) = abandoned.await
+        {
+            return Ok(state.keep(client));
+        }
         if state.dialing.is_none()
             && let Some(retry_at) = state.retry_at
         {
@@ -105,11 +119,7 @@ impl Link {
         let dialed = state.dialing.get_or_insert_with(|| self.dial()).await;
         state.dialing = None;
         match dialed.unwrap_or_else(|error| Err(io::Error::other(error))) {
-            Ok(client) => {
-                let (generation, refusal) = (state.generation + 1, state.refusal.take());
-                *state = State { client: Some(client.clone()), generation, refusal, ..State::default() };
-                Ok(Connected { client, generation: state.generation })
-            }
+            Ok(client) => Ok(state.keep(client)),
             Err(error) => {
                 state.retry_at = Some(Instant::now() + backoff(state.failures));
                 state.failures = state.failures.saturating_add(1);
@@ -158,7 +168,60 @@ fn backoff(failures: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use async_trait::async_trait;
+    use quorate_store::env::{Io, Listener};
+    use rustls::{ClientConfig, RootCertStore};
+    use tokio::time::timeout;
+
     use super::*;
+
+    const SLOW: Duration = Duration::from_millis(100);
+
+    /// Every attempt fails, with its number; the first one takes its time.
+    #[derive(Debug, Default)]
+    struct Unreachable(AtomicU32);
+
+    #[async_trait]
+    impl Network for Unreachable {
+        async fn listen(&self, _: &str) -> io::Result<Box<dyn Listener>> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        async fn connect(&self, _: &str) -> io::Result<Box<dyn Io>> {
+            let number = self.0.fetch_add(1, Ordering::Relaxed) + 1;
+            if number == 1 {
+                tokio::time::sleep(SLOW).await;
+            }
+            Err(io::Error::other(format!("attempt {number}")))
+        }
+    }
+
+    fn link() -> Link {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        let (network, tls) = (Arc::new(Unreachable::default()), ClientTls::Joining(Arc::new(config)));
+        Link::new(Dialer { network, tls, cluster: None, fatal: None }, "peer:1".to_owned())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failure_that_nobody_waited_for_is_not_told_later() {
+        let link = link();
+        timeout(SLOW / 2, link.connected()).await.expect_err("nobody waits so long");
+        tokio::time::sleep(SLOW).await;
+        let error = link.connected().await.unwrap_err();
+        assert_eq!(error.to_string(), "cannot reach the peer at peer:1: attempt 2");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_attempt_goes_on_when_its_caller_gives_up() {
+        let link = link();
+        timeout(SLOW / 2, link.connected()).await.expect_err("nobody waits so long");
+        let error = link.connected().await.unwrap_err();
+        assert_eq!(error.to_string(), "cannot reach the peer at peer:1: attempt 1");
+    }
 
     #[test]
     fn pauses_grow_to_a_limit() {

@@ -32,7 +32,7 @@ async fn check(heartbeat: Duration, distance: Distance) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_are_served_when_a_stream_and_a_heartbeat_take_longer_than_a_heartbeat() {
-    let distance = Distance { both_ways: Duration::from_millis(340), ..Distance::default() };
+    let distance = Distance { both_ways: Duration::from_millis(230), ..Distance::default() };
     check(Duration::from_millis(400), distance).await;
 }
 
