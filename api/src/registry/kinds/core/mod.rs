@@ -19,6 +19,7 @@ mod serviceaccount;
 mod serviceaddresses;
 mod serviceholdings;
 mod servicekind;
+mod serviceranges;
 mod servicerules;
 mod volumesource;
 

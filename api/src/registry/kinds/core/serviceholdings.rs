@@ -7,19 +7,16 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Map, Names, Path, Value};
-use quorate_wire::stored::StoredRef;
 
 use super::serviceaddresses::version;
 use super::servicekind as kind;
+use super::serviceranges::{OTHER_VERSION, Ranges, USUAL_VERSION};
 use crate::registry::holdings::{Holder, Holding, Shadow, Unavailable, World};
-use crate::registry::keys::{Key, resource_prefix};
-use crate::registry::kinds::net::{self, Range};
+use crate::registry::keys::Key;
+use crate::registry::kinds::net;
 
 const ADDRESS: &str = "address";
 const PORT: &str = "port";
-/// The version of addresses of services that name none, and the other one.
-const USUAL_VERSION: &str = "IPv4";
-const OTHER_VERSION: &str = "IPv6";
 /// Ports of nodes that services get.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// How many of them are left to those who name one.
@@ -110,49 +107,7 @@ fn node_ports(object: &Value) -> Vec<i64> {
     all.filter_map(|port| port?.as_i64()).filter(|port| *port != 0).collect()
 }
 
-/// The ranges that addresses come from.
-struct Ranges(Vec<Range>);
-
-impl Ranges {
-    /// Those of every ServiceCIDR that is not going and not held back, the oldest first.
-    fn read(world: &World<'_>) -> Self {
-        let prefix = resource_prefix(&world.names.group("networking"), "servicecidrs");
-        let mut found = Vec::new();
-        for (_, entry) in world.snapshot.range(&prefix, None) {
-            let object = StoredRef::parse(&entry.value).and_then(|stored| stored.to_value("", "", 0));
-            let Ok(object) = object else { continue };
-            let cidrs = strings(&object, "cidrs").into_iter().filter_map(Range::parse).collect::<Vec<_>>();
-            if is_ready(&object) {
-                found.push((entry.created, cidrs));
-            }
-        }
-        found.sort_by_key(|(created, _)| *created);
-        Self(found.into_iter().flat_map(|(_, cidrs)| cidrs).collect())
-    }
-
-    /// Those of a version.
-    fn of<'a>(&'a self, wanted: &'a str) -> impl Iterator<Item = &'a Range> {
-        self.0.iter().filter(move |range| version(range.is_v4()) == wanted)
-    }
-
-    /// Versions of addresses that the cluster has: the usual one even while no range has any, the other one while some has.
-    fn versions(&self) -> Vec<&'static str> {
-        let other = self.of(OTHER_VERSION).next().map(|_| OTHER_VERSION);
-        [USUAL_VERSION].into_iter().chain(other).collect()
-    }
-}
-
-fn is_ready(object: &Value) -> bool {
-    let going = object.at(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_empty());
-    let conditions = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
-    let text = |condition: &Value, field: &str| condition.str_at(&[field]).map(str::to_owned);
-    let held = |condition: &Value| {
-        text(condition, "type").as_deref() == Some("Ready") && text(condition, "status").as_deref() == Some("False")
-    };
-    !going && !conditions.iter().any(held)
-}
-
-/// Whether the old service had all of its addresses and the new one asks for the same, whatever has become of the ranges since.
+/// Whether the old service had addresses and the new one asks for the same, whatever has become of the ranges since.
 fn keeps_addresses(old: &Value, new: &Value) -> bool {
     let same = |field: &str| {
         let had = old.at(&["spec", field]).filter(|value| !value.is_empty());
@@ -354,6 +309,7 @@ fn fill_node_ports(new: &mut Value, pick: &mut impl FnMut() -> Result<i64, Unava
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::kinds::net::Range;
     use serde_json::{Value as Json, json};
 
     #[track_caller]
