@@ -1,6 +1,7 @@
 //! The reader. JSON, which is YAML too and what clients mostly send as such, goes to the JSON reader first. Other text is read
 //! in one pass, whether keys are repeated or not: the last value wins, and where a key is repeated is noted until nobody
-//! wants to know of more.
+//! wants to know of more. In text that merges maps (`<<`) the library itself picks the last value: of keys of a map that has
+//! whole numbers for keys, and of those that a merge brings, repetitions are not noted.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -65,14 +66,17 @@ pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
     }
     let duplicates = RefCell::new(Vec::new());
     let seed = Node { duplicates: &duplicates };
-    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |deserializer| {
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(text), |deserializer| {
         seed.deserialize(deserializer)
     })
     .map_err(|error| Error::from(&error))?;
     Ok((value, duplicates.into_inner()))
 }
 
-fn options() -> Options {
+fn options(text: &str) -> Options {
+    // Passed through, the first of keys that are repeated in a merged map would win.
+    let merges = text.contains("<<");
+    let duplicate_keys = if merges { DuplicateKeyPolicy::LastWins } else { DuplicateKeyPolicy::PassThrough };
     let budget = serde_saphyr::budget! {
         max_reader_input_bytes: Some(MAX_BYTES),
         max_depth: MAX_DEPTH,
@@ -87,7 +91,7 @@ fn options() -> Options {
     serde_saphyr::options! {
         budget: budget,
         alias_limits: alias_limits,
-        duplicate_keys: DuplicateKeyPolicy::PassThrough,
+        duplicate_keys: duplicate_keys,
         legacy_octal_numbers: true,
         with_snippet: false,
     }

@@ -66,6 +66,16 @@ fn repeated_keys_are_named_and_the_last_wins() {
         json!({"base": {"x": 1, "z": 1}, "copy": {"x": 3, "z": 1}}),
     );
     check(
+        "base: &base {x: 1, x: 2}\ncopy: {<<: *base}\n",
+        &["line 1: key \"x\" already set in map"],
+        json!({"base": {"x": 2}, "copy": {"x": 2}}),
+    );
+    check(
+        "base: &base {1: a, k: x, 0x1: b, k: z}\ncopy: {<<: *base, 2: c, 2: d}\n",
+        &[],
+        json!({"base": {"1": "b", "k": "z"}, "copy": {"1": "b", "k": "z", "2": "d"}}),
+    );
+    check(
         "a: {b: 1, b: 18446744073709551615, c: [1.5, ~, true]}\n",
         &["line 1: key \"b\" already set in map"],
         json!({"a": {"b": u64::MAX, "c": [1.5, null, true]}}),
