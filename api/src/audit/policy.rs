@@ -27,12 +27,6 @@ impl Level {
         ("Request", Self::Request),
         ("RequestResponse", Self::RequestResponse),
     ];
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize].0
-    }
 }
 
 /// A moment in the life of a request.

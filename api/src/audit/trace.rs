@@ -75,7 +75,7 @@ impl<'a> Trace<'a> {
             id: self.id,
             uri: self.uri,
             user,
-            impersonated: acting.filter(|acting| Some(*acting) != user),
+            impersonated: acting,
             proxied: &proxied,
             peer,
             agent: headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default(),

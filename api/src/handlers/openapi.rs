@@ -1,8 +1,8 @@
 //! `/openapi/v3` and `/openapi/v2`: the schema of what is served, for clients that explain, validate or generate.
 //!
 //! Invariants: documents are made once per process and kept; a document's URL carries its hash, under which it never
-//! changes and may be kept by clients for ever; the hash is that of the form in JSON, whichever is asked for. The index is there in
-//! JSON only, documents in protobuf as well, in which kubectl insists on the one of version 2.
+//! changes and may be kept by clients for ever; the hash is that of the form in JSON, whichever is asked for. The index is
+//! JSON whatever is asked for; documents are there in protobuf as well, in which kubectl insists on the one of version 2.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -95,26 +95,27 @@ impl OpenApi {
 }
 
 pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
+    let (protobuf, path) = match page {
+        Page::Index => return index(api, request),
+        Page::Part(path) => (PROTOBUF_V3, Some(path)),
+        Page::Whole => (PROTOBUF_V2, None),
+    };
+    let Some(in_protobuf) = asks_protobuf(request, protobuf) else { return Ok(plain(StatusCode::NOT_ACCEPTABLE)) };
+    match path {
+        Some(path) => part(api, request, path, in_protobuf),
+        None => send(api, request, &*api.openapi.document(api, "", in_protobuf).ok_or_else(Error::no_such_path)?),
+    }
+}
+
+/// Whether a document shall be in protobuf and not in JSON; `None` when neither will do.
+fn asks_protobuf(request: &Request, protobuf: [&str; 2]) -> Option<bool> {
     let accept = request.header("accept").unwrap_or_default();
     let json = |media: &str| matches!(media, "*/*" | "application/*" | well_known::MEDIA_JSON);
-    let protobuf = |media: &str| match page {
-        Page::Index => false,
-        Page::Part(_) => PROTOBUF_V3.contains(&media),
-        Page::Whole => PROTOBUF_V2.contains(&media),
-    };
-    let clauses = negotiation::clauses(accept);
-    let found = clauses.iter().find(|clause| json(&clause.media) || protobuf(&clause.media));
-    if !accept.is_empty() && found.is_none() {
-        return Ok(plain(StatusCode::NOT_ACCEPTABLE));
-    }
-    let in_protobuf = found.is_some_and(|clause| protobuf(&clause.media));
-    match page {
-        Page::Index => index(api, request),
-        Page::Whole => {
-            send(api, request, &*api.openapi.document(api, "", in_protobuf).ok_or_else(Error::no_such_path)?)
-        }
-        Page::Part(path) => part(api, request, path, in_protobuf),
-    }
+    let asked = negotiation::clauses(accept).into_iter().find_map(|clause| {
+        let in_protobuf = protobuf.contains(&&*clause.media);
+        (in_protobuf || json(&clause.media)).then_some(in_protobuf)
+    });
+    asked.or(accept.is_empty().then_some(false))
 }
 
 fn index(api: &Api, request: &Request) -> Result<Response<Body>, Error> {

@@ -125,7 +125,11 @@ async fn schemas_have_urls_that_never_change() {
         assert_eq!((part.status.as_u16(), part.header("content-type")), (200, media));
         assert!(part.header("cache-control").contains("immutable"));
         assert_ne!(part.header("etag"), tag, "another form has other bytes");
-        assert_eq!(server.get_as("/openapi/v3", &asked).await.status, 406, "the index is there in JSON only");
         assert_eq!(server.get_as("/openapi/v2", &asked).await.status, 406);
+    }
+    for asked in [protobuf, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf", "application/xml"] {
+        let answer = server.get_as("/openapi/v3", asked).await;
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, "application/json"), "{asked}");
+        assert_eq!(answer.json(), index);
     }
 }

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use quorate_meta::{Naming, Value};
 use quorate_schema::Graph;
 use quorate_store::env::{Env, SystemEnv};
-use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Store, Txn};
+use quorate_store::{
+    Condition, Error, Layer, Limits, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Revision, Store, Txn,
+};
 use serde_json::json;
 
 use super::*;
@@ -84,6 +86,37 @@ async fn what_is_not_applied_says_why() {
     check(NotApplied::Overloaded.into(), 429).await;
     check(NotApplied::OutOfSpace { used: 2, limit: 1 }.into(), 507).await;
     check(NotApplied::TooLarge { size: 2, limit: 1 }.into(), 413).await;
+}
+
+/// An object that just fits is too large with the time of its deletion.
+#[tokio::test]
+async fn a_deletion_that_does_not_fit_is_refused_in_a_dry_run_too() {
+    let (graph, registry, env) = parts();
+    let resource = registry.find("", "v1", "configmaps").unwrap();
+    let target = Target { resource, namespace: Some("n"), name: "a" };
+    let object = json!({"metadata": {"name": "a", "namespace": "n", "uid": "u", "finalizers": ["example.com/a"]}});
+    let value = crate::registry::form::encode(resource, &Value::from(object)).unwrap();
+    let put = |revision| Txn {
+        conditions: vec![Condition::Modified { key: target.key(), revision }],
+        operations: vec![Operation::Put { key: target.key(), value: value.clone() }],
+    };
+    let limits = Limits { txn_bytes: put(Revision::ZERO).footprint(), ..Limits::default() };
+    let store = MemoryStore::new(MemoryOptions { limits, ..MemoryOptions::new(env.clock.clone()) });
+    store.txn(put(Revision::ZERO)).await.unwrap();
+    let revision = store.snapshot().get(&target.key()).unwrap().modified;
+    store.txn(put(revision)).await.unwrap();
+    let before = store.snapshot().revision();
+    let store = Arc::new(store);
+    let writer = Writer::new(graph, store.clone(), env);
+    let refusal = async |dry_run| {
+        let answer = writer.delete(target, &DeleteOptions { dry_run, ..DeleteOptions::default() }).await;
+        let status = answer.expect_err("a refusal").into_status();
+        (status.code, status.message)
+    };
+    let (code, why) = refusal(false).await;
+    assert!(code == 413 && why.contains(&limits.txn_bytes.to_string()), "{code} {why}");
+    assert_eq!(refusal(true).await, (code, why));
+    assert_eq!(store.snapshot().revision(), before);
 }
 
 /// A store whose namespace is gone at the moment of the first transaction, and there again before that is answered.

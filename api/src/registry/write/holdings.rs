@@ -186,14 +186,21 @@ mod tests {
 
         /// Changes single fields of a service's spec.
         async fn change(&self, name: &str, fields: Json) -> Result<Value, Error> {
+            let edit = |object: &mut Value| {
+                for (field, value) in fields.as_object().unwrap() {
+                    object.set_at(&["spec", field], Value::from(value.clone()));
+                }
+            };
+            self.edit(name, edit).await
+        }
+
+        async fn edit(&self, name: &str, edit: impl Fn(&mut Value) + Send + Sync) -> Result<Value, Error> {
             let target = Target { resource: self.resource("services"), namespace: Some("n"), name };
             let options =
                 UpdateOptions { write: OPTIONS, part: Part::Main, if_match: None, replaces: false, named: None };
             let change = |current: Option<&Value>| {
                 let mut object = current.cloned().unwrap();
-                for (field, value) in fields.as_object().unwrap() {
-                    object.set_at(&["spec", field], Value::from(value.clone()));
-                }
+                edit(&mut object);
                 self.complete(&mut object);
                 Ok(object)
             };
@@ -359,6 +366,21 @@ mod tests {
             let changed = cluster.change(name, json!({"selector": {"a": "b"}})).await.unwrap();
             assert_eq!(changed.at(&["spec", "clusterIPs"]), service.at(&["spec", "clusterIPs"]), "{name}");
         }
+    }
+
+    #[tokio::test]
+    async fn what_goes_needs_no_address() {
+        let cluster = founding().await;
+        let target = Target { resource: cluster.resource("services"), namespace: Some("n"), name: "a" };
+        let mut service = cluster.service("a", plain());
+        let metadata = json!({"name": "a", "namespace": "n", "uid": "u", "deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["example.com/a"]});
+        service.set_at(&["metadata"], Value::from(metadata));
+        let value = form::encode(target.resource, &service).unwrap();
+        let operations = vec![Operation::Put { key: target.key(), value }];
+        cluster.store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+        refused(cluster.change("a", json!({"selector": {"a": "b"}})).await, 500, "no ServiceCIDR");
+        cluster.edit("a", |service| drop(service.remove_at(&["metadata", "finalizers"]))).await.unwrap();
+        assert!(!cluster.exists(target.key()).await);
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ use quorate_meta::{Cause, Status, Value};
 use quorate_schema::managed::{same_but_for_owners, same_owners};
 use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
 
+use super::holdings::Changes;
 use super::options::{Owners, Target, UpdateOptions};
 use super::writer::{Answer, Outcome, Writer, invalid, not_found, revision, stale};
 use super::{check, metadata};
@@ -183,29 +184,29 @@ impl Writer {
             return Err(invalid(target.resource, target.name, causes));
         }
         self.permit(target, options.part, Some(&old), &new).await?;
-        let held = self.hold(target, options.part, Some(&old), &mut new).await?;
-        let warnings = target.resource.strategy.warnings(self.names, Some(&old), &new);
+        let strategy = &target.resource.strategy;
+        let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
+        let removed = metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
+        let held = if removed {
+            Changes { conditions: Vec::new(), operations: self.give_up(target, &old)? }
+        } else {
+            self.hold(target, options.part, Some(&old), &mut new).await?
+        };
+        let warnings = strategy.warnings(self.names, Some(&old), &new);
         if same_but_for_owners(&old, &new) && same_owners(&old, &new) {
             let (value, revision) = (entry.value.clone(), entry.modified);
             return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings }));
         }
         let value = form::encode(target.resource, &new)?;
-        let strategy = &target.resource.strategy;
-        let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
-        let removed = metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
-        let outcome = if removed { Outcome::Removed } else { Outcome::Updated };
-        let operations = if removed {
-            let mut operations = vec![Operation::Delete { key: key.clone() }];
-            operations.extend(strategy.companions(Step::Removed, target.name));
-            operations.extend(self.give_up(target, &old)?);
-            operations
+        let (outcome, mut operations) = if removed {
+            let companions = strategy.companions(Step::Removed, target.name);
+            (Outcome::Removed, [vec![Operation::Delete { key: key.clone() }], companions].concat())
         } else {
-            let mut operations = vec![Operation::Put { key: key.clone(), value: value.clone() }];
-            operations.extend(held.operations);
-            operations
+            (Outcome::Updated, vec![Operation::Put { key: key.clone(), value: value.clone() }])
         };
+        operations.extend(held.operations);
         let mut conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
-        conditions.extend(held.conditions.into_iter().filter(|_| !removed));
+        conditions.extend(held.conditions);
         let txn = Txn { conditions, operations };
         if options.write.dry_run {
             self.rehearse(&txn)?;

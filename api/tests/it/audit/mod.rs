@@ -140,9 +140,11 @@ async fn refusals_and_impersonation_are_told() {
     let headers = [("impersonate-user", "ann")];
     assert_eq!(trail.server.send(Method::GET, &format!("{MAPS}/y"), &headers, "").await.status, 403);
     assert_eq!(trail.server.by(None).get(&format!("{MAPS}?watch=1")).await.status, 401);
+    let themselves = [("impersonate-user", "admin"), ("impersonate-group", "system:masters")];
+    assert_eq!(trail.server.send(Method::GET, &format!("{MAPS}/z"), &themselves, "").await.status, 404);
     let events = trail.events(MAPS).await;
     let last: Vec<_> = events.iter().filter(|event| event["stage"] == "ResponseComplete").collect();
-    assert_eq!(last.len(), 3);
+    assert_eq!(last.len(), 4);
     assert_eq!(last[0]["annotations"]["authorization.svc.io/decision"], "forbid");
     let status = &last[0]["responseStatus"];
     assert_eq!(
@@ -155,6 +157,8 @@ async fn refusals_and_impersonation_are_told() {
         (&json!("admin"), &json!("ann"))
     );
     assert_eq!((&last[2]["user"], &last[2]["responseStatus"]["code"]), (&json!({}), &json!(401)));
+    assert_eq!(last[3]["impersonatedUser"], last[3]["user"]);
+    assert_eq!(last[3]["user"]["username"], "admin");
 }
 
 #[tokio::test]
