@@ -22,6 +22,8 @@ pub const MAX_BYTES: usize = crate::json::MAX_BYTES;
 pub const MAX_DEPTH: usize = 64;
 /// Most scalars, lists and maps in one text, keys and repeated ones included; the library takes its time for each.
 pub const MAX_NODES: usize = 500_000;
+/// The same in text that has `<<` in it: to pick the last of repeated keys the library reads numbered ones again at each depth.
+pub const MAX_MERGING_NODES: usize = 50_000;
 /// Most parser events that aliases may replay in one text.
 pub const MAX_ALIAS_EVENTS: usize = 100_000;
 
@@ -66,22 +68,26 @@ pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
     }
     let duplicates = RefCell::new(Vec::new());
     let seed = Node { duplicates: &duplicates };
-    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options(text), |deserializer| {
+    // Passed through, the first of keys that are repeated in a merged map would win.
+    let (duplicate_keys, max_nodes) = if text.contains("<<") {
+        (DuplicateKeyPolicy::LastWins, MAX_MERGING_NODES)
+    } else {
+        (DuplicateKeyPolicy::PassThrough, MAX_NODES)
+    };
+    let options = options(duplicate_keys, max_nodes);
+    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
         seed.deserialize(deserializer)
     })
-    .map_err(|error| Error::from(&error))?;
+    .map_err(|error| Error::new(&error, max_nodes))?;
     Ok((value, duplicates.into_inner()))
 }
 
-fn options(text: &str) -> Options {
-    // Passed through, the first of keys that are repeated in a merged map would win.
-    let merges = text.contains("<<");
-    let duplicate_keys = if merges { DuplicateKeyPolicy::LastWins } else { DuplicateKeyPolicy::PassThrough };
+fn options(duplicate_keys: DuplicateKeyPolicy, max_nodes: usize) -> Options {
     let budget = serde_saphyr::budget! {
         max_reader_input_bytes: Some(MAX_BYTES),
         max_depth: MAX_DEPTH,
         flow_nesting_limit: MAX_DEPTH,
-        max_nodes: MAX_NODES,
+        max_nodes: max_nodes,
         max_documents: 2,
         max_total_scalar_bytes: MAX_BYTES,
     };
@@ -97,12 +103,12 @@ fn options(text: &str) -> Options {
     }
 }
 
-impl From<&serde_saphyr::Error> for Error {
-    fn from(error: &serde_saphyr::Error) -> Self {
+impl Error {
+    fn new(error: &serde_saphyr::Error, max_nodes: usize) -> Self {
         let line = error.location().map_or(0, |location| location.line());
         let message = match error.without_snippet() {
             serde_saphyr::Error::Budget { breach: BudgetBreach::Nodes { .. }, .. } => {
-                format!("text has more than {MAX_NODES} keys and values")
+                format!("text has more than {max_nodes} keys and values")
             }
             other => other.to_string().lines().next().unwrap_or_default().to_owned(),
         };

@@ -125,6 +125,10 @@ fn limits_hold() {
     assert!(parse(&vec![b' '; MAX_BYTES + 1]).is_err());
     let error = parse("k: v\n".repeat(MAX_NODES / 2).as_bytes()).expect_err("the map itself is one too many");
     assert_eq!(error.to_string(), "yaml: text has more than 500000 keys and values");
+    let merging = |pairs: usize| format!("<<: {{x: 1}}\n{}", "k: v\n".repeat(pairs));
+    assert!(parse(merging(MAX_MERGING_NODES / 2 - 4).as_bytes()).is_ok());
+    let error = parse(merging(MAX_MERGING_NODES / 2).as_bytes()).expect_err("too many to be read again");
+    assert_eq!(error.to_string(), "yaml: text has more than 50000 keys and values");
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..9 {
         let previous = format!("*a{}, ", level - 1).repeat(10);
