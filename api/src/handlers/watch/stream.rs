@@ -107,7 +107,7 @@ impl WatchStream {
             next_bookmark,
             bookmark_period,
             bookmarked: Revision::ZERO,
-            pace: Pace::new(now),
+            pace: Pace::new(api.fanout.beat()),
             pause: None,
             timer: Box::pin(sleep_until(deadline)),
             ending: Box::pin(async move { owner.lifecycle.ending().await }),
@@ -217,7 +217,7 @@ impl WatchStream {
         };
         // A buffer that is full already would gain nothing by a pause.
         if (1..BUFFER_BYTES).contains(&lines.len()) {
-            self.pause = self.pace.sent(self.seat.beat(), Instant::now());
+            self.pause = self.pace.sent(Instant::now());
         }
         Ok(lines)
     }
