@@ -111,7 +111,7 @@ static SCHEMA: Message = Message {
         ("enum", 20, Form::Anys),
         ("additionalProperties", 21, Form::Allowance(&SCHEMA)),
         ("type", 22, Form::Type),
-        ("items", 23, Form::Nested(&[], &ITEMS)),
+        ("items", 23, Form::Part(&ITEMS)),
         ("allOf", 24, Form::Parts(&SCHEMA)),
         ("properties", 25, Form::Named(1, &[], &SCHEMA)),
     ],
