@@ -14,8 +14,8 @@ use quorate_api::lifecycle::Phase;
 use quorate_api::server::{ApiServer, Limits, Options};
 use quorate_api::{Api, ApiOptions, InFlightLimits, Version};
 use quorate_raft::Replica;
-use quorate_store::Store;
 use quorate_store::env::Env;
+use quorate_store::{Revision, Store};
 
 use super::broken;
 use super::plan::{ApiPlan, NAMING};
@@ -59,6 +59,8 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
     let (rules, _stop) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
     let recovery = async {
         replica.recovered().await;
+        // The binary waits for its keys here, which are there from the first transaction on: nobody is told of revision 0.
+        api.store.applied(Revision::ZERO.next()).await;
         api.lifecycle.serve();
         std::future::pending().await
     };

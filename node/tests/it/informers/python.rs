@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use http::Method;
+use serde_json::json;
 use tokio::process::Command;
 
 use super::writers::SELECTOR;
@@ -12,6 +13,8 @@ use crate::support::{Balancer, Cluster, eventually};
 
 /// Where `.ci/tools` puts Python with the client, below the workspace.
 const PLACE: &str = "target/tools/python/bin/python";
+/// Objects that are there when an informer lists; several of its pages.
+const BEFORE: usize = 12;
 /// See there.
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/informers/informer.py");
 
@@ -45,7 +48,14 @@ async fn an_informer_whose_version_is_gone_lists_and_goes_on() {
     let cluster = Cluster::start(1, &["--history-duration", "1s"]);
     let mut client = cluster.client(1);
     let begin = make_namespace(&mut client, "load").await;
-    let load = Load::start(&cluster, &[1], "load");
+    for number in 0..BEFORE {
+        let body =
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("before-{number}") } });
+        client.post(&collection("load"), &body).await.expect(201);
+    }
+    // In a namespace of its own: the informer reads small pages of one version, which must end before that is gone as well.
+    make_namespace(&mut client, "elsewhere").await;
+    let elsewhere = Load::start(&cluster, &[1], "elsewhere");
     let exact = format!("{}?limit=1&resourceVersionMatch=Exact&resourceVersion={begin}", collection("load"));
     eventually("the first version is gone", async || {
         let answer = client.send(Method::GET, &exact, None).await.ok()?;
@@ -54,7 +64,10 @@ async fn an_informer_whose_version_is_gone_lists_and_goes_on() {
     .await;
     let mut informer = start(&cluster, &cluster.address(1), &begin.to_string(), "");
     informer.listed(1).await;
+    let load = Load::start(&cluster, &[1], "load");
+    load.goes_on(100).await;
     load.finish().await;
+    elsewhere.finish().await;
     informer.agrees(&mut client, &collection("load")).await;
     informer.finish().await.check_order("it", false);
 }
