@@ -17,6 +17,7 @@ use crate::ClusterId;
 
 use super::error::{OpenError, storage};
 use super::keyspace::{FORMAT_VERSION, Key, Space};
+use super::manifest;
 use super::note::{Note, REMOVED, SYNCED};
 use super::options::{Identity, Options};
 use super::progress::{Position, Progress};
@@ -306,6 +307,9 @@ fn open_repaired(options: &Options) -> Result<fjall::Database, OpenError> {
     // Before the database sees it: it takes some damage for lengths, and believes them.
     if let Some((journal, offset)) = repair::cut_journal(directory).map_err(failed_io)? {
         tracing::warn!(journal = %journal.display(), offset, "the state's journal ends in a broken batch; the log supplies the rest");
+    }
+    if let Some(what) = manifest::damage(directory).map_err(failed_io)? {
+        return Err(OpenError::Corrupt { directory: directory.clone(), what });
     }
     drop(lock);
     open_once(options).map_err(failed)

@@ -17,6 +17,7 @@ mod history;
 mod keyspace;
 mod load;
 mod machine;
+mod manifest;
 mod note;
 mod offline;
 mod options;
