@@ -77,7 +77,8 @@ impl StateMachine {
     /// Where the peer RPC puts snapshots that come from the leader.
     #[must_use]
     pub fn receiver(&self) -> SnapshotReceiver {
-        SnapshotReceiver { database: Arc::clone(&self.database), identity: Arc::clone(&self.identity) }
+        let (database, identity) = (Arc::clone(&self.database), Arc::clone(&self.identity));
+        SnapshotReceiver { database, identity, alarm: self.alarm.clone() }
     }
 
     /// How far it has applied, and what the state amounts to: equal on members that have applied the same entry.
@@ -180,8 +181,12 @@ pub(super) struct Alarm {
 impl Alarm {
     /// Passes the result on.
     pub(super) fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        let directory = self.directory.display();
-        result.inspect_err(|error| self.fatal.report(format!("cannot go on with the state in {directory}: {error}")))
+        result.inspect_err(|error| self.raise(error))
+    }
+
+    /// The state has failed: the database takes nothing any more.
+    pub(super) fn raise(&self, error: &io::Error) {
+        self.fatal.report(format!("cannot go on with the state in {}: {error}", self.directory.display()));
     }
 }
 

@@ -17,6 +17,7 @@ use super::frame::{self, Kind};
 use crate::state_machine::database::Database;
 use crate::state_machine::error::storage;
 use crate::state_machine::keyspace::{INDEXED_BATCHES, history_key};
+use crate::state_machine::machine::Alarm;
 use crate::state_machine::options::Identity;
 use crate::state_machine::progress::Progress;
 use crate::state_machine::record;
@@ -28,6 +29,7 @@ use crate::types::SnapshotMeta;
 pub struct SnapshotReceiver {
     pub(in crate::state_machine) database: Arc<Database>,
     pub(in crate::state_machine) identity: Arc<Identity>,
+    pub(in crate::state_machine) alarm: Alarm,
 }
 
 impl SnapshotReceiver {
@@ -35,6 +37,15 @@ impl SnapshotReceiver {
     #[must_use]
     pub fn begin(&self) -> Incoming {
         Incoming { receiver: self.clone(), sequence: 0, stage: Stage::Header, pending: BytesMut::new() }
+    }
+
+    /// Passes the result on. After a failure of the database no transfer could succeed, so the process must end.
+    fn watch<T>(&self, result: Result<T, SnapshotError>) -> Result<T, SnapshotError> {
+        result.inspect_err(|error| {
+            if let SnapshotError::Io(error) = error {
+                self.alarm.raise(error);
+            }
+        })
     }
 }
 
@@ -72,7 +83,8 @@ impl Incoming {
     /// Any [`SnapshotError`]. The transfer is over then; drop it.
     pub fn push(&mut self, frame: &[u8]) -> Result<(), SnapshotError> {
         let stage = std::mem::replace(&mut self.stage, Stage::Refused);
-        self.stage = self.advance(stage, frame)?;
+        let advanced = self.advance(stage, frame);
+        self.stage = self.receiver.watch(advanced)?;
         self.sequence += 1;
         Ok(())
     }
@@ -85,7 +97,8 @@ impl Incoming {
         let Stage::Complete(partial) = self.stage else {
             return Err(SnapshotError::Truncated { frames: self.sequence });
         };
-        blocking(|| self.receiver.database.persist())?;
+        let persisted = blocking(|| self.receiver.database.persist());
+        self.receiver.watch(persisted.map_err(SnapshotError::from))?;
         let Partial { staged, header: Header { position, .. }, objects, window, .. } = *partial;
         let state = blocking(|| State::restore(position.progress.revision, position.progress.time_ms, objects));
         let meta = SnapshotMeta { last_log_id: position.progress.log_id, last_membership: position.membership.clone() };

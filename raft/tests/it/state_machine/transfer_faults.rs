@@ -135,3 +135,20 @@ fn generations(directory: &std::path::Path) -> Vec<String> {
     names.sort();
     names
 }
+
+#[test]
+fn a_transfer_that_the_database_cannot_take_ends_the_process() {
+    let (_dir, mut sender) = sender();
+    let dir = tempfile::tempdir().unwrap();
+    let options = options(dir.path());
+    let receiver = StateMachine::open(&options).unwrap();
+    // What is received gets folders of its own, and now there is a file where they would be.
+    let keyspaces = options.directory.join("keyspaces");
+    std::fs::remove_dir_all(&keyspaces).unwrap();
+    std::fs::write(&keyspaces, "").unwrap();
+    let mut incoming = receiver.receiver().begin();
+    let error = send(&mut sender).find_map(|frame| incoming.push(&frame.unwrap()).err()).unwrap();
+    assert!(matches!(error, SnapshotError::Io(_)), "{error}");
+    let reason = options.fatal.reason().unwrap_or_default();
+    assert!(reason.starts_with("cannot go on with the state in "), "{reason}");
+}
