@@ -90,7 +90,8 @@ impl Offline {
         let mut position = self.live.position.clone();
         let mut write = self.database.durable_batch();
         let mut buffer = Vec::new();
-        for (key, before, after) in self.restamped(certain, revision).chain(self.notes(old, cluster, revision)) {
+        for (key, before, after) in self.restamped(certain, revision).chain(self.notes((old, cluster), node, revision))
+        {
             if let Some(before) = before {
                 position.progress.discount(&key, &before);
             }
@@ -122,11 +123,17 @@ impl Offline {
     }
 
     /// What the new cluster keeps of the old one: that it was given up, and which numbers its nodes had.
-    fn notes(&self, old: ClusterId, cluster: ClusterId, revision: Revision) -> impl Iterator<Item = Change> + use<> {
+    /// The member itself may be newer than what it knows of the others.
+    fn notes(
+        &self,
+        (old, cluster): (ClusterId, ClusterId),
+        node: NodeId,
+        revision: Revision,
+    ) -> impl Iterator<Item = Change> + use<> {
         let last = self.live.state.get(keys::LAST_NODE).cloned();
         let counted = last.as_ref().and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse::<NodeId>().ok());
         let members = self.live.position.membership.membership().nodes().map(|(node, _)| *node).max();
-        let largest = counted.max(members).unwrap_or(0).to_string();
+        let largest = counted.max(members).max(Some(node)).unwrap_or_default().to_string();
         let entry = |value: String| Entry { value: value.into(), created: revision, modified: revision };
         let given_up = (Bytes::from(keys::given_up(old)), None, entry(cluster.to_string()));
         [given_up, (Bytes::from_static(keys::LAST_NODE), last, entry(largest))].into_iter()
