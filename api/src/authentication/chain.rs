@@ -2,15 +2,15 @@
 //!
 //! Invariants: the first that is there decides, in this order: the headers of a trusted proxy, a bearer token, a client
 //! certificate. There is no falling through: a wrong token beside a right certificate is refused, because whoever sends a
-//! token means to be its user. Without any credential a request is refused, unless anonymous requests are let in where it
-//! goes to.
+//! token means to be its user; so is whoever comes with a certificate that has ended since the connection began. Without any
+//! credential a request is refused, unless anonymous requests are let in where it goes to.
 
 use std::fmt;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
 use quorate_meta::{Names, Status};
 use quorate_store::Store;
 
@@ -21,6 +21,8 @@ use crate::error::Error;
 
 /// How long the quorum may take to confirm the state that a token is checked against.
 const CONFIRMATION: Duration = Duration::from_secs(2);
+/// What the value of the header begins with that carries a token. It has no case.
+const BEARER: &[u8] = b"bearer ";
 
 /// How users are found out.
 #[derive(Debug, Clone, Default)]
@@ -73,6 +75,7 @@ impl Authentication {
         is_health: bool,
     ) -> Result<User, Error> {
         if let Some(user) = identity.proxy.as_ref().and_then(|proxy| self.proxy.user(proxy, headers)) {
+            refuse_ended(identity, now_ms)?;
             return Ok(user);
         }
         if let Some(token) = bearer(headers)? {
@@ -87,6 +90,7 @@ impl Authentication {
                 }
             };
         }
+        refuse_ended(identity, now_ms)?;
         match &identity.certificate {
             Some(user) => Ok(User::clone(user)),
             None if is_health && self.anonymous_health => Ok(User::anonymous()),
@@ -151,7 +155,86 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
     if second.is_some() {
         return Err(Status::unauthorized().into());
     }
-    let credential = first.and_then(|value| value.to_str().ok()?.split_once(' '));
-    let token = credential.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-    Ok(token.filter(|token| !token.is_empty()))
+    let is_bearer = |value: &&HeaderValue| {
+        value.as_bytes().get(..BEARER.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(BEARER))
+    };
+    let Some(value) = first.filter(is_bearer) else { return Ok(None) };
+    // A token in other characters than visible ASCII is a wrong one, not none.
+    let text = value.to_str().map_err(|_| Status::unauthorized())?;
+    let token = text.split_at(BEARER.len()).1.trim();
+    Ok(Some(token).filter(|token| !token.is_empty()))
+}
+
+/// TLS has checked the certificate when the connection began, which may be long ago.
+fn refuse_ended(identity: &Identity, now_ms: u64) -> Result<(), Error> {
+    if identity.has_ended(now_ms) {
+        tracing::debug!("a client certificate that has ended was refused");
+        return Err(Status::unauthorized().into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_meta::Naming;
+    use quorate_store::env::SystemEnv;
+    use quorate_store::{MemoryOptions, MemoryStore};
+
+    use super::*;
+
+    const END_MS: u64 = 1000;
+
+    /// Who asks, or the code of the refusal.
+    async fn who(identity: &Identity, now_ms: u64, headers: &[(&'static str, &str)], is_health: bool) -> String {
+        let options = AuthenticationOptions {
+            tokens: TokenOptions { audiences: vec!["api".into()], ..TokenOptions::default() },
+            static_tokens: StaticTokens::parse("secret,ann,1").unwrap(),
+            anonymous_health: true,
+            ..AuthenticationOptions::default()
+        };
+        let authentication = Authentication::new(Naming::Svc.names(), options);
+        let store = MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock));
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        match authentication.user(&store, now_ms, identity, &map, is_health).await {
+            Ok(user) => user.name,
+            Err(error) => error.into_status().code.to_string(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_certificate_that_has_ended_is_a_wrong_one() {
+        let joe = Identity { until_ms: Some(END_MS), ..Identity::of_user(User::new("joe", Vec::new())) };
+        let front = Identity { until_ms: Some(END_MS), proxy: Some("front".into()), ..Identity::default() };
+        let (eve, ann) = (("x-remote-user", "eve"), ("authorization", "Bearer secret"));
+        let check = async |identity: &Identity, headers: &[(&'static str, &str)], before: &str, after: &str| {
+            for is_health in [false, true] {
+                assert_eq!(who(identity, END_MS, headers, is_health).await, before, "{headers:?}");
+                assert_eq!(who(identity, END_MS + 1, headers, is_health).await, after, "{headers:?}");
+            }
+        };
+        check(&joe, &[], "joe", "401").await;
+        check(&joe, &[ann], "ann", "ann").await;
+        check(&front, &[eve], "eve", "401").await;
+        check(&front, &[eve, ann], "eve", "401").await;
+        check(&front, &[ann], "ann", "ann").await;
+        assert_eq!(who(&Identity::default(), END_MS, &[], true).await, "system:anonymous");
+    }
+
+    #[tokio::test]
+    async fn a_token_is_a_credential_in_any_characters() {
+        let joe = Identity::of_user(User::new("joe", Vec::new()));
+        let check = async |value: &str, expect: &str| {
+            assert_eq!(who(&joe, END_MS, &[("authorization", value)], true).await, expect, "{value}");
+        };
+        check("bEARER  secret", "ann").await;
+        check("Bearer sécret", "401").await;
+        check("bearer é", "401").await;
+        check("Bearer ", "joe").await;
+        check("Bearer", "joe").await;
+        check("Bearers secret", "joe").await;
+        check("Basic é", "joe").await;
+    }
 }

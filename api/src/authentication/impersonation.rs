@@ -4,12 +4,12 @@
 //! rights than their own. Everything that they name must be allowed to be impersonated; whether it is, is not decided here.
 
 use http::HeaderMap;
-use percent_encoding::percent_decode_str;
 use quorate_meta::well_known::{
     GROUP_AUTHENTICATED, GROUP_SERVICE_ACCOUNTS, GROUP_UNAUTHENTICATED, USER_ANONYMOUS, USER_SERVICE_ACCOUNT_PREFIX,
 };
 
 use super::User;
+use super::extra::by_key;
 use crate::error::Error;
 
 const USER: &str = "impersonate-user";
@@ -116,17 +116,13 @@ fn groups_of_account(name: &str) -> Vec<String> {
     })
 }
 
-/// Extra fields by key, which is in lower case and may be percent-encoded.
+/// Extra fields by key.
 fn extra(headers: &HeaderMap) -> Vec<(String, Vec<String>)> {
-    let keys = headers.keys().filter_map(|name| name.as_str().strip_prefix(EXTRA).map(|key| (name, key)));
-    let mut extra: Vec<_> = keys
-        .map(|(name, key)| {
-            let key = percent_decode_str(key).decode_utf8_lossy().into_owned();
-            (key, texts(headers, name.as_str()).map(str::to_owned).collect())
-        })
-        .collect();
-    extra.sort();
-    extra
+    by_key(headers.keys().filter_map(|header| {
+        let header = header.as_str();
+        let key = header.strip_prefix(EXTRA)?;
+        Some((key, texts(headers, header).map(str::to_owned)))
+    }))
 }
 
 fn texts<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
@@ -167,6 +163,14 @@ mod tests {
         let all = [(USER, "ann"), (GROUP, "a"), (GROUP, "b"), (UID, "7"), ("impersonate-extra-acme.com%2fp", "x")];
         let parts = "users/ /ann, groups/ /a, groups/ /b, userextras/acme.com/p /x, uids/ /7";
         check(&all, &format!(r#"ann 7 ["a", "b", "system:authenticated"] [("acme.com/p", ["x"])]; {parts}"#));
+        let spelled = [
+            (USER, "ann"),
+            ("impersonate-extra-%41bc", "x"),
+            ("impersonate-extra-abc", "y"),
+            ("impersonate-extra-%C3%84", "z"),
+        ];
+        let parts = "users/ /ann, userextras/abc /x, userextras/abc /y, userextras/ä /z";
+        check(&spelled, &format!(r#"ann  ["system:authenticated"] [("abc", ["x", "y"]), ("ä", ["z"])]; {parts}"#));
         let account = "system:serviceaccount:ns:robot";
         let groups = r#"["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"]"#;
         check(&[(USER, account)], &format!("{account}  {groups} []; serviceaccounts/ ns/robot"));

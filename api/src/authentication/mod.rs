@@ -5,6 +5,7 @@
 
 mod certificate;
 mod chain;
+mod extra;
 mod freshness;
 mod impersonation;
 mod proxy;

@@ -4,9 +4,9 @@
 //! has an allowed name; from everybody else they are nothing, whatever they say.
 
 use http::HeaderMap;
-use percent_encoding::percent_decode_str;
 
 use super::User;
+use super::extra::by_key;
 
 /// Whom to believe and how it speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,23 +49,13 @@ impl ProxyOptions {
         Some(User { uid, extra: self.extra(headers), ..User::new(name, groups) })
     }
 
-    /// Further attributes by key, which is in lower case and may be percent-encoded.
+    /// Further attributes by key.
     fn extra(&self, headers: &HeaderMap) -> Vec<(String, Vec<String>)> {
-        let key = |header: &str| {
-            self.extra_prefixes.iter().find_map(|prefix| header.strip_prefix(prefix.as_str()).map(str::to_owned))
-        };
-        let found = headers.keys().filter_map(|header| Some((header, key(header.as_str())?)));
-        let mut extra: Vec<(String, Vec<String>)> = Vec::new();
-        for (header, key) in found.filter(|(_, key)| !key.is_empty()) {
-            let key = percent_decode_str(&key).decode_utf8_lossy().to_lowercase();
-            let values = texts(headers, header.as_str()).map(str::to_owned);
-            match extra.iter_mut().find(|(other, _)| *other == key) {
-                Some((_, all)) => all.extend(values),
-                None => extra.push((key, values.collect())),
-            }
-        }
-        extra.sort();
-        extra
+        by_key(headers.keys().filter_map(|header| {
+            let header = header.as_str();
+            let key = self.extra_prefixes.iter().find_map(|prefix| header.strip_prefix(prefix.as_str()))?;
+            (!key.is_empty()).then(|| (key, texts(headers, header).map(str::to_owned)))
+        }))
     }
 }
 

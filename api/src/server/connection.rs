@@ -49,7 +49,8 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
         Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
     };
     let (_, session) = stream.get_ref();
-    let identity = tls.identify(session.peer_certificates().unwrap_or_default());
+    let now_ms = shared.api.env.clock.now_ms();
+    let identity = tls.identify(session.peer_certificates().unwrap_or_default(), now_ms);
     let identity = identity.with_peer(&peer);
     let result = if session.alpn_protocol() == Some(b"h2") {
         serve_http2(&shared, stream, identity).await

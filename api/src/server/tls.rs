@@ -1,7 +1,8 @@
 //! The server's certificate and the CA of its clients, replaceable while connections are open.
 //!
 //! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, but one that verifies neither against the CA of
-//! clients nor against that of proxies ends the handshake; one of the latter makes nobody a client. A replacement counts for new connections only.
+//! clients nor against that of proxies ends the handshake; one of the latter makes nobody a client. A
+//! replacement counts for new connections only, and each of those verifies its client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use arc_swap::ArcSwap;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use thiserror::Error;
 
@@ -56,12 +57,17 @@ pub(super) struct Current {
 }
 
 impl Current {
-    /// Who is at the other end, by the chain that the handshake has verified: a client, a proxy, or both, each by its own CAs.
-    pub(super) fn identify(&self, chain: &[CertificateDer<'_>]) -> Identity {
+    /// Who is at the other end, by the chain that the handshake has verified, and for how long.
+    pub(super) fn identify(&self, chain: &[CertificateDer<'_>], now_ms: u64) -> Identity {
         let Some((leaf, others)) = chain.split_first() else { return Identity::default() };
-        let Some(proxies) = &self.proxies else { return Identity::of_certificate(Some(leaf)) };
+        self.who(leaf, others).until_end_of(leaf, others, now_ms)
+    }
+
+    /// A client, a proxy, or both, each by its own CAs.
+    fn who(&self, leaf: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> Identity {
+        let Some(proxies) = &self.proxies else { return Identity::of_certificate(leaf) };
         let is = |of: &Arc<dyn ClientCertVerifier>| of.verify_client_cert(leaf, others, UnixTime::now()).is_ok();
-        let identity = if is(&self.clients) { Identity::of_certificate(Some(leaf)) } else { Identity::default() };
+        let identity = if is(&self.clients) { Identity::of_certificate(leaf) } else { Identity::default() };
         if is(proxies) { identity.with_proxy(leaf) } else { identity }
     }
 }
@@ -102,6 +108,9 @@ fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
         .with_single_cert(chain, key)
         .map_err(|e| problem("server certificate", e))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // A session that is resumed takes over the client's chain from the one before, and nobody verifies it again.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
     Ok(Arc::new(Current { config: Arc::new(config), clients, proxies }))
 }
 

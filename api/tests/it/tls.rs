@@ -6,20 +6,21 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
 use quorate_store::env::SystemEnv;
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, HandshakeKind, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::harness::Server;
+use crate::harness::{Server, TestClock};
 
 /// A certificate authority.
 pub(crate) struct Authority {
@@ -40,11 +41,21 @@ impl Authority {
 
     /// Certificate and key (PEM) of a subject.
     pub(crate) fn issue(&self, name: &str, group: Option<&str>) -> (String, String) {
+        self.issue_with(name, group, |_| {})
+    }
+
+    fn issue_with(
+        &self,
+        name: &str,
+        group: Option<&str>,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> (String, String) {
         let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
         if let Some(group) = group {
             params.distinguished_name.push(DnType::OrganizationName, group);
         }
+        change(&mut params);
         let key = KeyPair::generate().unwrap();
         (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
     }
@@ -61,6 +72,7 @@ pub(crate) fn self_issued(name: &str, group: &str) -> (String, String) {
 
 struct Running {
     authority: Authority,
+    clock: Arc<TestClock>,
     tls: Arc<ServerTls>,
     handle: Handle,
     task: JoinHandle<()>,
@@ -91,8 +103,9 @@ async fn start_with(limits: Limits) -> Running {
         shutdown_delay: Duration::ZERO,
         shutdown_grace: Duration::from_secs(10),
     };
-    let (server, handle) = ApiServer::bind(Server::with_namespace().await.api, options).await.unwrap();
-    Running { authority, tls, handle, task: tokio::spawn(server.run()) }
+    let Server { api, clock, .. } = Server::with_namespace().await;
+    let (server, handle) = ApiServer::bind(api, options).await.unwrap();
+    Running { authority, clock, tls, handle, task: tokio::spawn(server.run()) }
 }
 
 impl Running {
@@ -105,6 +118,18 @@ impl Running {
         config.alpn_protocols = vec![alpn.to_vec()];
         let io = SystemEnv::env().network.connect(self.handle.address()).await?;
         TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), io).await
+    }
+
+    /// A client of HTTP/2 on a connection of its own, and how the handshake went.
+    async fn client(&self, config: &Arc<ClientConfig>) -> (SendRequest<Empty<Bytes>>, Option<HandshakeKind>) {
+        let io = SystemEnv::env().network.connect(self.handle.address()).await.unwrap();
+        let connector = TlsConnector::from(config.clone());
+        let stream = connector.connect(ServerName::try_from("localhost").unwrap(), io).await.unwrap();
+        let kind = stream.get_ref().1.handshake_kind();
+        let (client, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        (client, kind)
     }
 }
 
@@ -166,6 +191,36 @@ async fn a_certificate_of_another_ca_is_refused() {
         }
     };
     assert!(refused);
+}
+
+/// The code of an answer, which has come whole.
+async fn code(client: &mut SendRequest<Empty<Bytes>>) -> StatusCode {
+    let answer = client.send_request(request("/api/v1/namespaces/a")).await.unwrap();
+    let code = answer.status();
+    answer.into_body().collect().await.unwrap();
+    code
+}
+
+#[tokio::test]
+async fn a_certificate_ends_on_an_open_connection_too() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+    let running = start().await;
+    // A day after the time of the test, by which requests are judged; handshakes are by the machine's, which is earlier.
+    let end = |params: &mut CertificateParams| params.not_after = date_time_ymd(2030, 1, 2);
+    let admin = running.authority.issue_with("admin", Some("system:masters"), end);
+    let mut config = client_config(&running.authority.pem, Some(admin));
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let config = Arc::new(config);
+    let (mut open, _) = running.client(&config).await;
+    assert_eq!(code(&mut open).await, 200);
+    running.clock.advance(DAY_MS);
+    assert_eq!(code(&mut open).await, 200, "its last moment");
+    let (_, kind) = running.client(&config).await;
+    assert_eq!(kind, Some(HandshakeKind::Full), "the client is verified again");
+    running.clock.advance(1);
+    assert_eq!(code(&mut open).await, 401);
+    let (mut other, _) = running.client(&config).await;
+    assert_eq!(code(&mut other).await, 401);
 }
 
 #[tokio::test]

@@ -1,0 +1,21 @@
+//! Further attributes of a user that headers name: one half of a header's name is the key, its values are the values.
+//!
+//! Invariant: every key is in lower case and there once, however the headers spell it (document 000, SelfSubjectReview).
+
+use std::collections::BTreeMap;
+
+use percent_encoding::percent_decode_str;
+
+/// The attributes by key, of keys as the headers have them, which may be percent-encoded, with their values.
+pub(super) fn by_key<'h, V>(found: impl Iterator<Item = (&'h str, V)>) -> Vec<(String, Vec<String>)>
+where
+    V: Iterator<Item = String>,
+{
+    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (key, values) in found {
+        // Names of headers are in lower case, what is encoded in them need not be.
+        let key = percent_decode_str(key).decode_utf8_lossy().to_lowercase();
+        extra.entry(key).or_default().extend(values);
+    }
+    extra.into_iter().collect()
+}
