@@ -20,6 +20,7 @@ use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_store::Store;
 
 use super::mode::Mode;
+use super::node::Nodes;
 use super::rbac::{self, Rule, Rules};
 use super::{Action, Decision, ModeOptions, Rights, Stake, Verdict};
 use crate::authentication::{Confirmation, User};
@@ -205,6 +206,13 @@ impl Authorizer {
     pub(super) fn rules(&self) -> Option<&Rules> {
         self.modes.iter().find_map(|mode| match mode {
             Mode::Rules(rules) => Some(rules.as_ref()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn nodes(&self) -> Option<&Nodes> {
+        self.modes.iter().find_map(|mode| match mode {
+            Mode::Nodes(nodes) => Some(nodes.as_ref()),
             _ => None,
         })
     }

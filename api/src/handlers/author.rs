@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use quorate_meta::Value;
 
 use crate::Api;
 use crate::authentication::User;
@@ -30,6 +31,10 @@ impl Author for Requester {
         let action =
             ResourceAction { verb, group, version: "*", resource, name: name.into(), ..ResourceAction::default() };
         Ok(self.api.authorizer.decide(&self.user, &Action::Resource(action)).await.is_allowed())
+    }
+
+    fn write(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
+        self.api.authorizer.check_object(&self.user, target, old, new)
     }
 
     async fn give(&self, target: Target<'_>, gift: &Gift) -> Result<(), Error> {

@@ -20,6 +20,12 @@ pub trait Author: Debug + Send + Sync {
     /// Whether they may do this with a resource of this name, besides the write itself.
     async fn may(&self, permission: &Permission, name: &str) -> Result<bool, Error>;
 
+    /// Lets through an object that they may write, in the place of `old` if it was there before.
+    ///
+    /// # Errors
+    /// The answer to somebody who may not.
+    fn write(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error>;
+
     /// Lets through what they may give away by writing this object.
     ///
     /// # Errors

@@ -121,8 +121,10 @@ async fn a_node_looks_after_itself_and_its_pods() {
     check(get.clone(), "/api/v1/nodes?fieldSelector=metadata.name%3Dn1", true).await;
     check(get.clone(), "/api/v1/nodes/n2", false).await;
     check(get.clone(), "/api/v1/nodes", false).await;
-    check(post.clone(), "/api/v1/nodes", true).await;
+    check(put.clone(), "/api/v1/nodes/n1", true).await;
+    check(put.clone(), "/api/v1/nodes/n2", false).await;
     check(patch.clone(), "/api/v1/nodes/n1/status", true).await;
+    check(patch.clone(), "/api/v1/nodes/n2/status", false).await;
     check(delete.clone(), "/api/v1/nodes/n1", false).await;
     check(get.clone(), &format!("{CORE}/pods/mine"), true).await;
     check(get.clone(), &format!("{CORE}/pods/other"), false).await;
@@ -130,6 +132,10 @@ async fn a_node_looks_after_itself_and_its_pods() {
     check(get.clone(), "/api/v1/pods?fieldSelector=spec.nodeName%3Dn2", false).await;
     check(get.clone(), "/api/v1/pods", false).await;
     check(patch.clone(), &format!("{CORE}/pods/mine/status"), true).await;
+    check(patch.clone(), &format!("{CORE}/pods/other/status"), false).await;
+    check(post.clone(), &format!("{CORE}/pods/mine/eviction"), true).await;
+    check(post.clone(), &format!("{CORE}/pods/other/eviction"), false).await;
+    check(delete.clone(), &format!("{CORE}/pods/other"), false).await;
     check(put.clone(), &format!("{CORE}/pods/mine"), false).await;
     check(get.clone(), &format!("{lease}/n1"), true).await;
     check(put.clone(), &format!("{lease}/n1"), true).await;
@@ -153,6 +159,101 @@ async fn a_node_looks_after_itself_and_its_pods() {
     for user in [User::new("system:node:n1", []), User::new("system:node:", ["system:nodes".to_owned()])] {
         let by = server.by(Some(user));
         assert!(!passes(&by, Method::GET, "/api/v1/nodes/n1").await);
+    }
+    check(delete, &format!("{CORE}/pods/mine"), true).await;
+}
+
+/// A pod that uses an account and a secret.
+fn ordinary(node: &str) -> Value {
+    let volumes = json!([{"name": "s", "secret": {"secretName": "s"}}]);
+    let containers = json!([{"name": "c", "image": "i"}]);
+    let spec = json!({"nodeName": node, "serviceAccountName": "x", "volumes": volumes, "containers": containers});
+    json!({"metadata": {"name": "p"}, "spec": spec})
+}
+
+/// A pod that stands for one which a node runs by itself.
+fn mirror(name: &str, node: &str) -> Value {
+    let metadata = json!({"name": name, "annotations": {"kubernetes.io/config.mirror": "x"}});
+    json!({"metadata": metadata, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}})
+}
+
+async fn refused(by: &Server, path: &str, body: Value, expect: &str) {
+    let answer = by.send(Method::POST, path, &[], body.to_string()).await;
+    assert_eq!(answer.status, 403, "{path}: {}", answer.text());
+    assert!(answer.text().contains(expect), "{path}: {}", answer.text());
+}
+
+#[tokio::test]
+async fn a_node_creates_for_itself_alone() {
+    let (server, node) = setting().await;
+    server.namespace("svc-node-lease").await;
+    let pods = format!("{CORE}/pods");
+    make(&server, &format!("{CORE}/secrets"), json!({"metadata": {"name": "s"}})).await;
+    refused(&node, &pods, ordinary("n1"), "can only create mirror pods").await;
+    assert_eq!(status(&node, Method::GET, &format!("{CORE}/secrets/s")).await, 403);
+    assert!(!passes(&node, Method::POST, &format!("{CORE}/serviceaccounts/x/token")).await);
+    let mut uses = ordinary("n1");
+    uses["metadata"] = mirror("p", "n1")["metadata"].clone();
+    refused(&node, &pods, uses, "can not create pods that reference").await;
+    refused(&node, &pods, mirror("p", "n2"), "spec.nodeName set to itself").await;
+    make(&node, &pods, mirror("p", "n1")).await;
+    assert!(passes(&node, Method::DELETE, &format!("{pods}/p")).await);
+    let named = |name: &str| json!({"metadata": {"name": name}});
+    for path in [
+        "/api/v1/nodes",
+        "/apis/coordination.svc.io/v1/namespaces/svc-node-lease/leases",
+        "/apis/storage.svc.io/v1/csinodes",
+    ] {
+        refused(&node, path, named("n2"), "with the same name as its own").await;
+        refused(&node, path, json!({"metadata": {"generateName": "n1"}}), "with the same name as its own").await;
+    }
+    let slice = json!({"metadata": {"name": "s"}, "spec": {"nodeName": "n2"}});
+    refused(&node, "/apis/resource.svc.io/v1/resourceslices", slice, "spec.nodeName set to itself").await;
+    make(&node, "/api/v1/nodes", named("n1")).await;
+}
+
+#[tokio::test]
+async fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
+    let (server, node) = setting().await;
+    pod(&server, "mine", "n1").await;
+    let path = format!("{CORE}/pods/mine/status");
+    let check = async |patch: Value, expect: u16| {
+        let headers = [("content-type", "application/merge-patch+json")];
+        let answer = node.send(Method::PATCH, &path, &headers, patch.to_string()).await;
+        assert_eq!(answer.status, expect, "{}", answer.text());
+    };
+    check(json!({"status": {"phase": "Running"}}), 200).await;
+    check(json!({"metadata": {"labels": {"a": "b"}}}), 403).await;
+    check(json!({"status": {"extendedResourceClaimStatus": {"resourceClaimName": "r"}}}), 403).await;
+}
+
+#[tokio::test]
+async fn what_nodes_may_write_is_looked_at_only_where_nodes_have_a_mode() {
+    let rbac = "/apis/rbac.authorization.svc.io/v1";
+    for (modes, is_let) in [
+        (vec![ModeOptions::Rules], true),
+        (vec![ModeOptions::Rules, ModeOptions::Nodes], false),
+        (vec![ModeOptions::AlwaysAllow], true),
+        (vec![ModeOptions::Nodes, ModeOptions::AlwaysAllow], false),
+    ] {
+        let server = Server::with_modes(modes);
+        server.namespace("a").await;
+        let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}]);
+        make(&server, &format!("{rbac}/clusterroles"), json!({"metadata": {"name": "makes"}, "rules": rules})).await;
+        let binding = json!({
+            "metadata": {"name": "makes"}, "roleRef": {"kind": "ClusterRole", "name": "makes"},
+            "subjects": [{"kind": "Group", "name": "system:nodes"}]
+        });
+        make(&server, &format!("{rbac}/clusterrolebindings"), binding).await;
+        let pods = format!("{CORE}/pods");
+        if is_let {
+            make(&node(&server, "n1"), &pods, ordinary("n1")).await;
+            continue;
+        }
+        refused(&node(&server, "n1"), &pods, ordinary("n1"), "can only create mirror pods").await;
+        let groups = ["system:nodes".to_owned(), "system:masters".to_owned()];
+        let master = server.by(Some(User::new("system:node:n1", groups)));
+        make(&master, &pods, ordinary("n1")).await;
     }
 }
 

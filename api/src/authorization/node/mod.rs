@@ -2,12 +2,13 @@
 //!
 //! A node reads what pods bound to it refer to, looks after itself, its pods and their status, its lease and its driver, and
 //! gets tokens for the accounts of its pods; for what concerns all nodes alike it has the rules of the role `system:node`.
-//! Invariants: it never denies, so others may allow more; what it allows on creation and on pods and nodes is narrowed
-//! further at admission, where the object is known.
+//! Invariants: it never denies a request, so others may allow more; what is there goes by its name, or by the pods of the node.
+//! What is to be created has no name yet: that is let through here, and looked at in [`objects`] when it is written.
 
 mod graph;
 #[cfg(test)]
 mod model;
+mod objects;
 mod references;
 
 use std::sync::Arc;
@@ -167,7 +168,7 @@ impl Question<'_> {
         }
     }
 
-    /// An object of the node's own name. It is created before anybody can tell: admission looks at the name then.
+    /// An object of the node's own name. A creation goes through: its name is looked at with the object.
     fn looks_after_own(&self, what: &str) -> Verdict {
         let why = format!("can only get, create, update, patch, or delete a {what}");
         self.verb(&["get", "create", "update", "patch", "delete"], &why)?;
@@ -175,11 +176,15 @@ impl Question<'_> {
         allowed(self.on.verb == "create" || self.on.name == self.node, &why)
     }
 
-    /// Reading goes by the name, so that a node can look for itself before it is there.
+    /// All but creation goes by the name, so that a node can look for itself before it is there.
     fn looks_after_node(&self) -> Verdict {
         let node = self.node;
         match (self.on.subresource, self.on.verb) {
-            ("", "create" | "update" | "patch") | ("status", "update" | "patch") => Ok(()),
+            ("", "create") => Ok(()),
+            ("" | "status", "update" | "patch") => {
+                let why = format!("node '{node}' cannot change '{}', only its own Node object", self.on.name);
+                allowed(self.on.name == node, &why)
+            }
             ("", "get" | "list" | "watch") => match &*self.on.name {
                 own if own == node => Ok(()),
                 "" => Err(format!("node '{node}' cannot read all nodes, only its own Node object")),
@@ -191,11 +196,13 @@ impl Question<'_> {
 
     fn looks_after_pods(&self) -> Verdict {
         match (self.on.subresource, self.on.verb) {
-            ("", "get") => self.is_related(Kind::Pod),
+            ("", "get" | "delete") | ("status", "update" | "patch") | ("eviction", "create") => {
+                self.is_related(Kind::Pod)
+            }
             ("", "list" | "watch") if self.selects(NODE_NAME) => Ok(()),
             ("", "list" | "watch") if !self.on.name.is_empty() => self.is_related(Kind::Pod),
             ("", "list" | "watch") => Err("can only list/watch pods with spec.nodeName field selector".to_owned()),
-            ("", "create" | "delete") | ("status", "update" | "patch") | ("eviction", "create") => Ok(()),
+            ("", "create") => Ok(()),
             _ => Err(String::new()),
         }
     }

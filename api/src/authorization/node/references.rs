@@ -13,10 +13,23 @@ const WITH_SECRET_REF: [&str; 7] = ["cephfs", "cinder", "flexVolume", "rbd", "sc
 
 /// Everything that the node of a pod needs for it.
 pub(super) fn of_pod(namespace: &str, name: &str, pod: &Value) -> Vec<Vertex> {
+    if is_mirror(pod) { Vec::new() } else { named(namespace, name, pod) }
+}
+
+/// Whether a pod stands for one that a node runs by itself.
+pub(super) fn is_mirror(pod: &Value) -> bool {
     let annotations = pod.at(&["metadata", "annotations"]).and_then(Value::as_map);
-    if annotations.is_some_and(|annotations| annotations.keys().any(|key| key.ends_with(MIRROR))) {
-        return Vec::new();
-    }
+    annotations.is_some_and(|annotations| annotations.keys().any(|key| key.ends_with(MIRROR)))
+}
+
+/// Whether a volume of a pod brings a token of its account, which the pod may leave unnamed.
+pub(super) fn has_token(pod: &Value) -> bool {
+    let token = |source: &Value| source.at(&["serviceAccountToken"]).is_some_and(|token| !token.is_null());
+    list(pod, &["spec", "volumes"]).iter().any(|volume| list(volume, &["projected", "sources"]).iter().any(token))
+}
+
+/// Everything that a pod names, whatever it stands for.
+pub(super) fn named(namespace: &str, name: &str, pod: &Value) -> Vec<Vertex> {
     let mut found = Found { namespace, all: Vec::new() };
     found.add(Kind::Account, pod.str_at(&["spec", "serviceAccountName"]));
     for reference in list(pod, &["spec", "imagePullSecrets"]) {

@@ -109,9 +109,10 @@ impl Writer {
         refuse(&permission.refusal)
     }
 
-    /// Refuses a write that gives away rights which the author may not give.
+    /// Refuses an object that the author may not write, or that gives away rights which they may not give.
     pub(super) async fn give(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
         let Some(author) = &self.author else { return Ok(()) };
+        author.write(target, old, new)?;
         match target.resource.strategy.gift(old, new) {
             Some(gift) => author.give(target, &gift).await,
             None => Ok(()),

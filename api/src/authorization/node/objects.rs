@@ -1,0 +1,180 @@
+//! What nodes may write, as far as only the object tells it (a part of what release 1.35 restricts for nodes at admission).
+//!
+//! A node creates objects for itself alone, and only such pods as name nothing; of pods it tells what becomes of them, not
+//! what they are or use. Its own Node it may write as it likes, labels and taints included. Invariants: where this mode is
+//! configured, this holds for every node, whichever mode has let the request through; members of `system:masters` may write
+//! everything.
+
+use quorate_meta::well_known::GROUP_MASTERS;
+use quorate_meta::{Status, Value};
+
+use super::graph::Kind;
+use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, references};
+use crate::authentication::User;
+use crate::authorization::Authorizer;
+use crate::error::Error;
+use crate::registry::write::Target;
+
+/// What leads to a pod or from it to claims, and is not for its node to say.
+const NOT_REPORTED: [&[&str]; 3] =
+    [&["metadata", "labels"], &["status", "resourceClaimStatuses"], &["status", "extendedResourceClaimStatus"]];
+
+impl Authorizer {
+    /// Lets through an object that the user may write, in the place of `old` if it was there before: whatever it is, unless
+    /// the user is a node.
+    ///
+    /// # Errors
+    /// 403 otherwise.
+    pub(crate) fn check_object(
+        &self,
+        user: &User,
+        target: Target<'_>,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), Error> {
+        let node = Nodes::name(user).filter(|_| !user.is_in(GROUP_MASTERS));
+        let (Some(nodes), Some(node)) = (self.nodes(), node) else { return Ok(()) };
+        let is_pod = target.resource.group.is_empty() && target.resource.plural == "pods";
+        let verdict = match old {
+            None => nodes.may_create(node, target, new),
+            Some(old) if is_pod => may_change_pod(node, old, new),
+            Some(_) => Ok(()),
+        };
+        verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
+    }
+}
+
+impl Nodes {
+    fn may_create(&self, node: &str, target: Target<'_>, object: &Value) -> Verdict {
+        allowed(!node.is_empty(), "could not determine node identity from user")?;
+        let own_name = |what: &str| {
+            let why = format!("node {node:?} can only create a {what} with the same name as its own");
+            allowed(target.name == node, &why)
+        };
+        let Groups { coordination, resource, storage } = &self.groups;
+        match (target.resource.group.as_str(), target.resource.plural.as_str()) {
+            ("", "pods") => may_create_pod(node, target.namespace.unwrap_or_default(), object),
+            ("", "nodes") => own_name("Node"),
+            (group, "csinodes") if group == storage => own_name("CSINode"),
+            (group, "leases") if group == coordination && target.namespace == Some(self.lease_namespace) => {
+                own_name("node lease")
+            }
+            (group, "resourceslices") if group == resource => {
+                let why = format!("node {node:?} can only create resourceslices with {NODE_NAME} set to itself");
+                allowed(object.str_at(&["spec", "nodeName"]) == Some(node), &why)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A pod that stands for one which the node runs by itself, and that would lead the node nowhere even if it became another one.
+fn may_create_pod(node: &str, namespace: &str, pod: &Value) -> Verdict {
+    let why = format!("pod does not have a \"config.mirror\" annotation, node {node:?} can only create mirror pods");
+    allowed(references::is_mirror(pod), &why)?;
+    let why = format!("node {node:?} can only create pods with {NODE_NAME} set to itself");
+    allowed(pod.str_at(&["spec", "nodeName"]) == Some(node), &why)?;
+    let refuse = |what: &str| Err(format!("node {node:?} can not create pods that reference {what}"));
+    // The status of a pod may come to name what is made from a template.
+    if filled(pod, &["spec", "resourceClaims"]).is_some() {
+        return refuse(called(Kind::ResourceClaim));
+    }
+    // Claims that are made for it are named after the pod: it matters only that there are some.
+    if let Some(found) = references::named(namespace, "", pod).first() {
+        return refuse(called(found.kind));
+    }
+    if references::has_token(pod) { refuse("service account tokens") } else { Ok(()) }
+}
+
+/// What a pod refers to, as refusals call it.
+fn called(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Account => "a service account",
+        Kind::Claim => "persistentvolumeclaims",
+        Kind::ConfigMap => "configmaps",
+        Kind::ResourceClaim => "resourceclaims",
+        Kind::Secret => "secrets",
+        Kind::Attachment | Kind::Pod | Kind::Slice | Kind::Volume => "other objects",
+    }
+}
+
+fn may_change_pod(node: &str, old: &Value, new: &Value) -> Verdict {
+    for path in NOT_REPORTED {
+        let why = format!("node {node:?} cannot change {} of pods", path.join("."));
+        allowed(filled(old, path) == filled(new, path), &why)?;
+    }
+    Ok(())
+}
+
+/// A field that says something.
+fn filled<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
+    object.at(path).filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    /// A pod that the node `n1` may create, but for one thing.
+    fn pod_but(pointer: &str, value: Json) -> Value {
+        let volume = json!({"name": "h", "hostPath": {"path": "/"}});
+        let mut pod = json!({
+            "metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}, "labels": {"a": "b"}},
+            "spec": {"nodeName": "n1", "serviceAccountName": "", "containers": [{"name": "c", "env": []}],
+                     "imagePullSecrets": [], "resourceClaims": [], "volumes": [volume]},
+            "status": {"phase": "Pending", "resourceClaimStatuses": []}
+        });
+        *pod.pointer_mut(pointer).expect(pointer) = value;
+        pod.into()
+    }
+
+    #[test]
+    fn a_node_creates_only_mirror_pods_of_its_own_that_name_nothing() {
+        let check = |pointer: &str, value: Json, expect: &str| {
+            let why = may_create_pod("n1", "a", &pod_but(pointer, value.clone())).err().unwrap_or_default();
+            assert!(why.contains(expect) && why.is_empty() == expect.is_empty(), "{pointer} {value}: {why}");
+        };
+        let volume = |source: Json| {
+            let mut volume = json!({"name": "v"});
+            volume.as_object_mut().unwrap().extend(source.as_object().unwrap().clone());
+            json!([volume])
+        };
+        let projected = |source: Json| volume(json!({"projected": {"sources": [source]}}));
+        let env = |source: Json| json!([{"name": "E", "valueFrom": source}]);
+        check("/metadata/labels", json!({}), "");
+        check("/metadata/annotations", json!({"other": "x"}), "can only create mirror pods");
+        check("/spec/nodeName", json!("n2"), "spec.nodeName set to itself");
+        check("/spec/nodeName", json!(""), "spec.nodeName set to itself");
+        check("/spec/serviceAccountName", json!("robot"), "a service account");
+        check("/spec/imagePullSecrets", json!([{"name": "s"}]), "secrets");
+        check("/spec/resourceClaims", json!([{"name": "c", "resourceClaimTemplateName": "t"}]), "resourceclaims");
+        check("/spec/containers/0/env", env(json!({"secretKeyRef": {"name": "s", "key": "k"}})), "secrets");
+        check("/spec/containers/0/env", env(json!({"configMapKeyRef": {"name": "c", "key": "k"}})), "configmaps");
+        for (volumes, expect) in [
+            (volume(json!({"secret": {"secretName": "s"}})), "secrets"),
+            (volume(json!({"configMap": {"name": "c"}})), "configmaps"),
+            (volume(json!({"persistentVolumeClaim": {"claimName": "c"}})), "persistentvolumeclaims"),
+            (volume(json!({"ephemeral": {"volumeClaimTemplate": {}}})), "persistentvolumeclaims"),
+            (projected(json!({"secret": {"name": "s"}})), "secrets"),
+            (projected(json!({"serviceAccountToken": {"path": "t"}})), "service account tokens"),
+            (projected(json!({"downwardAPI": {"items": []}})), ""),
+        ] {
+            check("/spec/volumes", volumes, expect);
+        }
+    }
+
+    #[test]
+    fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
+        let old = pod_but("/status/phase", json!("Pending"));
+        let check = |pointer: &str, value: Json, expect: bool| {
+            let verdict = may_change_pod("n1", &old, &pod_but(pointer, value));
+            assert_eq!(verdict.is_ok(), expect, "{pointer}: {verdict:?}");
+        };
+        check("/status/phase", json!("Running"), true);
+        check("/status/resourceClaimStatuses", json!(null), true);
+        check("/status/resourceClaimStatuses", json!([{"name": "c", "resourceClaimName": "r"}]), false);
+        check("/metadata/labels", json!({"a": "c"}), false);
+        check("/status", json!({"extendedResourceClaimStatus": {"resourceClaimName": "r"}}), false);
+    }
+}
