@@ -82,7 +82,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    pub(super) fn add(&mut self, rules: &[Rule]) {
+    pub(super) fn add<'r>(&mut self, rules: impl IntoIterator<Item = &'r Rule>) {
         for rule in rules {
             let list = if rule.is_about_resources() { &mut self.resources } else { &mut self.paths };
             list.push(rule.to_value());

@@ -79,12 +79,12 @@ impl Mode {
             Self::Rules(rules) => match rules.current().await {
                 Ok(index) => {
                     let errors = index.visit(group, user, namespace, |found| {
-                        rights.add(found.rules);
+                        rights.add(found.in_force());
                         false
                     });
                     rights.errors.extend(errors);
                 }
-                Err(error) => rights.errors.push(error.to_string()),
+                Err(error) => rights.incomplete.push(error.to_string()),
             },
             Self::Nodes(_) if Nodes::name(user).is_some() => unlisted("node authorizer"),
             Self::Webhook(_) => unlisted("webhook authorizer"),

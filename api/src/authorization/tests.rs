@@ -250,3 +250,17 @@ async fn without_a_quorum_one_may_act_as_somebody_to_read_but_not_to_change() {
     assert_eq!(act("watch").await, Ok(()));
     assert_eq!(act("create").await.unwrap_err().into_status().code, 503);
 }
+
+#[tokio::test(start_paused = true)]
+async fn rights_are_listed_incompletely_while_the_rules_cannot_be_read() {
+    let cluster = Cluster::new().await;
+    cluster.node.read_index().await.unwrap();
+    let Cluster { registry, node, .. } = &cluster;
+    let options =
+        AuthorizerOptions { names: Naming::Svc.names(), registry, store: node.clone(), modes: &[ModeOptions::Rules] };
+    // Nobody follows the store for this one.
+    let rights = Authorizer::new(options).rights(&User::new("joe", []), "a").await;
+    let [why] = rights.incomplete.as_slice() else { panic!("{rights:?}") };
+    assert!(why.ends_with("the rules of roles and bindings have not been read yet"), "{why}");
+    assert!(rights.resources.is_empty() && rights.errors.is_empty(), "{rights:?}");
+}

@@ -8,6 +8,7 @@ use crate::harness::{Answer, Server};
 
 const RBAC: &str = "/apis/rbac.authorization.svc.io/v1";
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
+const RIGHTS: &str = "/apis/authorization.svc.io/v1/selfsubjectrulesreviews";
 
 fn role(name: &str, rules: Value) -> Value {
     json!({"metadata": {"name": name}, "rules": rules})
@@ -38,6 +39,13 @@ async fn make(server: &Server, path: &str, body: Value) {
 
 fn joe(server: &Server) -> Server {
     server.by(Some(User::new("joe", [])))
+}
+
+async fn let_joe_list_his_rights(server: &Server) {
+    let rule =
+        json!({"apiGroups": ["authorization.svc.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]});
+    make(server, &format!("{RBAC}/clusterroles"), role("asks", json!([rule]))).await;
+    make(server, &format!("{RBAC}/clusterrolebindings"), binding("asks", "ClusterRole/asks", user("joe"))).await;
 }
 
 #[tokio::test]
@@ -152,17 +160,59 @@ async fn ones_own_rights_can_be_listed() {
     make(&server, &format!("{RBAC}/namespaces/a/roles"), role("r", maps(&["get"]))).await;
     make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("b", "Role/r", user("joe"))).await;
     make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("c", "Role/gone", user("joe"))).await;
-    let rules = "/apis/authorization.svc.io/v1/selfsubjectrulesreviews";
-    make(&server, &format!("{RBAC}/clusterroles"), role("asks", json!([{"apiGroups": ["authorization.svc.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]}]))).await;
-    make(&server, &format!("{RBAC}/clusterrolebindings"), binding("asks", "ClusterRole/asks", user("joe"))).await;
-    let answer = post(&joe(&server), rules, json!({"spec": {"namespace": "a"}})).await;
+    let_joe_list_his_rights(&server).await;
+    let answer = post(&joe(&server), RIGHTS, json!({"spec": {"namespace": "a"}})).await;
     let status = answer.json()["status"].clone();
     assert_eq!(status["resourceRules"].as_array().unwrap().len(), 2, "{status}");
     assert!(status["evaluationError"].as_str().unwrap().contains("\"gone\" not found"), "{status}");
-    let answer = post(&server, rules, json!({"spec": {"namespace": "a"}})).await;
+    assert_eq!(status["incomplete"], false, "a role that is missing grants nothing");
+    let answer = post(&server, RIGHTS, json!({"spec": {"namespace": "a"}})).await;
     let all = json!(["*"]);
     assert_eq!(answer.json()["status"]["resourceRules"], json!([{"verbs": all, "apiGroups": all, "resources": all}]));
-    assert_eq!(post(&server, rules, json!({"spec": {}})).await.status, 400);
+    assert_eq!(post(&server, RIGHTS, json!({"spec": {}})).await.status, 400);
+}
+
+#[tokio::test]
+async fn paths_are_listed_where_they_are_granted() {
+    let server = Server::with_namespace().await;
+    let_joe_list_his_rights(&server).await;
+    let paths = json!({"verbs": ["get"], "nonResourceURLs": ["/version"]});
+    let rules = json!([paths, {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"]}]);
+    make(&server, &format!("{RBAC}/clusterroles"), role("r", rules)).await;
+    let joe = joe(&server);
+    let check = async |expect: Value, resources: usize, code: u16| {
+        let answer = post(&joe, RIGHTS, json!({"spec": {"namespace": "a"}})).await;
+        let status = answer.json()["status"].clone();
+        assert_eq!(status["nonResourceRules"], expect, "{status}");
+        assert_eq!(status["resourceRules"].as_array().unwrap().len(), resources, "{status}");
+        assert_eq!(joe.get("/version").await.status, code);
+    };
+    let bound = binding("b", "ClusterRole/r", user("joe"));
+    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), bound.clone()).await;
+    check(json!([]), 2, 403).await;
+    make(&server, &format!("{RBAC}/clusterrolebindings"), bound).await;
+    check(json!([paths]), 3, 200).await;
+}
+
+#[tokio::test]
+async fn a_review_means_a_group_by_the_names_that_requests_mean_it_by() {
+    let server = Server::with_namespace().await;
+    let leases = json!([{"apiGroups": ["coordination.svc.io"], "resources": ["leases"], "verbs": ["list"]}]);
+    make(&server, &format!("{RBAC}/namespaces/a/roles"), role("r", leases)).await;
+    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("b", "Role/r", user("joe"))).await;
+    for (group, expect) in
+        [("coordination.svc.io", true), ("coordination.k8s.io", true), ("coordination", false), ("*", false)]
+    {
+        let on = json!({"verb": "list", "group": group, "resource": "leases", "namespace": "a"});
+        let spec = json!({"user": "joe", "resourceAttributes": on});
+        let path = "/apis/authorization.svc.io/v1/subjectaccessreviews";
+        let answer = post(&server, path, json!({"spec": spec})).await.json();
+        assert_eq!(answer["status"]["allowed"], expect, "{answer}");
+        assert_eq!(answer["spec"], spec, "the question stays as it was asked");
+    }
+    for group in ["coordination.svc.io", "coordination.k8s.io"] {
+        assert_eq!(joe(&server).get(&format!("/apis/{group}/v1/namespaces/a/leases")).await.status, 200, "{group}");
+    }
 }
 
 #[tokio::test]

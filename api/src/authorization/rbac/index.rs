@@ -131,7 +131,13 @@ impl Index {
     }
 }
 
-impl Found<'_> {
+impl<'i> Found<'i> {
+    /// The rules that are in force: about paths only those that are given in the whole cluster (document 000, PolicyRule).
+    pub(crate) fn in_force(&self) -> impl Iterator<Item = &'i Rule> {
+        let of_cluster = self.namespace.is_empty();
+        self.rules.iter().filter(move |rule| of_cluster || rule.is_about_resources())
+    }
+
     /// How the rules come to concern the user, for people.
     pub(crate) fn reason(&self) -> String {
         let kind = if self.grant.kind == RoleKind::Role { "Role" } else { "ClusterRole" };

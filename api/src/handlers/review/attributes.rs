@@ -1,8 +1,12 @@
 //! The attributes that access reviews ask about: what is wrong with them, and the action that they mean (document 000,
 //! "Shared attribute structures").
 
-use quorate_meta::{Cause, Map, Path, Value, name};
+use std::borrow::Cow;
 
+use quorate_meta::{Cause, Map, Names, Path, Value, name};
+
+use crate::Api;
+use crate::authentication::User;
 use crate::authorization::{Action, Decision, Operator, Requirement, ResourceAction, Verdict, fields, labels};
 
 /// What is wrong with the attributes in a review's `spec`.
@@ -28,8 +32,21 @@ pub(super) fn problems(spec: &Value) -> Vec<Cause> {
     causes
 }
 
-/// The action that a valid `spec` asks about, and what could not be understood of its selectors.
-pub(super) fn action(spec: &Value) -> (Action<'_>, Vec<String>) {
+/// The `status` of a review whether a user may do what its valid `spec` asks about.
+pub(super) async fn decide(api: &Api, user: &User, spec: &Value) -> Map {
+    let group = group(api.names, spec);
+    let (action, errors) = action(spec, &group);
+    status(api.authorizer.decide(user, &action).await, errors)
+}
+
+/// The canonical name of the group that `spec` asks about.
+fn group<'v>(names: &Names, spec: &'v Value) -> Cow<'v, str> {
+    let asked = spec.str_at(&["resourceAttributes", "group"]).unwrap_or_default();
+    names.edge_group(asked).map_or(Cow::Borrowed(asked), Cow::Owned)
+}
+
+/// The action that a valid `spec` asks about, on a resource of this group, and what could not be understood of its selectors.
+fn action<'v>(spec: &'v Value, group: &'v str) -> (Action<'v>, Vec<String>) {
     let Some(on) = present(spec, "resourceAttributes") else {
         let text = |field: &str| spec.str_at(&["nonResourceAttributes", field]).unwrap_or_default();
         return (Action::Path { verb: text("verb"), path: text("path") }, Vec::new());
@@ -49,7 +66,7 @@ pub(super) fn action(spec: &Value) -> (Action<'_>, Vec<String>) {
     let text = |field: &str| on.str_at(&[field]).unwrap_or_default();
     let action = ResourceAction {
         verb: text("verb"),
-        group: text("group"),
+        group,
         version: text("version"),
         resource: text("resource"),
         subresource: text("subresource"),
@@ -62,7 +79,7 @@ pub(super) fn action(spec: &Value) -> (Action<'_>, Vec<String>) {
 }
 
 /// A decision as the `status` of an access review.
-pub(super) fn status(decision: Decision, mut errors: Vec<String>) -> Map {
+fn status(decision: Decision, mut errors: Vec<String>) -> Map {
     let mut status = Map::from([("allowed", Value::from(decision.is_allowed()))]);
     if decision.verdict == Verdict::Deny {
         status.insert("denied", true);

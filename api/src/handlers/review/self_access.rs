@@ -13,8 +13,6 @@ pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Resul
     let mut causes = attributes::problems(spec);
     check_metadata(&object, &mut causes);
     refuse(request, causes)?;
-    let (action, errors) = attributes::action(spec);
-    let decision = api.authorizer.decide(&request.user, &action).await;
-    let status = attributes::status(decision, errors);
+    let status = attributes::decide(api, &request.user, spec).await;
     Ok(with_status(object, status))
 }

@@ -13,7 +13,7 @@ pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Resul
     let mut causes = problems(&object);
     check_metadata(&object, &mut causes);
     refuse(request, causes)?;
-    decide(api, object).await
+    Ok(decided(api, object).await)
 }
 
 /// The review of an action in the namespace of the request with the answer. The attributes say that namespace or none, which
@@ -37,7 +37,7 @@ pub(super) async fn local_answer(api: &Api, request: &Request, mut object: Value
     }
     check_metadata(&object, &mut causes);
     refuse(request, causes)?;
-    decide(api, object).await
+    Ok(decided(api, object).await)
 }
 
 fn problems(object: &Value) -> Vec<Cause> {
@@ -50,12 +50,10 @@ fn problems(object: &Value) -> Vec<Cause> {
     causes
 }
 
-async fn decide(api: &Api, object: Value) -> Result<Value, Error> {
+async fn decided(api: &Api, object: Value) -> Value {
     let spec = object.get("spec").unwrap_or(&Value::Null);
-    let (action, errors) = attributes::action(spec);
-    let decision = api.authorizer.decide(&subject(spec), &action).await;
-    let status = attributes::status(decision, errors);
-    Ok(with_status(object, status))
+    let status = attributes::decide(api, &subject(spec), spec).await;
+    with_status(object, status)
 }
 
 /// The user that a valid review is about: in the groups that it names and in no other.
