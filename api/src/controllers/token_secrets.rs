@@ -3,7 +3,8 @@
 //!
 //! Invariants: a Secret belongs to one account for ever: the one whose uid was written beside its name when the token was
 //! made. An account that is missing is looked for in a current state before its Secrets go. A token that verifies is never
-//! replaced; taken out by somebody, it comes back as another one, and the old one is good for nothing.
+//! replaced; taken out by somebody, it comes back as another one, and the old one is good for nothing. So does one whose key
+//! is removed.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +26,9 @@ type Place = (String, String);
 /// Looks after the Secrets; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
     let (secrets, accounts) = (context.resource(SECRETS)?, context.resource(ACCOUNTS)?);
-    context.api.authentication.service_accounts.keys_known().await;
+    let tokens = &context.api.authentication.service_accounts;
+    tokens.keys_known().await;
+    let mut key_changes = tokens.key_changes();
     let snapshot = context.current().await?;
     let mut secret_changes = context.api.store.watch(secrets.prefix(None), snapshot.revision())?;
     let mut account_changes = context.api.store.watch(accounts.prefix(None), snapshot.revision())?;
@@ -37,6 +40,7 @@ pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
         let touched = tokio::select! {
             batch = secret_changes.next() => written_secrets(context, &batch?)?,
             batch = account_changes.next() => secrets_of_changed_accounts(context, &batch?)?,
+            Ok(()) = key_changes.changed() => holders(context, &context.api.store.snapshot(), None)?,
         };
         for place in touched {
             keep(context, root_ca, &place).await?;
@@ -169,13 +173,14 @@ fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &Identi
     Ok(())
 }
 
-/// Whether no key verifies the token any more, because its key was removed.
+/// Whether no key verifies the token any more, because its key was removed, or it names an issuer or audiences that the cluster
+/// does not have any more.
 fn is_forsaken(context: &Context, held: &str) -> bool {
     let Some(token) = STANDARD.decode(held).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
     let api = &context.api;
     let (tokens, now_ms) = (&api.authentication.service_accounts, api.env.clock.now_ms());
     let checked = tokens.check(&token, &tokens.options().audiences, &api.store.snapshot(), now_ms);
-    checked.is_err_and(|refusal| refusal == Refusal::Signature)
+    matches!(checked, Err(Refusal::Signature | Refusal::Issuer | Refusal::Audience { .. }))
 }
 
 /// Whether trying again would not help.

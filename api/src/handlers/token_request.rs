@@ -11,7 +11,7 @@ use quorate_store::Snapshot;
 use super::write_options::Parameters;
 use super::{decode, identity, warnings};
 use crate::Api;
-use crate::authentication::token::{Bound, Identified, Issue};
+use crate::authentication::token::{Bound, Identified, Issue, Refusal};
 use crate::body::Body;
 use crate::error::Error;
 use crate::registry::form;
@@ -91,10 +91,19 @@ async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec
         id: id(api),
     };
     let issued = api.authentication.service_accounts.issue(issue, now_ms);
-    let issued = issued.map_err(|refusal| Error::from(Status::service_unavailable(refusal.to_string())))?;
+    let issued = issued.map_err(|refusal| not_issued(&own, &refusal))?;
     let end = Time::from_ms(issued.expires_ms.unwrap_or_default()).seconds();
     object.set_at(&["status"], [("expirationTimestamp", end), ("token", issued.token)]);
     Ok(())
+}
+
+/// Nothing but the audiences can make a token too long; whatever else is wrong may pass.
+fn not_issued(own: &GroupKind, refusal: &Refusal) -> Error {
+    let why = refusal.to_string();
+    if *refusal == Refusal::TooLong {
+        return Status::invalid(own, "", vec![Cause::forbidden("spec.audiences", &why)]).into();
+    }
+    Status::service_unavailable(why).into()
 }
 
 /// For whom the token is: this server, when nothing is said.

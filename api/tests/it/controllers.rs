@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
+use quorate_api::authentication::token::{Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions};
 use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
+use quorate_meta::Naming;
 use serde_json::{Value, json};
 
-use crate::harness::Server;
+use crate::harness::{ISSUER, START_MS, Server};
 
 const LIFETIME: Duration = Duration::from_secs(6);
 /// Steps of 20 ms (of paused time, in some tests) that a controller may take.
@@ -263,6 +265,57 @@ async fn a_token_secret_is_filled_and_goes_with_its_account() {
     assert_eq!(send(&server, Method::DELETE, &format!("{accounts}/robot"), json!({})).await, 200);
     assert!(!lets_in(&server, &again).await);
     until(&server, SECRET, 404).await;
+}
+
+/// The Secret `tok` of the account `robot`, once it has a token other than `before`.
+async fn refilled(server: &Server, before: &Value) -> Value {
+    until_body(server, SECRET, |_, body| {
+        let token = &body["data"]["token"];
+        token.is_string() && *token != before["data"]["token"]
+    })
+    .await
+}
+
+/// A token of the server's own key by this issuer for this audience, as a Secret holds it.
+fn strange(server: &Server, issuer: &str, audience: &str) -> String {
+    use base64::Engine;
+    let options = TokenOptions { issuers: vec![issuer.to_owned()], ..TokenOptions::default() };
+    let tokens = ServiceAccountTokens::new(Naming::Svc.names(), options);
+    tokens.set_keys(KeySet::new(std::slice::from_ref(&server.key)).unwrap());
+    let issue = Issue {
+        namespace: "a".into(),
+        account: Identified { name: "robot".into(), uid: "u".into() },
+        audiences: vec![audience.to_owned()],
+        lifetime: Some(3600),
+        bound: None,
+        id: "strange".into(),
+    };
+    base64::engine::general_purpose::STANDARD.encode(tokens.issue(issue, START_MS).unwrap().token)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_secret_is_filled_again_when_its_token_is_good_for_nothing() {
+    let (server, _controllers) = start();
+    server.namespace("a").await;
+    let accounts = "/api/v1/namespaces/a/serviceaccounts";
+    assert_eq!(send(&server, Method::POST, accounts, json!({"metadata": {"name": "robot"}})).await, 201);
+    assert_eq!(send(&server, Method::POST, "/api/v1/namespaces/a/secrets", token_secret("robot")).await, 201);
+    let mut held = refilled(&server, &Value::Null).await;
+    for (issuer, audience) in [("https://former", ISSUER), (ISSUER, "https://former")] {
+        let token = strange(&server, issuer, audience);
+        let headers = [("content-type", "application/merge-patch+json")];
+        let patch = json!({"data": {"token": token}});
+        let patched = server.send(Method::PATCH, SECRET, &headers, &patch.to_string()).await;
+        assert_eq!(patched.status, 200, "{}", patched.text());
+        let is_own = |_: u16, body: &Value| body["data"]["token"] != patch["data"]["token"];
+        held = until_body(&server, SECRET, is_own).await;
+        assert!(lets_in(&server, &held).await, "{issuer} {audience}");
+    }
+    let other = KeyMaterial::generate(START_MS).unwrap();
+    server.api.authentication.service_accounts.set_keys(KeySet::new(&[other]).unwrap());
+    assert!(!lets_in(&server, &held).await);
+    let again = refilled(&server, &held).await;
+    assert!(lets_in(&server, &again).await);
 }
 
 #[tokio::test(start_paused = true)]

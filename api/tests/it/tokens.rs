@@ -114,6 +114,8 @@ async fn what_a_request_may_not_say() {
     };
     check(json!({"expirationSeconds": 599}), 422, "may not specify a duration less than 10 minutes").await;
     check(json!({"expirationSeconds": 4_294_967_297_i64}), 422, "larger than 2^32 seconds").await;
+    let long = "spec.audiences: Forbidden: the token would be longer than 16384 bytes";
+    check(json!({"audiences": ["a".repeat(12_288)]}), 422, long).await;
     let of = |kind: &str, name: &str| json!({"boundObjectRef": {"apiVersion": "v1", "kind": kind, "name": name}});
     check(of("ConfigMap", "x"), 400, "cannot bind token to object of type /v1, Kind=ConfigMap").await;
     check(of("Secret", "x"), 404, r#"secrets \"x\" not found"#).await;

@@ -17,7 +17,7 @@ use super::keys::{Key, KeySet};
 /// The one algorithm.
 pub(crate) const ALGORITHM: &str = "ES256";
 /// Bytes of a token at most; what is longer is none.
-const MAX_TOKEN_BYTES: usize = 16 * 1024;
+pub(super) const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 #[derive(Deserialize)]
 struct Header {
@@ -27,7 +27,7 @@ struct Header {
     crit: Option<IgnoredAny>,
 }
 
-/// The token that says these claims, which are JSON.
+/// The token that says these claims, which are JSON; none that would not verify.
 pub(super) fn sign(key: &Key, claims: &[u8]) -> Result<String, Refusal> {
     let header = format!(r#"{{"alg":"{ALGORITHM}","kid":"{}"}}"#, key.id());
     let mut token = URL_SAFE_NO_PAD.encode(header);
@@ -36,7 +36,7 @@ pub(super) fn sign(key: &Key, claims: &[u8]) -> Result<String, Refusal> {
     let signature = key.pair().sign(&SystemRandom::new(), token.as_bytes()).map_err(|_| Refusal::Unsigned)?;
     token.push('.');
     URL_SAFE_NO_PAD.encode_string(signature, &mut token);
-    Ok(token)
+    if token.len() > MAX_TOKEN_BYTES { Err(Refusal::TooLong) } else { Ok(token) }
 }
 
 /// The claims of a token that one of the keys has signed.
@@ -96,6 +96,18 @@ mod tests {
         check(&format!("{message}.{tag}"), refused.clone());
         let critical = part(&format!(r#"{{"alg":"ES256","kid":"{id}","crit":["b64"]}}"#));
         check(&format!("{critical}.{claims}.{signature}"), refused);
+    }
+
+    #[test]
+    fn what_is_too_long_to_verify_is_not_signed() {
+        let keys = key_set();
+        let check = |bytes: usize, expect: Option<Refusal>| {
+            let token = sign(keys.signing(0), &vec![b' '; bytes]);
+            assert_eq!(token.and_then(|token| verify(&keys, &token)).err(), expect, "{bytes}");
+        };
+        // Three bytes make four, and header and signature come on top.
+        check(MAX_TOKEN_BYTES / 4 * 3 - 300, None);
+        check(MAX_TOKEN_BYTES / 4 * 3, Some(Refusal::TooLong));
     }
 
     #[test]

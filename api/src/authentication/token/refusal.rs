@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::jws::MAX_TOKEN_BYTES;
+
 /// Why a token is not accepted, in words that may be told to whoever reviews it. They never hold the token.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
@@ -43,6 +45,9 @@ pub enum Refusal {
     /// It could not be signed.
     #[error("the token could not be signed")]
     Unsigned,
+    /// Signed, it would be longer than any that is accepted.
+    #[error("the token would be longer than {max} bytes", max = MAX_TOKEN_BYTES)]
+    TooLong,
 }
 
 impl Refusal {

@@ -78,7 +78,8 @@ pub struct ServiceAccountTokens {
     options: TokenOptions,
     keys: ArcSwapOption<Current>,
     verified: Cache,
-    known: watch::Sender<bool>,
+    /// How often the keys have changed.
+    changes: watch::Sender<u64>,
 }
 
 /// Keys with the number of their change.
@@ -96,7 +97,7 @@ impl ServiceAccountTokens {
             options,
             keys: ArcSwapOption::empty(),
             verified: Cache::default(),
-            known: watch::Sender::default(),
+            changes: watch::Sender::default(),
         }
     }
 
@@ -113,14 +114,19 @@ impl ServiceAccountTokens {
             let number = before.as_ref().map_or(0, |before| before.number) + 1;
             Some(Arc::new(Current { set: set.clone(), number }))
         });
-        self.known.send_replace(true);
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
     /// Resolves once there are keys.
     pub async fn keys_known(&self) {
-        let mut known = self.known.subscribe();
+        let mut changes = self.changes.subscribe();
         // The sender lives as long as this does.
-        let _ = known.wait_for(|known| *known).await;
+        let _ = changes.wait_for(|changes| *changes > 0).await;
+    }
+
+    /// Tells of every change of the keys from here on.
+    pub(crate) fn key_changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 
     /// The keys, once there are any.
@@ -132,7 +138,7 @@ impl ServiceAccountTokens {
     /// Makes a token.
     ///
     /// # Errors
-    /// Without keys, or when the key does not sign.
+    /// Without keys, when the key does not sign, and when the token would be longer than any that is accepted.
     pub fn issue(&self, issue: Issue, now_ms: u64) -> Result<Issued, Refusal> {
         let keys = self.keys().ok_or(Refusal::NoKeys)?;
         let now = now_ms / 1000;
