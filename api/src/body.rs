@@ -23,6 +23,10 @@ enum Kind {
     Stream(Chunks),
 }
 
+/// The body of a compressed answer as it was, if it was whole: an extension of the answer, for the audit trail.
+#[derive(Clone)]
+pub(crate) struct Uncompressed(pub(crate) Bytes);
+
 impl Body {
     /// No content.
     #[must_use]

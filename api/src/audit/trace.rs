@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, Response};
 use quorate_meta::{Status, Time, Value};
 use quorate_schema::{Graph, TypeId};
@@ -14,7 +14,8 @@ use super::Audit;
 use super::event::{Draft, Facts};
 use super::policy::{Level, Scope, Stage, is_long};
 use crate::authentication::User;
-use crate::body::Body;
+use crate::body::{Body, Uncompressed};
+use crate::encoding::type_of;
 use crate::request::RequestInfo;
 
 /// Bytes of a body that an event has at most; the event says that one was left out.
@@ -96,10 +97,10 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The body of the request; `ty` is what a protobuf message holds.
+    /// The body of the request; `ty` is what a protobuf message holds that does not say so itself.
     pub(crate) fn body(&mut self, graph: &Graph, ty: Option<TypeId>, headers: &HeaderMap, body: &[u8]) {
         if let Some(told) = self.told.as_mut().filter(|told| told.scope.level >= Level::Request && !body.is_empty()) {
-            let object = read(headers, body, |body| protobuf::decode(graph, ty?, body).ok());
+            let object = read(headers, body, |body| message(graph, ty, body));
             told.draft.request = told.kept(object);
         }
     }
@@ -118,19 +119,21 @@ impl<'a> Trace<'a> {
     }
 
     /// The answer. What is still to be told of it is told when its body ends.
-    pub(crate) fn answered(mut self, response: Response<Body>) -> Response<Body> {
+    pub(crate) fn answered(mut self, graph: &Graph, response: Response<Body>) -> Response<Body> {
         let Some(mut told) = self.told.take() else { return response };
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
         told.draft.conclude(head.status.as_u16(), told.failure.take());
-        if told.long && head.status.is_success() {
+        if told.long {
             told.tell(self.audit, Stage::ResponseStarted);
         }
-        let body = match body.into_full() {
+        let body = body.into_full();
+        if told.scope.level == Level::RequestResponse {
+            let plain = head.extensions.remove::<Uncompressed>();
+            let whole = plain.as_ref().map(|plain| &plain.0).or(body.as_ref().ok());
+            told.draft.response = told.answer(graph, &head.headers, whole);
+        }
+        let body = match body {
             Ok(bytes) => {
-                if told.scope.level == Level::RequestResponse && !head.headers.contains_key(CONTENT_ENCODING) {
-                    let object = read(&head.headers, &bytes, |_| None);
-                    told.draft.response = told.kept(object);
-                }
                 told.end(self.audit);
                 Body::full(bytes)
             }
@@ -166,6 +169,16 @@ impl Told {
         self.tell(audit, if panicked { Stage::Panic } else { Stage::ResponseComplete });
     }
 
+    /// The answer as an event has it; `whole` is its body, unless that is made while the client reads.
+    fn answer(&mut self, graph: &Graph, headers: &HeaderMap, whole: Option<&Bytes>) -> Option<Bytes> {
+        // What a watch sends is no body, and of an empty one nothing is left out.
+        if whole.map_or(self.long, Bytes::is_empty) {
+            return None;
+        }
+        let object = whole.and_then(|body| read(headers, body, |body| message(graph, None, body)));
+        self.kept(object)
+    }
+
     /// An object as an event has it, or none with a note when there is too much of it or nobody can read it.
     fn kept(&mut self, object: Option<Value>) -> Option<Bytes> {
         let object = object.map(|mut object| {
@@ -190,6 +203,13 @@ fn read(headers: &HeaderMap, body: &[u8], binary: impl FnOnce(&[u8]) -> Option<V
         media if media.ends_with("cbor") => cbor::parse(body).ok(),
         _ => None,
     }
+}
+
+/// A protobuf body as a tree, by what it says that it holds; `ty` is what it holds if nobody knows that.
+fn message(graph: &Graph, ty: Option<TypeId>, body: &[u8]) -> Option<Value> {
+    let envelope = protobuf::Envelope::read(body).ok()?;
+    let ty = type_of(graph, envelope.api_version, envelope.kind).or(ty)?;
+    protobuf::decode(graph, ty, body).ok()
 }
 
 fn drop_managed_fields(object: &mut Value) {

@@ -10,7 +10,7 @@ pub use cbor::Cbor;
 pub use protobuf::Protobuf;
 
 /// The type of a kind or of its list, in the name that the client asked for.
-fn type_of(graph: &Graph, api_version: &str, kind: &str) -> Option<TypeId> {
+pub(crate) fn type_of(graph: &Graph, api_version: &str, kind: &str) -> Option<TypeId> {
     let names = graph.names();
     let asked = GroupVersion::parse(api_version).unwrap_or_default();
     let group = names.edge_group(&asked.group).unwrap_or(asked.group);

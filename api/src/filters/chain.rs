@@ -84,7 +84,7 @@ where
         }
     };
     match trace {
-        Some(trace) => trace.answered(response),
+        Some(trace) => trace.answered(&api.graph, response),
         None => response,
     }
 }

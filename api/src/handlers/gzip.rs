@@ -15,7 +15,7 @@ use http::Response;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
 
 use crate::Api;
-use crate::body::{Body, Chunks};
+use crate::body::{Body, Chunks, Uncompressed};
 use crate::features::Feature;
 use crate::request::{Request, Verb};
 
@@ -33,7 +33,12 @@ pub(crate) fn maybe(api: &Api, request: &Request, response: Response<Body>) -> R
     let (mut head, body) = response.into_parts();
     let body = match body.into_full() {
         Ok(bytes) if bytes.len() < THRESHOLD_BYTES => return Response::from_parts(head, Body::full(bytes)),
-        Ok(bytes) => Body::stream(Box::pin(Gzip::new(Box::pin(futures::stream::iter([Ok(bytes)]))))),
+        Ok(bytes) => {
+            if api.audit.is_some() {
+                head.extensions.insert(Uncompressed(bytes.clone()));
+            }
+            Body::stream(Box::pin(Gzip::new(Box::pin(futures::stream::iter([Ok(bytes)])))))
+        }
         Err(stream) => Body::stream(Box::pin(Gzip::new(stream.into_chunks()))),
     };
     head.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));

@@ -10,7 +10,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// What places in a direct write, in the file and in memory, are multiples of. A disk with larger blocks refuses such writes.
@@ -19,6 +19,9 @@ const BLOCK_BYTES: usize = 4096;
 const PIECE_BYTES: usize = 512 << 10;
 /// Fewer bytes than this go through the cache.
 const LONG_BYTES: usize = 128 << 10;
+
+/// The mode of a file that is made here.
+const PRIVATE: u32 = 0o600;
 
 /// See the module.
 pub(super) struct Appender {
@@ -35,9 +38,9 @@ struct Direct {
 }
 
 impl Appender {
-    /// Opens a file, or makes one.
+    /// Opens a file, or makes one that is its owner's only: it may hold what others must not read.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::options().create(true).read(true).append(true).open(path)?;
+        let file = File::options().create(true).read(true).append(true).mode(PRIVATE).open(path)?;
         let size = file.metadata()?.len();
         Ok(Self { file, direct: Direct::open(path), size })
     }
@@ -97,8 +100,6 @@ impl Appender {
 impl Direct {
     #[cfg(target_os = "linux")]
     fn open(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::OpenOptionsExt;
-
         let file = File::options().append(true).custom_flags(libc::O_DIRECT).open(path).ok()?;
         Some(Self { file, buffer: Vec::new() })
     }
@@ -136,6 +137,9 @@ impl Direct {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use tempfile::TempDir;
 
     use super::*;
@@ -192,6 +196,19 @@ mod tests {
             appender.append(b"next\n").unwrap();
             assert!(std::fs::read(&path).unwrap() == [expect, &bytes, b"next\n"].concat());
         }
+    }
+
+    #[test]
+    fn a_file_is_its_owners_only_unless_it_was_there() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("log");
+        let check = |expect: u32| {
+            Appender::open(&path).unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, expect);
+        };
+        check(0o600);
+        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        check(0o640);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Audit events in a file that is put aside when it grows too long.
 //!
 //! Invariants: a file is appended to, never overwritten; what is put aside keeps its name with the time in it
-//! (`audit-2030-01-01T00-00-00.000.log`), and only such files are ever removed.
+//! (`audit-2030-01-01T00-00-00.000.log`), and only such files are ever removed; a file that
+//! is begun here is its owner's only.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -148,6 +149,7 @@ impl FileSink {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use tempfile::TempDir;
@@ -178,6 +180,7 @@ mod tests {
         let mut found: Vec<_> = entries
             .map(|entry| {
                 let name = entry.file_name().to_string_lossy().into_owned();
+                assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{name}");
                 (name, std::fs::read_to_string(entry.path()).unwrap())
             })
             .collect();

@@ -79,7 +79,7 @@ const API_EDGES: &[(&str, &[&str])] = &[
             "registry",
         ],
     ),
-    ("audit", &["authentication", "body", "request"]),
+    ("audit", &["authentication", "body", "encoding", "request"]),
     ("authentication", &["error", "registry"]),
     ("authorization", &["authentication", "error", "registry", "request"]),
     ("body", &[]),

@@ -1,5 +1,6 @@
 //! What the audit trail tells of requests, and what it never tells.
 
+mod bodies;
 mod decisions;
 mod ends;
 mod private;
@@ -171,6 +172,17 @@ async fn a_watch_is_told_when_it_starts_and_when_it_ends() {
     let events = trail.events(MAPS).await;
     let stages: Vec<_> = events.iter().map(|event| event["stage"].as_str().unwrap()).collect();
     assert_eq!(stages, ["RequestReceived", "ResponseStarted", "ResponseComplete"]);
+}
+
+#[tokio::test]
+async fn a_watch_that_is_refused_starts_and_ends_too() {
+    let trail = Trail::start("rules: [{level: Metadata, verbs: [watch]}]").await;
+    assert_eq!(trail.server.get(&format!("{MAPS}?watch=1&resourceVersion=x")).await.status, 400);
+    let events = trail.events(MAPS).await;
+    let told: Vec<_> = events.iter().map(|event| (&event["stage"], &event["responseStatus"]["code"])).collect();
+    let (received, started, complete) = (json!("RequestReceived"), json!("ResponseStarted"), json!("ResponseComplete"));
+    let code = json!(400);
+    assert_eq!(told, [(&received, &Value::Null), (&started, &code), (&complete, &code)]);
 }
 
 #[tokio::test]
