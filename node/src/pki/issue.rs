@@ -4,7 +4,9 @@
 //! Made with x509-cert, because rcgen knows one organization in a name at most, and the organizations of a client's name are
 //! its groups. The issuer's key signs through rcgen, which holds it anyway.
 
-use quorate_api::controllers::certificates::{Order, Usage};
+use std::fmt::Display;
+
+use quorate_api::controllers::certificates::{NotIssued, Order, Usage};
 use rcgen::{KeyPair, SigningKey};
 use time::OffsetDateTime;
 use x509_cert::der::asn1::{BitString, GeneralizedTime, OctetString, UtcTime};
@@ -24,29 +26,31 @@ use x509_cert::time::{Time, Validity};
 use x509_cert::{Certificate, TbsCertificate, Version};
 
 use super::Identity;
-use crate::error::Error;
 
 /// Bytes of a serial number.
 pub(crate) const SERIAL_BYTES: usize = 16;
 
 /// The certificate (PEM) for an order, from an authority with an ECDSA P-256 key. It never outlives the authority.
+///
+/// # Errors
+/// `Refused` where the request is wrong, `Unavailable` where the authority is: another one may take its place.
 pub(crate) fn issue(
     authority: &Identity,
     order: &Order<'_>,
     serial: [u8; SERIAL_BYTES],
     now: OffsetDateTime,
-) -> Result<String, Error> {
-    let issuer = Certificate::from_pem(&authority.certificate).map_err(wrong)?.tbs_certificate;
+) -> Result<String, NotIssued> {
+    let issuer = Certificate::from_pem(&authority.certificate).map_err(unusable)?.tbs_certificate;
     let end = issuer.validity.not_after.to_unix_duration().as_secs();
     let not_after = (order.not_after.ms() / 1000).min(end);
     if end <= u64::try_from(now.unix_timestamp()).unwrap_or(0) || order.not_before.ms() / 1000 >= not_after {
-        return Err(Error::failed("the authority of the signers has expired"));
+        return Err(unusable("it has expired"));
     }
     let request = CertReq::from_der(order.request).map_err(wrong)?;
     let subject = request.info.subject.clone();
     let tbs = TbsCertificate {
         version: Version::V3,
-        serial_number: SerialNumber::new(&positive(serial)).map_err(wrong)?,
+        serial_number: SerialNumber::new(&positive(serial)).map_err(unusable)?,
         signature: algorithm(),
         issuer: issuer.subject.clone(),
         validity: Validity { not_before: time(order.not_before.ms() / 1000)?, not_after: time(not_after)? },
@@ -56,15 +60,21 @@ pub(crate) fn issue(
         issuer_unique_id: None,
         subject_unique_id: None,
     };
-    let key = KeyPair::from_pem(&authority.key).map_err(Error::failed)?;
-    let signature = key.sign(&tbs.to_der().map_err(wrong)?).map_err(Error::failed)?;
-    let signature = BitString::from_bytes(&signature).map_err(wrong)?;
+    let key = KeyPair::from_pem(&authority.key).map_err(unusable)?;
+    let signature = key.sign(&tbs.to_der().map_err(wrong)?).map_err(unusable)?;
+    let signature = BitString::from_bytes(&signature).map_err(unusable)?;
     let certificate = Certificate { tbs_certificate: tbs, signature_algorithm: algorithm(), signature };
     certificate.to_pem(LineEnding::LF).map_err(wrong)
 }
 
-fn wrong(error: impl std::fmt::Display) -> Error {
-    Error::failed(format_args!("certificate: {error}"))
+/// The request is at fault.
+fn wrong(error: impl Display) -> NotIssued {
+    NotIssued::Refused(format!("certificate: {error}"))
+}
+
+/// The authority is at fault.
+fn unusable(error: impl Display) -> NotIssued {
+    NotIssued::Unavailable(format!("the authority of the signers: {error}"))
 }
 
 /// What authorities sign with: they are made with ECDSA P-256 keys.
@@ -79,10 +89,10 @@ fn positive(mut serial: [u8; SERIAL_BYTES]) -> [u8; SERIAL_BYTES] {
 }
 
 /// A moment as certificates write it: with two digits of the year as long as that is possible (RFC 5280, 4.1.2.5).
-fn time(unix_seconds: u64) -> Result<Time, Error> {
-    let time = DateTime::from_unix_duration(std::time::Duration::from_secs(unix_seconds)).map_err(wrong)?;
+fn time(unix_seconds: u64) -> Result<Time, NotIssued> {
+    let time = DateTime::from_unix_duration(std::time::Duration::from_secs(unix_seconds)).map_err(unusable)?;
     if time.year() <= UtcTime::MAX_YEAR {
-        return Ok(Time::UtcTime(UtcTime::from_date_time(time).map_err(wrong)?));
+        return Ok(Time::UtcTime(UtcTime::from_date_time(time).map_err(unusable)?));
     }
     Ok(Time::GeneralTime(GeneralizedTime::from_date_time(time)))
 }
@@ -92,7 +102,7 @@ fn extensions(
     request: &CertReq,
     subject: &Name,
     usages: &[Usage],
-) -> Result<Vec<Extension>, Error> {
+) -> Result<Vec<Extension>, NotIssued> {
     let mut extensions = Vec::new();
     let mut key_usage = None;
     let mut purposes = Vec::new();
@@ -107,7 +117,7 @@ fn extensions(
     let mut add = |extension: &dyn Fn(&[Extension]) -> Result<Extension, x509_cert::der::Error>| {
         let made = extension(&extensions).map_err(wrong)?;
         extensions.push(made);
-        Ok::<_, Error>(())
+        Ok::<_, NotIssued>(())
     };
     if let Some(usage) = key_usage {
         add(&|all| KeyUsage(usage).to_extension(subject, all))?;
@@ -127,12 +137,12 @@ fn extensions(
 }
 
 /// What the authority calls its own key.
-fn key_identifier(issuer: &TbsCertificate) -> Result<Option<OctetString>, Error> {
-    Ok(issuer.get::<SubjectKeyIdentifier>().map_err(wrong)?.map(|(_, identifier)| identifier.0))
+fn key_identifier(issuer: &TbsCertificate) -> Result<Option<OctetString>, NotIssued> {
+    Ok(issuer.get::<SubjectKeyIdentifier>().map_err(unusable)?.map(|(_, identifier)| identifier.0))
 }
 
 /// The alternative names that a request asks for, of the sorts that certificates are used by.
-fn alternative_names(request: &CertReq) -> Result<Vec<GeneralName>, Error> {
+fn alternative_names(request: &CertReq) -> Result<Vec<GeneralName>, NotIssued> {
     let mut names = Vec::new();
     let asked = request.info.attributes.iter().filter(|attribute| attribute.oid == rfc5912::ID_EXTENSION_REQ);
     for value in asked.flat_map(|attribute| attribute.values.iter()) {
@@ -222,6 +232,23 @@ mod tests {
             let usage = leaf.extended_key_usage().unwrap().unwrap().value;
             assert_eq!((usage.client_auth, usage.server_auth), (false, true));
         });
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_authority_may_pass() {
+        let authority = Authority::generate("test-ca", now()).unwrap().identity().clone();
+        let check = |authority: &Identity, request: &[u8], days: u64, refused: bool| {
+            let at = |days: u64| Moment::from_ms((TODAY + days) * DAY_MS);
+            let order = Order { request, usages: &[Usage::ClientAuth], not_before: at(days), not_after: at(days + 1) };
+            let now = now() + time::Duration::days(days.cast_signed());
+            let error = issue(authority, &order, [1; SERIAL_BYTES], now).unwrap_err();
+            assert_eq!(matches!(error, NotIssued::Refused(_)), refused, "{error}");
+        };
+        check(&authority, b"nonsense", 0, true);
+        let request = request(Vec::new());
+        check(&authority, &request, 3650, false);
+        check(&Identity { key: "nonsense".into(), ..authority.clone() }, &request, 0, false);
+        check(&Identity { certificate: "nonsense".into(), ..authority }, &request, 0, false);
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Issuer for StoreIssuer {
         let mut serial = [0; SERIAL_BYTES];
         env.entropy.fill(&mut serial);
         let identity = Identity { certificate: authority.certificate.clone(), key: authority.key.clone() };
-        issue(&identity, order, serial, now(env)).map_err(|error| NotIssued::Refused(error.to_string()))
+        issue(&identity, order, serial, now(env))
     }
 }
 

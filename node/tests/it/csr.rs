@@ -137,15 +137,23 @@ pub(crate) async fn obtain(cluster: &Cluster, name: &str) {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
+    let spec = json!({"signerName": "svc.io/apiserver-client", "usages": ["client auth"]});
+    obtain_as(cluster, name, &params, spec).await;
+}
+
+/// Has a certificate issued with these contents by the signer and for the usages of `spec`, and leaves it as [`obtain`] does.
+async fn obtain_as(cluster: &Cluster, name: &str, params: &CertificateParams, mut spec: Value) {
     let key = KeyPair::generate().unwrap();
     let request = params.serialize_request(&key).unwrap().pem().unwrap();
+    spec["request"] = json!(STANDARD.encode(request));
     let mut admin = cluster.client(1);
-    let object = json!({"metadata": {"name": name}, "spec": {
-        "request": STANDARD.encode(request), "signerName": "svc.io/apiserver-client", "usages": ["client auth"]}});
+    let object = json!({"metadata": {"name": name}, "spec": spec});
     let mut object = admin.post(REQUESTS, &object).await.expect(201).body;
     object["status"]["conditions"] = json!([{"type": "Approved", "status": "True", "reason": "Asked", "message": "m"}]);
     let path = format!("{REQUESTS}/{name}");
-    admin.send(Method::PUT, &format!("{path}/approval"), Some(&object)).await.unwrap().expect(200);
+    let approved = admin.send(Method::PUT, &format!("{path}/approval"), Some(&object)).await.unwrap();
+    // The server approves node agents' requests for client certificates itself, perhaps before.
+    assert!([200, 409].contains(&approved.status), "{approved:?}");
     let encoded = eventually("the certificate is issued", async || {
         admin.get(&path).await.body["status"]["certificate"].as_str().map(str::to_owned)
     })
@@ -153,6 +161,43 @@ pub(crate) async fn obtain(cluster: &Cluster, name: &str) {
     let pki = cluster.root().join("pki");
     std::fs::write(pki.join(format!("{name}.crt")), STANDARD.decode(encoded).unwrap()).unwrap();
     std::fs::write(pki.join(format!("{name}.key")), key.serialize_pem()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_signer_issues_for_its_purpose_and_as_long_as_asked() {
+    const HOUR: i64 = 3600;
+    let cluster = Cluster::start(1, &["--cluster-signing-duration", "2h"]);
+    let (pki, authority) = (cluster.root().join("pki"), cluster.node(1).join("pki/signer-ca.crt"));
+    let check = async |name: &str, signer: &str, hosts: &[&str], asked: Option<i64>, expect: i64| {
+        let (usage, purpose) =
+            if hosts.is_empty() { ("client auth", "sslclient") } else { ("server auth", "sslserver") };
+        let names: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        let mut params = CertificateParams::new(names).unwrap();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::OrganizationName, "system:nodes");
+        params.distinguished_name.push(DnType::CommonName, format!("system:node:{name}"));
+        let mut spec = json!({"signerName": signer, "usages": ["digital signature", usage]});
+        if let Some(asked) = asked {
+            spec["expirationSeconds"] = json!(asked);
+        }
+        obtain_as(&cluster, name, &params, spec).await;
+
+        let file = format!("{name}.crt");
+        let mut verify = vec!["verify", "-purpose", purpose, "-CAfile", authority.to_str().unwrap()];
+        let options = ["-verify_hostname", "-verify_ip"];
+        verify.extend(options.iter().zip(hosts).flat_map(|(option, host)| [*option, *host]));
+        verify.push(&file);
+        assert!(openssl(&pki, &verify).is_none_or(|said| said == format!("{file}: OK\n")));
+        let pem = std::fs::read(pki.join(&file)).unwrap();
+        let (_, pem) = x509_parser::pem::parse_x509_pem(&pem).unwrap();
+        let certificate = pem.parse_x509().unwrap();
+        let validity = certificate.validity();
+        // Certificates begin five minutes before they are issued.
+        assert_eq!(validity.not_after.timestamp() - validity.not_before.timestamp(), expect + 300, "{name}");
+    };
+    check("short", "svc.io/apiserver-client", &[], Some(HOUR), HOUR).await;
+    check("agent", "svc.io/apiserver-client-node-agent", &[], Some(24 * HOUR), 2 * HOUR).await;
+    check("serving", "svc.io/node-agent-serving", &["n1.example", "10.0.0.9"], None, 2 * HOUR).await;
 }
 
 /// Whether a node lets the holder of a certificate in.
