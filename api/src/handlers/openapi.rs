@@ -51,7 +51,10 @@ impl Page {
         match path {
             ROOT => Some(Self::Index),
             "/openapi/v2" => Some(Self::Whole),
-            _ => Some(Self::Part(path.strip_prefix(ROOT)?.strip_prefix('/')?.to_owned())),
+            _ => {
+                let part = path.strip_prefix(ROOT)?.strip_prefix('/')?;
+                (!part.is_empty()).then(|| Self::Part(part.to_owned()))
+            }
         }
     }
 }
