@@ -112,6 +112,12 @@ impl Cluster {
         state.map_or(Ok(()), |state| JOURNALS.cut_power(&state, seed))
     }
 
+    /// The next sync of the node's state fails, or need not any more.
+    pub(crate) fn fail_state_sync(&self, seat: Seat, fails: bool) {
+        let state = self.member(seat).map(|node| Path::new(&folder(seat, node)).join("state"));
+        state.into_iter().for_each(|state| JOURNALS.fail_next_sync(&state, fails));
+    }
+
     /// Syncs of the node's log take as long as they usually do.
     pub(crate) fn usual_sync(&self, seat: Seat) {
         self.nodes[&seat].usual_sync();

@@ -138,8 +138,11 @@ unsafe extern "C" fn fdatasync(file: c_int) -> c_int {
 
 unsafe fn sync(name: &CStr, file: c_int) -> c_int {
     if armed() {
-        if let Ok(path) = fs::read_link(format!("/proc/self/fd/{file}")) {
-            JOURNALS.sync(&path);
+        let path = fs::read_link(format!("/proc/self/fd/{file}"));
+        if path.is_ok_and(|path| !JOURNALS.sync(&path)) {
+            // SAFETY: the address of this thread's own error number.
+            unsafe { *libc::__errno_location() = libc::EIO };
+            return -1;
         }
         return 0;
     }

@@ -6,7 +6,7 @@
 
 use std::error::Error;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use quorate_raft::ClusterId;
@@ -101,14 +101,16 @@ impl Disaster {
         Ok(Some(LostQuorum { old, new, applied, certain, base, largest, snapshot }))
     }
 
-    /// All power goes, and most voters with it. Gives who is left, and up to where each had applied the history.
+    /// All power goes, and most voters with it. Gives who is left, and up to where each had applied the history for good.
     fn strike(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> Result<Vec<(Seat, Revision)>, Box<dyn Error>> {
         let spared = spared(&mut self.rng, self.voters, |seat| cluster.member(seat).is_some());
         let mut left = Vec::new();
         for seat in cluster.seats() {
             let is_voter = seat <= self.voters;
             let survives = if is_voter { spared.contains(&seat) } else { self.rng.random() };
-            let applied = cluster.replica(seat).map(|replica| replica.status().applied);
+            // What a quorum has, a member may apply before it is on its own disk.
+            let replica = cluster.replica(seat).filter(|_| cluster.disk(seat).is_synced(is_segment));
+            let applied = replica.map(|replica| replica.status().applied);
             if survives && cluster.member(seat).is_some() {
                 cluster.cut_power(sim, seat, self.rng.random())?;
                 left.push((seat, applied.unwrap_or_default()));
@@ -170,6 +172,11 @@ fn spared(rng: &mut StdRng, voters: u64, is_there: impl Fn(Seat) -> bool) -> Vec
     there.shuffle(rng);
     there.truncate(rng.random_range(1..=there.len() / 2));
     there
+}
+
+/// Whether a file holds entries of a log.
+fn is_segment(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "log")
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

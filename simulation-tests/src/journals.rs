@@ -5,7 +5,7 @@
 //! does nothing any more. A journal changes at its end only: when the end is where it was before, a sync reads what is new after it. Only
 //! journals are concerned: whatever else a state's folder holds is written with its sync in one go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -32,24 +32,41 @@ struct Known {
     durable: BTreeMap<PathBuf, Vec<u8>>,
     /// Syncs are answered and not carried out.
     deaf: bool,
+    /// The folders of states whose next sync fails.
+    failing: BTreeSet<PathBuf>,
     lost: u64,
 }
 
 impl Journals {
     /// Knows nothing yet.
     pub(crate) const fn new() -> Self {
-        Self { known: Mutex::new(Known { durable: BTreeMap::new(), deaf: false, lost: 0 }) }
+        Self { known: Mutex::new(Known { durable: BTreeMap::new(), deaf: false, failing: BTreeSet::new(), lost: 0 }) }
     }
 
-    /// A file is synced. Nothing unless it is a journal.
-    pub(crate) fn sync(&self, path: &Path) {
+    /// A file is synced. Nothing unless it is a journal. False when that fails: nothing is durable then that was not before.
+    pub(crate) fn sync(&self, path: &Path) -> bool {
         let mut known = self.known.lock();
         if !is_journal(path) || known.deaf {
-            return;
+            return true;
+        }
+        if path.parent().is_some_and(|state| known.failing.remove(state)) {
+            return false;
         }
         let before = known.durable.remove(path).unwrap_or_default();
         if let Ok(content) = content(path, before) {
             known.durable.insert(path.to_owned(), content);
+        }
+        true
+    }
+
+    /// The next sync of a journal of this state fails, or need not any more. Nothing when there is no such state.
+    pub(crate) fn fail_next_sync(&self, state: &Path, fails: bool) {
+        let Ok(state) = fs::canonicalize(state) else { return };
+        let mut known = self.known.lock();
+        if fails {
+            known.failing.insert(state);
+        } else {
+            known.failing.remove(&state);
         }
     }
 
@@ -65,7 +82,8 @@ impl Journals {
         self.set_deaf(deaf);
     }
 
-    /// The power goes: a state's journals become what is found afterwards. To be called after [`Journals::kill`].
+    /// The power goes: a state's journals become what is found afterwards, and their syncs succeed again. To be called after
+    /// [`Journals::kill`].
     pub(crate) fn cut_power(&self, state: &Path, seed: u64) -> io::Result<()> {
         let state = match fs::canonicalize(state) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -73,11 +91,12 @@ impl Journals {
         };
         let mut rng = StdRng::seed_from_u64(seed);
         let mut journals: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(state)? {
+        for entry in fs::read_dir(&state)? {
             journals.extend(Some(entry?.path()).filter(|path| is_journal(path)));
         }
         journals.sort();
         let mut known = self.known.lock();
+        known.failing.remove(&state);
         for path in journals {
             let now = content(&path, Vec::new())?;
             let durable = known.durable.get(&path).map_or(&[][..], Vec::as_slice);
@@ -174,9 +193,11 @@ mod tests {
         let file = File::create(&path).unwrap();
         file.set_len(1 << 20).unwrap();
         file.write_all_at(&[1; 1000], 0).unwrap();
-        journals.sync(&path);
+        assert!(journals.sync(&path));
         file.write_all_at(&[2; 40 * SECTOR_BYTES], 1000).unwrap();
-        journals.kill(|| journals.sync(&path));
+        journals.fail_next_sync(folder.path(), true);
+        assert!(!journals.sync(&path));
+        journals.kill(|| assert!(journals.sync(&path)));
         journals.cut_power(folder.path(), 1).unwrap();
         let found = content(&path, Vec::new()).unwrap();
         assert_eq!(found[..1000], [1; 1000]);
@@ -196,7 +217,7 @@ mod tests {
         file.set_len(1 << 20).unwrap();
         let check = |bytes: &[u8], offset: u64, expect: &[(usize, u8)]| {
             file.write_all_at(bytes, offset).unwrap();
-            journals.sync(&path);
+            assert!(journals.sync(&path));
             let durable = journals.known.lock().durable[&path].clone();
             let expect: Vec<u8> = expect.iter().flat_map(|(count, byte)| vec![*byte; *count]).collect();
             assert_eq!(durable, expect);

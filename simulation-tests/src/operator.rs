@@ -209,8 +209,11 @@ impl Operator {
                 self.wanted.insert(any, Want::Nobody);
             }
             (None, 8) => {
-                *self.counts.entry("disks damaged").or_default() += 1;
                 cluster.decay(sim, any, self.rng.random())?;
+                // A seat that nobody has is without a disk.
+                if cluster.quarantined(any) {
+                    *self.counts.entry("disks damaged").or_default() += 1;
+                }
                 self.wanted.insert(any, Want::Nobody);
             }
             (None, COPY..) => {

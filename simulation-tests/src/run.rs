@@ -99,6 +99,9 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
     let (nodes, api, retention) = (plan.nodes, plan.api.clone(), plan.retention);
     let count = u32::try_from(rounds.count()).unwrap_or(u32::MAX);
     let chance = count.min(ROUNDS_PER_DISASTER);
+    if scenario.lose_quorum && api.is_some() {
+        return Err("a quorum is lost for good with --workload store only".into());
+    }
     let due = (api.is_none() && (scenario.lose_quorum || rng.random_ratio(chance, ROUNDS_PER_DISASTER)))
         .then(|| Due { part: rng.random_range(0.2..0.7), round: scenario.seed % rounds.count() + 1 });
     let disaster = Disaster::new(rng.random(), due, (plan.voters, scenario.broken, trace.clone()));
@@ -127,6 +130,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         disaster,
         lost: None,
         unrecovered: None,
+        differing: Vec::new(),
     };
     driver.drive()?;
     let mut report = driver.report(trace)?;
@@ -217,6 +221,8 @@ struct Driver<'a> {
     lost: Option<(LostQuorum, Samples)>,
     /// Why there was no recovery from that.
     unrecovered: Option<String>,
+    /// Where logs differed at the ends of rounds.
+    differing: Vec<String>,
 }
 
 impl Driver<'_> {
@@ -238,6 +244,7 @@ impl Driver<'_> {
             if !healed && now >= round.until {
                 healed = true;
                 tracing::info!("healing");
+                self.compare_logs(round)?;
                 self.faults.heal(&mut self.sim, &self.cluster);
                 self.operator.heal();
             }
@@ -254,6 +261,15 @@ impl Driver<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// What differs now may be overwritten or compacted once everything is whole. Members of a cluster that was given up have logs of
+    /// their own.
+    fn compare_logs(&mut self, round: Round) -> Result<(), Box<dyn Error>> {
+        if self.lost.is_none() {
+            self.differing.extend(checkers::logs::check(&self.cluster.logs(round.number))?);
+        }
+        Ok(())
     }
 
     fn begin(&mut self, round: Round) {
@@ -307,6 +323,7 @@ impl Driver<'_> {
     fn report(mut self, trace: &Trace) -> Result<Report, Box<dyn Error>> {
         let mut violations = self.faults.violations();
         violations.extend(self.unrecovered.take());
+        violations.append(&mut self.differing);
         if let Some(unfinished) = self.unfinished() {
             violations.push(format!("liveness: {unfinished} {HEALING:?} after the faults"));
         }

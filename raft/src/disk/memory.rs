@@ -107,6 +107,16 @@ impl MemoryDisk {
         self.state.lock().crashed
     }
 
+    /// Whether all of these files would outlast a power cut as they are; one that was removed may come back.
+    pub fn is_synced(&self, which: impl Fn(&Path) -> bool) -> bool {
+        let state = self.state.lock();
+        let is_named = state.name_changes.iter().all(|change| match change {
+            NameChange::Link(path, _) | NameChange::Rename(_, path) => !which(path),
+            NameChange::Remove(_) => true,
+        });
+        is_named && state.names.iter().all(|(path, inode)| !which(path) || state.inodes[*inode].is_synced())
+    }
+
     /// Cuts the power and answers the disk as it is found afterwards: everything synced, and of the rest what the seed decides.
     #[must_use]
     pub fn crash(&self, seed: u64) -> Self {
@@ -340,6 +350,24 @@ mod tests {
         let seen: BTreeSet<_> = (0..32).flat_map(found).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [path("kept"), path("renamed")]);
         assert!(disk.list(Path::new("/log")).is_err(), "the old handle is dead");
+    }
+
+    #[tokio::test]
+    async fn a_file_is_synced_with_its_name_and_its_content() {
+        let disk = MemoryDisk::new();
+        let check = |expect: [bool; 2]| {
+            assert_eq!([path("a"), path("b")].map(|which| disk.is_synced(|path| path == which)), expect);
+        };
+        check([true, true]);
+        let file = disk.create(&path("a")).unwrap();
+        check([false, true]);
+        disk.sync_dir(Path::new("/log")).unwrap();
+        file.write_at(0, b"x").unwrap();
+        check([false, true]);
+        file.sync_data().await.unwrap();
+        check([true, true]);
+        disk.remove(&path("a")).unwrap();
+        check([true, true]);
     }
 
     #[tokio::test]

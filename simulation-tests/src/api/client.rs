@@ -27,6 +27,8 @@ use crate::gateway::CLIENT_PORT;
 
 /// From dialing to a connection that has finished its handshakes.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(800);
+/// What a server may send on a stream before it is read: little, so that servers feel who reads slowly.
+const WINDOW_BYTES: u32 = 8 << 10;
 /// The revision of the state that an answer shows.
 const REVISION: &str = "quorate-revision";
 
@@ -63,8 +65,9 @@ impl Client {
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let stream = TokioIo::new(stream);
         if http2 {
-            let (sender, connection) =
-                http2::handshake(TokioExecutor::new(), stream).await.map_err(io::Error::other)?;
+            let mut http2 = http2::Builder::new(TokioExecutor::new());
+            http2.initial_stream_window_size(WINDOW_BYTES);
+            let (sender, connection) = http2.handshake(stream).await.map_err(io::Error::other)?;
             tokio::spawn(connection);
             Ok(Sender::Http2(sender))
         } else {

@@ -1,4 +1,4 @@
-//! The members' logs as they are found on their disks in the end: log matching, and one content for everything committed.
+//! The members' logs as they are found on their disks after each round's faults and in the end: log matching, and one content for everything committed.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -25,7 +25,7 @@ pub(crate) struct Found {
 /// What a log holds, by index.
 type Entries = BTreeMap<u64, LogEntry>;
 
-/// Everything that is wrong with the logs. To be called when nothing runs any more.
+/// Everything that is wrong with the logs.
 pub(crate) fn check(found: &[Found]) -> Result<Vec<String>, Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
     let mut logs = Vec::new();
@@ -78,16 +78,46 @@ fn next(id: Option<LogId>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use openraft::storage::IOFlushed;
+    use openraft::type_config::TypeConfigExt;
     use openraft::vote::RaftLeaderId;
-    use quorate_raft::types::{Command, Payload};
+    use quorate_raft::types::{Command, Payload, TypeConfig};
+
+    /// The folder of every log.
+    const FOLDER: &str = "/log";
+    const CLUSTER: ClusterId = ClusterId::new([7; 16]);
+
+    fn id(term: u64, index: u64) -> LogId {
+        LogId { leader_id: RaftLeaderId::new(term, 1), index }
+    }
 
     /// A log from entry 3 on, of entries with these terms and contents.
     fn log(entries: &[(u64, u64)]) -> Entries {
         let entry = |(index, (term, content)): (u64, &(u64, u64))| {
             let payload = Payload::Normal(Command { time_ms: *content, txns: [].into() });
-            (index, LogEntry { log_id: LogId { leader_id: RaftLeaderId::new(*term, 1), index }, payload })
+            (index, LogEntry { log_id: id(*term, index), payload })
         };
         (3..).zip(entries).map(entry).collect()
+    }
+
+    /// A member whose disk holds such a log; it knows this entry to be committed.
+    fn member(node: NodeId, entries: &[(u64, u64)], committed: Option<LogId>) -> Found {
+        let disk = MemoryDisk::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(write(node, disk.clone(), log(entries).into_values().collect()));
+        Found { node, cluster: CLUSTER, disk, folder: FOLDER.to_owned(), committed }
+    }
+
+    async fn write(node: NodeId, disk: MemoryDisk, entries: Vec<LogEntry>) {
+        let identity = Identity { cluster: CLUSTER, node };
+        let mut options = Options::new(std::sync::Arc::new(disk), FOLDER, identity, Fatal::new());
+        (options.segment_bytes, options.first_segment_bytes) = (64 << 10, 64 << 10);
+        let mut log = Log::open(options).await.unwrap();
+        log.purge(id(1, 2)).await.unwrap();
+        let (sender, durable) = TypeConfig::oneshot();
+        log.append(entries, IOFlushed::<TypeConfig>::signal(sender)).await.unwrap();
+        durable.await.unwrap().unwrap();
+        log.close().await.unwrap();
     }
 
     #[test]
@@ -98,5 +128,32 @@ mod tests {
         assert_eq!(mismatch(&whole, &log(&[(1, 1), (1, 2), (3, 9)]), Some(5)), Some(5));
         assert_eq!(mismatch(&whole, &log(&[(1, 1), (1, 9), (2, 3)]), None), Some(4));
         assert_eq!(mismatch(&whole, &log(&[(1, 1), (1, 2), (2, 9)]), None), Some(5));
+    }
+
+    #[test]
+    fn members_whose_logs_differ_at_one_entry_are_found() {
+        let whole = [(1, 1), (1, 2), (2, 3)];
+        let check_with = |second: &[(u64, u64)], committed: Option<LogId>, expect: &[&str]| {
+            let members = [member(1, &whole, committed), member(2, second, committed)];
+            assert_eq!(check(&members).unwrap(), expect);
+        };
+        check_with(&whole, Some(id(2, 5)), &[]);
+        check_with(&[(1, 1), (1, 2)], Some(id(1, 4)), &[]);
+        // They agree further up.
+        let at_4 = "log: nodes 1 and 2 differ at entry 4, which must be the same";
+        check_with(&[(1, 1), (1, 9), (2, 3)], None, &[at_4]);
+        // What is not committed may differ, and what is may not.
+        let other_end = [(1, 1), (1, 2), (3, 9)];
+        check_with(&other_end, Some(id(1, 4)), &[]);
+        check_with(&other_end, Some(id(2, 5)), &["log: nodes 1 and 2 differ at entry 5, which must be the same"]);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_read_is_told() {
+        let mut strange = member(2, &[(1, 1)], None);
+        strange.cluster = ClusterId::new([8; 16]);
+        let found = check(&[member(1, &[(1, 1)], None), strange]).unwrap();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("log: that of node 2 cannot be read"), "{found:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Transactions and reads against the history.
 //!
 //! - An acknowledged transaction is in the history at its revision, whole, and its conditions held just before.
-//! - A refused one is not in the history.
+//! - A refused one is not in the history. One whose fate is unknown is there whole, where its conditions held, or not at all.
 //! - A conflict and a read show exactly the state of the revision that they name.
 //! - Real time: what begins after something else has ended comes later in the history (writes) or sees it (reads). Together with the
 //!   points above: everything is linearizable.
@@ -37,7 +37,10 @@ fn check_one(chronicle: &Chronicle<'_>, record: &Exchange) -> Option<String> {
             }
         }
         What::Txn(txn, Decision::Refused) => refused(chronicle, txn),
-        What::Txn(_, Decision::Unknown) => Ok(()),
+        What::Txn(txn, Decision::Unknown) => match written(chronicle, txn) {
+            Some(revision) => committed(chronicle, txn, revision),
+            None => Ok(()),
+        },
         What::Read { keys, at, found } if *at <= chronicle.newest() => {
             let wrong = keys.iter().zip(found).find(|(key, entry)| chronicle.get(key, *at) != entry.as_ref());
             wrong.map_or(Ok(()), |(key, _)| Err(format!("a read at {at} shows what {} did not hold", name(key))))
@@ -74,11 +77,16 @@ fn committed(chronicle: &Chronicle<'_>, txn: &Txn, revision: Revision) -> Result
 }
 
 fn refused(chronicle: &Chronicle<'_>, txn: &Txn) -> Result<(), String> {
-    let written = txn.operations.iter().find_map(|operation| match operation {
+    let written = written(chronicle, txn);
+    written.map_or(Ok(()), |at| Err(format!("a transaction that was called not applied is applied at {at}")))
+}
+
+/// Where a transaction is in the history, by the values that nobody else writes.
+fn written(chronicle: &Chronicle<'_>, txn: &Txn) -> Option<Revision> {
+    txn.operations.iter().find_map(|operation| match operation {
         Operation::Put { value, .. } => chronicle.written(value),
         Operation::Delete { .. } => None,
-    });
-    written.map_or(Ok(()), |at| Err(format!("a transaction that was called not applied is applied at {at}")))
+    })
 }
 
 fn holds(chronicle: &Chronicle<'_>, condition: &Condition, at: Revision) -> bool {
@@ -210,6 +218,12 @@ mod tests {
         check_history(&whole, &[first.clone(), first.clone()], &["two transactions"]);
         check_history(&whole, &[record(0, 1, What::Txn(txns[2].clone(), Decision::Refused))], &["applied at 3"]);
         check_history(&whole, &[record(0, 1, What::Txn(txns[2].clone(), Decision::Unknown))], &[]);
+        let torn =
+            Txn { operations: [put("b", "3").operations, put("c", "4").operations].concat(), conditions: vec![] };
+        check_history(&whole, &[record(0, 1, What::Txn(torn, Decision::Unknown))], &["c was not changed"]);
+        let exists = Condition::Exists { key: "b".into() };
+        let unfounded = Txn { conditions: vec![exists], ..txns[2].clone() };
+        check_history(&whole, &[record(0, 1, What::Txn(unfounded, Decision::Unknown))], &["does not hold"]);
         let mut wrong = read(31, &whole, 2);
         if let What::Read { found, .. } = &mut wrong.what {
             *found = vec![None];

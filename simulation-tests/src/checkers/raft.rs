@@ -141,4 +141,31 @@ mod tests {
         ahead.committed = None;
         check(vec![(1, 1, ahead)], "not know to be committed");
     }
+
+    #[test]
+    fn a_leader_has_what_was_committed_before_it() {
+        let with_log =
+            |last: Option<LogId>| Positions { last, committed: None, applied: None, ..at((2, 2), true, 9, 8) };
+        let committed = || (1, 1, at((1, 1), true, 9, 8));
+        check(vec![committed(), (2, 1, with_log(Some(id(1, 1, 9))))], "");
+        check(vec![committed(), (2, 1, with_log(Some(id(1, 1, 8))))], "");
+        check(vec![committed(), (2, 1, with_log(Some(id(1, 1, 7))))], "and does not have");
+        check(vec![committed(), (2, 1, with_log(None))], "and does not have");
+        // Who only follows may lack it.
+        let following = Positions { leads: false, ..with_log(Some(id(1, 1, 7))) };
+        check(vec![committed(), (2, 1, following)], "");
+        // It is the same leader that has lost the end of its log.
+        check(vec![committed(), (1, 1, at((1, 1), true, 7, 7))], "and does not have");
+    }
+
+    #[test]
+    fn what_a_member_has_shown_goes_back_only_where_it_may() {
+        let back = Positions { applied: Some(id(3, 2, 7)), ..at((3, 2), false, 9, 8) };
+        check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 1, back.clone())], "the applied position of node 1");
+        check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 2, back)], "");
+        // The other half of the vote: the same term, and a smaller node.
+        check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 1, at((3, 1), false, 9, 7))], "the vote of node 1");
+        let starting = Positions { vote: Vote::new_committed(0, 0), ..at((3, 2), false, 9, 8) };
+        check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 2, starting)], "");
+    }
 }

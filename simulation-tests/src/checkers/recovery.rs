@@ -1,8 +1,8 @@
 //! A run in which the quorum was lost and recovered: two histories, and what must have come from the first to the second.
 //!
-//! - The second begins, at its first revision, with exactly the state of the member that was recovered: a state of the first history, or one
-//!   that goes on from its end by what clients had asked for.
-//! - Nothing that a member which was left had applied is lost. What was acknowledged after that may be, and nothing else.
+//! - The second begins, at its first revision, with exactly the state of the member that was recovered: one that goes
+//!   on, by what clients had asked for, from a state that a member which was left had applied.
+//! - Nothing that a member which was left had applied, and on its disk, is lost. What was acknowledged after that may be, and nothing else.
 //! - Every answer belongs to one of the two histories and is true there; real time goes through both. Nothing happens in both.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ const LAST_MEMBER: &str = "s/members/last";
 pub(crate) struct LostQuorum {
     pub(crate) old: ClusterId,
     pub(crate) new: ClusterId,
-    /// The newest revision that a member which was left had applied.
+    /// The newest revision that a member which was left had applied, with all that it had written on its disk.
     pub(crate) applied: Revision,
     /// The newest one in the recovered member's state, without its log.
     pub(crate) certain: Revision,
@@ -51,7 +51,8 @@ pub(super) fn check(
     let old = Chronicle::new(&first_history)?;
     let new = Chronicle::after(lost.base, lost.entries(), history)?;
     let mut violations = lost.check_survival(&old, records);
-    let first = records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at < lost.base));
+    // What was told of the first history's last moments, and seen of no node before all power went, may be lost as well.
+    let first = records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at <= old.newest()));
     let second = records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at >= lost.base));
     let (first, second): (Vec<Exchange>, Vec<Exchange>) = (first.cloned().collect(), second.cloned().collect());
     violations.extend(operations::check(&old, &first));
@@ -138,14 +139,15 @@ impl LostQuorum {
             )];
         }
         let mut violations = Vec::new();
-        let at = survived.min(old.newest());
+        // What the member had not applied may differ from what others had committed there.
+        let at = self.applied.min(old.newest());
         let expected: BTreeMap<&Bytes, &Entry> = old.state(at).collect();
         let found: BTreeMap<&Bytes, &Entry> = self.snapshot.range(b"", None).collect();
         let asked = asked(records);
         let keys: BTreeSet<&Bytes> = expected.keys().chain(found.keys()).copied().collect();
         for key in keys.into_iter().filter(|key| !key.starts_with(OWN_KEYS)) {
             let (expected, found) = (expected.get(key), found.get(key));
-            // What the member had beyond the end of the first history counts as committed.
+            // What the recovered member had beyond that counts as committed.
             let went_on = survived > at && asked.contains(&(key, found.map(|entry| &entry.value)));
             if expected != found && !went_on {
                 let key = String::from_utf8_lossy(key);

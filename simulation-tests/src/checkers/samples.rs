@@ -141,3 +141,57 @@ fn batches(replica: &Replica, after: Revision) -> Result<Vec<Arc<Batch>>, Histor
     }
     Ok(batches)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_store::{Operation, Txn};
+
+    /// The states that one key goes through with these values, and the history of that.
+    fn lived(values: &[&'static str]) -> (Vec<Snapshot>, Vec<Arc<Batch>>) {
+        let mut state = State::new();
+        let (mut states, mut history) = (Vec::new(), Vec::new());
+        for value in values {
+            let operations = vec![Operation::Put { key: "a".into(), value: (*value).into() }];
+            history.extend(state.apply(0, &Txn { conditions: vec![], operations }).batch);
+            states.push(state.snapshot());
+        }
+        (states, history)
+    }
+
+    #[test]
+    fn nodes_that_differ_at_one_revision_are_found() {
+        let (one, _) = lived(&["1", "2"]);
+        let (other, _) = lived(&["1", "3"]);
+        let mut samples = Samples::default();
+        samples.compare(1, one[0].clone());
+        samples.compare(2, other[0].clone());
+        samples.compare(1, one[1].clone());
+        assert_eq!(samples.violations(), [""; 0]);
+        samples.compare(2, other[1].clone());
+        assert_eq!(samples.violations(), ["state: nodes 1 and 2 differ at revision 2"]);
+        // A third one that agrees with the first is not to blame.
+        samples.compare(3, one[1].clone());
+        assert_eq!(samples.violations().len(), 1);
+    }
+
+    #[test]
+    fn states_that_are_not_the_replay_are_found() {
+        let (right, history) = lived(&["1", "2"]);
+        let (wrong, _) = lived(&["1", "3", "4"]);
+        let chronicle = Chronicle::new(&history).unwrap();
+        let check = |seen: &[&Snapshot], expect: &[&str]| {
+            let mut samples = Samples::default();
+            for state in seen {
+                samples.compare(7, (*state).clone());
+            }
+            assert_eq!(samples.check(&chronicle), expect);
+        };
+        let empty = State::new().snapshot();
+        check(&[&empty, &right[0], &right[1]], &[]);
+        check(&[&wrong[0]], &[]);
+        check(&[&right[0], &wrong[1]], &["state: node 7 at revision 2 is not the replay of the history"]);
+        // What the history does not reach.
+        check(&[&right[1], &wrong[2]], &["state: node 7 at revision 3 is not the replay of the history"]);
+    }
+}

@@ -1,22 +1,75 @@
 //! Which kinds of faults met which states of a node: what a run has tried.
+//!
+//! Invariants: a fault counts once, and not when whom it is about is down as it begins. What a disk was told to do later counts when it has
+//! done it, as far as that shows: a failed sync or a full disk by the end of the process, so not where a broken variant hides it, nor when
+//! only a segment could not be made ahead. Whether a message or a sync met what went wrong with a link, a clock or a slow disk, nobody
+//! knows: those count when they begin.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_store::Store;
-use turmoil::Sim;
 
-use super::kind::Kind;
+use super::kind::{Fault, Kind};
 use crate::cluster::{Cluster, Seat};
+
+/// What a member says whose sync has failed.
+pub(super) const SYNC_FAILURE: &str = "simulated sync failure";
+/// What a member says whose state could not be synced.
+pub(super) const STATE_FAILURE: &str = "Input/output error";
+/// What a member says whose disk is full.
+pub(super) const NO_SPACE: &str = "no storage space";
+
+/// What is met by faults that are not about one node.
+const ALL_NODES: &str = "cluster";
 
 /// Counts by kind and state.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     counts: BTreeMap<(Kind, &'static str), u64>,
+    /// What disks were told and may not have done yet, and the state of their nodes when they were.
+    armed: BTreeMap<(Seat, Kind), &'static str>,
 }
 
 impl Coverage {
     pub(super) fn add(&mut self, kind: Kind, state: &'static str) {
         *self.counts.entry((kind, state)).or_default() += 1;
+    }
+
+    /// A fault is about to begin, while these nodes run.
+    pub(super) fn begin(&mut self, cluster: &Cluster, running: &BTreeSet<Seat>, fault: &Fault) {
+        if !has_effect(running, fault) {
+            return;
+        }
+        let (kind, node) = (fault.kind, fault.node);
+        match kind {
+            Kind::PowerCutInCall | Kind::FailedSync | Kind::FailedStateSync | Kind::FullDisk => {
+                self.armed.insert((node, kind), state(cluster, node));
+            }
+            Kind::Split | Kind::VanishedClient | Kind::PowerCutAll | Kind::RollingRestart => self.add(kind, ALL_NODES),
+            _ => self.add(kind, state(cluster, node)),
+        }
+    }
+
+    /// Counts what disks have done since the last look.
+    pub(super) fn look(&mut self, cluster: &Cluster) {
+        let counts = &mut self.counts;
+        self.armed.retain(|(node, kind), state| {
+            let done = is_done(cluster, *node, *kind);
+            if done {
+                *counts.entry((*kind, *state)).or_default() += 1;
+            }
+            !done
+        });
+    }
+
+    /// A disk need not do this any more.
+    pub(super) fn disarm(&mut self, node: Seat, kind: Kind) {
+        self.armed.remove(&(node, kind));
+    }
+
+    /// No disk need do anything any more.
+    pub(super) fn disarm_all(&mut self) {
+        self.armed.clear();
     }
 
     /// By name of the kind, and then by state.
@@ -29,11 +82,8 @@ impl Coverage {
     }
 }
 
-/// What the node is to the cluster when a fault begins.
-pub(super) fn state(sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) -> &'static str {
-    if !cluster.runs(sim, node) {
-        return "down";
-    }
+/// What a node that runs is to the cluster.
+pub(super) fn state(cluster: &Cluster, node: Seat) -> &'static str {
     let Some(replica) = cluster.replica(node) else { return "starting" };
     let status = replica.status();
     match status.leader {
@@ -41,5 +91,85 @@ pub(super) fn state(sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) -> &'stati
         Some(_) if status.lag > 0 => "behind",
         Some(_) => "follower",
         None => "leaderless",
+    }
+}
+
+/// Whether a fault that begins while these nodes run does something to one of them: at both ends of a link there has to be one.
+fn has_effect(running: &BTreeSet<Seat>, fault: &Fault) -> bool {
+    let runs = running.contains(&fault.node);
+    match fault.kind {
+        Kind::OneWayCut | Kind::PartialCut | Kind::Delay | Kind::Loss | Kind::ClogLink => {
+            runs && running.contains(&fault.other)
+        }
+        Kind::IsolatedNode | Kind::DeafNode | Kind::MuteNode | Kind::FlappingNode | Kind::ClogNode => {
+            runs && running.len() > 1
+        }
+        Kind::Split => !running.is_disjoint(&fault.group) && !running.is_subset(&fault.group),
+        Kind::VanishedClient | Kind::PowerCutAll | Kind::RollingRestart => !running.is_empty(),
+        // It waits for a snapshot, and counts when there is one.
+        Kind::CrashInInstall => false,
+        Kind::Pause
+        | Kind::Kill
+        | Kind::PowerCut
+        | Kind::PowerCutInCall
+        | Kind::FailedSync
+        | Kind::FailedStateSync
+        | Kind::SlowSync
+        | Kind::FullDisk
+        | Kind::ClockJump
+        | Kind::ClockDrift => runs,
+    }
+}
+
+/// Whether the disk of this node has just done what it was told.
+fn is_done(cluster: &Cluster, node: Seat, kind: Kind) -> bool {
+    let ended = |why: &str| cluster.ended(node).is_some_and(|reason| reason.contains(why));
+    match kind {
+        Kind::FailedSync => ended(SYNC_FAILURE),
+        Kind::FailedStateSync => ended(STATE_FAILURE),
+        Kind::FullDisk => ended(NO_SPACE),
+        // There is but one more that waits: the power goes in a call.
+        _ => cluster.disk(node).crashed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fault of nodes 1 and 2, the first of which is alone in its group.
+    fn check(kind: Kind, running: &[Seat], expect: bool) {
+        let fault = Fault { kind, node: 1, other: 2, seed: 0, group: BTreeSet::from([1]) };
+        let running: BTreeSet<Seat> = running.iter().copied().collect();
+        assert_eq!(has_effect(&running, &fault), expect, "{kind:?} while {running:?} run");
+    }
+
+    #[test]
+    fn a_fault_of_a_node_needs_that_it_runs() {
+        for kind in [Kind::Kill, Kind::Pause, Kind::SlowSync, Kind::FullDisk, Kind::ClockJump, Kind::ClockDrift] {
+            check(kind, &[1], true);
+            check(kind, &[2, 3], false);
+        }
+    }
+
+    #[test]
+    fn a_fault_of_links_needs_somebody_at_both_ends() {
+        for kind in [Kind::OneWayCut, Kind::PartialCut, Kind::Delay, Kind::Loss, Kind::ClogLink] {
+            check(kind, &[1, 2], true);
+            check(kind, &[1, 3], false);
+            check(kind, &[2, 3], false);
+        }
+        for kind in [Kind::IsolatedNode, Kind::DeafNode, Kind::MuteNode, Kind::FlappingNode, Kind::ClogNode] {
+            check(kind, &[1, 3], true);
+            check(kind, &[1], false);
+            check(kind, &[2, 3], false);
+        }
+    }
+
+    #[test]
+    fn a_split_needs_somebody_on_both_sides() {
+        check(Kind::Split, &[1, 3], true);
+        check(Kind::Split, &[1], false);
+        check(Kind::Split, &[2, 3], false);
     }
 }

@@ -52,6 +52,8 @@ pub(crate) enum Kind {
     RollingRestart,
     /// A sync of the log's disk fails; half the time the power goes some time after.
     FailedSync,
+    /// A sync of the state's disk fails.
+    FailedStateSync,
     /// Syncs take long.
     SlowSync,
     /// The log's disk is full.
@@ -65,7 +67,7 @@ pub(crate) enum Kind {
 }
 
 /// How many of about a hundred faults are of each kind.
-const WEIGHTS: [(Kind, u32); 24] = [
+const WEIGHTS: [(Kind, u32); 25] = [
     (Kind::IsolatedNode, 8),
     (Kind::OneWayCut, 5),
     (Kind::PartialCut, 5),
@@ -85,6 +87,7 @@ const WEIGHTS: [(Kind, u32); 24] = [
     (Kind::PowerCutAll, 3),
     (Kind::RollingRestart, 1),
     (Kind::FailedSync, 4),
+    (Kind::FailedStateSync, 3),
     (Kind::SlowSync, 4),
     (Kind::FullDisk, 2),
     (Kind::ClockJump, 3),

@@ -1,13 +1,15 @@
 //! What goes wrong, when and for how long: all drawn from the seed before a round begins.
 //!
-//! Invariants: every fault ends by itself or with [`Faults::heal`]; after that nothing is cut, slow or down. A fault that does not apply
-//! when its time comes (its node is down already) is not counted.
+//! Invariants: every fault ends by itself or with [`Faults::heal`]; after that nothing is cut, slow or down. What is counted is what faults
+//! have done, see `coverage`: not one whose node is down when its time comes, nor a cut with nobody at one of its ends. Counting
+//! changes nothing that happens.
 
+mod clocks;
 mod coverage;
 mod kind;
 mod network;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
@@ -31,16 +33,17 @@ const MAX_PAUSE_MS: u64 = 1500;
 const MAX_FAULT_MS: u64 = 4000;
 /// Between two turns of a flapping link, milliseconds.
 const FLAP_MS: u64 = 300;
-/// Most that a drifting clock gains or loses in a second, milliseconds.
-const MAX_DRIFT_MS: u64 = 400;
-/// Between two steps of timers that go too fast.
-const DRIFT_STEP: Duration = Duration::from_millis(50);
 /// Bytes that a full disk still takes.
 const LAST_BYTES: u64 = 40_000;
 
 /// Why a node may end by itself: a disk that fails is the end of the process, and so is the news that it was removed.
-const ACCEPTED_ENDS: [&str; 4] =
-    ["simulated sync failure", "no storage space", "lost power", "empty its data folder and let it join again"];
+const ACCEPTED_ENDS: [&str; 5] = [
+    coverage::SYNC_FAILURE,
+    coverage::STATE_FAILURE,
+    coverage::NO_SPACE,
+    "lost power",
+    "empty its data folder and let it join again",
+];
 
 /// What a member says whose disk is an older copy.
 const OLDER_COPY: &str = "is an older copy";
@@ -49,6 +52,8 @@ const OLDER_COPY: &str = "is an older copy";
 enum Step {
     Begin(Fault, Duration),
     End(Fault),
+    /// A node's turn in a rolling restart, and how long it is down.
+    Turn(Seat, Duration),
     Restart(Seat),
     Cut(Seat),
     Join(Seat),
@@ -122,6 +127,7 @@ impl Faults {
 
     /// Does what is due, and restarts what has ended by itself.
     pub(crate) fn step(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
+        self.coverage.look(cluster);
         if cluster.is_calm() {
             self.mend(sim, cluster);
         } else {
@@ -139,6 +145,7 @@ impl Faults {
             match entry.remove() {
                 Step::Begin(fault, length) => self.begin(sim, cluster, &fault, length)?,
                 Step::End(fault) => self.end(sim, cluster, &fault)?,
+                Step::Turn(node, down) => self.take_turn(sim, cluster, node, down),
                 Step::Restart(node) => self.restart(sim, cluster, node),
                 Step::Cut(node) => network::isolate(sim, cluster, node),
                 Step::Join(node) => network::join(sim, &self.usual, cluster, node),
@@ -162,6 +169,7 @@ impl Faults {
     /// Mends links and disks; what is down stays down.
     fn mend(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
         self.ambushes.clear();
+        self.coverage.disarm_all();
         network::mend_all(sim, &self.usual, cluster);
         for node in cluster.seats() {
             cluster.usual_sync(node);
@@ -169,6 +177,7 @@ impl Faults {
             disk.crash_after(u64::MAX);
             disk.fail_sync_after(u64::MAX);
             disk.set_capacity(None);
+            cluster.fail_state_sync(node, false);
         }
     }
 
@@ -199,11 +208,11 @@ impl Faults {
 
     fn begin(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) -> io::Result<()> {
         let begins = sim.elapsed();
-        let state = coverage::state(sim, cluster, fault.node);
+        let running: BTreeSet<Seat> = cluster.seats().filter(|seat| cluster.runs(sim, *seat)).collect();
+        self.coverage.begin(cluster, &running, fault);
         let applies =
             network::begin(sim, cluster, &self.usual, fault) | self.begin_here(sim, cluster, fault, length)?;
         if applies {
-            self.coverage.add(fault.kind, state);
             tracing::info!(?fault, ?length, "fault");
             self.later(begins + length, Step::End(fault.clone()));
         }
@@ -226,10 +235,12 @@ impl Faults {
             }
             Kind::SlowSync => disk.set_sync_delay(Duration::from_millis(fault.between(5, 80))),
             Kind::Pause => disk.set_sync_delay(length),
-            Kind::ClockJump => {
-                cluster.turn_clock(node, i64::try_from(fault.between(0, 1_200_000)).unwrap_or(0) - 600_000)
+            Kind::ClockJump => clocks::jump(cluster, fault),
+            Kind::ClockDrift => {
+                for (after, by) in clocks::drift(cluster, fault, length) {
+                    self.later(begins + after, Step::Hurry(node, by));
+                }
             }
-            Kind::ClockDrift => self.drift(cluster, fault, begins, length),
             Kind::CrashInInstall => {
                 self.ambushes.push((begins + length, fault.clone()));
                 return Ok(false);
@@ -243,8 +254,7 @@ impl Faults {
             }
             Kind::RollingRestart => {
                 for (node, turn) in cluster.seats().zip(0..) {
-                    let kill = Fault { kind: Kind::Kill, node, ..fault.clone() };
-                    self.later(begins + length * turn, Step::Begin(kill, length / 2));
+                    self.later(begins + length * turn, Step::Turn(node, length / 2));
                 }
             }
             Kind::PowerCutAll => {
@@ -261,21 +271,10 @@ impl Faults {
                 self.power_cuts.insert(node, fault.seed);
             }
             Kind::FailedSync => disk.fail_sync_after(fault.between(0, 40)),
+            Kind::FailedStateSync => cluster.fail_state_sync(node, true),
             _ => return Ok(false),
         }
         Ok(true)
-    }
-
-    /// A clock goes wrong. Timers can only be made to go faster.
-    fn drift(&mut self, cluster: &Cluster, fault: &Fault, begins: Duration, length: Duration) {
-        let gains =
-            i64::try_from(fault.between(0, 2 * MAX_DRIFT_MS)).unwrap_or(0) - i64::try_from(MAX_DRIFT_MS).unwrap_or(0);
-        cluster.set_drift(fault.node, gains);
-        let by = DRIFT_STEP * u32::try_from(gains.max(0)).unwrap_or(0) / 1000;
-        let steps = length.as_millis() / DRIFT_STEP.as_millis();
-        for step in (1..=u32::try_from(steps).unwrap_or(0)).filter(|_| !by.is_zero()) {
-            self.later(begins + DRIFT_STEP * step, Step::Hurry(fault.node, by));
-        }
     }
 
     /// Crashes a node to which a snapshot is coming, if there is one and that is wanted.
@@ -292,7 +291,7 @@ impl Faults {
             return Ok(());
         }
         let (_, fault) = self.ambushes.remove(0);
-        self.coverage.add(fault.kind, coverage::state(sim, cluster, node));
+        self.coverage.add(fault.kind, coverage::state(cluster, node));
         tracing::info!(node, "crash during the installation of a snapshot");
         if fault.seed.is_multiple_of(2) {
             cluster.kill(sim, node);
@@ -316,7 +315,10 @@ impl Faults {
             }
             Kind::SlowSync => cluster.usual_sync(node),
             Kind::ClockDrift => cluster.set_drift(node, 0),
-            Kind::FullDisk => cluster.disk(node).set_capacity(None),
+            Kind::FullDisk => {
+                cluster.disk(node).set_capacity(None);
+                self.coverage.disarm(node, fault.kind);
+            }
             Kind::FlappingNode => network::join(sim, &self.usual, cluster, node),
             Kind::ClogNode => {
                 for (after, other) in network::releases(cluster, fault) {
@@ -330,6 +332,14 @@ impl Faults {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Kills a node in its turn, if it runs.
+    fn take_turn(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat, down: Duration) {
+        if cluster.runs(sim, node) {
+            cluster.kill(sim, node);
+            self.later(sim.elapsed() + down, Step::Restart(node));
+        }
     }
 
     fn restart(&self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) {

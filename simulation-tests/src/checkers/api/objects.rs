@@ -130,13 +130,23 @@ impl Rules<'_> {
         if is_terminating(before) { Ok(()) } else { self.check_reason(change, before) }
     }
 
-    /// A deletion begins because somebody asked for it, an owner has gone or its namespace goes.
+    /// Whether an owner was there just before a change, and was not going.
+    fn is_owned(&self, change: &Change, namespace: &str, owner: &Value) -> bool {
+        let kinds = [Kind::ConfigMaps, Kind::Secrets, Kind::Services];
+        let Some(kind) = kinds.into_iter().find(|kind| owner["kind"] == kind.name()) else { return false };
+        let key = kind.key(namespace, owner["name"].as_str().unwrap_or_default());
+        let there = self.past.get(&key, change.revision - 1);
+        there.is_some_and(|object| text(object, "uid") == owner["uid"] && !is_terminating(object))
+    }
+
+    /// A deletion begins because somebody asked for it, all owners have gone or are going, or its namespace goes.
     fn check_reason(&self, change: &Change, before: &Value) -> Result<(), String> {
         let namespace = text(before, "namespace");
         let of_clients = stamp(before).is_some();
-        let owned = before["metadata"]["ownerReferences"].as_array().is_some_and(|owners| !owners.is_empty());
+        let owners = before["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_left = !owners.is_empty() && !owners.iter().any(|owner| self.is_owned(change, namespace, owner));
         let namespace = self.past.get(&Kind::Namespaces.key("", namespace), change.revision - 1);
-        if !of_clients || owned || namespace.is_some_and(|namespace| is_terminating(namespace)) {
+        if !of_clients || is_left || namespace.is_some_and(|namespace| is_terminating(namespace)) {
             return Ok(());
         }
         let asked = self.on(change).any(|exchange| {

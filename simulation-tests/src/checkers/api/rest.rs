@@ -23,7 +23,7 @@ pub(crate) fn unfinished(state: &Snapshot) -> Option<String> {
             owned.push((name.clone().into_owned(), owners));
         }
         if stored.deletion_timestamp().is_some() {
-            let object = stored.to_value("", "", 0).ok()?;
+            let Ok(object) = stored.to_value("", "", 0) else { return Some(format!("{name} is unreadable")) };
             let finalizers = object.at(&["metadata", "finalizers"]).and_then(|list| list.as_list()).unwrap_or_default();
             let held = finalizers.iter().filter_map(|name| name.as_str()).any(|name| !OWN_FINALIZERS.contains(&name));
             if !held {

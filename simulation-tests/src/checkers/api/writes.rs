@@ -93,7 +93,38 @@ fn contents(ask: &Ask, before: Option<&Value>, now: &Value) -> Result<(), String
     let others = before.filter(|_| !replaces).and_then(|before| before["data"].as_object());
     let own = |field: &str| wanted.is_some_and(|wanted| wanted.contains_key(field));
     let lost = others.into_iter().flatten().find(|(field, value)| !own(field) && now["data"][*field] != **value);
-    lost.map_or(Ok(()), |(field, _)| Err(format!("it has changed {field}, which it did not name")))
+    if let Some((field, _)) = lost {
+        return Err(format!("it has changed {field}, which it did not name"));
+    }
+    if replaces && count(&now["data"]) != count(&body["data"]) {
+        return Err(format!("it should have replaced {} by {}", now["data"], body["data"]));
+    }
+    for field in ["labels", "ownerReferences", "finalizers"] {
+        // A namespace is labelled with its name.
+        if ask.kind == Kind::Namespaces && field == "labels" {
+            continue;
+        }
+        let (wanted, found) = (metadata(ask, body, before, field), &now["metadata"][field]);
+        if count(wanted) + count(found) > 0 && wanted != found {
+            return Err(format!("its {field} should be {wanted} and are {found}"));
+        }
+    }
+    Ok(())
+}
+
+/// What a field of an object's metadata is to be: what the request says of it, and what it was where that does not speak of it.
+fn metadata<'a>(ask: &Ask, body: &'a Value, before: Option<&'a Value>, field: &str) -> &'a Value {
+    let (asked, replaces) = (&body["metadata"][field], matches!(ask.verb, Verb::Create | Verb::Update));
+    // Patches name the only label that there is.
+    if replaces || before.is_none() || !asked.is_null() {
+        return asked;
+    }
+    before.map_or(&Value::Null, |before| &before["metadata"][field])
+}
+
+/// How many parts something has; none if it is absent.
+fn count(value: &Value) -> usize {
+    value.as_object().map(serde_json::Map::len).or(value.as_array().map(Vec::len)).unwrap_or_default()
 }
 
 fn deleted(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<(), String> {
@@ -105,9 +136,14 @@ fn deleted(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<
         return Err(format!("it was bound to {wanted:?} and has deleted {uid}"));
     }
     let key = ask.key();
-    let was_there = |object: Option<&Object>| object.is_some_and(|object| text(object, "uid") == uid);
+    let bound = body["preconditions"]["resourceVersion"].as_str();
+    let was_there = |object: Option<&Object>| {
+        object.is_some_and(|object| {
+            text(object, "uid") == uid && bound.is_none_or(|bound| text(object, "resourceVersion") == bound)
+        })
+    };
     if !past.ever(&key, window, was_there) {
-        return Err(format!("it has deleted {uid}, which was not there"));
+        return Err(format!("it has deleted {uid}, which was not there at {bound:?}"));
     }
     let is_going =
         |object: Option<&Object>| object.is_none_or(|object| text(object, "uid") != uid || is_terminating(object));

@@ -74,6 +74,10 @@ impl Watcher {
         let mut ask = self.ask.clone();
         ask.initial = self.seen.is_none();
         ask.at = self.seen.map_or(At::MostRecent, At::Exact);
+        // Sometimes it asks for what it has seen before, which may be kept no longer.
+        if let Some(seen) = self.seen.filter(|_| self.rng.random_ratio(1, 15)) {
+            ask.at = At::Exact(self.rng.random_range(1..=seen));
+        }
         ask.timeout = self.rng.random_range(1..6);
         // Sometimes this client goes before the server ends the stream.
         let stay = Duration::from_millis(self.rng.random_range(100..8000));
