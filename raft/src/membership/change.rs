@@ -2,7 +2,8 @@
 //!
 //! Invariants: each function runs on the leader and says [`AdminError::Unavailable`] elsewhere; rules are checked before anything is
 //! proposed, and what is proposed goes on from exactly the members that they were checked with; a leader that was removed changes nothing
-//! any more, though it leads for a moment yet; a change is done when Raft has committed it (the joint and the final configuration).
+//! any more, though it leads for a moment yet; no change begins while one is half done; a change is done when Raft has committed it (the
+//! joint and the final configuration).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future;
@@ -14,6 +15,7 @@ use openraft::{ChangeMembers, Precondition};
 use quorate_store::NodeId;
 use tokio::time::{Instant, timeout};
 
+use super::complete::is_joint;
 use super::{AdminError, Member, Role};
 use crate::replica::core::{Core, Leader};
 use crate::types::{LogId, Peer, TypeConfig};
@@ -124,13 +126,16 @@ impl Core {
         }
     }
 
-    /// What a change goes on from, if this node may make one: openraft lets a removed leader go on, and does not expect it to.
+    /// What a change goes on from, if this node may make one: openraft lets a removed leader go on, and does not expect it to; and it
+    /// takes a change of what another one has half done, after which a leader that is on its way out would be removed already.
     fn basis(&self) -> Result<Basis, AdminError> {
         self.require_leader()?;
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow_watched();
-        match metrics.membership_config.get_node(&self.node) {
-            Some(_) => Ok(*metrics.membership_config.log_id()),
+        let members = &metrics.membership_config;
+        match members.get_node(&self.node) {
+            Some(_) if is_joint(members) => Err(AdminError::unavailable("a change of the voters is under way")),
+            Some(_) => Ok(*members.log_id()),
             None => Err(AdminError::unavailable("this node was removed and is handing over")),
         }
     }

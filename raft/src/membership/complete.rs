@@ -60,6 +60,7 @@ impl Core {
     }
 }
 
-fn is_joint(members: &StoredMembership) -> bool {
+/// Whether the old voters and the new ones both count.
+pub(super) fn is_joint(members: &StoredMembership) -> bool {
     members.get_joint_config().len() > 1
 }

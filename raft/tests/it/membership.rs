@@ -143,6 +143,8 @@ async fn a_change_that_its_leader_left_half_done_is_completed() {
     // Without the one that is gone, the new voters have no majority: the first half of the change stays where it is.
     let asking = tokio::spawn(async move { replica.ask(AdminRequest::Remove(removed)).await });
     eventually("the change has begun", async || changing_voters(&staying).await.then_some(())).await;
+    let refused = cluster.replica(leader).ask(AdminRequest::Remove(gone)).await.expect_err("one is half done");
+    assert!(refused.to_string().contains("is under way"), "{refused}");
     cluster.halt(leader).await;
     asking.await.expect("it was asked").expect_err("nobody confirmed it");
     assert!(changing_voters(&staying).await);

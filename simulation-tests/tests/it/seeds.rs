@@ -53,7 +53,7 @@ const NOTHING_YET: &str = "raft/tests/it/membership.rs: a_learner_that_has_nothi
 const PROMOTED: &str = "a learner that had not been reached yet counted as caught up, and was promoted with nothing";
 
 /// What longer runs and soaks have found.
-const LONG: [Found; 22] = [
+const LONG: [Found; 23] = [
     Found {
         seed: 5,
         options: &["--workload", "api", "--seconds", "60"],
@@ -130,6 +130,12 @@ const LONG: [Found; 22] = [
         options: &["--workload", "store"],
         what: "what a member had applied before it was on its own disk was called lost, with the quorum (the checker's mistake)",
         test: "none but the seed; see `strike` in simulation-tests/src/disaster.rs",
+    },
+    Found {
+        seed: 440_687,
+        options: &["--workload", "store"],
+        what: "a leader on its way out took another change before its own was whole, and was removed in the middle of that",
+        test: HALF_DONE,
     },
 ];
 
