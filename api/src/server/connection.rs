@@ -1,7 +1,8 @@
 //! One connection: handshake, protocol choice, requests until the peer or a drain ends it.
 //!
 //! Invariants: the protocol is what ALPN chose, never guessed from bytes; every wait for the peer before a request is
-//! known has a limit; a drain lets running requests finish and takes no new ones.
+//! known has a limit, and over HTTP/2 until somebody has been let in; a drain lets running requests finish and takes no
+//! new ones.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::opening::Opening;
 use super::stall::StallGuard;
+use super::welcome::Welcome;
 use super::{Limits, ServerTls};
 use crate::Api;
 use crate::authentication::Identity;
@@ -82,7 +84,12 @@ async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity) -> hyp
 
 async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> hyper::Result<()> {
     let api = shared.api.clone();
-    let service = service_fn(move |request| answer(api.clone(), identity.clone(), request));
+    let welcome = Welcome::default();
+    let noted = welcome.clone();
+    let service = service_fn(move |request| {
+        let (noted, answer) = (noted.clone(), answer(api.clone(), identity.clone(), request));
+        async move { answer.await.inspect(|answer| noted.answered(answer.status())) }
+    });
     let limits = &shared.limits;
     let opening = Opening::new(stream, limits.header);
     let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -97,9 +104,13 @@ async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> hyp
     tokio::select! {
         result = connection.as_mut() => return result,
         () = shared.drain.cancelled() => {}
+        () = welcome.missed(limits.header) => {}
     }
     connection.as_mut().graceful_shutdown();
-    connection.await
+    tokio::select! {
+        result = connection => result,
+        () = welcome.missed(limits.header) => Ok(()),
+    }
 }
 
 /// Boxed, so that the future of a request does not grow with the handlers.

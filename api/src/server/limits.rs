@@ -11,8 +11,8 @@ pub struct Limits {
     pub connections: usize,
     /// From the accepted connection to the end of the TLS handshake.
     pub handshake: Duration,
-    /// From the first chance to send a request head to its end; it also ends idle HTTP/1.1 connections, and those that do
-    /// not begin to speak HTTP/2.
+    /// From the first chance to send a request head to its end; it also ends idle HTTP/1.1 connections, those that do not
+    /// begin to speak HTTP/2, and those of HTTP/2 on which no request was answered with anything but 401.
     pub header: Duration,
     /// How long the peer may take nothing of what is sent to it.
     pub stall: Duration,

@@ -9,6 +9,7 @@ mod opening;
 mod service;
 mod stall;
 mod tls;
+mod welcome;
 
 pub use limits::Limits;
 pub use service::{ApiServer, Handle, Options};

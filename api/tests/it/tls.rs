@@ -16,7 +16,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, HandshakeKind, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -257,6 +257,29 @@ async fn who_says_nothing_is_hung_up_on() {
     let mut mute = running.connect(None, b"h2").await.unwrap();
     mute.write_all(b"PRI * HTTP").await.unwrap();
     let _ = timeout(limit, mute.read_to_end(&mut answer)).await.expect("the preface of HTTP/2 has a limit");
+}
+
+#[tokio::test]
+async fn who_is_never_let_in_is_hung_up_on() {
+    let header = Duration::from_secs(2);
+    let running = start_with(Limits { header, ..Limits::default() }).await;
+    for requests in [0, 2] {
+        let stream = running.connect(None, b"h2").await.unwrap();
+        let (mut client, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        let connection = tokio::spawn(connection);
+        for _ in 0..requests {
+            assert_eq!(code(&mut client).await, 401);
+        }
+        let ended = timeout(header * 10, connection).await.expect("places of strangers have a limit");
+        ended.unwrap().expect("the server takes its leave");
+    }
+    let mut config = client_config(&running.authority.pem, Some(running.authority.issue("joe", None)));
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let (mut known, _) = running.client(&Arc::new(config)).await;
+    assert_eq!(code(&mut known).await, 403);
+    sleep(header * 3).await;
+    assert_eq!(code(&mut known).await, 403, "who is known may be silent");
 }
 
 #[tokio::test]

@@ -35,48 +35,55 @@ async fn certificates_of_others() {
     assert_eq!(count, 5);
 }
 
+/// What a proxy says about whom it speaks for.
+pub(super) const CLAIMS: &[(&str, &str)] = &[("X-Remote-User", "admin"), ("X-Remote-Group", "system:masters")];
+const IMPERSONATE: &[(&str, &str)] = &[("Impersonate-User", "admin"), ("Impersonate-Group", "system:masters")];
+const ANN: (&str, &str) = ("Authorization", "Bearer static-secret");
+
+type Headers = Vec<(&'static str, &'static str)>;
+
+impl Castle {
+    /// Headers that only others may send, and who sends them.
+    pub(super) fn pretenders(&self) -> Vec<(Subject, Headers)> {
+        let joe = || Some(self.authority.issue("joe", Some("dev")));
+        vec![
+            (None, CLAIMS.to_vec()),
+            (joe(), CLAIMS.to_vec()),
+            (None, [CLAIMS, &[ANN]].concat()),
+            (None, IMPERSONATE.to_vec()),
+            (joe(), IMPERSONATE.to_vec()),
+            (joe(), IMPERSONATE[1..].to_vec()),
+            (joe(), vec![("Impersonate-User", ""), IMPERSONATE[1]]),
+            (joe(), vec![("impersonate-user", "joe"), IMPERSONATE[1]]),
+            (joe(), vec![("Impersonate-Uid", "1")]),
+            (joe(), vec![("Impersonate-Extra-Scopes", "all")]),
+            (None, [IMPERSONATE, &[ANN]].concat()),
+            (None, vec![ANN, ("Authorization", "Bearer other")]),
+            (None, vec![("Authorization", "Basic YWRtaW46YWRtaW4="), ANN]),
+            (None, vec![("Proxy-Authorization", "Bearer static-secret")]),
+            (None, vec![("X-Original-URL", "/livez"), ("X-Forwarded-User", "admin")]),
+            (None, vec![("X-HTTP-Method-Override", "GET"), ("X-Forwarded-Client-Cert", "Subject=\"CN=admin\"")]),
+            (Some(self.proxies.issue("front", Some("system:masters"))), Vec::new()),
+            (Some(self.proxies.issue("front", None)), CLAIMS[1..].to_vec()),
+        ]
+    }
+}
+
 #[tokio::test]
 async fn headers_that_only_a_proxy_may_send() {
     let castle = Castle::new().await;
-    let claims: &[(&str, &str)] = &[("X-Remote-User", "admin"), ("X-Remote-Group", "system:masters")];
     let proxy = Some(castle.proxies.issue("front", None));
-    assert_eq!(castle.get(proxy, "/api/v1/namespaces", claims).await, 200, "a proxy may");
-    let joe = || Some(castle.authority.issue("joe", Some("dev")));
-    let impersonate: &[(&str, &str)] = &[("Impersonate-User", "admin"), ("Impersonate-Group", "system:masters")];
-    let ann: (&str, &str) = ("Authorization", "Bearer static-secret");
-    let attempts: Vec<(Subject, Vec<(&str, &str)>)> = vec![
-        (None, claims.to_vec()),
-        (joe(), claims.to_vec()),
-        (None, [claims, &[ann]].concat()),
-        (None, impersonate.to_vec()),
-        (joe(), impersonate.to_vec()),
-        (joe(), impersonate[1..].to_vec()),
-        (joe(), vec![("Impersonate-User", ""), impersonate[1]]),
-        (joe(), vec![("impersonate-user", "joe"), impersonate[1]]),
-        (joe(), vec![("Impersonate-Uid", "1")]),
-        (joe(), vec![("Impersonate-Extra-Scopes", "all")]),
-        (None, [impersonate, &[ann]].concat()),
-        (None, vec![ann, ("Authorization", "Bearer other")]),
-        (None, vec![("Authorization", "Basic YWRtaW46YWRtaW4="), ann]),
-        (None, vec![("Proxy-Authorization", "Bearer static-secret")]),
-        (None, vec![("X-Original-URL", "/livez"), ("X-Forwarded-User", "admin")]),
-        (None, vec![("X-HTTP-Method-Override", "GET"), ("X-Forwarded-Client-Cert", "Subject=\"CN=admin\"")]),
-        (Some(castle.proxies.issue("front", Some("system:masters"))), Vec::new()),
-        (Some(castle.proxies.issue("front", None)), claims[1..].to_vec()),
-    ];
+    assert_eq!(castle.get(proxy, "/api/v1/namespaces", CLAIMS).await, 200, "a proxy may");
     let mut count = 0;
-    for (subject, headers) in attempts {
+    for (subject, headers) in castle.pretenders() {
         count += Castle::refused(&format!("{headers:?}"), castle.get(subject, SECRET, &headers).await);
     }
     println!("{count} attempts with headers, none got in");
     assert_eq!(count, 18);
 }
 
-#[tokio::test]
-async fn paths_that_mean_to_be_read_twice() {
-    let castle = Castle::new().await;
-    let joe = || Some(castle.authority.issue("joe", Some("dev")));
-    assert_ne!(castle.get(None, "/livez", &[]).await, 401, "health needs no credentials here");
+/// Paths to the secret that somebody might read in another way than the server does.
+pub(super) fn twisted_paths() -> Vec<String> {
     let tail = "api/v1/namespaces/a/secrets/treasure";
     let mut paths: Vec<String> =
         ["/livez/../", "/livez/%2e%2e/", "/livez/..%2f", "/livez%2f..%2f", "/livez//../", "/healthz;/../"]
@@ -116,8 +123,16 @@ async fn paths_that_mean_to_be_read_twice() {
         ]
         .map(str::to_owned),
     );
+    paths
+}
+
+#[tokio::test]
+async fn paths_that_mean_to_be_read_twice() {
+    let castle = Castle::new().await;
+    let joe = || Some(castle.authority.issue("joe", Some("dev")));
+    assert_ne!(castle.get(None, "/livez", &[]).await, 401, "health needs no credentials here");
     let mut count = 0;
-    for path in &paths {
+    for path in &twisted_paths() {
         for subject in [None, joe()] {
             count += Castle::refused(path, castle.get(subject, path, &[]).await);
         }

@@ -1,10 +1,12 @@
 //! Those who try to get in: wrong tokens, certificates of others, headers and paths that mean to be read twice, peers that
-//! waste time. Every attempt is refused, over a real connection; each test says how many it made.
+//! waste time, over HTTP/1.1 and HTTP/2. Every attempt is refused, over a real connection; each test says how many it made.
 //!
 //! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes.
 
 mod connections;
+mod frames;
 mod principals;
+mod streams;
 mod tokens;
 
 use std::sync::Arc;

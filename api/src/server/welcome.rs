@@ -1,0 +1,63 @@
+//! Ends connections of HTTP/2 on which nobody is let in.
+//!
+//! Invariant: a peer whose requests are all answered with 401, or that sends none, keeps its place no longer than a limit,
+//! and once more as long to take its leave. Whoever has had another answer, be it to a health check that needs no
+//! credentials, may be silent: informers and kubectl keep their connections. HTTP/1.1 needs none of this, its idle
+//! connections end in any case.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::time::sleep;
+
+/// Whether somebody has been let in on a connection. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Welcome(Arc<AtomicBool>);
+
+impl Welcome {
+    /// Takes note of an answer.
+    pub(super) fn answered(&self, status: StatusCode) {
+        if status != StatusCode::UNAUTHORIZED {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Comes when the limit is over and nobody has been let in until then; otherwise never.
+    pub(super) async fn missed(&self, limit: Duration) {
+        sleep(limit).await;
+        if self.0.load(Ordering::Relaxed) {
+            pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    async fn check(answers: &[u16], expect: Option<Duration>) {
+        let (welcome, begun) = (Welcome::default(), Instant::now());
+        for code in answers {
+            welcome.clone().answered(StatusCode::from_u16(*code).unwrap());
+        }
+        let missed = timeout(LIMIT * 10, welcome.missed(LIMIT)).await.ok().map(|()| begun.elapsed());
+        assert_eq!(missed.map(|time| time.as_secs()), expect.map(|time| time.as_secs()), "{answers:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_had_an_answer_may_stay() {
+        check(&[], Some(LIMIT)).await;
+        check(&[401, 401], Some(LIMIT)).await;
+        check(&[200], None).await;
+        check(&[403], None).await;
+        check(&[200, 401], None).await;
+        check(&[401, 200], None).await;
+    }
+}
