@@ -68,11 +68,22 @@ async fn post(server: &Server, object: Value) {
     assert_eq!(answer.status, 201, "{}", answer.text());
 }
 
-async fn approve(server: &Server, name: &str) -> u16 {
-    let patch = json!({"status": {"conditions": [{"type": "Approved", "status": "True", "reason": "Test"}]}});
+/// Merges a status into a request through one of its parts.
+async fn tell(server: &Server, name: &str, part: &str, status: &Value) -> u16 {
     let headers = [("content-type", "application/merge-patch+json")];
-    let path = format!("{REQUESTS}/{name}/approval");
-    server.send(Method::PATCH, &path, &headers, &patch.to_string()).await.status.as_u16()
+    let path = format!("{REQUESTS}/{name}/{part}");
+    let body = json!({"status": status}).to_string();
+    server.send(Method::PATCH, &path, &headers, body).await.status.as_u16()
+}
+
+async fn approve(server: &Server, name: &str) -> u16 {
+    tell(server, name, "approval", &conditions(&["Approved"])).await
+}
+
+/// A status with conditions of these types.
+fn conditions(types: &[&str]) -> Value {
+    let condition = |kind: &&str| json!({"type": kind, "status": "True", "reason": "Test"});
+    json!({"conditions": types.iter().map(condition).collect::<Vec<_>>()})
 }
 
 /// The types of a request's conditions, and whether it has a certificate, once `done` says so.
@@ -125,6 +136,67 @@ async fn a_request_says_who_made_it() {
     let spec = server.get(&format!("{REQUESTS}/a")).await.json()["spec"].clone();
     assert_eq!((&spec["username"], &spec["uid"]), (&json!("ann"), &json!("7")));
     assert_eq!(spec["groups"], json!(["system:masters", "system:authenticated"]));
+}
+
+const MINUTE_MS: u64 = 60_000;
+
+/// A status with a certificate until the beginning of a year.
+fn certificate(year: i32) -> Value {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.not_after = rcgen::date_time_ymd(year, 1, 1);
+    let pem = params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem();
+    json!({"certificate": STANDARD.encode(pem)})
+}
+
+/// Makes a request to a signer that is somewhere else, and writes these parts of it.
+async fn make(server: &Server, name: &str, parts: &[(&str, Value)]) {
+    post(server, request(name, ("ann", "dev"), "example.com/signer")).await;
+    for (part, status) in parts {
+        assert_eq!(tell(server, name, part, status).await, 200, "{name} {part}");
+    }
+}
+
+/// Makes a request of each kind that somebody has decided.
+async fn make_decided(server: &Server, age: &str) {
+    let approved = || ("approval", conditions(&["Approved"]));
+    make(server, &format!("approved-{age}"), &[approved()]).await;
+    make(server, &format!("denied-{age}"), &[("approval", conditions(&["Denied"]))]).await;
+    let failed = ("status", conditions(&["Approved", "Failed"]));
+    make(server, &format!("failed-{age}"), &[approved(), failed]).await;
+    make(server, &format!("issued-{age}"), &[approved(), ("status", certificate(2040))]).await;
+}
+
+/// Waits until these requests are left, for longer than the controller rests.
+async fn left(server: &Server, expect: &[&str]) {
+    for _ in 0..PATIENCE_STEPS {
+        if server.get(REQUESTS).await.names() == expect {
+            return;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    panic!("there are {:?}", server.get(REQUESTS).await.names());
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_requests_go_and_younger_ones_stay() {
+    let server = Server::new();
+    make(&server, "pending-old", &[]).await;
+    server.clock.advance(23 * 60 * MINUTE_MS);
+    make(&server, "pending-young", &[]).await;
+    make_decided(&server, "old").await;
+    server.clock.advance(31 * MINUTE_MS);
+    make_decided(&server, "young").await;
+    let parts = [("approval", conditions(&["Approved"])), ("status", certificate(2029))];
+    make(&server, "expired", &parts).await;
+    // A day and a minute, an hour and a minute, half an hour.
+    server.clock.advance(30 * MINUTE_MS);
+    let _controllers = control(&server, String::new());
+    let young = ["approved-young", "denied-young", "failed-young", "issued-young", "pending-young"];
+    left(&server, &young).await;
+    tokio::time::sleep(Duration::from_secs(11 * 60)).await;
+    assert_eq!(server.get(REQUESTS).await.names(), young);
+    server.clock.advance(31 * MINUTE_MS);
+    left(&server, &["pending-young"]).await;
 }
 
 const BUNDLES: &str = "/apis/certificates.svc.io/v1beta1/clustertrustbundles";
