@@ -238,10 +238,19 @@ impl Store for BrokenStore {
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
-        match self.change(txn) {
-            Some(txn) => self.store.txn(txn).await,
-            None => Ok(Outcome::Committed { revision: self.store.snapshot().revision() }),
-        }
+        let asked = txn.conditions.clone();
+        let Some(txn) = self.change(txn) else {
+            return Ok(Outcome::Committed { revision: self.store.snapshot().revision() });
+        };
+        let left = txn.conditions.clone();
+        Ok(match self.store.txn(txn).await? {
+            // Whoever asked counts the conditions that are gone as well.
+            Outcome::Conflict { condition, current, revision } => {
+                let condition = asked.iter().position(|asked| *asked == left[condition]).unwrap_or(condition);
+                Outcome::Conflict { condition, current, revision }
+            }
+            committed @ Outcome::Committed { .. } => committed,
+        })
     }
 
     fn limits(&self) -> Limits {
