@@ -292,11 +292,11 @@ impl Cluster {
         leading.max_by_key(|(_, replica)| replica.status().term)
     }
 
-    /// The disks of the members' logs as they would be found if all power went now, which it does.
-    pub(crate) fn logs(&self, seed: u64) -> Vec<Found> {
+    /// The members' logs, each on a disk that is made of the member's own.
+    pub(crate) fn logs(&self, disk: impl Fn(MemoryDisk) -> MemoryDisk) -> Vec<Found> {
         let found = |seat: Seat| {
             let (node, committed) = (self.member(seat)?, self.replica(seat)?.positions().committed);
-            let disk = self.disk(seat).crash(seed);
+            let disk = disk(self.disk(seat));
             Some(Found { node, cluster: self.id(), disk, folder: format!("{}/log", folder(seat, node)), committed })
         };
         self.seats().filter_map(found).collect()

@@ -244,7 +244,7 @@ impl Driver<'_> {
             if !healed && now >= round.until {
                 healed = true;
                 tracing::info!("healing");
-                self.compare_logs(round)?;
+                self.compare_logs()?;
                 self.faults.heal(&mut self.sim, &self.cluster);
                 self.operator.heal();
             }
@@ -265,9 +265,9 @@ impl Driver<'_> {
 
     /// What differs now may be overwritten or compacted once everything is whole. Members of a cluster that was given up have logs of
     /// their own.
-    fn compare_logs(&mut self, round: Round) -> Result<(), Box<dyn Error>> {
+    fn compare_logs(&mut self) -> Result<(), Box<dyn Error>> {
         if self.lost.is_none() {
-            self.differing.extend(checkers::logs::check(&self.cluster.logs(round.number))?);
+            self.differing.extend(checkers::logs::check(&self.cluster.logs(|disk| disk.copy()))?);
         }
         Ok(())
     }
@@ -369,7 +369,8 @@ impl Driver<'_> {
         report.counts = counts;
         report.counts.extend(self.operator.counts().iter().map(|(name, count)| ((*name).to_owned(), *count)));
         report.counts.extend(figures.into_iter().chain(more).map(|(name, count)| (name.to_owned(), count)));
-        let logs = self.cluster.logs(report.trace);
+        // As they are found when all power goes now.
+        let logs = self.cluster.logs(|disk| disk.crash(report.trace));
         drop(self);
         report.violations.extend(checkers::logs::check(&logs)?);
         Ok(report)
