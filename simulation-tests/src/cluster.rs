@@ -43,6 +43,8 @@ pub(crate) struct Plan {
     /// All seats.
     pub(crate) seats: u64,
     pub(crate) compaction: Compaction,
+    /// Bytes of a grown segment of the log.
+    pub(crate) segment_bytes: u64,
     pub(crate) timing: Timing,
     pub(crate) retention: Retention,
     /// How long syncs of the logs' disks usually take.

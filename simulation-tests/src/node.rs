@@ -30,8 +30,7 @@ pub(crate) const PEER_PORT: u16 = 7000;
 const QUARANTINE_PORT: u16 = 7999;
 /// Groups that a crash takes back from the state at most; the log gives them again.
 const UNSAVED_GROUPS: usize = 8;
-/// Short segments, so that the log goes through many of them; bytes.
-const SEGMENT_BYTES: u64 = 64 << 10;
+/// Bytes of the first segment of a log.
 const FIRST_SEGMENT_BYTES: u64 = 16 << 10;
 
 /// See the module.
@@ -183,7 +182,7 @@ impl Node {
         let lie = self.plan.broken.filter(|broken| *broken != Broken::ForgetfulRecovery);
         let disk = broken::disk(lie, disk);
         let mut options = Options::new(who, disk, Path::new(&folder(self.seat, member.node)));
-        options.log.segment_bytes = SEGMENT_BYTES;
+        options.log.segment_bytes = self.plan.segment_bytes;
         options.log.first_segment_bytes = FIRST_SEGMENT_BYTES;
         options.state.worker_threads = 0;
         options.state.saving = Saving::Every(UNSAVED_GROUPS);

@@ -59,6 +59,12 @@ const LITTLE_API_HISTORY_BYTES: Range<u64> = 500_000..900_000;
 
 /// How long faults go on in all, if nobody says it, seconds.
 const LENGTHS_SECONDS: [u64; 4] = [60, 120, 180, 240];
+/// How many times longer a long log becomes before it is cut.
+const LONG_LOG: u64 = 32;
+/// Short segments, so that the log goes through many of them; bytes.
+const SEGMENT_BYTES: u64 = 64 << 10;
+/// Those of long logs.
+const SHORT_SEGMENT_BYTES: u64 = 16 << 10;
 /// A quorum is lost in one of so many rounds of faults, at most once in a run.
 const ROUNDS_PER_DISASTER: u32 = 6;
 
@@ -175,6 +181,9 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
             Workload::Api => LITTLE_API_HISTORY_BYTES,
         });
     }
+    // A quarter of the runs have logs that grow for minutes: only there does a disk become full, because purged segments are used again,
+    // and only there does much come back by replaying. The others' are so short that members behind need snapshots.
+    let has_long_logs = scenario.seed / 16 % 4 == 3;
     let api = match scenario.workload {
         Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
         Workload::Store => None,
@@ -184,7 +193,11 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
         voters,
         nodes,
         seats: nodes + 1,
-        compaction: Compaction { every: rng.random_range(10..150), keep: rng.random_range(1..50) },
+        compaction: Compaction {
+            every: rng.random_range(10..150) * if has_long_logs { LONG_LOG } else { 1 },
+            keep: rng.random_range(1..50),
+        },
+        segment_bytes: if has_long_logs { SHORT_SEGMENT_BYTES } else { SEGMENT_BYTES },
         timing: Timing { heartbeat, election_min, election_max },
         retention,
         sync: Duration::from_micros(rng.random_range(0..5000)),

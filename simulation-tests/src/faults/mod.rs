@@ -33,8 +33,10 @@ const MAX_PAUSE_MS: u64 = 1500;
 const MAX_FAULT_MS: u64 = 4000;
 /// Between two turns of a flapping link, milliseconds.
 const FLAP_MS: u64 = 300;
-/// Bytes that a full disk still takes.
-const LAST_BYTES: u64 = 40_000;
+/// Bytes that a full disk still takes: less than a segment.
+const LAST_BYTES: u64 = 8_000;
+/// A disk stays full so many times as long as other faults last: first the log uses up what was made ahead.
+const FULL_TIMES: u32 = 8;
 
 /// Why a node may end by itself: a disk that fails is the end of the process, and so is the news that it was removed.
 const ACCEPTED_ENDS: [&str; 5] = [
@@ -121,7 +123,8 @@ impl Faults {
             }
             let length = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
             let fault = Fault::draw(&mut self.rng, self.nodes, &self.only);
-            self.later(time, Step::Begin(fault, length));
+            let times = if fault.kind == Kind::FullDisk { FULL_TIMES } else { 1 };
+            self.later(time, Step::Begin(fault, length * times));
         }
     }
 
