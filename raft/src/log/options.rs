@@ -50,7 +50,7 @@ pub struct Options {
     pub identity: Identity,
     /// Told when the disk has failed and the process must stop.
     pub fatal: Fatal,
-    /// Length of a grown segment, bytes, a multiple of 4096; from 64 KiB to 1 GiB.
+    /// Length of a grown segment, bytes, a multiple of 4096; from 16 KiB to 1 GiB.
     pub segment_bytes: u64,
     /// Length of the first segment of a new log, bytes, a multiple of 4096.
     pub first_segment_bytes: u64,

@@ -29,6 +29,8 @@ use crate::types::LogId;
 const JOURNAL_BYTES: u64 = 192 << 20;
 /// More sequence numbers than the removal of a generation takes, with all that is written beside it meanwhile.
 const REMOVAL_NUMBERS: u64 = 1024;
+/// No database gets that far. The numbers in its journal are under no checksum, and at twice this it panics instead of writing.
+const LAST_NUMBER: u64 = 1 << 62;
 /// The first generation of a new database.
 const FIRST_GENERATION: u64 = 1;
 
@@ -312,7 +314,12 @@ fn open_repaired(options: &Options) -> Result<fjall::Database, OpenError> {
         return Err(OpenError::Corrupt { directory: directory.clone(), what });
     }
     drop(lock);
-    open_once(options).map_err(failed)
+    let database = open_once(options).map_err(failed)?;
+    if database.seqno() > LAST_NUMBER {
+        let what = format!("a batch of its journal has number {}", database.seqno() - 1);
+        return Err(OpenError::Corrupt { directory: directory.clone(), what });
+    }
+    Ok(database)
 }
 
 fn open_once(options: &Options) -> fjall::Result<fjall::Database> {

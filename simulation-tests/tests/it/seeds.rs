@@ -53,7 +53,7 @@ const NOTHING_YET: &str = "raft/tests/it/membership.rs: a_learner_that_has_nothi
 const PROMOTED: &str = "a learner that had not been reached yet counted as caught up, and was promoted with nothing";
 
 /// What longer runs and soaks have found.
-const LONG: [Found; 23] = [
+const LONG: [Found; 24] = [
     Found {
         seed: 5,
         options: &["--workload", "api", "--seconds", "60"],
@@ -136,6 +136,12 @@ const LONG: [Found; 23] = [
         options: &["--workload", "store"],
         what: "a leader on its way out took another change before its own was whole, and was removed in the middle of that",
         test: HALF_DONE,
+    },
+    Found {
+        seed: 500_997,
+        options: &[],
+        what: "a flipped byte in the number of a batch of the state's journal made the database panic at its next write",
+        test: "raft/tests/it/state_machine/restart.rs: a_damaged_number_of_a_batch_is_refused_in_one_line",
     },
 ];
 

@@ -128,6 +128,24 @@ fn holes_in_the_journal_give_an_earlier_state_that_the_log_completes() {
 }
 
 #[test]
+fn a_damaged_number_of_a_batch_is_refused_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut machine = open(dir.path());
+    apply(&mut machine, script(1..=50));
+    drop(machine);
+    let journal = journal_of(dir.path());
+    let mut bytes = std::fs::read(&journal).unwrap();
+    // The highest byte of the first batch's number, behind a tag and a count.
+    bytes[12] ^= 0xff;
+    std::fs::write(&journal, bytes).unwrap();
+    let line = refusal(&options(dir.path()));
+    assert!(
+        line.contains("is corrupt") && line.contains("a batch of its journal has number 18374686479671623"),
+        "{line}"
+    );
+}
+
+#[test]
 fn a_kill_while_the_database_is_made_is_made_good() {
     let dir = tempfile::tempdir().unwrap();
     for file in ["0.jnl", "lock", "version"] {
