@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value, well_known};
-use quorate_schema::apply::{ApplyError, Config};
+use quorate_schema::apply::{ApplyError, Config, Conflict};
 use quorate_wire::{cbor, yaml};
 
 use super::write_options::{FieldValidation, Parameters};
@@ -146,7 +146,7 @@ pub(super) fn refusal(error: ApplyError) -> Error {
     let message = error.to_string();
     match error {
         ApplyError::Conflicts(conflicts) => {
-            let causes = conflicts.iter().map(|conflict| Cause {
+            let causes = conflicts.iter().take(Conflict::MAX_LISTED).map(|conflict| Cause {
                 reason: CauseReason::FieldManagerConflict,
                 field: conflict.field(),
                 message: format!("conflict with {}", conflict.owner),

@@ -1,5 +1,7 @@
 //! Server-side apply over HTTP: codes, bodies, versions, warnings; who owns what is the schema's to test.
 
+mod bounds;
+
 use http::Method;
 use serde_json::{Value, json};
 

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
+use std::sync::Arc;
 
-use crate::fieldset::{Element, FieldSet};
+use crate::fieldset::{FieldSet, Lookup, Trail, shortened};
 use crate::managed::{Loss, Managed, Operation};
 
 /// A field that somebody else owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Who owns it.
-    pub owner: Owner,
+    pub owner: Arc<Owner>,
     /// The field.
-    path: Vec<Element>,
+    path: Arc<Trail>,
 }
 
-/// The owner of a field as messages name it.
+/// The owner of a field as messages name it; of very long names the end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     manager: String,
@@ -25,9 +26,12 @@ pub struct Owner {
 }
 
 impl Conflict {
-    /// The field: `.spec.containers[name="c"].image`.
+    /// Conflicts that an answer lists; further ones are counted.
+    pub const MAX_LISTED: usize = 1000;
+
+    /// The field: `.spec.containers[name="c"].image`; of a very long path the end after `...`.
     pub fn field(&self) -> String {
-        self.path.iter().map(ToString::to_string).collect()
+        self.path.to_string()
     }
 }
 
@@ -45,31 +49,28 @@ impl fmt::Display for Owner {
     }
 }
 
-/// The conflicts behind losses, by owner.
+/// The conflicts behind losses, by owner. All together they are no larger than the losses are.
 pub(super) fn of(managed: &Managed, losses: &[Loss]) -> Vec<Conflict> {
     let mut conflicts: Vec<Conflict> = Vec::new();
     for loss in losses {
         let entry = &managed.entries[loss.entry];
-        let owner = Owner {
-            manager: entry.manager.clone(),
+        let owner = Arc::new(Owner {
+            manager: shortened(&entry.manager).into_owned(),
             operation: entry.operation,
             api_version: entry.api_version.clone(),
-            subresource: entry.subresource.clone(),
-        };
-        conflicts.extend(loss.fields.paths().into_iter().map(|path| Conflict { owner: owner.clone(), path }));
+            subresource: shortened(&entry.subresource).into_owned(),
+        });
+        conflicts.extend(loss.fields.trails().into_iter().map(|path| Conflict { owner: Arc::clone(&owner), path }));
     }
     conflicts.sort_by(|left, right| left.owner.cmp(&right.owner));
     conflicts
 }
 
 /// The conflicts about other fields than these.
-pub(super) fn outside(mut conflicts: Vec<Conflict>, allowed: &FieldSet) -> Vec<Conflict> {
-    conflicts.retain(|conflict| !allowed.contains(&conflict.path));
-    conflicts
+pub(super) fn outside(conflicts: Vec<Conflict>, allowed: &FieldSet) -> Vec<Conflict> {
+    let mut allowed = Lookup::new(allowed);
+    conflicts.iter().filter(|conflict| !allowed.has(&conflict.path)).cloned().collect()
 }
-
-/// Conflicts that a message lists; further ones are counted.
-const MAX_LISTED: usize = 1000;
 
 /// The message of a refusal.
 pub(super) fn message(conflicts: &[Conflict]) -> String {
@@ -77,7 +78,7 @@ pub(super) fn message(conflicts: &[Conflict]) -> String {
         return format!("Apply failed with 1 conflict: conflict with {}: {}", only.owner, only.field());
     }
     let mut by_owner: BTreeMap<&Owner, Vec<&Conflict>> = BTreeMap::new();
-    for conflict in conflicts.iter().take(MAX_LISTED) {
+    for conflict in conflicts.iter().take(Conflict::MAX_LISTED) {
         by_owner.entry(&conflict.owner).or_default().push(conflict);
     }
     let mut text = format!("Apply failed with {} conflicts: ", conflicts.len());
@@ -88,8 +89,60 @@ pub(super) fn message(conflicts: &[Conflict]) -> String {
             write!(text, "\n- {}", conflict.field()).expect("writing to a string cannot fail");
         }
     }
-    if let more @ 1.. = conflicts.len().saturating_sub(MAX_LISTED) {
+    if let more @ 1.. = conflicts.len().saturating_sub(Conflict::MAX_LISTED) {
         write!(text, "\nand {more} more").expect("writing to a string cannot fail");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::managed::Entry;
+    use crate::testing::json;
+
+    /// The conflicts when `manager` loses these fields.
+    fn conflicts(manager: &str, fields: &FieldSet) -> Vec<Conflict> {
+        let entry = Entry {
+            manager: manager.to_owned(),
+            operation: Operation::Apply,
+            api_version: "v1".to_owned(),
+            subresource: String::new(),
+            time: None,
+            fields: fields.clone(),
+        };
+        of(&Managed { entries: vec![entry] }, &[Loss { entry: 0, fields: fields.clone() }])
+    }
+
+    fn set(text: &str) -> FieldSet {
+        FieldSet::decode(&json(text)).expect("a set")
+    }
+
+    #[test]
+    fn messages() {
+        let check = |fields: &str, expect: &str| assert_eq!(message(&conflicts("one", &set(fields))), expect);
+        check(r#"{"f:data":{"f:k":{}}}"#, "Apply failed with 1 conflict: conflict with \"one\": .data.k");
+        check(
+            r#"{"f:data":{"f:k":{}},"f:spec":{"k:{\"name\":\"c\"}":{".":{},"f:image":{}}}}"#,
+            "Apply failed with 3 conflicts: conflicts with \"one\":\n- .data.k\n- .spec[name=\"c\"]\n- .spec[name=\"c\"].image",
+        );
+    }
+
+    #[test]
+    fn a_long_key_above_many_fields_is_not_repeated() {
+        const MANY: usize = 12_000;
+        let name = "n".repeat(500_000);
+        let env: Vec<String> = (0..MANY).map(|at| format!(r#""f:e{at:05}":{{}}"#)).collect();
+        let fields = set(&format!(r#"{{"f:list":{{"k:{{\"name\":\"{name}\"}}":{{"f:env":{{{}}}}}}}}}"#, env.join(",")));
+        let conflicts = conflicts(&name, &fields);
+        assert_eq!(conflicts.len(), MANY);
+        let field = conflicts[0].field();
+        assert!(field.starts_with("...nnn") && field.ends_with("n\"].env.e00000"), "{field}");
+        assert!(field.len() < 1100 && conflicts[0].owner.to_string().len() < 1100);
+        let text = message(&conflicts);
+        assert!(text.starts_with("Apply failed with 12000 conflicts: ") && text.ends_with("\nand 11000 more"));
+        assert!(text.len() < 1100 * (Conflict::MAX_LISTED + 2), "{}", text.len());
+        assert_eq!(outside(conflicts.clone(), &FieldSet::new()).len(), MANY);
+        assert!(outside(conflicts, &fields).is_empty());
+    }
 }

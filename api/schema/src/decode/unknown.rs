@@ -2,14 +2,15 @@
 
 use quorate_meta::{Map, Value};
 
+use crate::fieldset::shortened;
 use crate::graph::{Graph, Shape, TypeDef, TypeId};
 use crate::path::FieldPath;
 
 /// Paths that are told of.
 const MAX_TOLD: usize = 1000;
 
-/// Paths of the fields that type `ty` does not have, in key order, the first of very many; with `prune` all of them are
-/// removed from `value`.
+/// Paths of the fields that type `ty` does not have, in key order, the first of very many, of very long ones the end after
+/// `...`; with `prune` all of them are removed from `value`.
 /// What stands at an `any` is never unknown. Values of a wrong type are passed over.
 pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool) -> Vec<String> {
     let mut walk = Walk { graph, prune, path: FieldPath::default(), found: Vec::new() };
@@ -38,7 +39,7 @@ impl Walk<'_> {
                 }
                 None => {
                     if self.found.len() < MAX_TOLD {
-                        self.found.push(self.path.as_str().to_owned());
+                        self.found.push(shortened(self.path.as_str()).into_owned());
                     }
                     false
                 }
@@ -79,5 +80,23 @@ impl Walk<'_> {
             visit(self, item);
             self.path.truncate(mark);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{graph, json, ty};
+
+    #[test]
+    fn a_long_key_above_many_unknown_fields_is_not_repeated() {
+        let graph = graph();
+        let key = "é".repeat(1 << 20);
+        let names: Vec<String> = (0..=MAX_TOLD).map(|at| format!(r#""x{at:04}":1"#)).collect();
+        let mut value = json(&format!(r#"{{"properties":{{"{key}":{{{}}}}}}}"#, names.join(",")));
+        let told = unknown_fields(&graph, ty(&graph, "apiextensions/v1.JSONSchemaProps"), &mut value, true);
+        assert_eq!(told.len(), MAX_TOLD);
+        assert_eq!(told[0], format!("...{}.x0000", "é".repeat(509)));
+        assert!(told.iter().all(|path| path.len() <= 1027));
     }
 }

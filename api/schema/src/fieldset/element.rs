@@ -64,6 +64,19 @@ impl Element {
         }
     }
 
+    /// What messages show; when that is far longer than `limit` bytes only its end, which is longer than `limit` still.
+    pub(super) fn shown_end(&self, limit: usize) -> String {
+        if self.0.len() <= 2 * limit + 8 {
+            return self.to_string();
+        }
+        let (text, close) = match self.0.strip_prefix("k:") {
+            Some(keys) => (keys.strip_suffix('}').unwrap_or(keys), "]"),
+            None => (self.0.as_str(), if self.field_name().is_some() { "" } else { "]" }),
+        };
+        let begin = text.floor_char_boundary(text.len() - limit - 1);
+        [&text[begin..], close].concat()
+    }
+
     /// The written form.
     pub fn as_str(&self) -> &str {
         &self.0

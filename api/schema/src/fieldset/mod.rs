@@ -11,6 +11,7 @@ mod form;
 mod members;
 mod reach;
 mod set;
+mod trail;
 
 #[cfg(test)]
 mod tests;
@@ -23,3 +24,4 @@ pub use members::members;
 pub use reach::Reach;
 pub use set::FieldSet;
 pub(crate) use set::Node;
+pub(crate) use trail::{Lookup, Trail, shortened};

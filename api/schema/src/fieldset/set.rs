@@ -174,24 +174,6 @@ impl FieldSet {
         self.nodes.get(element)
     }
 
-    /// All members, parents before children, in order of their elements.
-    pub fn paths(&self) -> Vec<Vec<Element>> {
-        let mut paths = Vec::new();
-        self.collect(&mut Vec::new(), &mut paths);
-        paths
-    }
-
-    fn collect(&self, path: &mut Vec<Element>, into: &mut Vec<Vec<Element>>) {
-        for (element, node) in &self.nodes {
-            path.push(element.clone());
-            if node.member {
-                into.push(path.clone());
-            }
-            node.below.collect(path, into);
-            path.pop();
-        }
-    }
-
     fn combine(&self, other: &Self, with: impl Fn(&Node, Option<&Node>) -> Node) -> Self {
         let merged = self.nodes.iter().map(|(element, node)| (element.clone(), with(node, other.nodes.get(element))));
         Self { nodes: merged.filter(|(_, node)| !node.is_empty()).collect() }

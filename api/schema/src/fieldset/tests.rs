@@ -72,6 +72,38 @@ fn written_form_is_read_strictly() {
     assert_eq!(set.paths()[0][0].to_string(), "[a=2,b=1]");
 }
 
+#[test]
+fn long_paths_are_shown_by_their_end() {
+    let check = |last: Element, expect: &str| {
+        let set: FieldSet = [[Element::field("data"), last]].into_iter().collect();
+        assert_eq!(set.trails()[0].to_string(), expect);
+    };
+    check(Element::field("k"), ".data.k");
+    let fits = "n".repeat(1018);
+    check(Element::field(&fits), &format!(".data.{fits}"));
+    check(Element::field(&format!("n{fits}")), &format!("...data.n{fits}"));
+    check(Element::field(&format!("{}x", "é".repeat(1000))), &format!("...{}x", "é".repeat(511)));
+    let long = "é".repeat(1 << 16);
+    check(Element::field(&long), &format!("...{}", "é".repeat(512)));
+    check(Element::value(&long.as_str().into()), &format!("...{}\"]", "é".repeat(511)));
+    check(Element::keys(&[("name", long.as_str())].into()), &format!("...{}\"]", "é".repeat(511)));
+}
+
+#[test]
+fn paths_are_looked_up_in_other_sets() {
+    let set = FieldSet::of_fields(&["a", "a.b", "c.d", "c.e"]);
+    let check = |other: &[&str], expect: &[bool]| {
+        let other = FieldSet::of_fields(other);
+        let (trails, mut lookup) = (set.trails(), Lookup::new(&other));
+        let found: Vec<bool> = trails.iter().map(|trail| lookup.has(trail)).collect();
+        assert_eq!(found, expect);
+    };
+    check(&[], &[false; 4]);
+    check(&["a", "a.b", "c.d", "c.e"], &[true; 4]);
+    check(&["a.b", "c"], &[false, true, false, false]);
+    check(&["a.b.c", "c.e"], &[false, false, false, true]);
+}
+
 fn element() -> impl Strategy<Value = Element> {
     prop_oneof![
         "[a-c]{1,2}".prop_map(|name| Element::field(&name)),
