@@ -103,17 +103,18 @@ impl JsonPatch {
     }
 
     /// The values that it sets, each where its path says, as far as no list is on the way. What lies too deep to be set is
-    /// left out: a tree that deep could not even be dropped. So is what comes after more has moved aside than may: its patch moves
-    /// as much in the object, and is refused.
+    /// left out: a tree that deep could not even be dropped. So is what would move more aside than may: hardly any patch
+    /// that does so can be carried out.
     #[must_use]
     pub fn named(&self) -> Value {
         let mut named = Value::Map(Map::new());
-        let mut budget = Budget { copied: 0, shifted: MAX_NAMED_SHIFTED };
+        let mut shifted = MAX_NAMED_SHIFTED;
         for operation in &self.operations {
             if let Operation::Add(path, value) | Operation::Replace(path, value) = operation
                 && fits(path, measure(value).depth).is_some()
-                && budget.shift(path, &named).is_some()
+                && let Some(left) = shifted.checked_sub(path.moved_by_put(&named))
             {
+                shifted = left;
                 path.put(&mut named, value.clone());
             }
         }
@@ -369,6 +370,17 @@ mod tests {
         let patch = JsonPatch::parse(patch.into()).unwrap();
         assert_eq!(patch.named(), json!({"b": 2}).into());
         assert_eq!(patch.apply(&mut json!({}).into()), Err(Rejected { index: 0 }));
+    }
+
+    #[test]
+    fn what_moves_aside_for_names_is_bounded() {
+        const LENGTH: usize = MAX_NAMED_SHIFTED / 100;
+        let add = |path: &str, value: Value| Operation::Add(Pointer::parse(path).unwrap(), value);
+        let keys: Map = (0..LENGTH).map(|at| (format!("z{at:07}"), Value::Null)).collect();
+        let mut operations = vec![add("/m", Value::Map(keys))];
+        operations.extend((0..101).map(|at| add(&format!("/m/a{at:03}/x"), Value::Null)));
+        let named = JsonPatch { operations, unknown: Vec::new() }.named();
+        assert_eq!(named.get("m").and_then(Value::as_map).map(Map::len), Some(LENGTH + 100));
     }
 
     #[test]

@@ -43,6 +43,17 @@ impl Pointer {
         }
     }
 
+    /// How many siblings move when [`Pointer::put`] sets a member there: those of the first step that is absent.
+    pub(super) fn moved_by_put(&self, root: &Value) -> usize {
+        let mut value = root;
+        for step in &self.0 {
+            let Value::Map(map) = value else { return 0 };
+            let Some(below) = map.get(step) else { return map.len_after(step) };
+            value = below;
+        }
+        0
+    }
+
     /// What the pointer points at, to change.
     pub(super) fn get_mut<'v>(&self, root: &'v mut Value) -> Option<&'v mut Value> {
         walk(root, &self.0)
@@ -128,5 +139,19 @@ mod tests {
             assert_eq!(Pointer::parse(absent).unwrap().get(&tree), None, "{absent}");
         }
         assert_eq!(Pointer::parse("foo"), None);
+    }
+
+    #[test]
+    fn what_is_put_moves_the_siblings_of_the_first_absent_step() {
+        let check = |pointer: &str, expect: usize| {
+            let tree = Value::from(json!({"b": {"x": 1, "y": 2}, "c": [1, 2], "d": null}));
+            assert_eq!(Pointer::parse(pointer).unwrap().moved_by_put(&tree), expect, "{pointer}");
+        };
+        for (pointer, expect) in [("/a", 3), ("/a/b/c", 3), ("/b/a", 2), ("/b/xx/a", 1), ("/b/z", 0), ("/e/a", 0)] {
+            check(pointer, expect);
+        }
+        for unmoved in ["", "/b", "/b/x", "/b/x/a", "/c/0", "/c/0/a", "/d/a"] {
+            check(unmoved, 0);
+        }
     }
 }

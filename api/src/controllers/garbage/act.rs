@@ -2,6 +2,8 @@
 //!
 //! An object that has changed or gone meanwhile is left alone: its change brings it back to the queue.
 
+use std::collections::HashSet;
+
 use futures::stream::{self, StreamExt, TryStreamExt};
 use quorate_meta::{Reason, Status, Value};
 
@@ -58,11 +60,12 @@ async fn delete(context: &Context, key: &ObjectKey, seen: Seen, propagation: Opt
 
 /// Takes references to owners out of an object; of any revision when none is given.
 async fn disown(context: &Context, key: &ObjectKey, seen: Option<&Seen>, uids: &[String]) -> Result<(), Error> {
+    let uids: HashSet<&str> = uids.iter().map(String::as_str).collect();
     change(context, key, seen, |object| {
         let Some(references) = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut) else {
             return;
         };
-        references.retain(|reference| !uids.iter().any(|uid| reference.str_at(&["uid"]) == Some(uid)));
+        references.retain(|reference| reference.str_at(&["uid"]).is_none_or(|uid| !uids.contains(uid)));
         if references.is_empty() {
             object.remove_at(&["metadata", "ownerReferences"]);
         }

@@ -226,6 +226,11 @@ async fn operations() {
             let adds = many(count.min(9_000), |at| format!(r#"{{"op":"add","path":"/data/a{at}","value":"v"}}"#));
             format!(r#"[{{"op":"add","path":"/data","value":{{{keys}}}}},{adds}]"#)
         }),
+        patch("operations: before what one of them brings, below what is missing", CONFIG, JSON_PATCH, |count| {
+            let keys = many(16 * count, |at| format!(r#""z{at:07}":0"#));
+            let adds = many(count.min(9_000), |at| format!(r#"{{"op":"add","path":"/data/a{at}/x","value":0}}"#));
+            format!(r#"[{{"op":"add","path":"/data","value":{{{keys}}}}},{adds}]"#)
+        }),
         patch("operations: there and back", CONFIG, JSON_PATCH, |count| {
             let keys = many(count, |at| format!(r#""k{at:07}":0"#));
             let moves = many(count.min(4_000), |_| {
