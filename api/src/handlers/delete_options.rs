@@ -14,7 +14,7 @@ use crate::registry::Resource;
 use crate::registry::write::{DeleteOptions, Preconditions, Propagation};
 use crate::request::Request;
 
-const KIND: &str = "DeleteOptions";
+pub(super) const KIND: &str = "DeleteOptions";
 
 /// What the client asked for.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Asked {
 }
 
 /// The option of forced deletion, which stands alone.
-const IGNORE_READ_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
+pub(super) const IGNORE_READ_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 const DRY_RUN: &str = "dryRun";
 /// Options that a forced deletion must not have.
 const OTHERS: [&str; 5] = [DRY_RUN, "gracePeriodSeconds", "orphanDependents", "preconditions", "propagationPolicy"];

@@ -1,12 +1,12 @@
-//! DELETE on a collection.
+//! DELETE on a collection: what a list with the same parameters gives is deleted.
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use http::Response;
-use quorate_meta::{Details, Reason, Status};
+use quorate_meta::{Cause, Details, Reason, Status};
 
-use super::options::{self, Selection};
-use super::{delete_options, warnings};
+use super::options::ListOptions;
+use super::{delete_options, list, warnings, write_options};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -17,6 +17,8 @@ use crate::respond;
 
 /// Deletions of one request that are under way at a time.
 const CONCURRENT_DELETIONS: usize = 64;
+/// Why nothing is deleted by force here.
+const ONE_BY_ONE: &str = "is not allowed with DELETECOLLECTION, try again after removing the option";
 
 /// Namespace, name and uid of an object.
 type Chosen = (Option<String>, String, String);
@@ -25,69 +27,102 @@ type Chosen = (Option<String>, String, String);
 /// of single objects (document 001, "Status").
 pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
-    let query = &request.info.query;
-    let selection = options::parse_selection(resource, query.text("labelSelector"), query.text("fieldSelector"))?;
-    let delete = delete_options::parse(api, request)?.options;
+    let listed = ListOptions::parse(api.names, request, resource)?;
+    let asked = delete_options::parse(api, request)?;
+    if asked.ignores_read_errors {
+        let cause = Cause::invalid(delete_options::IGNORE_READ_ERRORS, true, ONE_BY_ONE);
+        write_options::refuse(api.names, delete_options::KIND, vec![cause])?;
+    }
+    let delete = asked.options;
     let told = delete_options::warnings(resource, &delete);
     let details = Details { group: resource.group.clone(), kind: resource.plural.clone(), ..Details::default() };
     let status = Status { details: Some(details), ..Status::ok() };
-    let done = delete_selected(api, request, &selection, &delete).await;
+    let done = delete_listed(api, request, &listed, &delete).await;
     warnings::attach(request, &told, done.map(|()| respond::status(&request.format, &status)))
 }
 
-async fn delete_selected(
+/// Deletes what is listed. After a failure no further deletion begins, but those that have begun come to their end.
+async fn delete_listed(
     api: &Api,
     request: &Request,
-    selection: &Selection,
+    listed: &ListOptions,
     delete: &DeleteOptions,
 ) -> Result<(), Error> {
     let resource = request.resource()?;
-    api.store.read_index().await?;
-    let snapshot = api.store.snapshot();
-    let mut chosen = Vec::new();
-    for (key, entry) in snapshot.range(&resource.prefix(request.namespace()), None) {
-        let Some((namespace, name)) = resource.parse_key(key) else { continue };
-        let stored = form::header(resource, &entry.value)?;
-        if form::matches(&stored, &selection.labels, &selection.fields) {
-            chosen.push((namespace.map(str::to_owned), name.to_owned(), stored.uid().to_owned()));
-        }
-    }
-    drop(snapshot);
+    let mut chosen = choose(api, request, listed).await?.into_iter();
     let writer = api.writer();
-    let mut chosen = chosen.into_iter();
     let mut running = FuturesUnordered::new();
+    let mut failed: Option<Error> = None;
     loop {
-        while running.len() < CONCURRENT_DELETIONS
+        while failed.is_none()
+            && running.len() < CONCURRENT_DELETIONS
             && let Some(object) = chosen.next()
         {
-            running.push(delete_one(&writer, resource, object, delete));
+            running.push(delete_one(api, &writer, resource, object, delete));
         }
         match running.next().await {
-            Some(done) => done?,
+            Some(Ok(())) => {}
+            Some(Err(error)) => failed = failed.or(Some(error)),
             None => break,
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
+}
+
+/// The objects on the page that a list with these options gives.
+async fn choose(api: &Api, request: &Request, listed: &ListOptions) -> Result<Vec<Chosen>, Error> {
+    let resource = request.resource()?;
+    let prefix = resource.prefix(request.namespace());
+    // What a list binds its tokens to.
+    let scope = format!("{}\n{}", prefix.escape_ascii(), listed.selection.text());
+    let (snapshot, position) = list::starting_point(api, request, listed, &scope).await?;
+    let after = position.as_ref().map(|position| position.last.as_slice());
+    let mut chosen = Vec::new();
+    for (key, entry) in snapshot.range(&prefix, after) {
+        let Some((namespace, name)) = resource.parse_key(key) else { continue };
+        let stored = form::header(resource, &entry.value)?;
+        if !form::matches(&stored, &listed.selection.labels, &listed.selection.fields) {
+            continue;
+        }
+        chosen.push((namespace.map(str::to_owned), name.to_owned(), stored.uid().to_owned()));
+        // A limit of 0 is none.
+        if chosen.len() == listed.limit {
+            break;
+        }
+    }
+    Ok(chosen)
 }
 
 /// Deletes one of the chosen objects, unless it is gone or another one by now.
 async fn delete_one(
+    api: &Api,
     writer: &Writer,
     resource: &Resource,
-    (namespace, name, uid): Chosen,
+    (namespace, name, own): Chosen,
     delete: &DeleteOptions,
 ) -> Result<(), Error> {
     let target = Target { resource, namespace: namespace.as_deref(), name: &name };
     let resource_version = delete.preconditions.resource_version.clone();
-    let uid = delete.preconditions.uid.clone().unwrap_or(uid);
+    let uid = delete.preconditions.uid.clone().unwrap_or_else(|| own.clone());
     let options = DeleteOptions { preconditions: Preconditions { uid: Some(uid), resource_version }, ..delete.clone() };
-    match writer.delete(target, &options).await {
-        Err(Error::Status(status)) if is_gone(&status, delete) => Ok(()),
-        answer => answer.map(drop),
-    }
+    let Err(error) = writer.delete(target, &options).await else { return Ok(()) };
+    let reason = match &error {
+        Error::Status(status) => status.reason.clone(),
+        Error::Store(_) | Error::History(_) => Reason::Unknown,
+    };
+    let gone = match reason {
+        Reason::NotFound => true,
+        // Another one has the name, which nobody asked about; or this one was changed again and again.
+        Reason::Conflict if delete.preconditions == Preconditions::default() => is_gone(api, target, &own).await?,
+        _ => false,
+    };
+    if gone { Ok(()) } else { Err(error) }
 }
 
-fn is_gone(status: &Status, asked: &DeleteOptions) -> bool {
-    status.reason == Reason::NotFound
-        || (status.reason == Reason::Conflict && asked.preconditions == Preconditions::default())
+/// Whether the object of this uid is no more.
+async fn is_gone(api: &Api, target: Target<'_>, uid: &str) -> Result<bool, Error> {
+    api.store.read_index().await?;
+    let snapshot = api.store.snapshot();
+    let Some(entry) = snapshot.get(&target.key()) else { return Ok(true) };
+    Ok(form::header(target.resource, &entry.value)?.uid() != uid)
 }

@@ -33,7 +33,7 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let (snapshot, position) = starting_point(api, request, &options, &scope).await?;
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
     let counts = position.as_ref().is_none_or(Position::is_inconsistent);
-    let page = page::find(&snapshot, &prefix, after.as_deref(), &options, counts).map_err(corrupt)?;
+    let page = page::find(&snapshot, &prefix, after.as_deref(), &options, counts).await.map_err(corrupt)?;
     let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
     let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
@@ -44,7 +44,7 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
 }
 
 /// The snapshot to list and, on a later page, where the page before it ended.
-async fn starting_point(
+pub(super) async fn starting_point(
     api: &Api,
     request: &Request,
     options: &ListOptions,

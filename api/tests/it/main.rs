@@ -12,6 +12,7 @@ mod cbor;
 mod certificates;
 mod contract;
 mod controllers;
+mod deletecollection;
 mod deposed;
 mod discovery;
 mod garbage;

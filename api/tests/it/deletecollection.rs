@@ -1,0 +1,162 @@
+//! DELETE on a collection: which objects it takes, what it refuses, and what becomes of it when one of them resists.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::Method;
+use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Outcome, Store, Txn};
+use serde_json::json;
+
+use crate::harness::{Answer, Server, TestClock};
+
+const MAPS: &str = "/api/v1/namespaces/a/configmaps";
+const OPTION: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
+async fn maps(names: &[&str]) -> Server {
+    let server = Server::with_namespace().await;
+    for name in names {
+        server.create("a", name, &[]).await;
+    }
+    server
+}
+
+async fn delete(server: &Server, query: &str) -> Answer {
+    server.send(Method::DELETE, &format!("{MAPS}?{query}"), &[], "").await
+}
+
+async fn left(server: &Server) -> String {
+    server.get(MAPS).await.names().join(" ")
+}
+
+#[tokio::test]
+async fn one_page_is_deleted() {
+    let server = maps(&["a", "b", "c", "d"]).await;
+    let page = server.get(&format!("{MAPS}?limit=1")).await;
+    let token = page.json()["metadata"]["continue"].as_str().unwrap().to_owned();
+    let one = delete(&server, &format!("limit=1&continue={token}")).await;
+    assert_eq!((one.status.as_u16(), left(&server).await.as_str()), (200, "a c d"));
+    let first = delete(&server, "limit=1&timeoutSeconds=30").await;
+    assert_eq!((first.status.as_u16(), left(&server).await.as_str()), (200, "c d"));
+    assert_eq!(delete(&server, &format!("continue={token}&dryRun=All")).await.status, 200);
+    assert_eq!(left(&server).await, "c d");
+    let all = delete(&server, "limit=0").await;
+    assert_eq!((all.status.as_u16(), left(&server).await.as_str()), (200, ""));
+    assert_eq!([one.text(), first.text()], [all.text(), all.text()]);
+}
+
+#[tokio::test]
+async fn a_limit_counts_what_is_selected() {
+    let server = Server::with_namespace().await;
+    for (name, label) in [("a", "1"), ("b", "2"), ("c", "1"), ("d", "2")] {
+        server.create("a", name, &[("x", label)]).await;
+    }
+    assert_eq!(delete(&server, "labelSelector=x%3D2&limit=1").await.status, 200);
+    assert_eq!(left(&server).await, "a c d");
+    assert_eq!(delete(&server, "labelSelector=x%3D2&limit=2").await.status, 200);
+    assert_eq!(left(&server).await, "a c");
+}
+
+#[tokio::test]
+async fn what_came_after_the_listed_state_stays() {
+    let server = maps(&["a", "b"]).await;
+    let version = server.create("a", "c", &[]).await;
+    server.delete("a").await;
+    server.delete("c").await;
+    // Another one of this name.
+    server.create("a", "a", &[]).await;
+    server.create("a", "d", &[]).await;
+    let deleted = delete(&server, &format!("resourceVersion={version}&resourceVersionMatch=Exact")).await;
+    assert_eq!((deleted.status.as_u16(), left(&server).await.as_str()), (200, "a d"));
+    assert_eq!(delete(&server, "resourceVersion=0").await.status, 200);
+    assert_eq!(left(&server).await, "");
+}
+
+#[tokio::test]
+async fn what_a_list_refuses_is_refused_likewise() {
+    let server = maps(&["a", "b"]).await;
+    let page = server.get(&format!("{MAPS}?limit=1")).await;
+    let token = page.json()["metadata"]["continue"].as_str().unwrap().to_owned();
+    let (selected, versioned) =
+        (format!("labelSelector=x&continue={token}"), format!("resourceVersion=1&continue={token}"));
+    for (query, status) in [
+        ("continue=abc", 400),
+        (selected.as_str(), 400),
+        (versioned.as_str(), 400),
+        ("limit=abc", 400),
+        ("timeoutSeconds=1.5", 400),
+        ("resourceVersion=-1", 400),
+        ("fieldSelector=spec.x%3D1", 400),
+        ("labelSelector=x%20in", 400),
+        ("resourceVersionMatch=Exact", 422),
+        ("resourceVersionMatch=Newest&resourceVersion=0", 422),
+        ("sendInitialEvents=true", 422),
+    ] {
+        let (deleted, listed) = (delete(&server, query).await, server.get(&format!("{MAPS}?{query}")).await);
+        assert_eq!(deleted.status, status, "{query}");
+        assert_eq!((deleted.status, deleted.text()), (listed.status, listed.text()), "{query}");
+    }
+    assert_eq!(left(&server).await, "a b");
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_by_force() {
+    let server = maps(&["a", "b"]).await;
+    let body = server.send(Method::DELETE, MAPS, &[], json!({OPTION: true}).to_string()).await;
+    for refused in [body, delete(&server, &format!("{OPTION}=true")).await] {
+        assert_eq!(refused.status, 422, "{}", refused.text());
+        let cause = &refused.json()["details"]["causes"][0];
+        assert_eq!((&cause["reason"], &cause["field"]), (&json!("FieldValueInvalid"), &json!(OPTION)));
+        let why = "Invalid value: true: is not allowed with DELETECOLLECTION, try again after removing the option";
+        assert_eq!(cause["message"], why);
+    }
+    assert_eq!(left(&server).await, "a b");
+    assert_eq!(delete(&server, &format!("{OPTION}=false")).await.status, 200);
+    assert_eq!(left(&server).await, "");
+}
+
+#[tokio::test]
+async fn without_the_gate_the_option_is_as_if_it_were_not_there() {
+    let server = Server::with_gates("AllowUnsafeMalformedObjectDeletion=false").await;
+    server.create("a", "a", &[]).await;
+    assert_eq!(delete(&server, &format!("{OPTION}=true")).await.status, 200);
+    assert_eq!(left(&server).await, "");
+}
+
+/// A store in which somebody else is always first to change one object when it is to be deleted.
+struct Overtaken {
+    inner: MemoryStore,
+    key: Bytes,
+}
+
+#[async_trait]
+impl Layer for Overtaken {
+    fn below(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        if txn.operations.contains(&Operation::Delete { key: self.key.clone() }) {
+            let state = self.inner.snapshot();
+            let current = state.get(&self.key).cloned();
+            return Ok(Outcome::Conflict { condition: 0, current, revision: state.revision() });
+        }
+        self.inner.txn(txn).await
+    }
+}
+
+#[tokio::test]
+async fn one_that_resists_is_told_of_and_what_was_begun_is_finished() {
+    let clock = Arc::<TestClock>::default();
+    let inner = MemoryStore::new(MemoryOptions::new(clock.clone()));
+    let store = Overtaken { inner, key: Bytes::from_static(b"o/core/configmaps/a/a") };
+    let server = Server::over(Arc::new(store), clock);
+    server.namespace("a").await;
+    for name in ["a", "b", "c"] {
+        server.create("a", name, &[]).await;
+    }
+    let refused = delete(&server, "").await;
+    assert_eq!((refused.status.as_u16(), &refused.json()["reason"]), (409, &json!("Conflict")), "{}", refused.text());
+    assert_eq!(refused.json()["details"]["name"], "a");
+    assert_eq!(left(&server).await, "a");
+}
