@@ -3,10 +3,14 @@
 use quorate_meta::{Map, Time, Value};
 
 use super::context::{Context, is_overtaken, is_settled};
-use super::namespaces::{Found, Remaining};
+use super::namespaces::{Failures, Found, Remaining};
 use crate::error::Error;
 use crate::registry::Part;
 use crate::registry::write::{Target, UpdateOptions};
+
+/// Failures that a message tells of one resource, and in all.
+const SHOWN_OF_ONE: usize = 3;
+const SHOWN: usize = 30;
 
 /// Type, status, reason and message of a condition.
 pub(super) type Condition = (&'static str, bool, &'static str, String);
@@ -62,30 +66,51 @@ fn conditions(remaining: &Remaining) -> [Condition; 5] {
             counts.iter().map(|(what, count)| format!("{what} {verb} {count} resource instances")).collect();
         parts.join(", ")
     };
-    let objects = format!("Some resources are remaining: {}", list(&remaining.objects, "has"));
-    let finalizers = match remaining.finalizers.is_empty() {
-        true => "All content-preserving finalizers finished".to_owned(),
+    let Remaining { objects, finalizers, failures } = remaining;
+    let content = match failures.is_empty() {
+        true => {
+            (false, "ContentDeleted", "All content successfully deleted, may be waiting on finalization".to_owned())
+        }
+        false => (true, "ContentDeletionFailed", failed(failures)),
+    };
+    let left = match objects.is_empty() {
+        true => (false, "ContentRemoved", "All content successfully removed".to_owned()),
+        false => (true, "SomeResourcesRemain", format!("Some resources are remaining: {}", list(objects, "has"))),
+    };
+    let held = match finalizers.is_empty() {
+        true => (false, "ContentHasNoFinalizers", "All content-preserving finalizers finished".to_owned()),
         false => {
-            let holders = list(&remaining.finalizers, "in");
-            format!("Some content in the namespace has finalizers remaining: {holders}")
+            let holders = list(finalizers, "in");
+            let message = format!("Some content in the namespace has finalizers remaining: {holders}");
+            (true, "SomeFinalizersRemain", message)
         }
     };
-    let held = !remaining.finalizers.is_empty();
     let discovered = "All resources successfully discovered".to_owned();
     let parsed = "All legacy types successfully parsed".to_owned();
-    let deleted = "All content successfully deleted, may be waiting on finalization".to_owned();
     [
         ("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", discovered),
         ("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", parsed),
-        ("NamespaceDeletionContentFailure", false, "ContentDeleted", deleted),
-        ("NamespaceContentRemaining", true, "SomeResourcesRemain", objects),
-        (
-            "NamespaceFinalizersRemaining",
-            held,
-            if held { "SomeFinalizersRemain" } else { "ContentHasNoFinalizers" },
-            finalizers,
-        ),
+        ("NamespaceDeletionContentFailure", content.0, content.1, content.2),
+        ("NamespaceContentRemaining", left.0, left.1, left.2),
+        ("NamespaceFinalizersRemaining", held.0, held.1, held.2),
     ]
+}
+
+/// Which objects stay and why: the first ones by resource and name, so that the same failures give the same text.
+fn failed(failures: &Failures) -> String {
+    let mut parts = Vec::new();
+    for (resource, objects) in failures {
+        let shown = objects.iter().take(SHOWN_OF_ONE);
+        parts.extend(shown.map(|(name, why)| format!("{resource} {name}: {why}")));
+        if objects.len() > SHOWN_OF_ONE {
+            parts.push(format!("{} more {resource}", objects.len() - SHOWN_OF_ONE));
+        }
+    }
+    if parts.len() > SHOWN {
+        parts.truncate(SHOWN);
+        parts.push("and others".to_owned());
+    }
+    format!("Failed to delete all resource types, {} remaining: {}", failures.len(), parts.join(", "))
 }
 
 /// The list with these conditions in it; the time of one moves with its status only.
@@ -127,5 +152,41 @@ mod tests {
         assert_eq!((time(&second, 3), time(&second, 4)), (Some("t1".into()), Some("t2".into())));
         let message = "Some resources are remaining: configmaps has 1 resource instances";
         assert_eq!(first[3].str_at(&["message"]), Some(message));
+    }
+
+    #[test]
+    fn failures_are_told_until_they_are_over() {
+        let check = |names: &[(&str, &str)], expect: (bool, &str, &str)| {
+            let mut remaining = Remaining::default();
+            for (resource, name) in names {
+                let failures = remaining.failures.entry((*resource).to_owned()).or_default();
+                failures.insert((*name).to_owned(), "refused".to_owned());
+            }
+            let [_, _, (_, status, reason, message), ..] = conditions(&remaining);
+            assert_eq!((status, reason, message.as_str()), expect);
+        };
+        let deleted = "All content successfully deleted, may be waiting on finalization";
+        check(&[], (false, "ContentDeleted", deleted));
+        let two = "Failed to delete all resource types, 2 remaining: pods p: refused, secrets s: refused";
+        check(&[("secrets", "s"), ("pods", "p")], (true, "ContentDeletionFailed", two));
+        let many = "Failed to delete all resource types, 1 remaining: \
+            pods a: refused, pods b: refused, pods c: refused, 2 more pods";
+        let pods = ["e", "d", "c", "b", "a"].map(|name| ("pods", name));
+        check(&pods, (true, "ContentDeletionFailed", many));
+    }
+
+    #[test]
+    fn the_message_about_failures_has_bounds() {
+        let objects: std::collections::BTreeMap<_, _> =
+            (0..100).map(|at| (format!("o{at}"), "refused".to_owned())).collect();
+        let failures: Failures = (0..100).map(|at| (format!("r{at}"), objects.clone())).collect();
+        let message = failed(&failures);
+        assert_eq!(message.matches(", ").count(), SHOWN + 1, "{message}");
+        assert!(message.ends_with(", and others"), "{message}");
+    }
+
+    #[test]
+    fn an_empty_namespace_has_nothing_left() {
+        assert!(conditions(&Remaining::default()).iter().all(|(_, status, ..)| !status));
     }
 }

@@ -135,14 +135,19 @@ impl Context {
         Ok(())
     }
 
-    /// The names of all namespaces, and whether each is live.
+    /// The names of all namespaces that can be read, and whether each is live.
     pub(super) fn namespaces(&self, snapshot: &Snapshot) -> Result<Vec<(String, bool)>, Error> {
         let resource = self.resource(NAMESPACES)?;
-        let mut found = Vec::new();
+        let (mut found, mut unreadable) = (Vec::new(), Vec::new());
         for (key, entry) in snapshot.range(&resource.prefix(None), None) {
             let Some((_, name)) = resource.parse_key(key) else { continue };
-            let header = form::header(resource, &entry.value)?;
-            found.push((name.to_owned(), header.deletion_timestamp().is_none()));
+            match form::header(resource, &entry.value) {
+                Ok(header) => found.push((name.to_owned(), header.deletion_timestamp().is_none())),
+                Err(_) => unreadable.push(name),
+            }
+        }
+        if let Some(first) = unreadable.first() {
+            tracing::warn!(%first, count = unreadable.len(), "namespaces that cannot be read are left out");
         }
         Ok(found)
     }

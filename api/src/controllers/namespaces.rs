@@ -4,6 +4,9 @@
 //! is empty it stays empty, and the cluster's own entry is taken out of `spec.finalizers`; what stands there besides is
 //! others' to take out. What was found is told to that very namespace only, by its uid: another one of the same name may
 //! have come meanwhile, and without its finalizer it would go with objects in it.
+//!
+//! What is wrong with one object (it cannot be read, its deletion is refused) holds only the namespace that it is in, and is
+//! told there; everything else goes all the same. A failure of the store ends the attempt.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +14,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use quorate_meta::{Status, Value};
-use quorate_store::Snapshot;
+use quorate_meta::{Reason, Status, Value};
+use quorate_store::{NotApplied, Snapshot};
 
 use super::conditions;
 use super::context::{Context, is_settled};
@@ -24,6 +27,11 @@ use crate::registry::{NAMESPACES, Part, Resource, form};
 const CONCURRENT_DELETIONS: usize = 64;
 /// How often a namespace is looked at again that others still hold.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Characters that are kept of what is wrong with one object.
+const LONGEST_REASON: usize = 256;
+
+/// Why objects stay that were to be deleted, by resource and name.
+pub(super) type Failures = BTreeMap<String, BTreeMap<String, String>>;
 
 /// What is left in a namespace.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -32,6 +40,8 @@ pub(super) struct Remaining {
     pub(super) objects: BTreeMap<String, usize>,
     /// Objects by the finalizer that holds them.
     pub(super) finalizers: BTreeMap<String, usize>,
+    /// What is wrong with objects that are still there.
+    pub(super) failures: Failures,
 }
 
 /// The uid of a namespace that is being deleted.
@@ -88,25 +98,32 @@ async fn empty(context: &Context, namespace: &str) -> Result<bool, Error> {
         return Ok(true);
     }
     let stored = context.api.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
+    let mut failures = Failures::default();
     for resource in stored.filter(|resource| resource.serves("delete")) {
-        delete_all(context, &snapshot, resource, namespace).await?;
+        delete_all(context, &snapshot, resource, namespace, &mut failures).await?;
     }
-    let remaining = remaining(context, &context.current().await?, namespace)?;
+    let remaining = remaining(context, &context.current().await?, namespace, failures);
     let target = Target { resource, namespace: None, name: namespace };
     if remaining.objects.is_empty() {
         finalize(context, target, &found).await?;
+        // Where others hold it still, what was told of its content is over.
+        if object.at(&["status", "conditions"]).is_some() {
+            conditions::report(context, target, &found, &remaining).await?;
+        }
         return Ok(true);
     }
     conditions::report(context, target, &found, &remaining).await?;
     Ok(false)
 }
 
-/// Deletes every object of a resource in the namespace whose deletion has not begun.
+/// Deletes every object of a resource in the namespace whose deletion has not begun. What is wrong with single objects is
+/// noted; only a failure of the store ends it.
 async fn delete_all(
     context: &Context,
     snapshot: &Snapshot,
     resource: &Arc<Resource>,
     namespace: &str,
+    failures: &mut Failures,
 ) -> Result<(), Error> {
     let mut objects = snapshot.range(&resource.prefix(Some(namespace)), None);
     let mut running = FuturesUnordered::new();
@@ -114,42 +131,92 @@ async fn delete_all(
         while running.len() < CONCURRENT_DELETIONS
             && let Some((key, entry)) = objects.next()
         {
-            let stored = form::header(resource, &entry.value)?;
-            let (None, Some((namespace, name))) = (stored.deletion_timestamp(), resource.parse_key(key)) else {
-                continue;
-            };
+            let Some((namespace, name)) = resource.parse_key(key) else { continue };
             let target = Target { resource, namespace, name };
-            running.push(delete(context, target, stored.uid().to_owned()));
+            match form::header(resource, &entry.value) {
+                Ok(stored) if stored.deletion_timestamp().is_some() => {}
+                Ok(stored) => running.push(delete(context, target, stored.uid().to_owned())),
+                Err(error) => note(failures, target, error)?,
+            }
         }
         match running.next().await {
-            Some(deleted) => deleted?,
+            Some((_, Ok(()))) => {}
+            Some((target, Err(error))) => note(failures, target, error)?,
             None => return Ok(()),
         }
     }
 }
 
-async fn delete(context: &Context, target: Target<'_>, uid: String) -> Result<(), Error> {
+async fn delete<'t>(context: &Context, target: Target<'t>, uid: String) -> (Target<'t>, Result<(), Error>) {
     let preconditions = Preconditions { uid: Some(uid), resource_version: None };
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
-    match context.writer.delete(target, &options).await {
-        Err(error) if is_settled(&error) => Ok(()),
+    let deleted = match context.writer.delete(target, &options).await {
+        // Gone, or something else by now: what is left is seen afterwards.
+        Err(Error::Status(status)) if matches!(status.reason, Reason::NotFound | Reason::Conflict) => Ok(()),
         deleted => deleted.map(drop),
+    };
+    (target, deleted)
+}
+
+/// Notes what is wrong with one object; gives back an error that is not about the object.
+fn note(failures: &mut Failures, target: Target<'_>, error: Error) -> Result<(), Error> {
+    if !is_of_object(&error) {
+        return Err(error);
+    }
+    failures.entry(target.resource.qualified()).or_default().insert(target.name.to_owned(), reason(error));
+    Ok(())
+}
+
+/// Whether an error is about the one object that was to be deleted, so that others can go on. In a full store deletions that
+/// need no room still pass.
+fn is_of_object(error: &Error) -> bool {
+    match error {
+        Error::Status(status) => !matches!(
+            status.reason,
+            Reason::TooManyRequests | Reason::ServiceUnavailable | Reason::ServerTimeout | Reason::Timeout
+        ),
+        Error::Store(quorate_store::Error::NotApplied(refusal)) => {
+            matches!(refusal, NotApplied::TooLarge { .. } | NotApplied::Invalid(_) | NotApplied::OutOfSpace { .. })
+        }
+        Error::Store(_) | Error::History(_) => false,
     }
 }
 
-fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<Remaining, Error> {
+/// What is wrong with an object: the same text as long as the same is wrong, or telling it would never end.
+fn reason(error: Error) -> String {
+    let message = match error {
+        Error::Store(quorate_store::Error::NotApplied(NotApplied::OutOfSpace { .. })) => "the store is full".to_owned(),
+        error => error.into_status().message,
+    };
+    message.chars().take(LONGEST_REASON).collect()
+}
+
+/// What is left. Of the noted failures those count whose objects are still there; what cannot be read is one more.
+fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str, mut noted: Failures) -> Remaining {
     let mut remaining = Remaining::default();
     for resource in context.api.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
-        for (_, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
-            *remaining.objects.entry(resource.qualified()).or_default() += 1;
-            let object = form::decode(resource, entry)?;
-            let finalizers = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
-            for finalizer in finalizers.iter().filter_map(Value::as_str) {
-                *remaining.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+        let plural = resource.qualified();
+        let mut noted = noted.remove(&plural).unwrap_or_default();
+        for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
+            *remaining.objects.entry(plural.clone()).or_default() += 1;
+            let name = resource.parse_key(key).map_or_else(|| String::from_utf8_lossy(key), |(_, name)| name.into());
+            let mut failure = noted.remove(&*name);
+            match form::decode(resource, entry) {
+                Ok(object) => {
+                    let finalizers =
+                        object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
+                    for finalizer in finalizers.iter().filter_map(Value::as_str) {
+                        *remaining.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+                    }
+                }
+                Err(error) => failure = failure.or_else(|| Some(reason(error))),
+            }
+            if let Some(failure) = failure {
+                remaining.failures.entry(plural.clone()).or_default().insert(name.into_owned(), failure);
             }
         }
     }
-    Ok(remaining)
+    remaining
 }
 
 /// Takes the cluster's entry out of `spec.finalizers`.
@@ -195,5 +262,27 @@ mod tests {
         check(json!({"name": "a", "uid": "u"}), false);
         check(json!({"name": "a", "uid": "v"}), false);
         check(json!({"name": "a", "uid": "v", "deletionTimestamp": gone}), false);
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_object_is_told_from_failures_of_the_store() {
+        let check = |error: Error, expect: Option<&str>| {
+            let told = is_of_object(&error).then(|| reason(error.clone()));
+            assert_eq!(told.as_deref(), expect, "{error}");
+        };
+        let store = |refusal: NotApplied| Error::Store(refusal.into());
+        check(Error::bad_request("no"), Some("no"));
+        check(Error::internal("unreadable"), Some("Internal error occurred: unreadable"));
+        let large = "Request entity too large: the transaction has 3 bytes and the limit is 2 bytes";
+        check(store(NotApplied::TooLarge { size: 3, limit: 2 }), Some(large));
+        check(store(NotApplied::OutOfSpace { used: 3, limit: 2 }), Some("the store is full"));
+        let long = "é".repeat(LONGEST_REASON);
+        check(Error::bad_request(format!("{long}{long}")), Some(long.as_str()));
+        check(store(NotApplied::NoLeader), None);
+        check(store(NotApplied::Overloaded), None);
+        check(store(NotApplied::Unavailable("stopping".into())), None);
+        check(Error::Store(quorate_store::Error::Unknown("deposed".into())), None);
+        check(Error::History(quorate_store::HistoryError::Unreadable), None);
+        check(Status::service_unavailable("not now").into(), None);
     }
 }

@@ -4,10 +4,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::Method;
 use quorate_api::authentication::token::{Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions};
 use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_meta::Naming;
+use quorate_store::{Operation, Txn};
 use serde_json::{Value, json};
 
 use crate::harness::{ISSUER, START_MS, Server};
@@ -195,6 +197,53 @@ async fn a_deleted_namespace_is_emptied_and_goes() {
     until(&server, "/api/v1/namespaces/a", 404).await;
     assert_eq!(server.get("/api/v1/namespaces/a/configmaps").await.names().len(), 0);
     server.namespace("a").await;
+}
+
+/// Stores something that cannot be read.
+async fn damage(server: &Server, key: &'static str) {
+    let value = Bytes::from_static(b"\xffnothing that was ever written");
+    let operations = vec![Operation::Put { key: Bytes::from_static(key.as_bytes()), value }];
+    server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
+}
+
+/// The namespace `a` once its condition about failures has this status and reason; gives its message and the version.
+async fn told(server: &Server, status: &str, reason: &str) -> (String, Value) {
+    let failure = |body: &Value| {
+        let conditions = body["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        conditions.into_iter().find(|c| c["type"] == "NamespaceDeletionContentFailure").unwrap_or_default()
+    };
+    let is_told = |_: u16, body: &Value| failure(body)["status"] == status && failure(body)["reason"] == reason;
+    let body = until_body(server, "/api/v1/namespaces/a", is_told).await;
+    (failure(&body)["message"].as_str().unwrap().to_owned(), body["metadata"]["resourceVersion"].clone())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_read_holds_only_itself_in_a_deleted_namespace() {
+    let (server, _controllers) = start();
+    server.namespace("a").await;
+    server.create("a", "good", &[]).await;
+    server.create("a", "held", &[]).await;
+    server.patch("held", json!({"metadata": {"finalizers": ["example.com/f"]}})).await;
+    let (maps, secrets) = ("/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/secrets");
+    assert_eq!(send(&server, Method::POST, secrets, json!({"metadata": {"name": "later"}})).await, 201);
+    damage(&server, "o/core/configmaps/a/bad").await;
+    damage(&server, "o/core/namespaces/bad").await;
+    assert_eq!(send(&server, Method::DELETE, "/api/v1/namespaces/a", json!({})).await, 200);
+    until(&server, &format!("{maps}/good"), 404).await;
+    until(&server, &format!("{secrets}/later"), 404).await;
+    let (message, _) = told(&server, "True", "ContentDeletionFailed").await;
+    let begin = "Failed to delete all resource types, 1 remaining: configmaps bad: ";
+    assert!(message.starts_with(begin) && message.contains("cannot be read"), "{message}");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let (_, settled) = told(&server, "True", "ContentDeletionFailed").await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let still = told(&server, "True", "ContentDeletionFailed").await;
+    assert_eq!(still, (message, settled), "written while nothing changed");
+    let forced = json!({"ignoreStoreReadErrorWithClusterBreakingPotential": true});
+    assert_eq!(send(&server, Method::DELETE, &format!("{maps}/bad"), forced).await, 200);
+    told(&server, "False", "ContentDeleted").await;
+    server.patch("held", json!({"metadata": {"finalizers": null}})).await;
+    until(&server, "/api/v1/namespaces/a", 404).await;
 }
 
 #[tokio::test(start_paused = true)]
