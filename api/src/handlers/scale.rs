@@ -11,7 +11,7 @@ use quorate_store::{Entry, Revision};
 
 use super::options::{At, parse_version};
 use super::write_options::{FieldValidation, Parameters};
-use super::{apply, decode, identity, patch, snapshot, warnings};
+use super::{apply, decode, freshness, identity, patch, snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -51,7 +51,9 @@ async fn get(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let snapshot = snapshot::snapshot(api, request, at).await?;
     let entry = snapshot.get(&resource.key(request.namespace(), name));
     let entry = entry.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
-    respond::value(&request.format, StatusCode::OK, &scale_of(&form::decode(resource, entry)?))
+    let mut response = respond::value(&request.format, StatusCode::OK, &scale_of(&form::decode(resource, entry)?))?;
+    freshness::tell(api, snapshot.revision(), &mut response);
+    Ok(response)
 }
 
 async fn update(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {

@@ -150,14 +150,26 @@ async fn acting_as_somebody_else_and_wrong_tokens() {
 #[tokio::test]
 async fn a_read_says_how_fresh_it_is() {
     let server = Server::with_namespace().await;
-    let version = server.create("a", "m", &[]).await;
+    let labels = json!({"app": "w"});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let spec = json!({"selector": {"matchLabels": labels}, "template": template});
+    let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec});
+    let deployments = "/apis/apps/v1/namespaces/a/deployments";
+    let version = server.send(Method::POST, deployments, &[], web.to_string()).await.version();
     let later = server.create("a", "n", &[]).await;
-    for path in ["configmaps/m", "configmaps/m?resourceVersion=0", "configmaps", "configmaps?limit=1"] {
-        let answer = server.get(&format!("/api/v1/namespaces/a/{path}")).await;
-        assert_eq!((answer.header("quorate-revision"), answer.header("quorate-lag")), (later.as_str(), "0"), "{path}");
+    let check = async |path: &str, expect: &str| {
+        let (_, headers, _) = server.open(Method::GET, path, &[], "").await;
+        let told = ["quorate-revision", "quorate-lag"].map(|name| headers[name].to_str().unwrap());
+        assert_eq!(told, [expect, "0"], "{path}");
+    };
+    for path in ["configmaps/n", "configmaps/n?resourceVersion=0", "configmaps", "configmaps?limit=1"] {
+        check(&format!("/api/v1/namespaces/a/{path}"), &later).await;
     }
-    let exact = format!("/api/v1/namespaces/a/configmaps?resourceVersion={version}&resourceVersionMatch=Exact");
-    assert_eq!(server.get(&exact).await.header("quorate-revision"), version);
+    check(&format!("{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact"), &version).await;
+    check(&format!("{deployments}/web/scale"), &later).await;
+    check(&format!("{MAPS}?watch=1"), &later).await;
+    check(&format!("{MAPS}?watch=1&resourceVersion={version}"), &version).await;
+    check(&format!("{MAPS}?watch=1&resourceVersion=9000000000000000000"), &later).await;
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! Watches: where they start, what they tell, how they end.
 
+use bytes::Bytes;
 use quorate_meta::Naming;
-use quorate_store::Retention;
+use quorate_store::{Operation, Retention, Txn};
 use serde_json::json;
+use tokio::time::{Duration, advance, timeout};
 
 use crate::harness::Server;
 
@@ -182,6 +184,72 @@ async fn bookmarks_come_with_time_and_before_the_end() {
     );
     server.namespace("further").await;
     assert_eq!(watch.all().await, ["BOOKMARK -"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_bookmark_speaks_of_a_future_version() {
+    let server = maps(&["a"]).await;
+    let version = server.get(MAPS).await.version().parse::<u64>().unwrap() + 1;
+    let path = format!("{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=100&resourceVersion={version}");
+    assert!(server.watch(&path).await.all().await.is_empty(), "it never gets there");
+    let mut watch = server.watch(&path).await;
+    let silence = timeout(Duration::from_secs(80), watch.next()).await;
+    assert!(silence.is_err(), "{silence:?}");
+    server.namespace("b").await;
+    let mark = watch.next().await.unwrap();
+    assert_eq!(mark["type"], "BOOKMARK");
+    assert_eq!(mark["object"]["metadata"], json!({"resourceVersion": version.to_string()}));
+    assert_eq!(watch.next().await, None);
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_an_error_event_after_the_rest() {
+    let server = maps(&["a"]).await;
+    let version = server.get(MAPS).await.version();
+    server.create("a", "b", &[("set", "x")]).await;
+    let put = |name: &str, value: Bytes| {
+        let key = format!("o/core/configmaps/a/{name}").into();
+        Operation::Put { key, value }
+    };
+    let good = server.api.store.snapshot().get(b"o/core/configmaps/a/b").unwrap().value.clone();
+    let operations = vec![put("bada", good), put("badb", Bytes::from_static(b"\xffnothing that was ever written"))];
+    server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
+    server.create("a", "c", &[("set", "x")]).await;
+    let check = async |query: &str, expect: &[&str]| {
+        let mut watch = server.watch(&format!("{MAPS}?watch=1&{query}")).await;
+        assert_eq!(watch.brief(expect.len()).await, expect, "{query}");
+        let end = watch.next().await.unwrap();
+        assert_eq!((&end["type"], &end["object"]["kind"]), (&json!("ERROR"), &json!("Status")), "{query}");
+        assert_eq!((&end["object"]["code"], &end["object"]["reason"]), (&json!(500), &json!("InternalError")));
+        assert_eq!(watch.next().await, None, "{query}");
+    };
+    // The value of `bada` is that of `b`, with its name.
+    check("resourceVersion=0", &["ADDED a", "ADDED b", "ADDED b"]).await;
+    check("labelSelector=set%3Dx", &["ADDED a", "ADDED b", "ADDED b"]).await;
+    // Of a transaction all is told or nothing.
+    check(&format!("resourceVersion={version}"), &["ADDED b"]).await;
+    check(&format!("labelSelector=set%3Dx&resourceVersion={version}"), &["ADDED b"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_ends_also_between_the_objects_that_come_first() {
+    let server = maps(&["a", "b", "c"]).await;
+    for name in ["a", "b", "c"] {
+        server.patch(name, json!({"data": {"k": "v".repeat(100_000)}})).await;
+    }
+    let path = format!("{MAPS}?{SYNC}&timeoutSeconds=5");
+    let begun = async || {
+        let mut watch = server.watch(&path).await;
+        assert_eq!(watch.brief(1).await, ["ADDED a"]);
+        watch
+    };
+    assert_eq!(begun().await.all().await, ["ADDED b", "ADDED c", "BOOKMARK -"]);
+    let mut late = begun().await;
+    advance(Duration::from_secs(6)).await;
+    assert!(late.all().await.is_empty());
+    let mut drained = begun().await;
+    server.api.lifecycle.end_watches();
+    assert!(drained.all().await.is_empty());
 }
 
 #[tokio::test]

@@ -104,8 +104,24 @@ pub(super) fn error(renderer: &Renderer, status: &Status, out: &mut Vec<u8>) -> 
     })
 }
 
-/// Writes an event around an object's JSON; `ty` is the object's type where it is a whole one.
+/// Writes an event around an object's JSON, or nothing when that fails; `ty` is the object's type where it is a whole one.
 fn write(
+    renderer: &Renderer,
+    kind: &str,
+    ty: Option<TypeId>,
+    out: &mut Vec<u8>,
+    object: impl FnOnce(&mut Vec<u8>) -> Result<(), CorruptValue>,
+) -> Result<(), CorruptValue> {
+    let start = out.len();
+    let written = put(renderer, kind, ty, out, object);
+    if written.is_err() {
+        out.truncate(start);
+    }
+    written
+}
+
+/// The same, with what was written before a failure.
+fn put(
     renderer: &Renderer,
     kind: &str,
     ty: Option<TypeId>,

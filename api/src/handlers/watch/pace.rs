@@ -4,8 +4,8 @@
 //! something that changes all the time holds back for a moment and sends what has come until then together. All such watches go on at
 //! the same moments, so that one wake-up serves them all.
 //!
-//! Invariant: a watch that was quiet may send [`AT_ONCE`] buffers without a pause, and from then on one each [`PERIOD`]; nothing is
-//! held back for longer than that. This file keeps count and waits for nothing.
+//! Invariant: a watch that was quiet may send [`AT_ONCE`] buffers without a pause, and from then on one each [`PERIOD`], until nothing
+//! comes for a whole one; nothing is held back for longer than that. This file keeps count and waits for nothing.
 
 use std::time::Duration;
 
@@ -23,19 +23,28 @@ pub(super) struct Pace {
     beat: Instant,
     /// When the buffers sent so far would be over, if each had taken a period.
     used_until: Instant,
+    /// When the last pause was over, until something is sent.
+    resumed: Option<Instant>,
 }
 
 impl Pace {
     /// Nothing was sent yet. `beat` lies in the past and is the same for all.
     pub(super) fn new(beat: Instant) -> Self {
-        Self { beat, used_until: beat }
+        Self { beat, used_until: beat, resumed: None }
     }
 
     /// Notes a buffer. Gives when the next one may go, if that is not now.
     pub(super) fn sent(&mut self, now: Instant) -> Option<Instant> {
         let most = PERIOD * AT_ONCE;
         self.used_until = (self.used_until.max(now) + PERIOD).min(now + most);
-        (self.used_until == now + most).then(|| self.next_beat(now))
+        // Beats come late now and then, so the count alone would let a busy watch go between them.
+        let busy = self.resumed.take().is_some_and(|resumed| now < resumed + PERIOD);
+        (busy || self.used_until == now + most).then(|| self.next_beat(now))
+    }
+
+    /// Notes that a pause is over. However late that is, what comes within a period from now on shows that the watch is busy still.
+    pub(super) fn resumed(&mut self, now: Instant) {
+        self.resumed = Some(now);
     }
 
     fn next_beat(&self, now: Instant) -> Instant {
@@ -48,12 +57,16 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Sends a buffer whenever that is allowed, events being there all the time. Gives when each went, in milliseconds.
-    fn busy(pace: &mut Pace, start: Instant, count: usize) -> Vec<u128> {
-        let mut now = start;
+    /// Sends a buffer whenever that is allowed, events being there all the time and beats being late by these microseconds in turn.
+    /// Gives when each went, in milliseconds.
+    fn busy(pace: &mut Pace, start: Instant, late: &[u64], count: usize) -> Vec<u128> {
+        let (mut now, mut late) = (start, late.iter().cycle());
         let mut send = || {
             let at = (now - start).as_millis();
-            now = pace.sent(now).unwrap_or(now);
+            if let Some(until) = pace.sent(now) {
+                now = until + Duration::from_micros(*late.next().unwrap());
+                pace.resumed(now);
+            }
             at
         };
         (0..count).map(|_| send()).collect()
@@ -65,8 +78,43 @@ mod tests {
         let mut pace = Pace::new(beat);
         let start = beat + Duration::from_millis(1234);
         let flood = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 16, 26];
-        assert_eq!(busy(&mut pace, start, 13), flood);
-        assert_eq!(busy(&mut pace, start + Duration::from_secs(60), 13), flood);
+        assert_eq!(busy(&mut pace, start, &[0], 13), flood);
+        assert_eq!(busy(&mut pace, start + Duration::from_secs(60), &[0], 13), flood);
+    }
+
+    #[test]
+    fn a_flood_stays_on_the_beat_when_beats_are_late() {
+        let check = |late: &[u64], expect: [u128; 6]| {
+            let beat = Instant::now();
+            let sent = busy(&mut Pace::new(beat), beat, late, 16);
+            let beats: Vec<_> = sent.iter().map(|ms| ms / PERIOD.as_millis()).collect();
+            assert_eq!(beats[..10], [0; 10], "{late:?}");
+            assert_eq!(beats[10..], expect, "{late:?}");
+        };
+        let each = [1, 2, 3, 4, 5, 6];
+        check(&[0], each);
+        check(&[100], each);
+        check(&[1000], each);
+        check(&[4000], each);
+        check(&[100, 4000, 0, 1000], each);
+        check(&[0, 100, 0, 9999], each);
+        check(&[25_000], [3, 6, 9, 12, 15, 18]);
+    }
+
+    #[test]
+    fn a_beat_that_finds_nothing_ends_the_flood() {
+        let check = |idle_ms: u64, expect: Option<u64>| {
+            let beat = Instant::now();
+            let mut pace = Pace::new(beat);
+            // Ten at once and five with the beat, so the watch goes on at 60 ms.
+            busy(&mut pace, beat, &[0], 15);
+            let next = pace.sent(beat + Duration::from_millis(60 + idle_ms));
+            assert_eq!(next, expect.map(|ms| beat + Duration::from_millis(ms)), "{idle_ms}");
+        };
+        check(0, Some(70));
+        check(9, Some(70));
+        check(10, None);
+        check(1000, None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::stream::{Initial, Parts, WatchStream};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::freshness;
 use crate::handlers::options::{At, Start, WatchOptions};
 use crate::handlers::render::Renderer;
 use crate::handlers::snapshot;
@@ -56,6 +57,8 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
     };
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, respond::header(&media)?);
+    // Of a version in the future there is no state yet.
+    freshness::tell(api, after.min(api.store.status().applied), &mut response);
     Ok(response)
 }
 

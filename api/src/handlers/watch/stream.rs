@@ -3,7 +3,8 @@
 //! Invariants: a buffer is made only when the connection asks for one, and holds all events that are there by then, so many
 //! events cost one write; watchers of a whole collection that are at the same place send the same buffer; the next one is asked for at the
 //! pace that is allowed. The watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
-//! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event.
+//! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event: after what could be told, also when
+//! an event cannot be written.
 
 use std::io;
 use std::pin::Pin;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use quorate_meta::Status;
 use quorate_store::env::Entropy;
 use quorate_store::{HistoryError, Revision, Snapshot, Watch, WatchBatch};
 use quorate_wire::stored::CorruptValue;
@@ -24,6 +26,7 @@ use crate::body::Chunks;
 use crate::cache::{Run, RunKey, Seat};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
+use crate::lifecycle::Phase;
 
 /// Bytes after which a buffer is handed on; the last event may exceed it.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -56,6 +59,7 @@ pub(super) struct Initial {
 
 /// One watch.
 pub(super) struct WatchStream {
+    api: Arc<Api>,
     parts: Parts,
     seat: Seat,
     /// The form of the events, for those who share their encodings.
@@ -100,6 +104,7 @@ impl WatchStream {
         let (deadline, next_bookmark) = (now + Duration::from_secs(seconds), now + bookmark_period);
         let owner = api.clone();
         Self {
+            api: api.clone(),
             seat: api.fanout.join(),
             variant: parts.renderer.variant(),
             first: true,
@@ -128,23 +133,37 @@ impl WatchStream {
     async fn next(&mut self) -> Option<Bytes> {
         while !self.ended {
             let made = match self.parts.initial.take() {
-                Some(initial) => self.tell_initial(initial).await,
+                Some(initial) => Ok(self.tell_initial(initial).await),
                 None => self.tell_changes().await,
             };
-            match made {
-                Ok(buffer) if buffer.is_empty() => {}
-                Ok(buffer) => return Some(buffer),
-                Err(error) => {
-                    tracing::error!(%error, "a watch ends early");
-                    self.ended = true;
-                }
+            let buffer = made.unwrap_or_else(|error| self.broken(&error));
+            if !buffer.is_empty() {
+                return Some(buffer);
             }
         }
         None
     }
 
-    async fn tell_initial(&mut self, mut initial: Initial) -> Result<Bytes, CorruptValue> {
+    async fn tell_initial(&mut self, mut initial: Initial) -> Bytes {
+        // The changes wait for both; here it is enough to look before each buffer.
+        if Instant::now() >= self.deadline || self.api.lifecycle.phase() == Phase::Ending {
+            self.ended = true;
+            return Bytes::new();
+        }
         let mut out = Vec::with_capacity(BUFFER_BYTES);
+        match self.add_initial(&mut initial, &mut out) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.parts.initial = Some(initial);
+                tokio::task::yield_now().await;
+            }
+            Err(error) => out.extend_from_slice(&self.broken(&error)),
+        }
+        out.into()
+    }
+
+    /// Adds as many of the objects that are told first as a buffer takes; true at their end.
+    fn add_initial(&mut self, initial: &mut Initial, out: &mut Vec<u8>) -> Result<bool, CorruptValue> {
         let (mut cursor, mut done) = (None, true);
         for (seen, (key, entry)) in initial.snapshot.range(&initial.prefix, initial.cursor.as_deref()).enumerate() {
             if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
@@ -158,19 +177,17 @@ impl WatchStream {
             };
             if selected {
                 let seen = Seen { kind: ADDED, value: &entry.value };
-                event::line(&self.parts.renderer, &seen, entry.modified, std::mem::take(&mut self.first), &mut out)?;
+                event::line(&self.parts.renderer, &seen, entry.modified, std::mem::take(&mut self.first), out)?;
             }
         }
         if !done {
             initial.cursor = cursor;
-            self.parts.initial = Some(initial);
-            tokio::task::yield_now().await;
         } else if !initial.end.is_empty() {
             let revision = initial.snapshot.revision();
-            event::bookmark(&self.parts.renderer, revision, initial.end, &mut out)?;
+            event::bookmark(&self.parts.renderer, revision, initial.end, out)?;
             self.bookmarked = revision;
         }
-        Ok(out.into())
+        Ok(done)
     }
 
     async fn tell_changes(&mut self) -> Result<Bytes, CorruptValue> {
@@ -189,6 +206,7 @@ impl WatchStream {
         match wake {
             Wake::Pause => {
                 self.pause = None;
+                self.pace.resumed(Instant::now());
                 Ok(Bytes::new())
             }
             Wake::Ending => {
@@ -200,12 +218,12 @@ impl WatchStream {
                 self.next_bookmark = Instant::now() + self.bookmark_period;
                 self.bookmark()
             }
-            Wake::Batch(batch) => self.tell_batches(batch).await,
+            Wake::Batch(batch) => Ok(self.tell_batches(batch).await),
         }
     }
 
     /// This batch and those that are there already.
-    async fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Result<Bytes, CorruptValue> {
+    async fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Bytes {
         let key = batch.as_ref().ok().and_then(|batch| self.run_key(batch.revision()));
         let shared = key.as_ref().and_then(|key| self.seat.run(key));
         let lines = match shared {
@@ -213,13 +231,13 @@ impl WatchStream {
                 self.parts.watch.skip_to(run.end);
                 run.lines
             }
-            None => self.collect(batch, key).await?,
+            None => self.collect(batch, key).await,
         };
         // A buffer that is full already would gain nothing by a pause.
         if (1..BUFFER_BYTES).contains(&lines.len()) {
             self.pause = self.pace.sent(Instant::now());
         }
-        Ok(lines)
+        lines
     }
 
     /// What the run of events from this transaction on is known by, if others may send the same.
@@ -229,33 +247,29 @@ impl WatchStream {
     }
 
     /// The lines of this batch and of those that are there already; kept for others, by the key, when they are several.
-    async fn collect(
-        &mut self,
-        batch: Result<WatchBatch, HistoryError>,
-        key: Option<RunKey>,
-    ) -> Result<Bytes, CorruptValue> {
+    async fn collect(&mut self, batch: Result<WatchBatch, HistoryError>, key: Option<RunKey>) -> Bytes {
         let mut out = Lines::default();
         let mut next = batch.map(Some);
         let (mut looked_at, mut end) = (0, None);
         loop {
             match next {
                 Ok(Some(batch)) => {
-                    for change in batch.events() {
-                        looked_at += 1;
-                        let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else { continue };
-                        let first = std::mem::take(&mut self.first);
-                        let revision = batch.revision();
-                        let shared = (&self.seat, self.variant.as_ref());
-                        out.push(event::shared_line(shared, &self.parts.renderer, &seen, change, revision, first)?);
+                    let whole = out.len();
+                    match self.add(&batch, &mut out) {
+                        Ok(changes) => looked_at += changes,
+                        Err(error) => {
+                            // A part of a transaction would look like all of it to a client that goes on after its version.
+                            out.truncate(whole);
+                            out.push(self.broken(&error));
+                            break;
+                        }
                     }
                     end = Some(batch.revision());
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.ended = true;
-                    let mut line = Vec::new();
-                    event::error(&self.parts.renderer, &refusal(self.parts.watch.position(), error), &mut line)?;
-                    out.push(line.into());
+                    let status = refusal(self.parts.watch.position(), error);
+                    out.push(self.end_with(&status));
                     break;
                 }
             }
@@ -272,13 +286,44 @@ impl WatchStream {
         if let (Some(key), Some(end)) = (key.filter(|_| several), end) {
             self.seat.keep_run(key, Run { lines: lines.clone(), end });
         }
-        Ok(lines)
+        lines
     }
 
-    /// A bookmark's line, when the client wants one and it would say something new.
+    /// Adds the lines of a batch. Gives the number of its changes, told or not.
+    fn add(&mut self, batch: &WatchBatch, out: &mut Lines) -> Result<usize, CorruptValue> {
+        let mut changes = 0;
+        for change in batch.events() {
+            changes += 1;
+            let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else { continue };
+            let first = std::mem::take(&mut self.first);
+            let shared = (&self.seat, self.variant.as_ref());
+            out.push(event::shared_line(shared, &self.parts.renderer, &seen, change, batch.revision(), first)?);
+        }
+        Ok(changes)
+    }
+
+    /// Ends the stream because something cannot be written: the line that says so.
+    fn broken(&mut self, error: &CorruptValue) -> Bytes {
+        tracing::error!(%error, "a watch ends early");
+        self.end_with(&Status::internal(error.to_string()))
+    }
+
+    /// Ends the stream: the line that says why, or nothing when even that cannot be written.
+    fn end_with(&mut self, status: &Status) -> Bytes {
+        self.ended = true;
+        let mut line = Vec::new();
+        if let Err(error) = event::error(&self.parts.renderer, status, &mut line) {
+            tracing::error!(%error, "a watch ends without saying why");
+        }
+        line.into()
+    }
+
+    /// A bookmark's line, when the client wants one and it would say something new. A watch that began in the future says nothing
+    /// before it gets there.
     fn bookmark(&mut self) -> Result<Bytes, CorruptValue> {
         let position = self.parts.watch.position();
-        if !self.parts.bookmarks || position <= self.bookmarked {
+        let said = position <= self.bookmarked;
+        if !self.parts.bookmarks || said || position > self.api.store.status().applied {
             return Ok(Bytes::new());
         }
         self.bookmarked = position;
@@ -307,6 +352,12 @@ impl Lines {
 
     fn len(&self) -> usize {
         self.one.len() + self.many.len()
+    }
+
+    /// Forgets what was put in after it had this length.
+    fn truncate(&mut self, len: usize) {
+        self.one.truncate(len);
+        self.many.truncate(len);
     }
 
     fn finish(self) -> Bytes {
