@@ -12,6 +12,8 @@ use bytes::Bytes;
 use futures::Stream;
 use http_body::{Frame, SizeHint};
 
+use crate::patience::impatient;
+
 /// What a streamed body is made of.
 pub type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
@@ -55,6 +57,15 @@ impl Body {
                 let _ = &held;
                 chunks.as_mut().poll_next(cx)
             }))),
+        }
+    }
+
+    /// The same as [`Body::holding`], for a body that its client has to go on taking: a part of it each minute.
+    #[must_use]
+    pub fn holding_while_taken(self, held: impl Send + 'static) -> Self {
+        match self.0 {
+            Kind::Full(_) => self,
+            Kind::Stream(chunks) => Self::stream(impatient(chunks, held)),
         }
     }
 

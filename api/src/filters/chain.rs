@@ -176,7 +176,9 @@ where
         if let (Some(trace), Some((allowed, reason))) = (trace, request.decided_again.get()) {
             trace.authorized(*allowed, reason);
         }
-        Ok(answer?.map(|body| body.holding(place)))
+        // A watch may have nothing to say, and who is slow to take it goes on with its history.
+        let is_watch = request.info.verb == Verb::Watch;
+        Ok(answer?.map(|body| if is_watch { body.holding(place) } else { body.holding_while_taken(place) }))
     })
 }
 
