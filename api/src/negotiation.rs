@@ -1,8 +1,8 @@
 //! Content negotiation: from the Accept header to the form of the answer (document 001, "Media types").
 //!
 //! Invariants: clauses are tried by descending quality, equal ones in the order given; a clause that asks for a form this
-//! server does not have is passed over, never an error while another clause fits. Whether a form suits the answer (a
-//! list form for a list) is the handler's to check.
+//! server does not have is passed over, never an error while another clause fits. A wildcard never gives what the header
+//! refuses. Whether a form suits the answer (a list form for a list) is the handler's to check.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -117,6 +117,13 @@ pub fn clauses(accept: &str) -> Vec<Clause<'_>> {
     clauses
 }
 
+/// The media types and ranges that an Accept header refuses, in lower case. The refusal of one shape of a type leaves the
+/// type itself.
+fn refusals(accept: &str) -> Vec<Cow<'_, str>> {
+    let refused = |clause: &Clause<'_>| clause.quality == 0 && clause.parameter("as").is_empty();
+    accept.split(',').filter_map(clause).filter(refused).map(|clause| clause.media).collect()
+}
+
 /// The syntaxes of a server, and what a header asks for of them.
 #[derive(Debug, Clone)]
 pub struct Formats {
@@ -152,28 +159,48 @@ impl Formats {
         if accept.trim().is_empty() {
             return Ok(Format::JSON);
         }
-        let mut refused = Unacceptable::Media;
+        let refused = refusals(accept);
+        let mut why = Unacceptable::Media;
         for clause in clauses(accept) {
-            let Some(media) = self.media(&clause, offer) else { continue };
-            match shape(self.graph.names(), &clause, offer) {
-                Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => refused = Unacceptable::Parameters,
-                Some(shape) => return Ok(Format { media, shape, pretty: clause.parameter("pretty") == "1" }),
-                None => refused = Unacceptable::Parameters,
+            for name in self.meant(&clause, &refused) {
+                let Some(media) = self.media(name, offer) else { continue };
+                match shape(self.graph.names(), &clause, offer) {
+                    Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => why = Unacceptable::Parameters,
+                    Some(shape) => return Ok(Format { media, shape, pretty: clause.parameter("pretty") == "1" }),
+                    None => why = Unacceptable::Parameters,
+                }
             }
         }
-        Err(refused)
+        Err(why)
     }
 
     /// The form of an error: the wanted syntax where it is known, else JSON.
     #[must_use]
     pub fn for_errors(&self, accept: &str) -> Format {
-        let media = clauses(accept).iter().find_map(|clause| self.media(clause, Offer::Document));
+        let (clauses, refused) = (clauses(accept), refusals(accept));
+        let mut names = clauses.iter().flat_map(|clause| self.meant(clause, &refused));
+        let media = names.find_map(|name| self.media(name, Offer::Document));
         Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
     }
 
-    fn media(&self, clause: &Clause<'_>, offer: Offer) -> Option<Media> {
+    /// The media types that a clause means, best first: for a wildcard all that are not refused. What is said of a narrower
+    /// range counts for more than what is said of a wider one.
+    fn meant<'c>(&self, clause: &'c Clause<'_>, refused: &[Cow<'_, str>]) -> Vec<&'c str> {
+        let is_refused = |name: &str| refused.iter().any(|other| other == name);
         match clause.media.as_ref() {
-            "*/*" | "application/*" | well_known::MEDIA_JSON => Some(Media::Json),
+            "*/*" if is_refused("application/*") => Vec::new(),
+            "*/*" | "application/*" => {
+                let mut names = self.media_types();
+                names.retain(|name| !is_refused(name));
+                names
+            }
+            name => vec![name],
+        }
+    }
+
+    fn media(&self, name: &str, offer: Offer) -> Option<Media> {
+        match name {
+            well_known::MEDIA_JSON => Some(Media::Json),
             well_known::MEDIA_YAML if offer != Offer::Stream => Some(Media::Yaml),
             well_known::MEDIA_CBOR => self.cbor.then(|| Media::Cbor(Cbor::new(self.graph.clone()))),
             well_known::MEDIA_CBOR_SEQUENCE if offer == Offer::Stream => {
@@ -268,6 +295,41 @@ mod tests {
         check("application/vnd.svc.protobuf,application/json", Offer::Objects, "Protobuf(Protobuf) Object");
         check("application/vnd.kubernetes.protobuf;stream=watch", Offer::Stream, "Protobuf(Protobuf) Object");
         check("application/vnd.example.protobuf,application/json", Offer::Document, "Json Object");
+    }
+
+    #[test]
+    fn wildcards_do_not_give_what_is_refused() {
+        check("application/json;q=0, */*", Offer::Objects, "Yaml Object");
+        check("*/*, Application/JSON;Q=0.0", Offer::Document, "Yaml Object");
+        check("application/json;q=0, application/*", Offer::Stream, "Protobuf(Protobuf) Object");
+        check("application/yaml;q=0, */*", Offer::Objects, "Json Object");
+        check("application/json;q=0, */*;q=0.5, application/yaml;q=0.1", Offer::Objects, "Yaml Object");
+        check("*/*;q=0, application/json", Offer::Objects, "Json Object");
+        check("*/*;q=0, application/*;q=0.1", Offer::Objects, "Json Object");
+        check("application/*;q=0, application/yaml", Offer::Objects, "Yaml Object");
+        check("application/*;q=0, */*", Offer::Objects, "Media");
+        // A shape that is refused leaves the type.
+        check("application/json;as=Table;g=meta.svc.io;v=v1;q=0, */*", Offer::Objects, "Json Object");
+        let table = "*/*;as=Table;g=meta.svc.io;v=v1";
+        let expect = "Yaml Table(\"meta.svc.io/v1\")";
+        check(&format!("application/json;q=0, {table}"), Offer::Objects, expect);
+        check(&format!("application/json;q=0, application/yaml;q=0, {table}"), Offer::Objects, "Parameters");
+        let none = "application/json;q=0, application/yaml;q=0, application/vnd.svc.protobuf;q=0, */*";
+        check_with(true, none, Offer::Objects, "Cbor(Cbor) Object");
+        check_with(false, none, Offer::Objects, "Media");
+    }
+
+    #[test]
+    fn errors_come_in_what_is_not_refused() {
+        let formats = Formats::new(Arc::new(Graph::builtin(Naming::Svc.names())), false);
+        let check = |accept: &str, expect: &str| {
+            assert_eq!(formats.for_errors(accept).content_type(), expect, "{accept}");
+        };
+        check("", "application/json");
+        check("*/*", "application/json");
+        check("application/xml, application/yaml", "application/yaml");
+        check("application/json;q=0, */*", "application/yaml");
+        check("application/json;q=0", "application/json");
     }
 
     #[test]

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures::Stream;
-use http::Response;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
+use http::{HeaderMap, Response};
 
 use crate::Api;
 use crate::body::{Body, Chunks, Uncompressed};
@@ -27,7 +27,7 @@ const LEVEL: u32 = 1;
 /// The same response, compressed if that is wanted and worth it.
 pub(crate) fn maybe(api: &Api, request: &Request, response: Response<Body>) -> Response<Body> {
     let is_read = matches!(request.info.verb, Verb::Get | Verb::List);
-    if !is_read || !api.gates.has(Feature::ApiResponseCompression) || !accepts(request) {
+    if !is_read || !api.gates.has(Feature::ApiResponseCompression) || !accepts(&request.headers) {
         return response;
     }
     let (mut head, body) = response.into_parts();
@@ -46,8 +46,9 @@ pub(crate) fn maybe(api: &Api, request: &Request, response: Response<Body>) -> R
     Response::from_parts(head, body)
 }
 
-fn accepts(request: &Request) -> bool {
-    takes_gzip(request.header(ACCEPT_ENCODING.as_str()).unwrap_or_default())
+/// Several Accept-Encoding headers mean what one with all their encodings means (RFC 9110, section 5.3).
+fn accepts(headers: &HeaderMap) -> bool {
+    headers.get_all(ACCEPT_ENCODING).iter().filter_map(|header| header.to_str().ok()).any(takes_gzip)
 }
 
 /// Whether an Accept-Encoding header has gzip with a quality that is not zero.
@@ -55,9 +56,9 @@ fn takes_gzip(header: &str) -> bool {
     header.split(',').any(|encoding| {
         let mut parts = encoding.split(';').map(str::trim);
         let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-        let quality =
-            parts.find_map(|part| part.strip_prefix("q=")).and_then(|quality| quality.trim().parse::<f32>().ok());
-        is_gzip && quality != Some(0.0)
+        let mut parameters = parts.filter_map(|part| part.split_once('='));
+        let quality = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+        is_gzip && quality.and_then(|(_, quality)| quality.trim().parse::<f32>().ok()) != Some(0.0)
     })
 }
 
@@ -102,8 +103,22 @@ mod tests {
         for header in ["gzip", "deflate, gzip;q=0.5", "GZIP ; q=1", "br,gzip"] {
             assert!(takes_gzip(header), "{header}");
         }
-        for header in ["", "identity", "gzip;q=0", "gzip; q=0.0, br", "xgzip"] {
+        for header in ["", "identity", "gzip;q=0", "gzip;Q=0", "gzip ; q = 0", "gzip; q=0.0, br", "xgzip"] {
             assert!(!takes_gzip(header), "{header}");
         }
+    }
+
+    #[test]
+    fn several_headers_are_one() {
+        let check = |lines: &[&'static str], expect: bool| {
+            let lines = lines.iter().map(|&line| (ACCEPT_ENCODING, HeaderValue::from_static(line)));
+            let headers: HeaderMap = lines.collect();
+            assert_eq!(accepts(&headers), expect, "{headers:?}");
+        };
+        check(&[], false);
+        check(&["gzip"], true);
+        check(&["br", "deflate, gzip"], true);
+        check(&["br", "gzip;q=0"], false);
+        check(&["br", "deflate"], false);
     }
 }

@@ -25,7 +25,9 @@ pub(super) async fn answer(format: &Format, mut producer: Producer) -> Result<Re
             kept.extend_from_slice(&buffer);
         } else {
             kept = Vec::new();
-            // Counting a long list must not hold up other requests.
+        }
+        if !producer.is_done() {
+            // Neither a long list nor many objects of which few match must hold up other requests.
             tokio::task::yield_now().await;
         }
     }

@@ -12,6 +12,8 @@ use crate::request::{Query, Request};
 
 /// Seconds that a watch lasts at most, whatever its client asks for: a year.
 const MAX_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;
+/// Where a page goes on is also which state it shows.
+const MATCH_WITH_TOKEN: &str = "resourceVersionMatch is forbidden when continue is provided";
 /// The object's name as a field.
 const NAME: &str = "metadata.name";
 /// The fields that every kind can be selected by.
@@ -187,7 +189,7 @@ impl<'a> Raw<'a> {
                 .push(Cause::forbidden(FIELD, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
         }
         if !self.token.is_empty() {
-            causes.push(Cause::forbidden(FIELD, "resourceVersionMatch is forbidden when continue is provided"));
+            causes.push(Cause::forbidden(FIELD, MATCH_WITH_TOKEN));
         }
         match self.matching {
             "NotOlderThan" => {}
@@ -213,6 +215,9 @@ impl<'a> Raw<'a> {
         }
         if !matches!(self.matching, "" | "NotOlderThan") {
             causes.push(Cause::not_supported(FIELD, self.matching, &["NotOlderThan"]));
+        }
+        if !self.matching.is_empty() && !self.token.is_empty() {
+            causes.push(Cause::forbidden(FIELD, MATCH_WITH_TOKEN));
         }
     }
 }
@@ -253,4 +258,32 @@ fn invalid(names: &Names, causes: Vec<Cause>) -> Result<(), Error> {
         return Ok(());
     }
     Err(Status::invalid(&GroupKind::new(names.group_meta, "ListOptions"), "", causes).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_that_a_watch_may_not_ask_for() {
+        let check = |query: &str, expect: &[&str]| {
+            let parameters = Query::parse(query);
+            let mut causes = Vec::new();
+            Raw::parse(&parameters).expect(query).check_watch_match(&mut causes);
+            let texts: Vec<String> = causes.iter().map(Cause::text).collect();
+            let expect: Vec<String> = expect.iter().map(|text| format!("resourceVersionMatch: {text}")).collect();
+            assert_eq!(texts, expect, "{query}");
+        };
+        let requires = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        let unless = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        let only = "Unsupported value: \"Exact\": supported values: \"NotOlderThan\"";
+        let with_token = "Forbidden: resourceVersionMatch is forbidden when continue is provided";
+        check("", &[]);
+        check("continue=t", &[]);
+        check("sendInitialEvents=true&resourceVersionMatch=NotOlderThan", &[]);
+        check("sendInitialEvents=true&continue=t", &[requires]);
+        check("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=t", &[with_token]);
+        check("resourceVersionMatch=NotOlderThan&continue=t", &[unless, with_token]);
+        check("resourceVersionMatch=Exact&continue=t", &[unless, only, with_token]);
+    }
 }

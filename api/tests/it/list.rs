@@ -1,7 +1,10 @@
 //! The table of list semantics: versions, matches, limits, continue tokens, selectors.
 
+use std::future::poll_fn;
+use std::pin::pin;
+
 use quorate_meta::Naming;
-use quorate_store::Retention;
+use quorate_store::{Operation, Retention, Txn};
 
 use crate::harness::{Answer, Server};
 
@@ -109,6 +112,9 @@ async fn what_is_refused() {
         .await;
     let unknown = "\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"";
     check("fieldSelector=spec.x%3D1", 400, unknown).await;
+    let many = "invalid selector: it has more than 1000 requirements";
+    check(&format!("labelSelector={}", ["x"; 1001].join(",")), 400, many).await;
+    check(&format!("fieldSelector={}", ["metadata.name!%3Dx"; 1001].join(",")), 400, many).await;
 }
 
 #[tokio::test]
@@ -178,6 +184,44 @@ async fn selectors() {
     check("labelSelector=none&limit=2", "").await;
     check("limit=2", "a b +2").await;
     check("limit=-1", "a b c d").await;
+}
+
+/// Whoever looks through many objects for few lets other requests have their turns.
+#[tokio::test]
+async fn a_selector_that_matches_little() {
+    const TXNS: usize = 16;
+    const OBJECTS_PER_TXN: usize = 2048;
+    const OBJECTS_PER_TURN: usize = 4096;
+    let server = Server::with_namespace().await;
+    server.create("a", "m", &[]).await;
+    let value = server.api.store.snapshot().get(b"o/core/configmaps/a/m").unwrap().value.clone();
+    for txn in 0..TXNS {
+        let put = |number: usize| Operation::Put {
+            key: format!("o/core/configmaps/a/m-{txn}-{number}").into(),
+            value: value.clone(),
+        };
+        let operations = (0..OBJECTS_PER_TXN).map(put).collect();
+        server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
+    }
+    server.create("a", "z", &[("x", "1")]).await;
+    let check = async |query: &str, accept: &str| {
+        let (path, headers) = (format!("{MAPS}?labelSelector=x%3D1{query}"), [("accept", accept)]);
+        let mut asking = pin!(server.send(http::Method::GET, &path, &headers, ""));
+        let mut turns = 0;
+        let asked = poll_fn(|context| {
+            turns += 1;
+            asking.as_mut().poll(context)
+        });
+        let answer = asked.await;
+        assert!(turns >= TXNS * OBJECTS_PER_TXN / OBJECTS_PER_TURN - 1, "{turns} turns: {query} as {accept}");
+        answer
+    };
+    for query in ["", "&limit=1"] {
+        assert_eq!(brief(&check(query, "application/json").await), "z");
+        let packed = check(query, "application/vnd.svc.protobuf").await;
+        // The name with its tag and its length.
+        assert!(packed.status == 200 && packed.body.windows(3).any(|bytes| bytes == b"\n\x01z"));
+    }
 }
 
 #[tokio::test]

@@ -56,6 +56,10 @@ async fn not_acceptable() {
     check(&format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf,application/json", 200).await;
     check(&format!("{MAPS}?watch=1&timeoutSeconds=1"), "application/yaml", 406).await;
     check(&format!("{MAPS}?watch=1&timeoutSeconds=1"), "application/json;stream=watch", 200).await;
+    let refused = "application/json;q=0, application/yaml;q=0, application/vnd.svc.protobuf;q=0, */*";
+    check(MAPS, refused, 406).await;
+    let other = check(MAPS, "application/json;q=0, */*", 200).await;
+    assert_eq!(other.header("content-type"), "application/yaml");
     check("/apis", TABLE, 406).await;
     check(&format!("{MAPS}/m"), PARTIALS, 406).await;
     check(MAPS, PARTIAL, 406).await;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::SelectorError;
+use super::{MAX_REQUIREMENTS, SelectorError, too_many};
 
 /// Fields that can be selected in every kind.
 const COMMON_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
@@ -33,8 +33,12 @@ impl FieldSelector {
 
     /// Reads the text of a `fieldSelector` parameter; empty text selects everything.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
-        let parts = split_unescaped(text).into_iter().filter(|part| !part.is_empty());
-        parts.map(|part| parse_term(text, part)).collect::<Result<_, _>>().map(Self::new)
+        let mut parts = split_unescaped(text);
+        parts.retain(|part| !part.is_empty());
+        if parts.len() > MAX_REQUIREMENTS {
+            return Err(SelectorError(too_many()));
+        }
+        parts.into_iter().map(|part| parse_term(text, part)).collect::<Result<_, _>>().map(Self::new)
     }
 
     /// Whether everything matches.

@@ -109,7 +109,7 @@ impl LabelRequirement {
 
     /// Whether a label with this value, or its absence, meets the requirement.
     pub fn holds(&self, value: Option<&str>) -> bool {
-        let listed = |value: &str| self.values.iter().any(|other| other == value);
+        let listed = |value: &str| self.values.binary_search_by(|other| other.as_str().cmp(value)).is_ok();
         let integer = |value: &str| value.parse::<i64>().ok();
         match self.operator {
             LabelOperator::In => value.is_some_and(listed),

@@ -9,6 +9,7 @@
 //! Space between tokens means nothing. Keys, values and the words `in` and `notin` are runs of other characters.
 
 use super::label::{LabelOperator, LabelRequirement, check_key};
+use super::{MAX_REQUIREMENTS, too_many};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Token<'a> {
@@ -44,6 +45,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, String> {
     loop {
         let requirement = parser.requirement().map_err(|error| format!("unable to parse requirement: {error}"))?;
         requirements.push(requirement);
+        if requirements.len() > MAX_REQUIREMENTS {
+            return Err(too_many());
+        }
         match parser.next() {
             Token::End => return Ok(requirements),
             Token::Symbol(",") => {}

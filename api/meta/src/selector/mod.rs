@@ -13,7 +13,15 @@ mod tests;
 pub use field::{FieldSelector, FieldTerm};
 pub use label::{LabelOperator, LabelRequirement, LabelSelector};
 
+/// Requirements that the text of a selector may have: each of them may be held against every object of a collection.
+const MAX_REQUIREMENTS: usize = 1000;
+
 /// A selector that cannot be read or names a field that cannot be selected; the text is the message for a 400 answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectorError(pub String);
+
+/// The message for a selector with more than [`MAX_REQUIREMENTS`].
+fn too_many() -> String {
+    format!("invalid selector: it has more than {MAX_REQUIREMENTS} requirements")
+}

@@ -38,6 +38,8 @@ fn labels_select() {
     check("env notin (prod)", "bcd");
     check("env in (prod,dev),x!=1", "b");
     check("x in ( 1 , 2 )", "ab");
+    check("env in (z,prod,a,,dev)", "ab");
+    check("x notin (abc,2,0)", "ad");
     check("x in (none)", "");
     check("x", "abc");
     check("!x", "d");
@@ -104,6 +106,18 @@ fn malformed_label_selectors_say_why() {
         "x>a",
         "unable to parse requirement: values[0]: Invalid value: \"a\": for 'Gt', 'Lt' operators, the value must be an integer",
     );
+}
+
+#[test]
+fn only_so_many_requirements_are_read() {
+    let check = |count: usize, expect: Result<usize, &str>| {
+        let labels = LabelSelector::parse(&vec!["x"; count].join(",")).map(|selector| selector.requirements().len());
+        let fields = FieldSelector::parse(&vec!["x=1"; count].join(",")).map(|selector| selector.terms().len());
+        let expect = expect.map_err(|message| SelectorError(message.to_owned()));
+        assert_eq!([labels, fields], [expect.clone(), expect]);
+    };
+    check(1000, Ok(1000));
+    check(1001, Err("invalid selector: it has more than 1000 requirements"));
 }
 
 #[test]
