@@ -24,7 +24,6 @@ pub mod server;
 
 mod api;
 mod in_flight;
-mod patience;
 mod table;
 
 pub use api::{Api, ApiOptions, Version};

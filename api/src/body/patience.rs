@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::body::Chunks;
+use super::Chunks;
 
 /// How long an answer waits to be asked for more.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -28,7 +28,7 @@ struct Making {
 }
 
 /// The same buffers; they, and what is held, are given up when nobody asks for them any more.
-pub(crate) fn impatient(chunks: Chunks, held: impl Any + Send) -> Chunks {
+pub(super) fn impatient(chunks: Chunks, held: impl Any + Send) -> Chunks {
     let making = Making { source: Some((chunks, Box::new(held))), asked: Instant::now() };
     let making = Arc::new(Mutex::new(making));
     let waiting = AbortOnDropHandle::new(tokio::spawn(give_up(Arc::clone(&making))));
