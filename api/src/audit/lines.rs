@@ -1,12 +1,20 @@
 //! Lines of text, one behind the other: what a sink takes at a time.
 //!
-//! Invariant: a line ends where the next one begins, so the text as a whole is what a file of them holds.
+//! Invariants: a line ends where the next one begins, so the text as a whole is what a file of them holds; as long as the lines keep to
+//! the room that was made for them, it begins in memory where a block does, so that a disk can take it from there.
+
+/// A disk can take bytes directly from memory where places and lengths are multiples of this, as most disks have it.
+pub const BLOCK_BYTES: usize = 4096;
 
 /// Events in the order in which they came, each a line of JSON with its end.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Lines {
-    text: Vec<u8>,
-    /// Where each line ends.
+    /// The text, behind as many zeros as it takes to begin where a block does.
+    memory: Vec<u8>,
+    begin: usize,
+    /// Bytes of text that there is room for.
+    room: usize,
+    /// Where each line ends, in the text.
     ends: Vec<usize>,
 }
 
@@ -20,7 +28,7 @@ impl Lines {
     /// All of them.
     #[must_use]
     pub fn text(&self) -> &[u8] {
-        &self.text
+        &self.memory[self.begin..]
     }
 
     /// How many there are.
@@ -37,36 +45,47 @@ impl Lines {
 
     /// One after the other.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let text = self.text();
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
-        begins.zip(&self.ends).map(|(begin, end)| &self.text[begin..*end])
+        begins.zip(&self.ends).map(move |(begin, end)| &text[begin..*end])
     }
 
     /// Adds what is written behind the others.
     pub fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        write(&mut self.text);
-        self.ends.push(self.text.len());
+        write(&mut self.memory);
+        self.ends.push(self.memory.len() - self.begin);
     }
 
     /// Takes all away; the room stays.
     pub(super) fn clear(&mut self) {
-        self.text.clear();
+        self.memory.truncate(self.begin);
         self.ends.clear();
     }
 
     /// Bytes of text that there is room for.
     pub(super) fn room(&self) -> usize {
-        self.text.capacity()
+        self.room
     }
 
     /// Makes room for so many bytes of text, if there is less.
     pub(super) fn enlarge(&mut self, room: usize) {
-        self.text.reserve_exact(room.saturating_sub(self.text.len()));
+        if room <= self.room {
+            return;
+        }
+        let mut memory: Vec<u8> = Vec::with_capacity(room + BLOCK_BYTES);
+        // If nobody can tell how far that is, the text just begins somewhere.
+        let begin = memory.as_ptr().align_offset(BLOCK_BYTES) % BLOCK_BYTES;
+        memory.resize(begin, 0);
+        memory.extend_from_slice(self.text());
+        (self.memory, self.begin, self.room) = (memory, begin, room);
     }
 }
 
 impl<'a> FromIterator<&'a str> for Lines {
     fn from_iter<I: IntoIterator<Item = &'a str>>(lines: I) -> Self {
+        let lines: Vec<&str> = lines.into_iter().collect();
         let mut all = Self::new();
+        all.enlarge(lines.iter().map(|line| line.len()).sum());
         lines.into_iter().for_each(|line| {
             all.add(|text| text.extend_from_slice(line.as_bytes()));
         });
@@ -88,5 +107,20 @@ mod tests {
         lines.clear();
         assert!(lines.is_empty() && lines.text().is_empty());
         assert_eq!(lines.iter().next(), None);
+    }
+
+    #[test]
+    fn the_text_begins_where_a_block_does() {
+        let mut lines = Lines::new();
+        for room in [1, 100, BLOCK_BYTES, 100_000] {
+            lines.enlarge(room);
+            lines.add(|text| text.push(b'a'));
+            assert_eq!(lines.text().as_ptr().align_offset(BLOCK_BYTES), 0, "{room}");
+            assert_eq!(lines.room(), room);
+        }
+        assert_eq!(lines.text(), b"aaaa");
+        lines.clear();
+        lines.add(|text| text.push(b'b'));
+        assert_eq!((lines.text(), lines.text().as_ptr().align_offset(BLOCK_BYTES)), (&b"b"[..], 0));
     }
 }

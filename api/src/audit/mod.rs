@@ -18,7 +18,7 @@ use http::{HeaderValue, Uri};
 use quorate_meta::{Names, Time};
 use quorate_store::env::Clock;
 
-pub use lines::Lines;
+pub use lines::{BLOCK_BYTES, Lines};
 pub use policy::{Level, Policy, Stage};
 pub use read::InvalidPolicy;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};

@@ -4,9 +4,10 @@
 //! memory of its own for each event, and wakes its writer once a batch.
 //!
 //! Invariants: putting an event in takes no longer than to write it, under a lock that nobody holds for longer than that; the
-//! memory of all batches (waiting, just being taken, empty) is within the limit together, but for where lines end (8 bytes each);
-//! an event that finds no room is not written but counted, so a full spool drops the newest; events reach the sink in order; a
-//! sink that fails is asked again for about a minute, then its batch is dropped and counted.
+//! memory of all batches (waiting, just being taken, empty) is within the limit together, but for where lines end (8 bytes each)
+//! and where batches begin (a block each at most); an event that finds no room is not written but counted, so a full spool drops
+//! the newest; events reach the sink in order; a sink that fails is asked again for about a minute, then its batch is dropped and
+//! counted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -301,7 +302,7 @@ mod tests {
 
     /// Keeps what it gets; fails so many times first.
     struct Memory {
-        got: Arc<Mutex<Vec<Lines>>>,
+        got: Arc<Mutex<Vec<Vec<String>>>>,
         failures: u32,
     }
 
@@ -316,7 +317,7 @@ mod tests {
                 self.failures -= 1;
                 return Err("not now".to_owned());
             }
-            self.got.lock().push(events.clone());
+            self.got.lock().push(events.iter().map(|event| String::from_utf8_lossy(event).into_owned()).collect());
             Ok(())
         }
     }
@@ -334,7 +335,6 @@ mod tests {
         sleep(Duration::from_secs(600)).await;
         handle.stop();
         running.await.unwrap();
-        let expect: Vec<Lines> = expect.iter().map(|batch| batch.iter().copied().collect()).collect();
         assert_eq!(*got.lock(), expect);
         let mut waiting = spool.waiting.lock();
         while waiting.drop_spare() {}

@@ -1,23 +1,24 @@
-//! A file at whose end bytes are written, past the page cache where that is possible.
+//! A file at whose end lines are written, past the page cache where that is possible.
 //!
 //! A busy trail writes tens of megabytes a second that nobody reads soon. Through the cache each of them costs more than to make
-//! the events, and pushes out what others would read again. So whole blocks of what is long go to the disk directly, as far as the
-//! file system takes that (not all do); what is short, and what is before and behind the blocks, goes the ordinary way.
+//! the events, and pushes out what others would read again. So the disk takes the whole blocks of what is long from the memory
+//! in which they are, without a copy, as far as the file system does that (not all do). For that they must begin where a block
+//! does, there and in the file: the last line of what is long is filled up with blanks, which JSON allows, so that the next
+//! begins with a block. All else goes the ordinary way.
 //!
 //! Invariants: bytes lie in the file in the order in which they came, and begin on a line of their own, whatever an end of the process or
 //! a full disk has left there; as far as the file can be cut, it ends where it ended before after a failure, and it is never made longer.
-//! After a power cut, the end of what was written the ordinary way (a block at most) may be missing before blocks that are there.
+//! After a power cut, zeros may stand where something was written the ordinary way (the end of what is long, or all of what did not
+//! begin with a block) before blocks that are there.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// What places in a direct write, in the file and in memory, are multiples of. A disk with larger blocks refuses such writes.
-const BLOCK_BYTES: usize = 4096;
-/// Bytes that are written directly in one go.
-const PIECE_BYTES: usize = 512 << 10;
-/// Fewer bytes than this go through the cache.
+use quorate_api::audit::BLOCK_BYTES;
+
+/// Fewer bytes than this go the ordinary way.
 const LONG_BYTES: usize = 128 << 10;
 
 /// The mode of a file that is made here.
@@ -26,15 +27,9 @@ const PRIVATE: u32 = 0o600;
 /// See the module.
 pub(super) struct Appender {
     file: File,
-    /// The same file, if bytes may go directly to the disk.
-    direct: Option<Direct>,
+    /// The same file, if the disk may take bytes directly.
+    direct: Option<File>,
     size: u64,
-}
-
-struct Direct {
-    file: File,
-    /// Room for a piece that begins at a multiple of the block.
-    buffer: Vec<u8>,
 }
 
 impl Appender {
@@ -42,7 +37,7 @@ impl Appender {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let file = File::options().create(true).read(true).append(true).mode(PRIVATE).open(path)?;
         let size = file.metadata()?.len();
-        Ok(Self { file, direct: Direct::open(path), size })
+        Ok(Self { file, direct: open_direct(path), size })
     }
 
     /// How long the file was when something was written last.
@@ -50,14 +45,17 @@ impl Appender {
         self.size
     }
 
+    /// How long it will be with lines of so many bytes more, if nobody else changes it.
+    pub(super) fn size_with(&self, bytes: usize) -> u64 {
+        let size = self.size + bytes as u64;
+        if self.fills_up(bytes) { size.next_multiple_of(BLOCK_BYTES as u64) } else { size }
+    }
+
     /// Writes lines behind what is there.
     pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         // Others may have cut it.
         let before = self.file.metadata()?.len();
-        let written = self.end_line(before).and_then(|begin| {
-            self.write(begin, lines)?;
-            Ok(begin + lines.len() as u64)
-        });
+        let written = self.end_line(before).and_then(|begin| self.write(begin, lines));
         self.size = *written.as_ref().unwrap_or(&before);
         if written.is_err() && self.file.metadata().is_ok_and(|now| now.len() > before) {
             // The next lines begin behind a torn one if even that fails.
@@ -79,60 +77,70 @@ impl Appender {
         Ok(size + 1)
     }
 
-    fn write(&mut self, begin: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut rest = bytes;
-        if let Some(direct) = self.direct.as_mut().filter(|_| bytes.len() >= LONG_BYTES) {
-            let over = usize::try_from(begin % BLOCK_BYTES as u64).map_err(io::Error::other)?;
-            let (before, blocks) = bytes.split_at((BLOCK_BYTES - over) % BLOCK_BYTES);
-            self.file.write_all(before)?;
-            let blocks = &blocks[..blocks.len() / BLOCK_BYTES * BLOCK_BYTES];
-            let written = direct.write(blocks);
-            if written < blocks.len() {
-                // Whatever is wrong, the ordinary way finds out as well, or does without.
-                self.direct = None;
-            }
-            rest = &bytes[before.len() + written..];
+    /// Writes lines from here on. Gives the length of the file then.
+    fn write(&mut self, begin: u64, lines: &[u8]) -> io::Result<u64> {
+        let mut rest = lines;
+        if self.fills_up(lines.len()) && begin.is_multiple_of(BLOCK_BYTES as u64) && begins_a_block(lines) {
+            rest = &lines[self.write_blocks(lines)..];
         }
-        self.file.write_all(rest)
+        let end = begin + lines.len() as u64;
+        let blanks = if self.fills_up(lines.len()) { end.next_multiple_of(BLOCK_BYTES as u64) - end } else { 0 };
+        match rest.strip_suffix(b"\n") {
+            Some(line) if blanks > 0 => {
+                self.file.write_all(line)?;
+                self.file.write_all(&line_end(blanks))?;
+                Ok(end + blanks)
+            }
+            _ => {
+                self.file.write_all(rest)?;
+                Ok(end)
+            }
+        }
+    }
+
+    /// Whether the last of so many bytes of lines is filled up.
+    fn fills_up(&self, bytes: usize) -> bool {
+        self.direct.is_some() && bytes >= LONG_BYTES
+    }
+
+    /// Lets the disk take the whole blocks, as far as the file system does that; says how many bytes it has taken.
+    fn write_blocks(&mut self, lines: &[u8]) -> usize {
+        let Some(mut direct) = self.direct.take() else { return 0 };
+        let blocks = &lines[..lines.len() / BLOCK_BYTES * BLOCK_BYTES];
+        let mut taken = 0;
+        while taken < blocks.len() {
+            match direct.write(&blocks[taken..]) {
+                Ok(written) if written > 0 && written.is_multiple_of(BLOCK_BYTES) => taken += written,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Whatever is wrong, the ordinary way finds out as well, or does without.
+                Ok(written) => return taken + written,
+                Err(_) => return taken,
+            }
+        }
+        self.direct = Some(direct);
+        taken
     }
 }
 
-impl Direct {
-    #[cfg(target_os = "linux")]
-    fn open(path: &Path) -> Option<Self> {
-        let file = File::options().append(true).custom_flags(libc::O_DIRECT).open(path).ok()?;
-        Some(Self { file, buffer: Vec::new() })
-    }
+/// Opens a file for what the disk takes directly.
+#[cfg(target_os = "linux")]
+fn open_direct(path: &Path) -> Option<File> {
+    File::options().append(true).custom_flags(libc::O_DIRECT).open(path).ok()
+}
 
-    #[cfg(not(target_os = "linux"))]
-    fn open(_: &Path) -> Option<Self> {
-        None
-    }
+#[cfg(not(target_os = "linux"))]
+fn open_direct(_: &Path) -> Option<File> {
+    None
+}
 
-    /// Writes blocks as far as the file system takes them; says how many bytes it has taken.
-    fn write(&mut self, blocks: &[u8]) -> usize {
-        self.buffer.resize(PIECE_BYTES + BLOCK_BYTES, 0);
-        let begin = self.buffer.as_ptr().align_offset(BLOCK_BYTES);
-        let mut taken = 0;
-        while taken < blocks.len() {
-            let piece = &blocks[taken..blocks.len().min(taken + PIECE_BYTES)];
-            let Some(aligned) = self.buffer.get_mut(begin..).and_then(|buffer| buffer.get_mut(..piece.len())) else {
-                break;
-            };
-            aligned.copy_from_slice(piece);
-            match self.file.write(aligned) {
-                Ok(written) => {
-                    taken += written;
-                    if written < piece.len() {
-                        break;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => break,
-            }
-        }
-        taken
-    }
+/// Whether this lies in memory as a disk wants it.
+fn begins_a_block(bytes: &[u8]) -> bool {
+    bytes.as_ptr().align_offset(BLOCK_BYTES) == 0
+}
+
+/// The end of a line, behind so many blanks.
+fn line_end(blanks: u64) -> Vec<u8> {
+    (0..blanks).map(|_| b' ').chain([b'\n']).collect()
 }
 
 #[cfg(test)]
@@ -140,48 +148,80 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
+    use quorate_api::audit::Lines;
     use tempfile::TempDir;
 
     use super::*;
 
-    /// Bytes that differ from block to block.
-    fn bytes(length: usize) -> Vec<u8> {
-        (0..length).map(|at| u8::try_from((at / 97 + at) % 251).unwrap()).collect()
+    /// A line of so many bytes, which differ from block to block.
+    fn line(length: usize) -> String {
+        let text = (1..length).map(|at| char::from(b'a' + u8::try_from((at / 97 + at) % 23).unwrap()));
+        text.chain(['\n']).collect()
     }
 
-    /// Whether files here can be written directly at all.
+    /// Lines in memory as a spool has them.
+    fn lines(lengths: &[usize]) -> Lines {
+        let lines: Vec<String> = lengths.iter().map(|length| line(*length)).collect();
+        lines.iter().map(String::as_str).collect()
+    }
+
+    /// Whether the disk takes anything directly from memory here at all.
     fn takes_direct(folder: &Path) -> bool {
         let path = folder.join("probe");
-        std::fs::write(&path, b"").unwrap();
-        Direct::open(&path).is_some_and(|mut direct| direct.write(&[7; BLOCK_BYTES]) == BLOCK_BYTES)
+        let mut probe = Appender::open(&path).unwrap();
+        let taken = probe.write_blocks(lines(&[BLOCK_BYTES]).text());
+        assert!(taken == BLOCK_BYTES || probe.direct.is_none());
+        taken == BLOCK_BYTES
+    }
+
+    /// Writes lines of these lengths one by one; gives how long the file was after each.
+    fn check(lengths: &[usize], expect: &[usize], is_direct: bool) {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("log");
+        let takes_direct = takes_direct(folder.path());
+        let mut appender = Appender::open(&path).unwrap();
+        if !is_direct {
+            appender.direct = None;
+        } else if !takes_direct {
+            return;
+        }
+        for (length, expect) in lengths.iter().zip(expect) {
+            let (foretold, expect) = (appender.size_with(*length), *expect as u64);
+            appender.append(lines(&[*length]).text()).unwrap();
+            let found = std::fs::metadata(&path).unwrap().len();
+            assert_eq!((appender.size(), foretold, found), (expect, expect, expect), "{lengths:?}");
+        }
+        let found = std::fs::read_to_string(&path).unwrap();
+        assert!(found.lines().map(str::trim_end).eq(lengths.iter().map(|length| line(*length).trim_end().to_owned())));
+        assert_eq!(appender.direct.is_some(), is_direct);
     }
 
     #[test]
     fn what_is_written_lies_behind_each_other() {
-        let check = |lengths: &[usize], is_direct: bool| {
-            let folder = TempDir::new().unwrap();
-            let path = folder.path().join("log");
-            std::fs::write(&path, b"there\n").unwrap();
-            let mut appender = Appender::open(&path).unwrap();
-            if !is_direct {
-                appender.direct = None;
-            }
-            let mut expect = b"there\n".to_vec();
-            for length in lengths {
-                let mut bytes = bytes(*length);
-                bytes.extend_from_slice(b"\n");
-                appender.append(&bytes).unwrap();
-                expect.extend_from_slice(&bytes);
-                assert_eq!(appender.size(), expect.len() as u64);
-            }
-            assert!(std::fs::read(&path).unwrap() == expect, "{lengths:?} {is_direct}");
-            assert_eq!(appender.direct.is_some(), is_direct && takes_direct(folder.path()));
-        };
-        for is_direct in [true, false] {
-            check(&[0, 1, LONG_BYTES, 7, LONG_BYTES - 1, 0], is_direct);
-            check(&[BLOCK_BYTES - 5, LONG_BYTES, LONG_BYTES + BLOCK_BYTES], is_direct);
-            check(&[3 * PIECE_BYTES + 1, PIECE_BYTES, 2 * PIECE_BYTES - 6], is_direct);
-        }
+        check(&[1, 7, LONG_BYTES - 1], &[1, 8, LONG_BYTES + 7], true);
+        check(&[LONG_BYTES, 3 * LONG_BYTES], &[LONG_BYTES, 4 * LONG_BYTES], true);
+        check(&[7, LONG_BYTES, 7], &[7, LONG_BYTES + 7, LONG_BYTES + 14], false);
+    }
+
+    #[test]
+    fn the_last_of_long_lines_ends_with_a_block() {
+        let (long, block) = (LONG_BYTES, BLOCK_BYTES);
+        let ends = [long + block, 2 * (long + block), 3 * long + 2 * block, 3 * long + 2 * block + 1];
+        check(&[long + 1, long + block - 1, long, 1], &ends, true);
+        // Not at the beginning of a block: the ordinary way, and then it is.
+        check(&[7, long, long + 5], &[7, long + block, 2 * long + 2 * block], true);
+    }
+
+    #[test]
+    fn lines_that_lie_anywhere_in_memory_are_written() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("log");
+        let mut appender = Appender::open(&path).unwrap();
+        let two = lines(&[1, LONG_BYTES + 1]);
+        appender.append(&two.text()[1..]).unwrap();
+        let found = std::fs::read_to_string(&path).unwrap();
+        assert!(found.ends_with('\n') && found.trim_end() == line(LONG_BYTES + 1).trim_end());
+        assert_eq!(found.len() as u64, appender.size());
     }
 
     #[test]
@@ -189,12 +229,14 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("log");
         let mut appender = Appender::open(&path).unwrap();
-        let bytes = [&bytes(LONG_BYTES)[..], b"\n"].concat();
-        for (left, expect) in [(&b""[..], &b""[..]), (b"torn", b"torn\n"), (b"whole\n", b"whole\n")] {
+        let long = lines(&[LONG_BYTES + 1]);
+        for (left, expect) in [("", ""), ("torn", "torn\n"), ("whole\n", "whole\n")] {
             std::fs::write(&path, left).unwrap();
-            appender.append(&bytes).unwrap();
+            appender.append(long.text()).unwrap();
             appender.append(b"next\n").unwrap();
-            assert!(std::fs::read(&path).unwrap() == [expect, &bytes, b"next\n"].concat());
+            let found = std::fs::read_to_string(&path).unwrap();
+            let trimmed: String = found.lines().flat_map(|line| [line.trim_end(), "\n"]).collect();
+            assert!(trimmed == [expect, &line(LONG_BYTES + 1), "next\n"].concat());
         }
     }
 
@@ -217,11 +259,11 @@ mod tests {
         let path = folder.path().join("log");
         let mut appender = Appender::open(&path).unwrap();
         // Only for reading: every direct write fails.
-        appender.direct = Some(Direct { file: File::open(&path).unwrap(), buffer: Vec::new() });
-        let bytes = [&bytes(LONG_BYTES)[..], b"\n"].concat();
-        appender.append(&bytes).unwrap();
+        appender.direct = Some(File::open(&path).unwrap());
+        let long = lines(&[LONG_BYTES + 1]);
+        appender.append(long.text()).unwrap();
         assert!(appender.direct.is_none());
-        assert!(std::fs::read(&path).unwrap() == bytes);
+        assert!(std::fs::read(&path).unwrap() == long.text());
     }
 
     #[test]

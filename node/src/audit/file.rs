@@ -78,11 +78,12 @@ impl FileSink {
     fn append(&mut self, events: &Lines) -> io::Result<()> {
         let text = events.text();
         let mut written = 0;
-        if self.limits.bytes > 0 && self.file.size() + text.len() as u64 > self.limits.bytes {
+        if self.limits.bytes > 0 && self.file.size_with(text.len()) > self.limits.bytes {
             let mut end = 0;
             for event in events.iter() {
-                let size = self.file.size() + (end - written) as u64;
-                if size > 0 && size + event.len() as u64 > self.limits.bytes {
+                let bytes = end - written;
+                let is_empty = self.file.size() == 0 && bytes == 0;
+                if !is_empty && self.file.size_with(bytes + event.len()) > self.limits.bytes {
                     self.file.append(&text[written..end])?;
                     written = end;
                     self.put_aside()?;
@@ -202,5 +203,25 @@ mod tests {
         let a_moment = Duration::from_secs(3600);
         check(Limits { age: a_moment, ..small }, &events, &[(second, "three\n"), last]).await;
         check(small, &["longer than allowed\n"], &[("audit.log", "longer than allowed\n")]).await;
+    }
+
+    #[tokio::test]
+    async fn no_file_is_longer_than_allowed_when_lines_are_filled_up() {
+        let folder = TempDir::new().unwrap();
+        let clock = Arc::new(TestClock::default());
+        let limits = Limits { bytes: 300_000, age: Duration::ZERO, files: 0 };
+        let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
+        let lines: Vec<String> = (0..600).map(|number| format!("{number:999}\n")).collect();
+        for batch in lines.chunks(200) {
+            sink.write(&batch.iter().map(String::as_str).collect()).await.unwrap();
+            clock.0.fetch_add(DAY_MS, Ordering::Relaxed);
+        }
+        let mut paths: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        // Names with a time sort before the one without.
+        paths.sort();
+        let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        assert!(texts.len() > 1 && texts.iter().all(|text| text.len() <= 300_000));
+        let found = texts.iter().flat_map(|text| text.lines()).map(str::trim_end);
+        assert!(found.eq(lines.iter().map(|line| line.trim_end())));
     }
 }

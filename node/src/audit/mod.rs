@@ -28,7 +28,8 @@ pub(crate) struct AuditOptions {
     /// Policy that says how much of which request is told.
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_policy_file: Option<PathBuf>,
-    /// File for the events, a line of JSON each; `{node}` in its name is the node's number, `-` is standard output.
+    /// File for the events, a line of JSON each (some end with blanks); `{node}` in its name is the node's number, `-` is
+    /// standard output.
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     pub(crate) audit_log_path: Option<String>,
     /// MiB at which the file is put aside and a new one begun; 0 never does.
