@@ -149,6 +149,23 @@ async fn each_class_has_its_places_and_nobody_takes_them_all() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_nobody_takes_gives_its_place_back_but_a_watch_stays() {
+    let server = server().await;
+    for (class, given_back) in [(Class::ReadOnly, true), (Class::LongRunning, false)] {
+        let mut held = Vec::new();
+        for _ in 0..SHARE {
+            held.push(hold(&server, class, "greedy").await);
+        }
+        sleep(Duration::from_secs(50)).await;
+        assert_eq!(ask(&server, class, "greedy").await.status, 429, "{class:?}");
+        sleep(Duration::from_secs(20)).await;
+        assert_eq!(ask(&server, class, "greedy").await.status != 429, given_back, "{class:?}");
+        drop(held);
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_flood_of_one_identity_lets_nobody_else_wait() {
     let server = server().await;
     let flood: Vec<_> = (0..40)
