@@ -159,10 +159,9 @@ impl Formats {
         if accept.trim().is_empty() {
             return Ok(Format::JSON);
         }
-        let refused = refusals(accept);
         let mut why = Unacceptable::Media;
         for clause in clauses(accept) {
-            for name in self.meant(&clause, &refused) {
+            for name in self.meant(&clause, accept) {
                 let Some(media) = self.media(name, offer) else { continue };
                 match shape(self.graph.names(), &clause, offer) {
                     Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => why = Unacceptable::Parameters,
@@ -177,25 +176,27 @@ impl Formats {
     /// The form of an error: the wanted syntax where it is known, else JSON.
     #[must_use]
     pub fn for_errors(&self, accept: &str) -> Format {
-        let (clauses, refused) = (clauses(accept), refusals(accept));
-        let mut names = clauses.iter().flat_map(|clause| self.meant(clause, &refused));
+        let clauses = clauses(accept);
+        let mut names = clauses.iter().flat_map(|clause| self.meant(clause, accept));
         let media = names.find_map(|name| self.media(name, Offer::Document));
         Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
     }
 
-    /// The media types that a clause means, best first: for a wildcard all that are not refused. What is said of a narrower
-    /// range counts for more than what is said of a wider one.
-    fn meant<'c>(&self, clause: &'c Clause<'_>, refused: &[Cow<'_, str>]) -> Vec<&'c str> {
-        let is_refused = |name: &str| refused.iter().any(|other| other == name);
-        match clause.media.as_ref() {
-            "*/*" if is_refused("application/*") => Vec::new(),
-            "*/*" | "application/*" => {
-                let mut names = self.media_types();
-                names.retain(|name| !is_refused(name));
-                names
-            }
-            name => vec![name],
+    /// The media types that a clause of a header means, best first: for a wildcard all that the header does not refuse. What
+    /// is said of a narrower range counts for more than what is said of a wider one.
+    fn meant<'c>(&self, clause: &'c Clause<'_>, accept: &str) -> Vec<&'c str> {
+        let media = clause.media.as_ref();
+        if !matches!(media, "*/*" | "application/*") {
+            return vec![media];
         }
+        let refused = refusals(accept);
+        let is_refused = |name: &str| refused.iter().any(|other| other == name);
+        if media == "*/*" && is_refused("application/*") {
+            return Vec::new();
+        }
+        let mut names = self.media_types();
+        names.retain(|name| !is_refused(name));
+        names
     }
 
     fn media(&self, name: &str, offer: Offer) -> Option<Media> {
