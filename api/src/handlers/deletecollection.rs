@@ -17,6 +17,8 @@ use crate::respond;
 
 /// Deletions of one request that are under way at a time.
 const CONCURRENT_DELETIONS: usize = 64;
+/// Objects looked at in one go before other requests get a turn.
+const SCAN_OBJECTS: usize = 4096;
 /// Why nothing is deleted by force here.
 const ONE_BY_ONE: &str = "is not allowed with DELETECOLLECTION, try again after removing the option";
 
@@ -73,12 +75,14 @@ async fn delete_listed(
 async fn choose(api: &Api, request: &Request, listed: &ListOptions) -> Result<Vec<Chosen>, Error> {
     let resource = request.resource()?;
     let prefix = resource.prefix(request.namespace());
-    // What a list binds its tokens to.
-    let scope = format!("{}\n{}", prefix.escape_ascii(), listed.selection.text());
+    let scope = list::scope_of(&prefix, listed);
     let (snapshot, position) = list::starting_point(api, request, listed, &scope).await?;
     let after = position.as_ref().map(|position| position.last.as_slice());
     let mut chosen = Vec::new();
-    for (key, entry) in snapshot.range(&prefix, after) {
+    for (seen, (key, entry)) in snapshot.range(&prefix, after).enumerate() {
+        if seen % SCAN_OBJECTS == SCAN_OBJECTS - 1 {
+            tokio::task::yield_now().await;
+        }
         let Some((namespace, name)) = resource.parse_key(key) else { continue };
         let stored = form::header(resource, &entry.value)?;
         if !form::matches(&stored, &listed.selection.labels, &listed.selection.fields) {

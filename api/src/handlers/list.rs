@@ -29,7 +29,7 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let options = ListOptions::parse(api.names, request, resource)?;
     let writer = ListWriter::new(request, Renderer::new(api, request, resource, true)?)?;
     let prefix = resource.prefix(request.namespace());
-    let scope = format!("{}\n{}", prefix.escape_ascii(), options.selection.text());
+    let scope = scope_of(&prefix, &options);
     let (snapshot, position) = starting_point(api, request, &options, &scope).await?;
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
     let counts = position.as_ref().is_none_or(Position::is_inconsistent);
@@ -41,6 +41,11 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let mut response = respond_with(api, request, producer).await?;
     freshness::tell(api, revision, &mut response);
     Ok(response)
+}
+
+/// What continue tokens are bound to: the collection and the selectors.
+pub(super) fn scope_of(prefix: &[u8], options: &ListOptions) -> String {
+    format!("{}\n{}", prefix.escape_ascii(), options.selection.text())
 }
 
 /// The snapshot to list and, on a later page, where the page before it ended.
