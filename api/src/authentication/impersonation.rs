@@ -52,6 +52,9 @@ pub(crate) fn asked(headers: &HeaderMap) -> Result<Option<Impersonation>, Error>
             "the header {header} holds something else than visible ASCII characters"
         )));
     }
+    if let Some(header) = [USER, UID].into_iter().find(|header| texts(headers, header).nth(1).is_some()) {
+        return Err(Error::bad_request(format!("the header {header} comes more than once")));
+    }
     let name = texts(headers, USER).next().unwrap_or_default();
     let groups: Vec<String> = texts(headers, GROUP).map(str::to_owned).collect();
     let uid = texts(headers, UID).next().unwrap_or_default();
@@ -180,5 +183,10 @@ mod tests {
         let unreadable = "the header impersonate-user holds something else than visible ASCII characters";
         check(&[(USER, "jürgen")], unreadable);
         check(&[(USER, "ann"), (GROUP, "gäste")], &unreadable.replace("user", "group"));
+        let twice = "the header impersonate-user comes more than once";
+        for names in [["ann", "joe"], ["ann", "ann"], ["", "joe"], ["", ""]] {
+            check(&names.map(|name| (USER, name)), twice);
+        }
+        check(&[(USER, "ann"), (UID, "1"), (UID, "2")], &twice.replace("user", "uid"));
     }
 }

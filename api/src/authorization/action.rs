@@ -122,6 +122,13 @@ impl<'a> Action<'a> {
         })
     }
 
+    /// Whether it only asks who somebody is and what they may do themselves.
+    pub(crate) fn asks_about_oneself(&self, names: &Names) -> bool {
+        let Self::Resource(on) = self else { return false };
+        let is_whole = on.subresource.is_empty() && on.namespace.is_empty() && on.name.is_empty();
+        on.verb == "create" && is_whole && SELF_REVIEWS.contains(&(names.neutral(on.group), on.resource))
+    }
+
     /// What hangs on it. Reviews are created, but nothing of them stays: they ask what the rules say.
     pub(crate) fn stake(&self, names: &Names) -> Stake {
         match self {
@@ -134,6 +141,13 @@ impl<'a> Action<'a> {
         }
     }
 }
+
+/// Reviews that somebody makes about themselves, with the group that they are in.
+const SELF_REVIEWS: [(&str, &str); 3] = [
+    ("authentication", "selfsubjectreviews"),
+    ("authorization", "selfsubjectaccessreviews"),
+    ("authorization", "selfsubjectrulesreviews"),
+];
 
 /// The namespace that rules see: a request for one namespace object counts as one in that namespace.
 fn namespace(info: &RequestInfo) -> Option<&str> {
@@ -219,6 +233,29 @@ mod tests {
         }
         check(Method::POST, "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews", Stake::Reading);
         check(Method::POST, "/apis/rbac.authorization.svc.io/v1/clusterroles", Stake::Changing);
+    }
+
+    #[test]
+    fn who_asks_about_themselves() {
+        let check = |naming: Naming, method: Method, uri: &str, expect: bool| {
+            let info = RequestInfo::parse(naming.names(), &method, &uri.parse().unwrap());
+            assert_eq!(Action::of(&info).asks_about_oneself(naming.names()), expect, "{method} {uri}");
+        };
+        for (naming, suffix) in [(Naming::Svc, "svc.io"), (Naming::Kubernetes, "k8s.io")] {
+            let access = format!("/apis/authorization.{suffix}/v1");
+            let check = |method: Method, uri: String, expect: bool| check(naming, method, &uri, expect);
+            check(Method::POST, format!("{access}/selfsubjectaccessreviews"), true);
+            check(Method::POST, format!("{access}/selfsubjectrulesreviews"), true);
+            check(Method::POST, format!("/apis/authentication.{suffix}/v1/selfsubjectreviews"), true);
+            check(Method::GET, format!("{access}/selfsubjectaccessreviews"), false);
+            check(Method::PUT, format!("{access}/selfsubjectaccessreviews/a"), false);
+            check(Method::POST, format!("{access}/namespaces/a/selfsubjectaccessreviews"), false);
+            check(Method::POST, format!("{access}/subjectaccessreviews"), false);
+            check(Method::POST, format!("{access}/selfsubjectreviews"), false);
+            check(Method::POST, format!("/apis/authentication.{suffix}/v1/tokenreviews"), false);
+        }
+        check(Naming::Svc, Method::POST, "/apis/authorization.example.com/v1/selfsubjectrulesreviews", false);
+        check(Naming::Svc, Method::POST, "/selfsubjectrulesreviews", false);
     }
 
     #[test]

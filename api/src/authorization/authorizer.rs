@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use quorate_meta::Names;
-use quorate_meta::well_known::GROUP_MASTERS;
+use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_MASTERS};
 use quorate_store::Store;
 
 use super::mode::Mode;
@@ -157,17 +157,29 @@ impl Authorizer {
         Ok(())
     }
 
+    /// What the modes say, and in the end that everybody who is known may ask about themselves (document 000): no binding can
+    /// be missing for that, and no mode can refuse it.
     async fn ask(&self, user: &User, action: &Action<'_>) -> Decision {
-        let (mut reasons, mut errors) = (Vec::new(), Vec::new());
+        let decision = self.ask_modes(user, action).await;
+        if !decision.is_allowed() && user.is_in(GROUP_AUTHENTICATED) && action.asks_about_oneself(self.names) {
+            return Decision::allow("everybody may ask about themselves");
+        }
+        decision
+    }
+
+    async fn ask_modes(&self, user: &User, action: &Action<'_>) -> Decision {
+        let (mut reasons, mut errors, mut problems) = (Vec::new(), Vec::new(), Vec::new());
         for mode in &self.modes {
             let decision = mode.decide(&self.group, user, action).await;
             errors.extend(Some(decision.error).filter(|error| !error.is_empty()));
+            problems.extend(decision.problems);
             if decision.verdict != Verdict::NoOpinion {
-                return Decision { error: errors.join(", "), verdict: decision.verdict, reason: decision.reason };
+                let error = errors.join(", ");
+                return Decision { verdict: decision.verdict, reason: decision.reason, error, problems };
             }
             reasons.extend(Some(decision.reason).filter(|reason| !reason.is_empty()));
         }
-        Decision { verdict: Verdict::NoOpinion, reason: reasons.join("\n"), error: errors.join(", ") }
+        Decision { verdict: Verdict::NoOpinion, reason: reasons.join("\n"), error: errors.join(", "), problems }
     }
 
     /// Lets through what is allowed.

@@ -31,12 +31,15 @@ pub struct Decision {
     pub reason: String,
     /// What went wrong on the way; empty when nothing did. The verdict holds all the same.
     pub error: String,
+    /// What is wrong with the rules that were looked at, which leaves nothing undecided. Only reviews tell it apart from the
+    /// reason. Where a rule allows it, nothing is told of others: the search has ended with it.
+    pub problems: Vec<String>,
 }
 
 impl Decision {
     /// They may, for this reason.
     pub fn allow(reason: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Allow, reason: reason.into(), error: String::new() }
+        Self { verdict: Verdict::Allow, reason: reason.into(), ..Self::default() }
     }
 
     /// Whether they may.
@@ -85,7 +88,7 @@ impl Rights {
     pub(super) fn add<'r>(&mut self, rules: impl IntoIterator<Item = &'r Rule>) {
         for rule in rules {
             let list = if rule.is_about_resources() { &mut self.resources } else { &mut self.paths };
-            list.push(rule.to_value());
+            list.extend(rule.to_promise());
         }
     }
 }

@@ -1,7 +1,8 @@
 //! May this user do that? One [`Authorizer`] answers for requests, for reviews and for whatever else asks on behalf of a user.
 //!
 //! Invariant: decided from the user and the action alone, before anything is looked up, so that a refusal tells nothing
-//! about what exists. Members of `system:masters` may do everything, whatever else is configured.
+//! about what exists. Whatever else is configured, members of `system:masters` may do everything, and everybody who is known may
+//! ask about themselves.
 
 mod acting;
 mod action;

@@ -30,7 +30,7 @@ pub enum ModeOptions {
     Webhook(WebhookOptions),
     /// Everybody may do everything.
     AlwaysAllow,
-    /// Nobody may do anything.
+    /// Nobody may do anything but ask about themselves.
     AlwaysDeny,
 }
 

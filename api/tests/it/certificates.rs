@@ -9,7 +9,7 @@ use http::Method;
 use quorate_api::authentication::User;
 use quorate_api::controllers::certificates::{Issuer, NotIssued, Order, Signing};
 use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
+use rcgen::{Attribute, BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 use serde_json::{Value, json};
 
 use crate::harness::Server;
@@ -55,12 +55,25 @@ fn control(server: &Server, root_ca: String) -> ControllersHandle {
 }
 
 fn request(name: &str, subject: (&str, &str), signer: &str) -> Value {
+    asking(name, subject, signer, Vec::new())
+}
+
+/// A request with these attributes.
+fn asking(name: &str, subject: (&str, &str), signer: &str, attributes: Vec<Attribute>) -> Value {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, subject.0);
     params.distinguished_name.push(DnType::OrganizationName, subject.1);
-    let pem = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
+    let made = params.serialize_request_with_attributes(&KeyPair::generate().unwrap(), attributes).unwrap();
+    let pem = made.pem().unwrap();
     let usages = ["client auth", "digital signature"];
     json!({"metadata": {"name": name}, "spec": {"request": STANDARD.encode(pem), "signerName": signer, "usages": usages}})
+}
+
+/// Attributes that ask for a usage of keys, and for the alternative name `b.example`.
+fn twice() -> Vec<Attribute> {
+    let usage: &[u8] = b"\x31\x0f\x30\x0d\x30\x0b\x06\x03\x55\x1d\x0f\x04\x04\x03\x02\x07\x80";
+    let name: &[u8] = b"\x31\x18\x30\x16\x30\x14\x06\x03\x55\x1d\x11\x04\x0d\x30\x0b\x82\x09b.example";
+    [usage, name].map(|set| Attribute { oid: &[1, 2, 840, 113_549, 1, 9, 14], values: set.to_vec() }).to_vec()
 }
 
 async fn post(server: &Server, object: Value) {
@@ -105,6 +118,7 @@ async fn until(server: &Server, name: &str, done: impl Fn(&[String], bool) -> bo
 async fn approved_requests_of_well_known_signers_are_issued() {
     let (server, _controllers) = start();
     let node = ("system:node:n", "system:nodes");
+    post(&server, asking("twice", node, "svc.io/apiserver-client-node-agent", twice())).await;
     for (name, subject, signer) in [
         ("client", ("ann", "dev"), "svc.io/apiserver-client"),
         ("foreign", ("ann", "dev"), "example.com/signer"),
@@ -116,12 +130,13 @@ async fn approved_requests_of_well_known_signers_are_issued() {
     }
     // Made by somebody who may do everything, so the node's request is approved as well.
     until(&server, "node", |types, issued| types == ["Approved"] && issued).await;
-    for name in ["client", "foreign", "unfit", "no-node"] {
+    for name in ["client", "foreign", "unfit", "no-node", "twice"] {
         assert_eq!(until(&server, name, |_, _| true).await, (Vec::new(), false), "{name} is not approved by itself");
         assert_eq!(approve(&server, name).await, 200);
     }
     until(&server, "client", |types, issued| types == ["Approved"] && issued).await;
     until(&server, "unfit", |types, issued| types == ["Approved", "Failed"] && !issued).await;
+    until(&server, "twice", |types, issued| types == ["Approved", "Failed"] && !issued).await;
     until(&server, "no-node", |types, issued| types == ["Approved", "Failed"] && !issued).await;
     assert_eq!(until(&server, "foreign", |_, _| true).await, (vec!["Approved".to_owned()], false));
 }
@@ -205,6 +220,98 @@ fn authority() -> String {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
+}
+
+/// A bundle of a signer, or of nobody in particular.
+fn bundle(name: &str, signer: &str, text: &str) -> String {
+    json!({"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": text}}).to_string()
+}
+
+#[tokio::test]
+async fn who_approves_signs_or_attests_may_do_so_for_the_signer() {
+    const SIGNER: &str = "example.com/signer";
+    let server = Server::new();
+    let joe = server.by(Some(User::new("joe", [])));
+    let grant = async |name: &str, rule: Value| {
+        let role = json!({"metadata": {"name": name}, "rules": [rule]});
+        let subjects = json!([{"kind": "User", "name": "joe"}]);
+        let reference = json!({"kind": "ClusterRole", "name": name});
+        let binding = json!({"metadata": {"name": name}, "roleRef": reference, "subjects": subjects});
+        for (plural, body) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+            let path = format!("/apis/rbac.authorization.svc.io/v1/{plural}");
+            let made = server.send(Method::POST, &path, &[], body.to_string()).await;
+            assert_eq!(made.status, 201, "{}", made.text());
+        }
+    };
+    let rule = |resources: &[&str], verb: &str, names: &[&str]| {
+        let groups = ["certificates.svc.io"];
+        json!({"apiGroups": groups, "resources": resources, "verbs": [verb], "resourceNames": names})
+    };
+    let parts = ["certificatesigningrequests/approval", "certificatesigningrequests/status", "clustertrustbundles"];
+    grant("writes", rule(&parts, "*", &[])).await;
+    post(&server, request("a", ("ann", "dev"), SIGNER)).await;
+    let (path, anchors) = (format!("{REQUESTS}/a"), authority());
+    let merge = [("content-type", "application/merge-patch+json")];
+    let status = |types: &[&str]| json!({"status": conditions(types)}).to_string();
+    let act = async |verb: &str| match verb {
+        "approve" => joe.send(Method::PATCH, &format!("{path}/approval"), &merge, status(&["Approved"])).await,
+        "sign" => joe.send(Method::PATCH, &format!("{path}/status"), &merge, status(&["Approved", "Failed"])).await,
+        _ => joe.send(Method::POST, BUNDLES, &[], bundle("example.com:signer:a", SIGNER, &anchors)).await,
+    };
+    for (verb, what, granted, done) in [
+        ("approve", "approve requests with", SIGNER, 200),
+        ("sign", "sign requests with", "example.com/*", 200),
+        ("attest", "attest for", SIGNER, 201),
+    ] {
+        let refusal = format!("user not permitted to {what} signerName {SIGNER:?}");
+        let refused = async || {
+            let answer = act(verb).await;
+            assert_eq!(answer.status, 403, "{verb}: {}", answer.text());
+            let message = answer.json()["message"].as_str().unwrap_or_default().to_owned();
+            assert!(message.ends_with(&refusal), "{verb}: {message}");
+        };
+        refused().await;
+        grant(&format!("{verb}-others"), rule(&["signers"], verb, &["example.com/other", "other.com/*"])).await;
+        refused().await;
+        grant(verb, rule(&["signers"], verb, &[granted])).await;
+        let answer = act(verb).await;
+        assert_eq!(answer.status, done, "{verb}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn bundles_are_named_after_their_signer_and_found_by_it() {
+    const SIGNER: &str = "example.com/signer";
+    let server = Server::new();
+    let (one, two) = (authority(), authority());
+    let check = async |name: &str, signer: &str, text: &str, code: u16, why: &str| {
+        let answer = server.send(Method::POST, BUNDLES, &[], bundle(name, signer, text)).await;
+        assert_eq!(answer.status, code, "{name} {signer}: {}", answer.text());
+        assert!(answer.text().contains(why), "{name} {signer}: {}", answer.text());
+    };
+    let both = format!("{one}{two}");
+    check("plain", "", &both, 201, "").await;
+    check("example.com:signer:a", SIGNER, &one, 201, "").await;
+    check("example.com:signer:b", "", &one, 422, "without signer name must not have").await;
+    let prefix = "must be named with prefix example.com:signer:";
+    for other in ["other", "example.com:other:a", "example.com.signer"] {
+        check(other, SIGNER, &one, 422, prefix).await;
+    }
+    check("example.com:signer:", SIGNER, &one, 422, "metadata.name").await;
+    check("duplicate", "", &format!("{both}{one}"), 422, "duplicate trust anchor (indices [0 2])").await;
+    let selectors: [(&str, &[&str]); 4] = [
+        ("spec.signerName%3Dexample.com%2Fsigner", &["example.com:signer:a"]),
+        ("spec.signerName!%3Dexample.com%2Fsigner", &["plain"]),
+        ("spec.signerName%3D", &["plain"]),
+        ("spec.signerName%3Dexample.com%2Fother", &[]),
+    ];
+    for (selector, expect) in selectors {
+        assert_eq!(server.get(&format!("{BUNDLES}?fieldSelector={selector}")).await.names(), expect, "{selector}");
+    }
+    let selector = "fieldSelector=spec.signerName%3Dexample.com%2Fsigner";
+    let mut watch = server.watch(&format!("{BUNDLES}?watch=1&{selector}")).await;
+    check("example.com:signer:c", SIGNER, &one, 201, "").await;
+    assert_eq!(watch.brief(2).await, ["ADDED example.com:signer:a", "ADDED example.com:signer:c"]);
 }
 
 /// Waits until there is one bundle, with this text; gives its name.

@@ -20,6 +20,7 @@ mod get;
 mod harness;
 mod health;
 mod hostile;
+mod impersonation;
 mod intruders;
 mod list;
 mod modes;

@@ -99,6 +99,45 @@ async fn the_other_modes_take_their_turn() {
 }
 
 #[tokio::test]
+async fn everybody_who_is_known_may_ask_about_themselves_whatever_is_configured() {
+    // No role is bound to anybody here.
+    let cases = [
+        (ModeOptions::AlwaysDeny, "joe", json!({"allowed": false, "reason": "Everything is forbidden."})),
+        (ModeOptions::Rules, "joe", json!({"allowed": false})),
+        (webhook(Verdict::NoOpinion), "enemy", json!({"allowed": false, "denied": true, "reason": "an enemy"})),
+    ];
+    for (mode, user, expect) in cases {
+        let shown = format!("{mode:?}");
+        let server = Server::with_modes(vec![mode]);
+        let by = server.by(Some(User::new(user, [])));
+        let ask = async |by: &Server, review: &str, spec: Value| {
+            let path = format!("/apis/{review}");
+            by.send(Method::POST, &path, &[], json!({"spec": spec}).to_string()).await
+        };
+        let about = |resource: &str| {
+            let on = json!({"verb": "create", "group": "authorization.svc.io", "resource": resource});
+            json!({"resourceAttributes": on})
+        };
+        let access = "authorization.svc.io/v1/selfsubjectaccessreviews";
+        let (other, own) = (about("subjectaccessreviews"), about("selfsubjectaccessreviews"));
+        let rules = "authorization.svc.io/v1/selfsubjectrulesreviews";
+        let who = "authentication.svc.io/v1/selfsubjectreviews";
+        let answer = ask(&by, access, other.clone()).await;
+        assert_eq!(answer.json()["status"], expect, "{shown}: others are not opened: {}", answer.text());
+        assert_eq!(ask(&by, access, own).await.json()["status"]["allowed"], true, "{shown}");
+        assert_eq!(ask(&by, rules, json!({"namespace": "a"})).await.status, 201, "{shown}");
+        let answer = by.send(Method::POST, &format!("/apis/{who}"), &[], "{}").await;
+        assert_eq!(answer.json()["status"]["userInfo"]["username"], user, "{shown}");
+        let of_others = ask(&by, "authorization.svc.io/v1/subjectaccessreviews", other.clone()).await;
+        assert_eq!(of_others.status, 403, "{shown}: {}", of_others.text());
+        for review in [access, rules, who] {
+            let nobody = server.by(Some(User::anonymous()));
+            assert_eq!(ask(&nobody, review, other.clone()).await.status, 403, "{shown} {review}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn reviews_ask_the_same_modes() {
     let server = setting(vec![webhook(Verdict::NoOpinion), ModeOptions::Rules]).await;
     let check = async |user: &str, expect: Value| {

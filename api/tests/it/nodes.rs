@@ -228,6 +228,44 @@ async fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
 }
 
 #[tokio::test]
+async fn a_node_gets_tokens_that_end_with_its_pods() {
+    let (server, node) = setting().await;
+    make(&server, &format!("{CORE}/serviceaccounts"), json!({"metadata": {"name": "robot"}})).await;
+    make(&server, "/api/v1/nodes", json!({"metadata": {"name": "n1"}})).await;
+    pod(&server, "mine", "n1").await;
+    pod(&server, "other", "n2").await;
+    make(&server, &format!("{CORE}/secrets"), json!({"metadata": {"name": "mine"}})).await;
+    let groups = ["system:nodes".to_owned(), "system:masters".to_owned()];
+    let master = server.by(Some(User::new("system:node:n1", groups)));
+    let check = async |bound: Value, expect: u16, why: &str| {
+        let body = json!({"spec": {"boundObjectRef": bound}}).to_string();
+        let path = format!("{CORE}/serviceaccounts/robot/token");
+        let answer = node.send(Method::POST, &path, &[], &body).await;
+        assert_eq!(answer.status, expect, "{bound}: {}", answer.text());
+        assert!(answer.text().contains(why), "{bound}: {}", answer.text());
+        for by in [&server, &master] {
+            assert_eq!(by.send(Method::POST, &path, &[], &body).await.status, 201, "others may: {bound}");
+        }
+    };
+    let to = |kind: &str, name: &str| json!({"apiVersion": "v1", "kind": kind, "name": name});
+    check(to("Pod", "mine"), 201, "").await;
+    let refused = r#"serviceaccounts \"robot\" is forbidden: node requested token"#;
+    check(to("Pod", "other"), 403, &format!("{refused} bound to a pod scheduled on a different node")).await;
+    for bound in [json!(null), to("Secret", "mine"), to("Node", "n1")] {
+        check(bound, 403, &format!("{refused} not bound to a pod")).await;
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_bound_to_pods_only_where_nodes_have_a_mode() {
+    let server = Server::with_modes(vec![ModeOptions::AlwaysAllow]);
+    server.namespace("a").await;
+    make(&server, &format!("{CORE}/serviceaccounts"), json!({"metadata": {"name": "robot"}})).await;
+    let path = format!("{CORE}/serviceaccounts/robot/token");
+    assert_eq!(status(&node(&server, "n1"), Method::POST, &path).await, 201);
+}
+
+#[tokio::test]
 async fn what_nodes_may_write_is_looked_at_only_where_nodes_have_a_mode() {
     let rbac = "/apis/rbac.authorization.svc.io/v1";
     for (modes, is_let) in [

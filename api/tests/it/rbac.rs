@@ -80,8 +80,21 @@ async fn a_refusal_tells_what_is_wrong_with_bindings() {
     make(&server, &bindings, binding("wrong", "Role/later", subject)).await;
     let answer = joe.get(MAPS).await;
     assert!(answer.text().contains("must not have a namespace"), "{}", answer.text());
+    let review = async || {
+        let on = json!({"verb": "list", "resource": "configmaps", "namespace": "a"});
+        let spec = json!({"user": "joe", "resourceAttributes": on});
+        let path = "/apis/authorization.svc.io/v1/subjectaccessreviews";
+        post(&server, path, json!({"spec": spec})).await.json()["status"].clone()
+    };
+    let status = review().await;
+    let error = status["evaluationError"].as_str().unwrap_or_default();
+    assert!(error.contains(r#"role.rbac.authorization.svc.io "later" not found, "#), "{status}");
+    assert!(error.ends_with("must not have a namespace"), "{status}");
+    assert_eq!((&status["allowed"], &status["denied"]), (&json!(false), &json!(null)));
+    assert_eq!(status["reason"], format!("RBAC: [{error}]"));
     make(&server, &format!("{RBAC}/namespaces/a/roles"), role("later", maps(&["list"]))).await;
     assert_eq!(joe.get(MAPS).await.status, 200);
+    assert_eq!(review().await["evaluationError"], json!(null), "the search ends with what allows it");
 }
 
 #[tokio::test]

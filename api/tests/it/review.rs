@@ -2,11 +2,13 @@
 
 use http::Method;
 use quorate_api::authentication::User;
+use quorate_api::authorization::ModeOptions;
 use serde_json::{Value, json};
 
 use crate::harness::Server;
 
 const SELF_ACCESS: &str = "/apis/authorization.svc.io/v1/selfsubjectaccessreviews";
+const ACCESS: &str = "/apis/authorization.svc.io/v1/subjectaccessreviews";
 
 fn pods() -> Value {
     json!({"verb": "get", "resource": "pods", "namespace": "a"})
@@ -46,6 +48,63 @@ async fn a_question_passes_what_every_object_passes() {
     check("", json!({"metadata": {"name": "x"}, "spec": {"resourceAttributes": pods()}}), 422, "must be empty").await;
     check("?dryRun=Some", json!({"spec": {"resourceAttributes": pods()}}), 422, "Unsupported value").await;
     check("", json!({"kind": "Secret", "apiVersion": "v1"}), 400, "Secret").await;
+}
+
+#[tokio::test]
+async fn a_selector_is_a_text_or_requirements() {
+    // A node may list the pods that are bound to it, and no others.
+    let server = Server::with_modes(vec![ModeOptions::Nodes]);
+    let check = async |field: &str, selector: Value, expect: Result<(bool, &str), &str>| {
+        let mut on = json!({"verb": "list", "resource": "pods"});
+        on[field] = selector.clone();
+        let spec = json!({"user": "system:node:n1", "groups": ["system:nodes"], "resourceAttributes": on});
+        let answer = server.send(Method::POST, ACCESS, &[], json!({"spec": spec}).to_string()).await;
+        let status = answer.json()["status"].clone();
+        match expect {
+            Ok((allowed, error)) => {
+                assert_eq!(answer.status, 201, "{field} {selector}: {}", answer.text());
+                assert_eq!(status["allowed"], allowed, "{field} {selector}: {status}");
+                let told = status["evaluationError"].as_str().unwrap_or_default();
+                assert!(told.contains(error) && told.is_empty() == error.is_empty(), "{field} {selector}: {status}");
+            }
+            Err(why) => {
+                assert_eq!(answer.status, 422, "{field} {selector}: {}", answer.text());
+                assert!(answer.text().contains(why), "{field} {selector}: {}", answer.text());
+            }
+        }
+    };
+    let requirement = |operator: &str, values: &[&str]| {
+        let one = json!({"key": "spec.nodeName", "operator": operator, "values": values});
+        json!({"requirements": [one]})
+    };
+    let (fields, labels) = ("fieldSelector", "labelSelector");
+    let both = json!({"rawSelector": "a=b", "requirements": [{"key": "a", "operator": "Exists"}]});
+    // Both are empty: nothing is restricted.
+    for empty in [json!({}), json!({"rawSelector": ""}), json!({"rawSelector": "", "requirements": []})] {
+        check(fields, empty.clone(), Ok((false, ""))).await;
+        check(labels, empty, Ok((false, ""))).await;
+    }
+    // A text is parsed, and applied if that succeeds.
+    check(fields, json!({"rawSelector": "spec.nodeName=n1"}), Ok((true, ""))).await;
+    check(fields, json!({"rawSelector": "spec.nodeName=n2"}), Ok((false, ""))).await;
+    check(labels, json!({"rawSelector": "spec.nodeName=n1"}), Ok((false, ""))).await;
+    let ignored = |field: &str| format!("spec.resourceAttributes.{field} partially ignored due to parse error");
+    check(fields, json!({"rawSelector": "bad"}), Ok((false, ignored(fields).as_str()))).await;
+    check(labels, json!({"rawSelector": "a in ("}), Ok((false, ignored(labels).as_str()))).await;
+    // Requirements are used as they are.
+    check(fields, requirement("In", &["n1"]), Ok((true, ""))).await;
+    check(fields, requirement("In", &["n1", "n2"]), Ok((false, ""))).await;
+    check(fields, requirement("NotIn", &["n1"]), Ok((false, ""))).await;
+    check(fields, requirement("Exists", &[]), Ok((false, ""))).await;
+    check(labels, requirement("In", &["n1"]), Ok((false, ""))).await;
+    for field in [fields, labels] {
+        check(field, both.clone(), Err("may not specified at the same time as requirements")).await;
+        check(field, requirement("In", &[]), Err("must be specified when `operator` is 'In' or 'NotIn'")).await;
+        check(field, requirement("Exists", &["a"]), Err("may not be specified when `operator` is 'Exists'")).await;
+        check(field, requirement("Above", &["1"]), Err("requirements[0].operator: Unsupported value")).await;
+        let nameless = json!({"requirements": [{"key": "", "operator": "Exists"}]});
+        check(field, nameless, Err("requirements[0].key")).await;
+    }
 }
 
 #[tokio::test]

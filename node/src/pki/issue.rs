@@ -141,15 +141,18 @@ fn key_identifier(issuer: &TbsCertificate) -> Result<Option<OctetString>, NotIss
     Ok(issuer.get::<SubjectKeyIdentifier>().map_err(unusable)?.map(|(_, identifier)| identifier.0))
 }
 
-/// The alternative names that a request asks for, of the sorts that certificates are used by.
+/// The alternative names that a request asks for, of the sorts that certificates are used by. It asks at one place only: others
+/// may have looked at no other.
 fn alternative_names(request: &CertReq) -> Result<Vec<GeneralName>, NotIssued> {
+    let mut asked = request.info.attributes.iter().filter(|attribute| attribute.oid == rfc5912::ID_EXTENSION_REQ);
+    let Some(attribute) = asked.next() else { return Ok(Vec::new()) };
+    let (None, [value]) = (asked.next(), attribute.values.as_slice()) else {
+        return Err(wrong("the request asks for extensions more than once"));
+    };
+    let ExtensionReq(extensions) = ExtensionReq::from_der(&value.to_der().map_err(wrong)?).map_err(wrong)?;
     let mut names = Vec::new();
-    let asked = request.info.attributes.iter().filter(|attribute| attribute.oid == rfc5912::ID_EXTENSION_REQ);
-    for value in asked.flat_map(|attribute| attribute.values.iter()) {
-        let ExtensionReq(extensions) = ExtensionReq::from_der(&value.to_der().map_err(wrong)?).map_err(wrong)?;
-        for extension in extensions.iter().filter(|extension| extension.extn_id == rfc5280::ID_CE_SUBJECT_ALT_NAME) {
-            names.extend(SubjectAltName::from_der(extension.extn_value.as_bytes()).map_err(wrong)?.0);
-        }
+    for extension in extensions.iter().filter(|extension| extension.extn_id == rfc5280::ID_CE_SUBJECT_ALT_NAME) {
+        names.extend(SubjectAltName::from_der(extension.extn_value.as_bytes()).map_err(wrong)?.0);
     }
     names.retain(|name| {
         matches!(
@@ -249,6 +252,38 @@ mod tests {
         check(&authority, &request, 3650, false);
         check(&Identity { key: "nonsense".into(), ..authority.clone() }, &request, 0, false);
         check(&Identity { certificate: "nonsense".into(), ..authority }, &request, 0, false);
+    }
+
+    /// Requests (DER) of an extension: a usage of keys, and the name `b.example`.
+    const HARMLESS: &[u8] = b"\x30\x0d\x30\x0b\x06\x03\x55\x1d\x0f\x04\x04\x03\x02\x07\x80";
+    const NAMED: &[u8] = b"\x30\x16\x30\x14\x06\x03\x55\x1d\x11\x04\x0d\x30\x0b\x82\x09b.example";
+
+    /// An attribute that asks for extensions with these values.
+    fn attribute(values: &[&[u8]]) -> rcgen::Attribute {
+        let values = values.concat();
+        let head = [0x31, u8::try_from(values.len()).unwrap()];
+        rcgen::Attribute { oid: &[1, 2, 840, 113_549, 1, 9, 14], values: [&head[..], &values].concat() }
+    }
+
+    #[test]
+    fn alternative_names_are_asked_for_at_one_place() {
+        let check = |attributes: &[&[&[u8]]], expect: Option<usize>| {
+            let attributes = attributes.iter().map(|values| attribute(values)).collect();
+            let params = CertificateParams::new(Vec::new()).unwrap();
+            let key = KeyPair::generate().unwrap();
+            let request = params.serialize_request_with_attributes(&key, attributes).unwrap();
+            let names = alternative_names(&<CertReq as Decode>::from_der(request.der()).unwrap());
+            match (names, expect) {
+                (Ok(names), Some(count)) => assert_eq!(names.len(), count),
+                (Err(NotIssued::Refused(why)), None) => assert!(why.contains("more than once"), "{why}"),
+                (other, _) => panic!("{other:?}, not {expect:?}"),
+            }
+        };
+        check(&[], Some(0));
+        check(&[&[HARMLESS]], Some(0));
+        check(&[&[NAMED]], Some(1));
+        check(&[&[HARMLESS], &[NAMED]], None);
+        check(&[&[HARMLESS, NAMED]], None);
     }
 
     #[test]

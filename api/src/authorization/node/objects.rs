@@ -3,7 +3,7 @@
 //! A node creates objects for itself alone, and only such pods as name nothing; of pods it tells what becomes of them, not
 //! what they are or use. Its own Node it may write as it likes, labels and taints included. Invariants: where this mode is
 //! configured, this holds for every node, whichever mode has let the request through; members of `system:masters` may write
-//! everything.
+//! everything. The same goes for tokens of accounts: a node gets them for its pods, so that each ends with its pod.
 
 use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Status, Value};
@@ -11,6 +11,7 @@ use quorate_meta::{Status, Value};
 use super::graph::Kind;
 use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, references};
 use crate::authentication::User;
+use crate::authentication::token::Bound;
 use crate::authorization::Authorizer;
 use crate::error::Error;
 use crate::registry::write::Target;
@@ -40,6 +41,17 @@ impl Authorizer {
             Some(old) if is_pod => may_change_pod(node, old, new),
             Some(_) => Ok(()),
         };
+        verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
+    }
+
+    /// Lets through a token of the account `target`, with what it is bound to: any, unless the user is a node.
+    ///
+    /// # Errors
+    /// 403 otherwise.
+    pub(crate) fn check_token(&self, user: &User, target: Target<'_>, bound: Option<&Bound>) -> Result<(), Error> {
+        let node = Nodes::name(user).filter(|_| !user.is_in(GROUP_MASTERS));
+        let (Some(_), Some(node)) = (self.nodes(), node) else { return Ok(()) };
+        let verdict = may_get_token(node, bound);
         verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
     }
 }
@@ -86,6 +98,12 @@ fn may_create_pod(node: &str, namespace: &str, pod: &Value) -> Verdict {
     if references::has_token(pod) { refuse("service account tokens") } else { Ok(()) }
 }
 
+fn may_get_token(node: &str, bound: Option<&Bound>) -> Verdict {
+    let Some(Bound::Pod(_, at)) = bound else { return Err("node requested token not bound to a pod".to_owned()) };
+    let is_own = at.as_ref().is_some_and(|at| at.name == node);
+    allowed(is_own, "node requested token bound to a pod scheduled on a different node")
+}
+
 /// What a pod refers to, as refusals call it.
 fn called(kind: Kind) -> &'static str {
     match kind {
@@ -114,6 +132,7 @@ fn filled<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authentication::token::Identified;
     use serde_json::{Value as Json, json};
 
     /// A pod that the node `n1` may create, but for one thing.
@@ -162,6 +181,21 @@ mod tests {
         ] {
             check("/spec/volumes", volumes, expect);
         }
+    }
+
+    #[test]
+    fn a_node_gets_tokens_for_its_pods() {
+        let named = |name: &str| Identified { name: name.to_owned(), uid: "u".to_owned() };
+        let check = |bound: Option<Bound>, expect: bool| {
+            let verdict = may_get_token("n1", bound.as_ref());
+            assert_eq!(verdict.is_ok(), expect, "{bound:?}: {verdict:?}");
+        };
+        check(Some(Bound::Pod(named("p"), Some(named("n1")))), true);
+        check(Some(Bound::Pod(named("p"), Some(named("n2")))), false);
+        check(Some(Bound::Pod(named("n1"), None)), false);
+        check(Some(Bound::Secret(named("n1"))), false);
+        check(Some(Bound::Node(named("n1"))), false);
+        check(None, false);
     }
 
     #[test]

@@ -26,10 +26,13 @@ pub(crate) async fn decide(rules: &Rules, group: &str, user: &User, action: &Act
         }
         allowed
     });
-    match (reason, errors.as_slice()) {
-        (Some(reason), _) => Decision::allow(reason),
-        (None, []) => Decision::default(),
-        (None, [error]) => Decision { reason: format!("RBAC: {error}"), ..Decision::default() },
-        (None, errors) => Decision { reason: format!("RBAC: [{}]", errors.join(", ")), ..Decision::default() },
+    if let Some(reason) = reason {
+        return Decision::allow(reason);
     }
+    let reason = match errors.as_slice() {
+        [] => String::new(),
+        [error] => format!("RBAC: {error}"),
+        several => format!("RBAC: [{}]", several.join(", ")),
+    };
+    Decision { reason, problems: errors, ..Decision::default() }
 }

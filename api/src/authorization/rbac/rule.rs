@@ -103,13 +103,24 @@ impl Rule {
         !self.is_about_resources() && self.verbs.has_or_all(verb) && self.urls.iter().any(|own| is_path(own, path))
     }
 
-    /// The rule as reviews show it.
+    /// The rule as a role has it.
     pub(crate) fn to_value(&self) -> Value {
+        self.with_names(&self.names)
+    }
+
+    /// The rule as reviews show it. The name `*` is one object's here and everything there (document 000, ResourceRule), so it is
+    /// left out; `None` when there is no other.
+    pub(crate) fn to_promise(&self) -> Option<Value> {
+        let names: Texts = self.names.iter().filter(|name| *name != ALL).collect();
+        (!names.is_empty() || self.names.is_empty()).then(|| self.with_names(&names))
+    }
+
+    fn with_names(&self, names: &Texts) -> Value {
         let lists: [(&str, &Texts); 5] = [
             ("verbs", &self.verbs),
             ("apiGroups", &self.groups),
             ("resources", &self.resources),
-            ("resourceNames", &self.names),
+            ("resourceNames", names),
             ("nonResourceURLs", &self.urls),
         ];
         let given = lists.into_iter().filter(|(name, texts)| *name == "verbs" || !texts.is_empty());
@@ -206,6 +217,24 @@ mod tests {
         check("a", true);
         check("", true);
         check("b", false);
+    }
+
+    #[test]
+    fn a_review_promises_no_more_than_a_rule_grants() {
+        let check = |names: &[&str], expect: Option<&[&str]>| {
+            let rule = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": names});
+            let shown = Rule::read(&rule.into()).to_promise();
+            let names = |shown: &Value| -> Vec<String> {
+                let names = shown.get("resourceNames").and_then(Value::as_list).unwrap_or_default();
+                names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+            };
+            let expect: Option<Vec<String>> = expect.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            assert_eq!(shown.as_ref().map(names), expect);
+        };
+        check(&[], Some(&[]));
+        check(&["a", "b"], Some(&["a", "b"]));
+        check(&["*", "a", "*"], Some(&["a"]));
+        check(&["*"], None);
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Webhook {
         tracing::warn!(why, "the authorization webhook does not answer");
         let error = format!("the authorization webhook does not answer: {why}");
         match self.options.on_failure {
-            Verdict::Deny => Decision { verdict: Verdict::Deny, reason: error.clone(), error },
+            Verdict::Deny => Decision { verdict: Verdict::Deny, reason: error.clone(), error, ..Decision::default() },
             Verdict::NoOpinion | Verdict::Allow => Decision { error, ..Decision::default() },
         }
     }

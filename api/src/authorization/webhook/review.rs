@@ -110,9 +110,9 @@ pub(super) fn decode(answer: &[u8]) -> Result<Decision, String> {
     Ok(match (flag("allowed")?, flag("denied")?) {
         (true, true) => {
             let error = "the authorization webhook says both allowed and denied".to_owned();
-            Decision { verdict: Verdict::Deny, reason, error }
+            Decision { verdict: Verdict::Deny, reason, error, ..Decision::default() }
         }
-        (false, true) => Decision { verdict: Verdict::Deny, reason, error: String::new() },
+        (false, true) => Decision { verdict: Verdict::Deny, reason, ..Decision::default() },
         (true, false) => Decision::allow(reason),
         (false, false) => Decision { reason, ..Decision::default() },
     })

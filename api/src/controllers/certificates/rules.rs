@@ -8,7 +8,10 @@
 
 use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_NODES, USER_NODE_PREFIX};
-use x509_parser::prelude::{FromDer, GeneralName, ParsedExtension, X509CertificationRequest};
+use x509_parser::asn1_rs::Header;
+use x509_parser::prelude::{
+    AttributeTypeAndValue, FromDer, GeneralName, ParsedCriAttribute, ParsedExtension, X509CertificationRequest,
+};
 
 /// What an issued certificate may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,7 +85,10 @@ impl Signer {
         if asked.organizations != [GROUP_NODES] {
             return Err(format!("the subject's organization is not {GROUP_NODES}"));
         }
-        if !asked.common_name.starts_with(USER_NODE_PREFIX) {
+        let [common_name] = asked.common_names.as_slice() else {
+            return Err("the subject does not have exactly one common name".to_owned());
+        };
+        if !common_name.starts_with(USER_NODE_PREFIX) {
             return Err(format!("the subject's common name does not begin with {USER_NODE_PREFIX}"));
         }
         match self {
@@ -101,7 +107,7 @@ impl Signer {
 /// What the text of a request asks for.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
-    pub(super) common_name: String,
+    pub(super) common_names: Vec<String>,
     pub(super) organizations: Vec<String>,
     /// Alternative names that are host names or addresses.
     pub(super) hosts: usize,
@@ -118,14 +124,29 @@ impl Asked {
         let (_, request) = X509CertificationRequest::from_der(request).map_err(|error| error.to_string())?;
         request.verify_signature().map_err(|_| "the request is not signed with the key that it is for".to_owned())?;
         let subject = &request.certification_request_info.subject;
-        let name = subject.iter_common_name().next().and_then(|name| name.as_str().ok());
         let mut asked = Self {
-            common_name: name.unwrap_or_default().to_owned(),
-            organizations: subject.iter_organization().filter_map(|o| o.as_str().ok()).map(str::to_owned).collect(),
+            common_names: subject.iter_common_name().map(text).collect(),
+            organizations: subject.iter_organization().map(text).collect(),
             ..Self::default()
         };
-        for extension in request.requested_extensions().into_iter().flatten() {
-            let ParsedExtension::SubjectAlternativeName(names) = extension else { continue };
+        let attributes = request.certification_request_info.iter_attributes();
+        let mut wishes = attributes.filter_map(|attribute| match attribute.parsed_attribute() {
+            ParsedCriAttribute::ExtensionRequest(wish) => Some((attribute.value, &wish.extensions)),
+            _ => None,
+        });
+        let Some((set, extensions)) = wishes.next() else { return Ok(asked) };
+        // Only the first one would be looked at, and all of them might be issued.
+        if wishes.next().is_some() || !is_all(set) {
+            return Err("the request asks for extensions more than once".to_owned());
+        }
+        for extension in extensions {
+            let names = match extension.parsed_extension() {
+                ParsedExtension::SubjectAlternativeName(names) => names,
+                ParsedExtension::ParseError { .. } => {
+                    return Err("an extension that the request asks for cannot be read".to_owned());
+                }
+                _ => continue,
+            };
             for name in &names.general_names {
                 match name {
                     GeneralName::DNSName(_) | GeneralName::IPAddress(_) => asked.hosts += 1,
@@ -137,6 +158,16 @@ impl Asked {
     }
 }
 
+/// A part of a subject; empty when it is of a sort that no name or group of a user has.
+fn text(part: &AttributeTypeAndValue<'_>) -> String {
+    part.as_str().unwrap_or_default().to_owned()
+}
+
+/// Whether a set (DER) that was read up to the end of its first value has no other one.
+fn is_all(set: &[u8]) -> bool {
+    Header::from_der(set).is_ok_and(|(read, header)| header.length().definite().is_ok_and(|long| long == read.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +177,8 @@ mod tests {
     const SERVER: &[&str] = &["server auth", "digital signature", "key encipherment"];
 
     fn node() -> Asked {
-        Asked { common_name: "system:node:a".into(), organizations: vec!["system:nodes".into()], ..Asked::default() }
+        let texts = |text: &str| vec![text.to_owned()];
+        Asked { common_names: texts("system:node:a"), organizations: texts("system:nodes"), ..Asked::default() }
     }
 
     #[track_caller]
@@ -168,7 +200,7 @@ mod tests {
 
     #[test]
     fn clients_are_clients_and_nothing_else() {
-        let anybody = Asked { common_name: "a".into(), hosts: 1, others: 1, ..Asked::default() };
+        let anybody = Asked { common_names: vec!["a".into(); 2], hosts: 1, others: 1, ..Asked::default() };
         check(Signer::Client, &anybody, &["client auth"], true);
         check(Signer::Client, &anybody, &["key encipherment", "client auth", "digital signature"], true);
         check(Signer::Client, &anybody, &["digital signature"], false);
@@ -182,7 +214,11 @@ mod tests {
         check(Signer::NodeClient, &node(), &["client auth"], false);
         check(Signer::NodeClient, &node(), SERVER, false);
         check(Signer::NodeClient, &Asked { hosts: 1, ..node() }, CLIENT, false);
-        check(Signer::NodeClient, &Asked { common_name: "a".into(), ..node() }, CLIENT, false);
+        for names in [vec![], vec!["a".into()], vec!["system:node:a".into(), "system:node:b".into()]] {
+            let asked = Asked { common_names: names, hosts: 1, ..node() };
+            check(Signer::NodeServing, &asked, SERVER, false);
+            check(Signer::NodeClient, &Asked { hosts: 0, ..asked }, CLIENT, false);
+        }
         let two = vec!["system:nodes".into(), "b".into()];
         check(Signer::NodeClient, &Asked { organizations: two, ..node() }, CLIENT, false);
         check(Signer::NodeServing, &Asked { hosts: 2, ..node() }, SERVER, true);
@@ -203,5 +239,38 @@ mod tests {
         request[place + 5] = b'b';
         assert!(Asked::parse(&request).is_err(), "the signature no longer fits");
         assert!(Asked::parse(b"nonsense").is_err());
+    }
+
+    /// Requests (DER) of an extension: a usage of keys, the name `b.example`, and alternative names that are none.
+    const HARMLESS: &[u8] = b"\x30\x0d\x30\x0b\x06\x03\x55\x1d\x0f\x04\x04\x03\x02\x07\x80";
+    const NAMED: &[u8] = b"\x30\x16\x30\x14\x06\x03\x55\x1d\x11\x04\x0d\x30\x0b\x82\x09b.example";
+    const UNREADABLE: &[u8] = b"\x30\x0b\x30\x09\x06\x03\x55\x1d\x11\x04\x02\x05\x00";
+
+    /// An attribute that asks for extensions with these values.
+    fn attribute(values: &[&[u8]]) -> rcgen::Attribute {
+        let values = values.concat();
+        let head = [0x31, u8::try_from(values.len()).unwrap()];
+        rcgen::Attribute { oid: &[1, 2, 840, 113_549, 1, 9, 14], values: [&head[..], &values].concat() }
+    }
+
+    #[test]
+    fn extensions_are_asked_for_once() {
+        let check = |attributes: &[&[&[u8]]], expect: Result<usize, &str>| {
+            let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            params.distinguished_name.push(rcgen::DnType::CommonName, "system:node:a");
+            let attributes = attributes.iter().map(|values| attribute(values)).collect();
+            let key = rcgen::KeyPair::generate().unwrap();
+            let request = params.serialize_request_with_attributes(&key, attributes).unwrap();
+            let asked = Asked::parse(request.der()).map(|asked| asked.hosts);
+            assert_eq!(asked, expect.map_err(str::to_owned));
+        };
+        let more = Err("the request asks for extensions more than once");
+        check(&[], Ok(0));
+        check(&[&[HARMLESS]], Ok(0));
+        check(&[&[NAMED]], Ok(1));
+        check(&[&[HARMLESS], &[NAMED]], more);
+        check(&[&[NAMED], &[NAMED]], more);
+        check(&[&[HARMLESS, NAMED]], more);
+        check(&[&[UNREADABLE]], Err("an extension that the request asks for cannot be read"));
     }
 }

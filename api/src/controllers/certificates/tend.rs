@@ -99,7 +99,7 @@ async fn approve(
         };
         context.api.authorizer.decide(&user, &Action::Resource(action)).await.is_allowed()
     };
-    let message = if user.name == asked.common_name && may("selfnodeclient").await {
+    let message = if asked.common_names == [user.name.as_str()] && may("selfnodeclient").await {
         "Auto approving the node agent's own client certificate after an access review."
     } else if may("nodeclient").await {
         "Auto approving a node agent's client certificate after an access review."

@@ -90,6 +90,7 @@ fn status(decision: Decision, mut errors: Vec<String>) -> Map {
     if !decision.error.is_empty() {
         errors.push(decision.error);
     }
+    errors.extend(decision.problems);
     if !errors.is_empty() {
         status.insert("evaluationError", errors.join(", "));
     }

@@ -46,6 +46,7 @@ impl Castle {
     /// Headers that only others may send, and who sends them.
     pub(super) fn pretenders(&self) -> Vec<(Subject, Headers)> {
         let joe = || Some(self.authority.issue("joe", Some("dev")));
+        let admin = || Some(self.authority.issue("admin", Some("system:masters")));
         vec![
             (None, CLAIMS.to_vec()),
             (joe(), CLAIMS.to_vec()),
@@ -57,6 +58,8 @@ impl Castle {
             (joe(), vec![("impersonate-user", "joe"), IMPERSONATE[1]]),
             (joe(), vec![("Impersonate-Uid", "1")]),
             (joe(), vec![("Impersonate-Extra-Scopes", "all")]),
+            (admin(), [IMPERSONATE, &[("Impersonate-User", "joe")]].concat()),
+            (admin(), [IMPERSONATE, &[("Impersonate-Uid", "1"), ("Impersonate-Uid", "2")]].concat()),
             (None, [IMPERSONATE, &[ANN]].concat()),
             (None, vec![ANN, ("Authorization", "Bearer other")]),
             (None, vec![("Authorization", "Basic YWRtaW46YWRtaW4="), ANN]),
@@ -79,7 +82,7 @@ async fn headers_that_only_a_proxy_may_send() {
         count += Castle::refused(&format!("{headers:?}"), castle.get(subject, SECRET, &headers).await);
     }
     println!("{count} attempts with headers, none got in");
-    assert_eq!(count, 18);
+    assert_eq!(count, 20);
 }
 
 /// Paths to the secret that somebody might read in another way than the server does.
