@@ -22,7 +22,7 @@ mod strategic;
 mod testing;
 mod validate;
 
-pub use decode::{DecodeError, canonicalize, check_types, decode, is_zero, unknown_fields, zero};
+pub use decode::{DecodeError, Unknown, canonicalize, check_types, decode, is_zero, unknown_fields, zero};
 pub use defaults::apply_defaults;
 pub use graph::{
     Column, Field, Graph, KindDef, ListKind, MapKind, Mixed, Patch, Scalar, Shape, Subresource, Text, TypeDef, TypeId,

@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 use quorate_meta::{Cause, Map, Value};
 
+use crate::fieldset::shortened;
 use crate::graph::{Field, Graph, Shape, TypeDef, TypeId};
 use crate::path::FieldPath;
 
-/// Checks a decoded value; one cause for each finding, in key order of the properties. The metadata of objects is left to
-/// the rules that all kinds share.
+/// Findings that are told of.
+const MAX_TOLD: usize = 1000;
+
+/// Checks a decoded value; one cause for each finding, in key order of the properties, the first of very many, of very long
+/// paths the end after `...`. The metadata of objects is left to the rules that all kinds share.
 pub fn validate_structure(graph: &Graph, ty: TypeId, value: &Value) -> Vec<Cause> {
     let mut walk = Walk { graph, path: FieldPath::default(), causes: Vec::new() };
     if let Value::Map(map) = value {
@@ -36,7 +40,7 @@ impl Walk<'_> {
             let mark = self.path.push_key(&field.name);
             match map.get(&field.name) {
                 Some(value) if !self.is_missing(field, value) => self.field(field, value),
-                _ if field.required => self.causes.push(Cause::required(self.path.as_str(), "")),
+                _ if field.required => self.tell(|path| Cause::required(path, "")),
                 _ => {}
             }
             self.path.truncate(mark);
@@ -68,8 +72,16 @@ impl Walk<'_> {
     fn allowed(&mut self, field: &Field, value: &Value) {
         let text = value.as_str().filter(|text| !text.is_empty() && !field.allowed.is_empty());
         if let Some(text) = text.filter(|text| !field.allowed.iter().any(|allowed| allowed == text)) {
-            let supported: Vec<&str> = field.allowed.iter().map(AsRef::as_ref).collect();
-            self.causes.push(Cause::not_supported(self.path.as_str(), text, &supported));
+            self.tell(|path| {
+                let supported: Vec<&str> = field.allowed.iter().map(AsRef::as_ref).collect();
+                Cause::not_supported(path, text, &supported)
+            });
+        }
+    }
+
+    fn tell(&mut self, cause: impl FnOnce(&str) -> Cause) {
+        if self.causes.len() < MAX_TOLD {
+            self.causes.push(cause(&shortened(self.path.as_str())));
         }
     }
 
@@ -124,5 +136,20 @@ mod tests {
         check("core/v1.NamespaceStatus", r#"{"phase":"Gone"}"#, &[("FieldValueNotSupported", "phase")]);
         check("meta/v1.DeleteOptions", r#"{"dryRun":["All","Some"]}"#, &[("FieldValueNotSupported", "dryRun[1]")]);
         check("core/v1.ConfigMap", r#"{"metadata":{"ownerReferences":[{}]}}"#, &[]);
+    }
+
+    #[test]
+    fn a_long_key_above_many_findings_is_not_repeated() {
+        let graph = graph();
+        let check = |count: usize, key: &str, expect: (usize, &str)| {
+            let rules = vec!["{}"; count].join(",");
+            let body = format!(r#"{{"properties":{{"{key}":{{"x-svc-validations":[{rules}]}}}}}}"#);
+            let causes = validate_structure(&graph, ty(&graph, "apiextensions/v1.JSONSchemaProps"), &json(&body));
+            assert_eq!((causes.len(), causes[0].field.as_str()), expect);
+            assert!(causes.iter().all(|cause| cause.field.len() <= 1027));
+        };
+        check(2, "a", (2, "properties[a].x-svc-validations[0].rule"));
+        let end = format!("...{}].x-svc-validations[0].rule", "é".repeat(498));
+        check(MAX_TOLD + 1, &"é".repeat(1 << 20), (MAX_TOLD, end.as_str()));
     }
 }

@@ -46,12 +46,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
         let mut object = claim.apply(live, &body.config, parameters.force).map_err(refusal)?;
         weight::check_applied(live, &object)?;
-        if parameters.validation == FieldValidation::Strict && !body.duplicates.is_empty() {
-            return Err(Error::bad_request(format!(
-                "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
-                body.duplicates.join("\n  ")
-            )));
-        }
+        body.check(parameters.validation)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;
         decode::complete(&api.graph, api.names, resource, &mut object);
@@ -64,9 +59,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         written::object(api, request, status, &answer)
     });
     match body {
-        Ok(body) if answer.is_ok() && parameters.validation == FieldValidation::Warn => {
-            warnings::attach(request, &body.duplicates, answer)
-        }
+        Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
         _ => answer,
     }
 }
@@ -78,6 +71,24 @@ pub(super) struct Applied {
     duplicates: Vec<String>,
 }
 
+impl Applied {
+    /// 400 for keys that it has twice, when the client is strict.
+    pub(super) fn check(&self, validation: FieldValidation) -> Result<(), Error> {
+        if validation != FieldValidation::Strict || self.duplicates.is_empty() {
+            return Ok(());
+        }
+        Err(Error::bad_request(format!(
+            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
+            self.duplicates.join("\n  ")
+        )))
+    }
+
+    /// What the client is warned of.
+    pub(super) fn warnings(&self, validation: FieldValidation) -> &[String] {
+        if validation == FieldValidation::Warn { &self.duplicates } else { &[] }
+    }
+}
+
 /// Reads the body as a part of an object of a resource.
 pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<Applied, Error> {
     let is_cbor = decode::media_type(request) == well_known::MEDIA_APPLY_PATCH_CBOR;
@@ -86,7 +97,9 @@ pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<
     let (mut body, duplicates) = if is_cbor {
         (cbor::parse(&request.body).map_err(|error| undecodable(error.to_string()))?, Vec::new())
     } else {
-        yaml::parse(&request.body).map_err(|error| undecodable(format!("error converting YAML to JSON: {error}")))?
+        yaml::parse(&request.body).map_err(|error| {
+            decode::Unread::from(error).or(|why| undecodable(format!("error converting YAML to JSON: {why}")))
+        })?
     };
     weight::check_body(&body)?;
     if body.is_null() {

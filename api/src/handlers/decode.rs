@@ -2,13 +2,13 @@
 //! defaults (document 001, "Field validation").
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::collections::HashSet;
 
 use quorate_meta::{GroupVersion, Names, Status, Value, well_known};
 use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_wire::{cbor, json, protobuf, yaml};
 
+use super::findings::Findings;
 use super::weight;
 use super::write_options::FieldValidation;
 use crate::Api;
@@ -16,9 +16,6 @@ use crate::error::Error;
 use crate::negotiation;
 use crate::registry::Resource;
 use crate::request::Request;
-
-/// Unknown fields up to which their order in the text is looked for; each costs a walk through the body.
-const MAX_ORDERED: usize = 100;
 
 /// A body's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +61,31 @@ pub(super) struct Decoded {
     pub(super) warnings: Vec<String>,
 }
 
+/// Why a body is not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// There is too much in it.
+    TooMuch(String),
+    /// It is no text of its syntax.
+    Malformed(String),
+}
+
+impl Unread {
+    /// 413 for too much, as of a body that is read and weighs too much; for anything else what `refuse` makes of it.
+    pub(super) fn or(self, refuse: impl FnOnce(String) -> Error) -> Error {
+        match self {
+            Self::TooMuch(why) => Status::request_entity_too_large(&why).into(),
+            Self::Malformed(why) => refuse(why),
+        }
+    }
+}
+
+impl From<yaml::Error> for Unread {
+    fn from(error: yaml::Error) -> Self {
+        if error.too_many { Self::TooMuch(error.to_string()) } else { Self::Malformed(error.to_string()) }
+    }
+}
+
 /// The media type of the body, without parameters and in lower case; JSON when nothing is said.
 pub(super) fn media_type(request: &Request) -> Cow<'_, str> {
     let header = request.header("content-type").unwrap_or(well_known::MEDIA_JSON);
@@ -103,7 +125,7 @@ pub(super) fn of_kind(
 ) -> Result<(Decoded, Option<String>), Error> {
     let expected = Expected { graph: &api.graph, ty: wanted.ty, kind: wanted.kind };
     let (mut object, duplicates) = parse(syntax(api, request)?, expected, &request.body)
-        .map_err(|why| unrecognized(wanted, &why, &request.body))?;
+        .map_err(|why| why.or(|why| unrecognized(wanted, &why, &request.body)))?;
     weight::check_body(&object)?;
     let asked = object.str_at(&["apiVersion"]).filter(|asked| !asked.is_empty()).map(str::to_owned);
     check_kind(api.names, wanted, &mut object).map_err(|why| match why {
@@ -112,15 +134,14 @@ pub(super) fn of_kind(
     })?;
     let unknown = quorate_schema::decode(&api.graph, wanted.ty, &mut object)
         .map_err(|error| Error::bad_request(error.for_kind(wanted.kind, wanted.api_version)))?;
-    let warnings = findings(unknown, duplicates, &request.body);
-    if validation == FieldValidation::Strict && !warnings.is_empty() {
-        let (kind, version) = (wanted.kind, wanted.api_version);
-        let list = warnings.join(", ");
+    let findings = Findings::of_body(unknown, duplicates, &request.body);
+    if validation == FieldValidation::Strict && !findings.is_empty() {
+        let (kind, version, why) = (wanted.kind, wanted.api_version, findings.refusal());
         return Err(Error::bad_request(format!(
-            "{kind} in version \"{version}\" cannot be handled as a {kind}: strict decoding error: {list}"
+            "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
         )));
     }
-    let warnings = if validation == FieldValidation::Warn { warnings } else { Vec::new() };
+    let warnings = if validation == FieldValidation::Warn { findings.warnings() } else { Vec::new() };
     Ok((Decoded { object, warnings }, asked))
 }
 
@@ -130,67 +151,26 @@ pub(super) fn complete(graph: &Graph, names: &Names, resource: &Resource, object
     resource.strategy.default(names, object);
 }
 
-/// Everything odd about a body in the words of warnings and refusals: unknown fields in the order in which their names
-/// first stand in the text (very many: of their paths), then duplicate ones but for those that are unknown anyway.
-pub(super) fn findings(mut unknown: Vec<String>, duplicates: Vec<String>, body: &[u8]) -> Vec<String> {
-    if (2..=MAX_ORDERED).contains(&unknown.len()) {
-        unknown.sort_by_cached_key(|path| {
-            let name = path.rsplit('.').next().unwrap_or_default();
-            let name = name.split('[').next().unwrap_or_default().as_bytes();
-            memchr::memmem::find(body, name)
-        });
-    }
-    let marks = RandomState::new();
-    let whole = |path: &String| parts_of(&marks, path).last().map_or(0, |(_, mark)| mark);
-    let paths: HashMap<u64, &str> = unknown.iter().map(|path| (whole(path), path.as_str())).collect();
-    let is_new = |told: &String| {
-        let path = told.strip_prefix("duplicate field \"").unwrap_or_default();
-        !parts_of(&marks, path)
-            .any(|(end, mark)| end < path.len() && paths.get(&mark).is_some_and(|known| *known == &path[..end]))
-    };
-    let duplicates: Vec<String> = duplicates.into_iter().filter(is_new).collect();
-    unknown_fields(&unknown).chain(duplicates).collect()
-}
-
-/// Where the parts of a path end, each with a hash of all up to there. The path is read once: each of its bytes may end a
-/// part, and to hash every beginning by itself would take the square of its length.
-fn parts_of(marks: &RandomState, path: &str) -> impl Iterator<Item = (usize, u64)> {
-    let mut hasher = marks.build_hasher();
-    let mut begin = 0;
-    let ends = path.match_indices(['"', '.', '[']).map(|(end, _)| end).chain([path.len()]);
-    ends.map(move |end| {
-        hasher.write(&path.as_bytes()[begin..end]);
-        begin = end;
-        (end, hasher.finish())
-    })
-}
-
-/// Unknown fields in the words of warnings and refusals.
-pub(super) fn unknown_fields(paths: &[String]) -> impl Iterator<Item = String> {
-    paths.iter().map(|path| format!("unknown field \"{path}\""))
-}
-
-/// Duplicate fields in the words of warnings and refusals.
-pub(super) fn duplicate_fields(paths: &[String]) -> impl Iterator<Item = String> {
-    paths.iter().map(|path| format!("duplicate field \"{path}\""))
-}
-
-/// Reads a body. Of duplicate fields the last one wins; the second part of the answer tells of them.
-pub(super) fn parse(syntax: Syntax, expected: Expected<'_>, body: &[u8]) -> Result<(Value, Vec<String>), String> {
+/// Reads a body. Of duplicate fields the last one wins; the second part of the answer are their paths.
+pub(super) fn parse(syntax: Syntax, expected: Expected<'_>, body: &[u8]) -> Result<(Value, Vec<String>), Unread> {
     match syntax {
         Syntax::Json => json::parse(body)
-            .map(|(value, duplicates)| (value, duplicate_fields(&duplicates).collect()))
-            .map_err(|error| format!("couldn't get version/kind; json parse error: {error}")),
-        Syntax::Yaml => yaml::parse(body)
-            .map(|(value, duplicates)| (value, duplicates.iter().map(ToString::to_string).collect()))
-            .map_err(|error| error.to_string()),
-        Syntax::Protobuf => {
-            parse_protobuf(expected, body).map(|value| (value, Vec::new())).map_err(|error| error.to_string())
-        }
+            .map_err(|error| Unread::Malformed(format!("couldn't get version/kind; json parse error: {error}"))),
+        Syntax::Yaml => yaml::parse(body).map(|(value, duplicates)| (value, places(duplicates))).map_err(Unread::from),
+        Syntax::Protobuf => parse_protobuf(expected, body)
+            .map(|value| (value, Vec::new()))
+            .map_err(|error| Unread::Malformed(error.to_string())),
         Syntax::Cbor => cbor::parse(body)
             .map(|value| (value, Vec::new()))
-            .map_err(|error| format!("unable to determine group/version/kind: {error}")),
+            .map_err(|error| Unread::Malformed(format!("unable to determine group/version/kind: {error}"))),
     }
+}
+
+/// Where keys are repeated, however often.
+fn places(duplicates: Vec<yaml::Duplicate>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let paths = duplicates.into_iter().map(|duplicate| duplicate.path);
+    paths.filter(|path| seen.insert(path.clone())).collect()
 }
 
 /// Reads a protobuf body. Of another kind's message nothing is read: what it says it is suffices to refuse it.
@@ -258,45 +238,27 @@ fn unrecognized(wanted: BodyKind<'_>, why: &str, body: &[u8]) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use quorate_meta::Naming;
+
     use super::*;
 
     #[test]
-    fn findings_come_in_the_order_of_the_text_and_once() {
-        let body = br#"{"zeta":1,"metadata":{"mid":2,"name":"a"},"alpha":3,"data":{"k":"1","k":"2"},"zeta":4}"#;
-        let (_, duplicates) = json::parse(body).unwrap();
-        let duplicates = duplicate_fields(&duplicates).collect();
-        let unknown = ["alpha", "metadata.mid", "zeta"].map(str::to_owned).to_vec();
-        let expect = [
-            "unknown field \"zeta\"",
-            "unknown field \"metadata.mid\"",
-            "unknown field \"alpha\"",
-            "duplicate field \"data.k\"",
-        ];
-        assert_eq!(findings(unknown, duplicates, body), expect);
-    }
-
-    #[test]
-    fn duplicates_inside_of_unknown_fields_are_not_told() {
-        let check = |unknown: &[&str], duplicate: &str, expect: bool| {
-            let told = findings(unknown.iter().map(|path| (*path).to_owned()).collect(), vec![duplicate.into()], b"");
-            assert_eq!(told.len() > unknown.len(), expect, "{unknown:?} {duplicate}");
+    fn yaml_is_refused_and_its_duplicates_are_told_as_those_of_json() {
+        let graph = Graph::builtin(Naming::Svc.names());
+        let ty = graph.type_named("core/v1.ConfigMap").unwrap().id;
+        let expected = Expected { graph: &graph, ty, kind: "ConfigMap" };
+        let check = |syntax: Syntax, body: &str, expect: Result<&[&str], u16>| {
+            let found = parse(syntax, expected, body.as_bytes()).map(|(_, duplicates)| duplicates);
+            let found = found.map_err(|why| why.or(Error::bad_request).into_status().code);
+            let expect = expect.map(|paths| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+            assert_eq!(found, expect);
         };
-        check(&["a.b"], "duplicate field \"a.b\"", false);
-        check(&["a.b"], "duplicate field \"a.b.c\"", false);
-        check(&["a.b"], "duplicate field \"a.b[1].c\"", false);
-        check(&["a.b", "x"], "duplicate field \"a.bc\"", true);
-        check(&["a.b"], "duplicate field \"a\"", true);
-        check(&["a..b"], "duplicate field \"a..b..c\"", false);
-        check(&["a[0]"], "duplicate field \"a[0].b\"", false);
-        check(&[""], "line 3: key \"k\" already set in map", true);
-    }
-
-    #[test]
-    fn very_many_unknown_fields_are_not_looked_for() {
-        let names: Vec<String> = (0..=MAX_ORDERED).map(|at| format!("f{at:03}")).collect();
-        let body = names.iter().rev().cloned().collect::<Vec<_>>().join(" ");
-        let told = |count: usize| findings(names[..count].to_vec(), Vec::new(), body.as_bytes());
-        assert_eq!(told(MAX_ORDERED)[0], "unknown field \"f099\"");
-        assert_eq!(told(MAX_ORDERED + 1)[0], "unknown field \"f000\"");
+        check(Syntax::Json, r#"{"data":{"k":"1","k":"2","k":"3"}}"#, Ok(&["data.k"]));
+        check(Syntax::Yaml, "data:\n  k: 1\n  k: 2\n  k: 3\n", Ok(&["data.k"]));
+        check(Syntax::Json, "{", Err(400));
+        check(Syntax::Yaml, "{", Err(400));
+        // Of text that merges less is read, so that this takes less time.
+        let large = format!("<<: {{x: 1}}\n{}", "k: v\n".repeat(yaml::MAX_MERGING_NODES / 2));
+        check(Syntax::Yaml, &large, Err(413));
     }
 }

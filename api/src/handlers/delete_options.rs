@@ -63,7 +63,7 @@ fn from_body(api: &Api, request: &Request) -> Result<Asked, Error> {
     let ty = api.graph.type_named("meta/v1.DeleteOptions").ok_or_else(|| Error::internal("no type for options"))?;
     let expected = Expected { graph: &api.graph, ty: ty.id, kind: KIND };
     let syntax = decode::syntax(api, request)?;
-    let (mut body, _) = decode::parse(syntax, expected, &request.body).map_err(Error::bad_request)?;
+    let (mut body, _) = decode::parse(syntax, expected, &request.body).map_err(|why| why.or(Error::bad_request))?;
     if let Some(kind) = body.str_at(&["kind"])
         && !kind.is_empty()
         && kind != KIND

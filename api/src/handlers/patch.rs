@@ -1,7 +1,8 @@
 //! PATCH on an object or one of its subresources (document 001, "Update mechanisms").
 //!
-//! A patch without a resourceVersion is applied to whatever the object has become; so nothing is lost and the client never
-//! sees a conflict with somebody else's change. Server-side apply is told by its media type and has a file of its own.
+//! A patch without a resourceVersion is applied to whatever the object has become; so nothing is lost. When the
+//! object changes each time before the patch is written, that is given up after 32 attempts: the answer is 409, and nothing
+//! is written. Server-side apply is told by its media type and has a file of its own.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, Status, Value, well_known};
 
+use super::findings::{Findings, duplicate_fields, unknown_fields};
 use super::write_options::{FieldValidation, Parameters};
 use super::{apply, decode, identity, warnings, weight, written};
 use crate::Api;
@@ -58,20 +60,21 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let (write, if_match, named) = (parameters.write(), request.header("if-match"), patch.named());
     let options = UpdateOptions { write, part, if_match, replaces: false, named: Some(&named) };
     let target = Target { resource, namespace: request.namespace(), name };
-    let mut unknown = Vec::new();
+    let mut unknown = Findings::default();
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
-        let (object, fields) = patched(api, request, resource, &patch, current)?;
-        if parameters.validation == FieldValidation::Strict && !fields.is_empty() {
-            return Err(bad_patch(request, &format!("strict decoding error: {}", fields.join(", "))));
+        let (object, findings) = patched(api, request, resource, &patch, current)?;
+        if parameters.validation == FieldValidation::Strict && !findings.is_empty() {
+            return Err(bad_patch(request, &findings.refusal()));
         }
-        unknown = fields;
+        unknown = findings;
         identity::check_name(name, &object)?;
         Ok(object)
     };
     let answer = api.writer_for(&request.user).update(target, options, change).await;
     let answer = answer.and_then(|answer| written::object(api, request, StatusCode::OK, &answer));
-    let told = if parameters.validation == FieldValidation::Warn { [unknown, told].concat() } else { Vec::new() };
+    let warn = parameters.validation == FieldValidation::Warn;
+    let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
     warnings::attach(request, &told, answer)
 }
 
@@ -94,14 +97,14 @@ pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>
             Malformed::TooMany(_) => Status::request_entity_too_large(&error.to_string()).into(),
             Malformed::Shape { .. } => undecodable(error.to_string()),
         })?;
-        let told = decode::unknown_fields(patch.unknown_members()).chain(decode::duplicate_fields(&duplicates));
+        let told = unknown_fields(patch.unknown_members()).chain(duplicate_fields(&duplicates));
         let told = told.map(|text| format!("json patch {text}")).collect();
         return Ok((Patch::Json(patch), told));
     }
     if document.as_map().is_none() {
         return Err(undecodable(format!("cannot read a JSON {} as a patch", document.type_name())));
     }
-    let told = decode::duplicate_fields(&duplicates).collect();
+    let told = duplicate_fields(&duplicates).collect();
     let strategic = media == well_known::MEDIA_STRATEGIC_PATCH;
     Ok((if strategic { Patch::Strategic(document) } else { Patch::Merge(document) }, told))
 }
@@ -113,7 +116,7 @@ pub(super) fn patched(
     resource: &Resource,
     patch: &Patch,
     current: &Value,
-) -> Result<(Value, Vec<String>), Error> {
+) -> Result<(Value, Findings), Error> {
     let mut object = current.clone();
     match patch {
         Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
@@ -131,7 +134,7 @@ pub(super) fn patched(
         .map_err(|error| bad_patch(request, &error.to_string()))?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
     decode::complete(&api.graph, api.names, resource, &mut object);
-    Ok((object, decode::unknown_fields(&unknown).collect()))
+    Ok((object, Findings::of_unknown(&unknown)))
 }
 
 /// 422 for a patch that leads to nothing sensible.

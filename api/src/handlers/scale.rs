@@ -3,15 +3,18 @@
 //! A scale is made from the workload and nothing of it is stored. Writing one changes the workload's `spec.replicas` under
 //! the conditions that the scale brings along (its version and identity), and its writer owns that field as of `scale`.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, LabelSelector, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
+use super::findings::Findings;
 use super::options::{At, parse_version};
 use super::write_options::{FieldValidation, Parameters};
-use super::{apply, decode, freshness, identity, patch, snapshot, warnings};
+use super::{apply, decode, freshness, identity, patch, snapshot, warnings, written};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
@@ -26,7 +29,7 @@ pub(super) const SCALE: &str = "scale";
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Reads, replaces, patches or applies a scale.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let form = form_of_scales(api, request)?;
     match request.info.verb {
         Verb::Get => get(api, request).await,
@@ -56,7 +59,8 @@ async fn get(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     Ok(response)
 }
 
-async fn update(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+async fn update(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+    written::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
     let decode::Decoded { object: mut scale, warnings } = decode::object(api, request, form, parameters.validation)?;
     identity::check_name(request.name()?, &scale)?;
@@ -65,44 +69,50 @@ async fn update(api: &Api, request: &Request, form: &Resource) -> Result<Respons
     warnings::attach(request, &warnings, answer)
 }
 
-async fn patch(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+async fn patch(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
     let media = decode::media_type(request);
     let media = media.as_ref();
     if apply::is_apply(api, media) {
         return apply(api, request, form).await;
     }
     patch::check_media(media)?;
+    written::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (body, told) = patch::read(media, request)?;
-    let mut unknown = Vec::new();
+    let mut unknown = Findings::default();
     let change = |scale: &Value| {
-        let (scale, fields) = patch::patched(api, request, form, &body, scale)?;
-        if parameters.validation == FieldValidation::Strict && !(fields.is_empty() && told.is_empty()) {
-            let odd = [fields, told.clone()].concat().join(", ");
-            return Err(patch::bad_patch(request, &format!("strict decoding error: {odd}")));
+        let (scale, findings) = patch::patched(api, request, form, &body, scale)?;
+        if parameters.validation == FieldValidation::Strict && !(findings.is_empty() && told.is_empty()) {
+            return Err(patch::bad_patch(request, &findings.and(&told).refusal()));
         }
-        unknown = fields;
+        unknown = findings;
         identity::check_name(request.name()?, &scale)?;
         Ok(scale)
     };
     let answer = write(api, request, form, &parameters, false, change).await;
-    let told = if parameters.validation == FieldValidation::Warn { [unknown, told].concat() } else { Vec::new() };
+    let warn = parameters.validation == FieldValidation::Warn;
+    let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
     warnings::attach(request, &told, answer)
 }
 
 /// Applies a scale: what it wants is wanted of the workload, by an owner as of `scale`.
-async fn apply(api: &Api, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+async fn apply(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
+    written::check_form(api, request)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
-    let wanted = apply::read(api, request, form).and_then(|body| wanted(api, resource, form, body.config.value()));
+    let body = apply::read(api, request, form);
+    let wanted = body.as_ref().map_err(Clone::clone);
+    let wanted = wanted.and_then(|body| self::wanted(api, resource, form, body.config.value()));
     let target = Target { resource, namespace: request.namespace(), name };
     let (part, if_match) = (Part::Scale, request.header("if-match"));
     let options = UpdateOptions { write: parameters.write(), part, if_match, replaces: false, named: None };
     let change = |live: Option<&Value>| {
+        let body = body.as_ref().map_err(Clone::clone)?;
         let wanted = wanted.as_ref().map_err(Clone::clone)?;
         let now = Time::from_ms(api.env.clock.now_ms());
         let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
         let mut object = claim.apply(live, wanted, parameters.force).map_err(apply::refusal)?;
+        body.check(parameters.validation)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;
         decode::complete(&api.graph, api.names, resource, &mut object);
@@ -110,8 +120,12 @@ async fn apply(api: &Api, request: &Request, form: &Resource) -> Result<Response
     };
     // A scale creates nothing, so nobody is asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
-    let answer = api.writer().apply(target, options, &permit, change).await?;
-    respond::value(&request.format, StatusCode::OK, &written(resource, &answer)?)
+    let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
+    let answer = answer.and_then(|answer| scaled(request, &answer));
+    match body {
+        Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
+        _ => answer,
+    }
 }
 
 /// What an applied scale wants, as a part of the workload.
@@ -135,7 +149,7 @@ fn wanted(api: &Api, resource: &Resource, form: &Resource, scale: &Value) -> Res
 
 /// Gives the workload the replicas of the scale that `change` makes of the current one.
 async fn write<F>(
-    api: &Api,
+    api: &Arc<Api>,
     request: &Request,
     form: &Resource,
     parameters: &Parameters,
@@ -161,13 +175,17 @@ where
         object.set_at(&REPLICAS, replicas(&scale));
         Ok(object)
     };
-    let answer = api.writer().update(target, options, change).await?;
-    respond::value(&request.format, StatusCode::OK, &written(resource, &answer)?)
+    let answer = api.writer_for(&request.user).update(target, options, change).await?;
+    scaled(request, &answer)
 }
 
-fn written(resource: &Resource, answer: &Answer) -> Result<Value, Error> {
+/// The scale of the workload as it is now, with what its writer should know.
+fn scaled(request: &Request, answer: &Answer) -> Result<Response<Body>, Error> {
     let entry = Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
-    Ok(scale_of(&form::decode(resource, &entry)?))
+    let scale = scale_of(&form::decode(request.resource()?, &entry)?);
+    let mut response = respond::value(&request.format, StatusCode::OK, &scale)?;
+    warnings::add(&mut response, &answer.warnings);
+    Ok(response)
 }
 
 fn check(form: &Resource, name: &str, scale: &Value) -> Result<(), Error> {

@@ -15,6 +15,7 @@ use crate::authentication::token::{Bound, Identified, Issue, Refusal};
 use crate::body::Body;
 use crate::error::Error;
 use crate::registry::form;
+use crate::registry::write::Target;
 use crate::request::Request;
 use crate::respond;
 
@@ -39,7 +40,8 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
         ty: kind.ty,
     };
     let (decoded, asked) = decode::of_kind(api, request, wanted, parameters.validation)?;
-    let decode::Decoded { mut object, warnings: mut told } = decoded;
+    let decode::Decoded { mut object, warnings } = decoded;
+    let mut told = Vec::new();
     apply_defaults(&api.graph, kind.ty, &mut object);
     identity::set_namespace(request.resource()?, request.namespace(), &mut object)?;
     let answer = answer(api, request, &mut object, &mut told).await.and_then(|()| {
@@ -48,6 +50,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
         }
         respond::value(&request.format.plain(), StatusCode::CREATED, &object)
     });
+    let answer = warnings::attach(request, &warnings, answer);
     warnings::attach(request, &told, answer)
 }
 
@@ -82,12 +85,15 @@ async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec
     object.set_at(&["metadata", "uid"], uid.as_str());
     object.set_at(&["metadata", "creationTimestamp"], Time::from_ms(now_ms).seconds());
     let lifetime = expiration(api, &own, object, told)?;
+    let bound = bound(api, &snapshot, namespace, name, object)?;
+    let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
+    api.authorizer.check_token(&request.user, target, bound.as_ref())?;
     let issue = Issue {
         namespace: namespace.to_owned(),
         account: Identified { name: name.to_owned(), uid },
         audiences: audiences(api, object),
         lifetime: Some(lifetime),
-        bound: bound(api, &snapshot, namespace, name, object)?,
+        bound,
         id: id(api),
     };
     let issued = api.authentication.service_accounts.issue(issue, now_ms);

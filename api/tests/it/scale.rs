@@ -81,3 +81,32 @@ async fn whoever_scales_owns_the_replicas_of_the_object() {
     let absent = apply(&server, &SCALE.replace("web", "none"), "scaler", json!({})).await;
     assert_eq!(absent.status, 404);
 }
+
+#[tokio::test]
+async fn a_scale_is_checked_and_warned_of_as_any_other_write() {
+    let server = deployed().await;
+    let partials = "application/json;as=PartialObjectMetadataList;g=meta.svc.io;v=v1";
+    let (json, merge, apply) = ("application/json", "application/merge-patch+json", "application/apply-patch+yaml");
+    for (method, media) in [(Method::PUT, json), (Method::PATCH, merge), (Method::PATCH, apply)] {
+        let (path, headers) = (format!("{SCALE}?fieldManager=m"), [("content-type", media), ("accept", partials)]);
+        let refused = server.send(method, &path, &headers, scale(7).to_string()).await;
+        assert_eq!(refused.status, 406, "{media}: {}", refused.text());
+        assert_eq!(server.get(WEB).await.json()["spec"]["replicas"], 2, "{media}: nothing is written");
+    }
+    let body = "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: web}\nspec:\n  replicas: 3\n  replicas: 4\n";
+    let check = async |method: Method, media: &str, level: &str, expect: (u16, &str)| {
+        let path = format!("{SCALE}?fieldManager=m&force=true&fieldValidation={level}");
+        let path = if media == apply { path } else { path.replace("&force=true", "") };
+        let answer = server.send(method, &path, &[("content-type", media)], body).await;
+        assert_eq!((answer.status.as_u16(), answer.header("warning")), expect, "{media}: {}", answer.text());
+    };
+    for (method, media, told) in [
+        (Method::PUT, "application/yaml", r#"299 - "duplicate field \"spec.replicas\"""#),
+        (Method::PATCH, apply, r#"299 - "line 6: key \"replicas\" already set in map""#),
+    ] {
+        check(method.clone(), media, "Strict", (400, "")).await;
+        check(method.clone(), media, "Warn", (200, told)).await;
+        check(method, media, "Ignore", (200, "")).await;
+    }
+    assert_eq!(server.get(WEB).await.json()["spec"]["replicas"], 4);
+}

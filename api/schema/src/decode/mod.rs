@@ -20,14 +20,13 @@ use crate::graph::{Graph, TypeId};
 pub(crate) use canonical::zero_of;
 pub use canonical::{canonicalize, is_zero, zero};
 pub use check::{DecodeError, check_types};
-pub use unknown::unknown_fields;
+pub use unknown::{Unknown, unknown_fields};
 
-/// Brings `value` into the canonical form of type `ty` and returns the paths of the unknown fields it dropped, in key
-/// order (`spec.containers[0].imagee`).
+/// Brings `value` into the canonical form of type `ty` and returns the unknown fields it dropped.
 ///
 /// # Errors
 /// A value has a type that the field cannot take; `value` is unchanged then.
-pub fn decode(graph: &Graph, ty: TypeId, value: &mut Value) -> Result<Vec<String>, DecodeError> {
+pub fn decode(graph: &Graph, ty: TypeId, value: &mut Value) -> Result<Unknown, DecodeError> {
     check_types(graph, ty, value)?;
     let unknown = unknown_fields(graph, ty, value, true);
     canonicalize(graph, ty, value);

@@ -6,14 +6,22 @@ use crate::fieldset::shortened;
 use crate::graph::{Graph, Shape, TypeDef, TypeId};
 use crate::path::FieldPath;
 
-/// Paths that are told of.
+/// Paths that are told of; further ones are counted.
 const MAX_TOLD: usize = 1000;
 
-/// Paths of the fields that type `ty` does not have, in key order, the first of very many, of very long ones the end after
-/// `...`; with `prune` all of them are removed from `value`.
+/// Fields that a type does not have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    /// Their paths (`spec.containers[0].imagee`), in key order, the first of very many; of very long ones the end after `...`.
+    pub paths: Vec<String>,
+    /// How many there are besides.
+    pub more: usize,
+}
+
+/// The fields that type `ty` does not have; with `prune` all of them are removed from `value`.
 /// What stands at an `any` is never unknown. Values of a wrong type are passed over.
-pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool) -> Vec<String> {
-    let mut walk = Walk { graph, prune, path: FieldPath::default(), found: Vec::new() };
+pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool) -> Unknown {
+    let mut walk = Walk { graph, prune, path: FieldPath::default(), found: Unknown::default() };
     if let Value::Map(map) = value {
         walk.message(graph.ty(ty), map);
     }
@@ -24,7 +32,7 @@ struct Walk<'g> {
     graph: &'g Graph,
     prune: bool,
     path: FieldPath,
-    found: Vec<String>,
+    found: Unknown,
 }
 
 impl Walk<'_> {
@@ -38,8 +46,10 @@ impl Walk<'_> {
                     true
                 }
                 None => {
-                    if self.found.len() < MAX_TOLD {
-                        self.found.push(shortened(self.path.as_str()).into_owned());
+                    if self.found.paths.len() < MAX_TOLD {
+                        self.found.paths.push(shortened(self.path.as_str()).into_owned());
+                    } else {
+                        self.found.more += 1;
                     }
                     false
                 }
@@ -92,11 +102,12 @@ mod tests {
     fn a_long_key_above_many_unknown_fields_is_not_repeated() {
         let graph = graph();
         let key = "é".repeat(1 << 20);
-        let names: Vec<String> = (0..=MAX_TOLD).map(|at| format!(r#""x{at:04}":1"#)).collect();
+        let names: Vec<String> = (0..MAX_TOLD + 2).map(|at| format!(r#""x{at:04}":1"#)).collect();
         let mut value = json(&format!(r#"{{"properties":{{"{key}":{{{}}}}}}}"#, names.join(",")));
-        let told = unknown_fields(&graph, ty(&graph, "apiextensions/v1.JSONSchemaProps"), &mut value, true);
-        assert_eq!(told.len(), MAX_TOLD);
-        assert_eq!(told[0], format!("...{}.x0000", "é".repeat(509)));
-        assert!(told.iter().all(|path| path.len() <= 1027));
+        let Unknown { paths, more } =
+            unknown_fields(&graph, ty(&graph, "apiextensions/v1.JSONSchemaProps"), &mut value, true);
+        assert_eq!((paths.len(), more), (MAX_TOLD, 2));
+        assert_eq!(paths[0], format!("...{}.x0000", "é".repeat(509)));
+        assert!(paths.iter().all(|path| path.len() <= 1027));
     }
 }

@@ -16,7 +16,7 @@ fn json(text: &str) -> Value {
 
 /// Decodes, defaults, validates and tracks a body the way a write does.
 fn write(graph: &Graph, kind: &KindDef, live: Option<&Value>, mut body: Value, manager: &str) -> (Value, Vec<String>) {
-    let unknown = decode(graph, kind.ty, &mut body).expect("types fit");
+    let unknown = decode(graph, kind.ty, &mut body).expect("types fit").paths;
     apply_defaults(graph, kind.ty, &mut body);
     assert!(validate_structure(graph, kind.ty, &body).is_empty());
     let api_version = kind.api_version();

@@ -164,3 +164,55 @@ async fn an_object_is_created_in_a_namespace_that_is_replaced_meanwhile() {
         assert_eq!(store.proposed.load(Ordering::Relaxed), 2);
     }
 }
+
+/// A store whose one object somebody else writes again before every transaction; these are counted.
+struct Contested {
+    store: MemoryStore,
+    key: Bytes,
+    value: Bytes,
+    proposed: AtomicUsize,
+}
+
+impl Contested {
+    async fn write_again(&self) {
+        let operations = vec![Operation::Put { key: self.key.clone(), value: self.value.clone() }];
+        self.store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+    }
+}
+
+#[async_trait]
+impl Layer for Contested {
+    fn below(&self) -> &dyn Store {
+        &self.store
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        self.proposed.fetch_add(1, Ordering::Relaxed);
+        self.write_again().await;
+        self.store.txn(txn).await
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_is_always_overtaken_is_given_up() {
+    let (graph, registry, env) = parts();
+    let resource = registry.find("", "v1", "configmaps").unwrap();
+    let target = Target { resource, namespace: Some("n"), name: "a" };
+    let object = Value::from(json!({"metadata": {"name": "a", "namespace": "n", "uid": "u"}}));
+    let value = crate::registry::form::encode(resource, &object).unwrap();
+    let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
+    let store = Arc::new(Contested { store, key: target.key(), value, proposed: AtomicUsize::new(0) });
+    store.write_again().await;
+    let writer = Writer::new(graph, store.clone(), env);
+    let write = WriteOptions { dry_run: false, manager: "test" };
+    let part = crate::registry::Part::Main;
+    let options = UpdateOptions { write, part, if_match: None, replaces: false, named: None };
+    // As a patch does that does not touch the version.
+    let change = |current: Option<&Value>| {
+        let mut object = current.cloned().expect("the object exists");
+        object.set_at(&["data", "k"], "v");
+        Ok(object)
+    };
+    let refused = writer.update(target, options, change).await.expect_err("a conflict");
+    assert_eq!((refused.into_status().code, store.proposed.load(Ordering::Relaxed)), (409, 32));
+}

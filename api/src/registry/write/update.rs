@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::registry::ownership::Claim;
 use crate::registry::{Part, Step, form};
 
-/// How often a change is made again because the object has changed meanwhile.
+/// How often a change is made, each time because the object has changed meanwhile; then it is refused with a 409.
 const MAX_ATTEMPTS: usize = 32;
 
 /// What became of one attempt.
@@ -50,8 +50,8 @@ impl Writer {
     /// it is called again when the object has changed meanwhile.
     ///
     /// # Errors
-    /// 404 for an absent object, 409 when the revision that the change is bound to is not the current one, 422 for an
-    /// invalid result, and whatever `change` refuses.
+    /// 404 for an absent object, 409 when the revision that the change is bound to is not the current one or the object has
+    /// changed at each of 32 attempts, 422 for an invalid result, and whatever `change` refuses.
     pub async fn update<F>(&self, target: Target<'_>, options: UpdateOptions<'_>, change: F) -> Result<Answer, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,

@@ -185,6 +185,17 @@ async fn bodies_of_too_many_parts_are_refused() {
         let answer = server.send(method, path, &[("content-type", media)], &body).await;
         assert_eq!(answer.status, 413, "{media}: {}", answer.text());
     }
+    // More than the reader of YAML takes of a text that merges.
+    let body = format!("<<: {{x: 1}}\n{}", "k: v\n".repeat(30_000));
+    for (method, path, media) in [
+        (Method::POST, maps, "application/yaml"),
+        (Method::PUT, map, "application/yaml"),
+        (Method::PATCH, map, "application/apply-patch+yaml"),
+        (Method::DELETE, map, "application/yaml"),
+    ] {
+        let answer = server.send(method, path, &[("content-type", media)], &body).await;
+        assert_eq!(answer.status, 413, "{media}: {}", answer.text());
+    }
 }
 
 /// An object in one of the encodings.

@@ -156,9 +156,14 @@ impl Parser<'_> {
 
     /// Puts `step` before the paths reported since there were `reported` of them.
     fn prefix_duplicates(&mut self, reported: usize, step: &str) {
-        for path in self.duplicates[reported..].iter_mut().filter(|path| path.len() + step.len() < MAX_PATH_BYTES) {
-            let dot = if path.starts_with('[') { "" } else { "." };
-            *path = format!("{step}{dot}{path}");
-        }
+        self.duplicates[reported..].iter_mut().for_each(|path| prefix(path, step));
+    }
+}
+
+/// Puts a step before the path of a duplicate field, unless that becomes too long.
+pub(crate) fn prefix(path: &mut String, step: &str) {
+    if path.len() + step.len() < MAX_PATH_BYTES {
+        let dot = if path.starts_with('[') { "" } else { "." };
+        *path = format!("{step}{dot}{path}");
     }
 }

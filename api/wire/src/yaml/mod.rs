@@ -2,7 +2,7 @@
 //!
 //! One document per text; size, depth, nodes and what aliases may expand to are bounded. Keys are text, numbers and
 //! booleans are read the way Kubernetes manifests expect (`yes` is true, `0644` is octal). A repeated key is reported
-//! with its line, the last value wins, as in JSON; callers that are strict refuse.
+//! with its line and path, the last value wins, as in JSON; callers that are strict refuse.
 
 mod key;
 mod list;

@@ -14,7 +14,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Options, Spanned};
 
 use super::key::Key;
-use crate::json::MAX_DUPLICATES;
+use crate::json::{MAX_DUPLICATES, prefix};
 
 /// Largest text that is read, in bytes. Requests have a smaller limit of their own.
 pub const MAX_BYTES: usize = crate::json::MAX_BYTES;
@@ -35,6 +35,8 @@ pub struct Error {
     pub line: u64,
     /// What is wrong, in one line.
     message: String,
+    /// Whether the text has more keys and values than are read.
+    pub too_many: bool,
 }
 
 /// A key that its map already had.
@@ -44,6 +46,8 @@ pub struct Duplicate {
     pub line: u64,
     /// The key.
     pub key: String,
+    /// Where it stands (`spec.items[0].name`); of a very long path the end.
+    pub path: String,
 }
 
 impl fmt::Display for Duplicate {
@@ -56,10 +60,9 @@ impl fmt::Display for Duplicate {
 /// appearance, at most `MAX_DUPLICATES`.
 pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
     if text.len() > MAX_BYTES {
-        return Err(Error { line: 0, message: format!("text is larger than {MAX_BYTES} bytes") });
+        return Err(Error::whole(format!("text is larger than {MAX_BYTES} bytes")));
     }
-    let text =
-        std::str::from_utf8(text).map_err(|_| Error { line: 0, message: "text is not valid UTF-8".to_owned() })?;
+    let text = std::str::from_utf8(text).map_err(|_| Error::whole("text is not valid UTF-8".to_owned()))?;
     if text.starts_with('{')
         && let Ok((value, duplicates)) = crate::json::parse(text.as_bytes())
         && duplicates.is_empty()
@@ -104,15 +107,24 @@ fn options(duplicate_keys: DuplicateKeyPolicy, max_nodes: usize) -> Options {
 }
 
 impl Error {
+    /// A fault of the text as a whole.
+    fn whole(message: String) -> Self {
+        Self { line: 0, message, too_many: false }
+    }
+
     fn new(error: &serde_saphyr::Error, max_nodes: usize) -> Self {
         let line = error.location().map_or(0, |location| location.line());
-        let message = match error.without_snippet() {
+        let (message, too_many) = match error.without_snippet() {
             serde_saphyr::Error::Budget { breach: BudgetBreach::Nodes { .. }, .. } => {
-                format!("text has more than {max_nodes} keys and values")
+                (format!("text has more than {max_nodes} keys and values"), true)
             }
-            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+            other => {
+                // A list or a map is two events, so a text of hardly anything else has too many of these first.
+                let events = matches!(other, serde_saphyr::Error::Budget { breach: BudgetBreach::Events { .. }, .. });
+                (other.to_string().lines().next().unwrap_or_default().to_owned(), events)
+            }
         };
-        Self { line, message }
+        Self { line, message, too_many }
     }
 }
 
@@ -120,6 +132,18 @@ impl Error {
 #[derive(Clone, Copy)]
 struct Node<'s> {
     duplicates: &'s RefCell<Vec<Duplicate>>,
+}
+
+impl Node<'_> {
+    /// How many repetitions are noted so far.
+    fn noted(self) -> usize {
+        self.duplicates.borrow().len()
+    }
+
+    /// Puts `step` before the paths noted since there were `noted` of them.
+    fn prefix(self, noted: usize, step: &str) {
+        self.duplicates.borrow_mut()[noted..].iter_mut().for_each(|duplicate| prefix(&mut duplicate.path, step));
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Node<'_> {
@@ -171,7 +195,12 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
+        let mut noted = self.noted();
         while let Some(item) = sequence.next_element_seed(self)? {
+            if self.noted() > noted {
+                self.prefix(noted, &format!("[{}]", items.len()));
+                noted = self.noted();
+            }
             items.push(item);
         }
         Ok(Value::List(items))
@@ -180,14 +209,17 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut source: A) -> Result<Value, A::Error> {
         let mut entries: Vec<(String, Value)> = Vec::new();
         let mut seen = HashSet::new();
-        while self.duplicates.borrow().len() < MAX_DUPLICATES {
+        while self.noted() < MAX_DUPLICATES {
             let Some(key) = source.next_key::<Spanned<Key>>()? else { break };
             let line = key.referenced.line();
             let Key(key) = key.value;
             if !seen.insert(key.clone()) {
-                self.duplicates.borrow_mut().push(Duplicate { line, key: key.clone() });
+                self.duplicates.borrow_mut().push(Duplicate { line, key: key.clone(), path: key.clone() });
             }
-            entries.push((key, source.next_value_seed(self)?));
+            let noted = self.noted();
+            let value = source.next_value_seed(self)?;
+            self.prefix(noted, &key);
+            entries.push((key, value));
         }
         // What else is repeated is not told; the end of the map may be asked for again.
         while let Some(Key(key)) = source.next_key()? {

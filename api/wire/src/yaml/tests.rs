@@ -83,6 +83,26 @@ fn repeated_keys_are_named_and_the_last_wins() {
 }
 
 #[test]
+fn repeated_keys_are_told_with_their_paths() {
+    let check = |text: &str, expect: &[&str]| {
+        let (_, found) = parse(text.as_bytes()).expect(text);
+        let paths: Vec<&str> = found.iter().map(|duplicate| duplicate.path.as_str()).collect();
+        assert_eq!(paths, expect, "{text}");
+    };
+    check(
+        "kind: A\nspec:\n  items:\n  - {name: a}\n  - {name: b, name: c}\n  x: 1\n  x: 2\nkind: B\n",
+        &["spec.items[1].name", "spec.x", "kind"],
+    );
+    check("a: {b: 1, b: 2, b: 3}\n", &["a.b", "a.b"]);
+    check("[[0, {a: 1, a: 2}]]", &["[0][1].a"]);
+    check("{\"a\": {\"b\": 1, \"b\": 2}}", &["a.b"]);
+    let (short, long) = ("k".repeat(1000), "k".repeat(2000));
+    let path = format!("{short}.a.b");
+    check(&format!("{short}:\n  a: {{b: 1, b: 2}}\n"), &[path.as_str()]);
+    check(&format!("? {long}\n:\n  a: {{b: 1, b: 2}}\n"), &["a.b"]);
+}
+
+#[test]
 fn of_very_many_repeated_keys_the_first_are_named_and_the_last_wins() {
     use crate::json::MAX_DUPLICATES;
     let rows: String = (0..2 * MAX_DUPLICATES).map(|at| format!("  k: {at}\n  l{at}: {{x: 0, x: {at}}}\n")).collect();
@@ -125,6 +145,10 @@ fn limits_hold() {
     assert!(parse(&vec![b' '; MAX_BYTES + 1]).is_err());
     let error = parse("k: v\n".repeat(MAX_NODES / 2).as_bytes()).expect_err("the map itself is one too many");
     assert_eq!(error.to_string(), "yaml: text has more than 500000 keys and values");
+    let too_many = |text: &str| parse(text.as_bytes()).map_err(|error| error.too_many);
+    assert_eq!(too_many(&"k: v\n".repeat(MAX_NODES / 2)), Err(true));
+    assert_eq!(too_many(&format!("[{}]", "[],".repeat(MAX_NODES))), Err(true));
+    assert_eq!(too_many(&nested(MAX_DEPTH + 1)), Err(false));
     let merging = |pairs: usize| format!("<<: {{x: 1}}\n{}", "k: v\n".repeat(pairs));
     assert!(parse(merging(MAX_MERGING_NODES / 2 - 4).as_bytes()).is_ok());
     let error = parse(merging(MAX_MERGING_NODES / 2).as_bytes()).expect_err("too many to be read again");
