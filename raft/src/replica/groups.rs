@@ -2,6 +2,8 @@
 //!
 //! While [`GROUPS_UNDER_WAY`] entries wait for their decision, everything that arrives goes into the next one. So an idle member
 //! proposes at once, and a busy one pays for the entry (a sync on every member, messages, wake-ups) once for many transactions.
+//! Whoever is answered often comes again at once. So those who have waited meanwhile wait for them, but not for long: else two
+//! halves of the clients take turns for ever, and pay for twice as many entries.
 //!
 //! Invariants: a transaction is in one group, and groups keep the order of arrival; everybody is answered, whatever becomes of the
 //! groups; *not applied* is only said of what was in no group yet. How many may wait is bounded by whoever admits them.
@@ -20,6 +22,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// Entries of this member that wait for their decision.
 const GROUPS_UNDER_WAY: usize = 1;
+/// How long those who wait when a group is decided wait for as many more as it had transactions.
+const GATHER_TIME: Duration = Duration::from_millis(1);
 /// Transactions in one group at most.
 const MAX_GROUP_TRANSACTIONS: usize = 256;
 /// Bytes of transactions after which a group takes no more: the largest group is this and one transaction.
@@ -49,6 +53,14 @@ impl Default for Groups {
     fn default() -> Self {
         Self { waiting: Mutex::new(Some(VecDeque::new())), wake: Notify::new() }
     }
+}
+
+/// Those who may come again are waited for.
+#[derive(Debug, Clone, Copy)]
+struct Gathering {
+    /// Transactions that wait once all of them are here.
+    everybody: usize,
+    until: Instant,
 }
 
 /// Refuses what waits when it is dropped, with whoever proposes, and everything after that.
@@ -82,30 +94,51 @@ impl Groups {
     pub(crate) async fn run(&self, propose: impl Fn(Arc<[Txn]>) -> BoxFuture<'static, Decided> + Send + Sync) {
         let _running = Running(self);
         let mut under_way = FuturesUnordered::new();
+        let mut gathering: Option<Gathering> = None;
         loop {
             let full = under_way.len() >= GROUPS_UNDER_WAY;
-            let oldest = if full { self.oldest() } else { None };
+            let due = if full { self.oldest() } else { gathering.map(|gathering| gathering.until) };
             tokio::select! {
                 biased;
-                Some(()) = under_way.next(), if !under_way.is_empty() => {}
+                Some(answered) = under_way.next(), if !under_way.is_empty() => gathering = Some(self.gather(answered)),
                 // Whoever can ask right now gets a turn, so that their transactions share the group.
                 () = self.wake.notified() => tokio::task::yield_now().await,
-                () = sleep_until(oldest.unwrap_or_else(Instant::now) + MAX_WAIT), if oldest.is_some() => {}
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
             self.refuse_old();
+            gathering =
+                gathering.filter(|gathering| self.len() < gathering.everybody && Instant::now() < gathering.until);
+            if gathering.is_some() {
+                continue;
+            }
             while under_way.len() < GROUPS_UNDER_WAY
                 && let Some(group) = self.take()
             {
                 let (txns, replies): (Vec<Txn>, Vec<_>) = group.into_iter().map(|one| (one.txn, one.reply)).unzip();
                 let proposing = propose(txns.into());
-                under_way.push(async move { answer(replies, proposing.await) });
+                under_way.push(async move {
+                    let answered = replies.len();
+                    answer(replies, proposing.await);
+                    answered
+                });
             }
         }
     }
 
-    /// Since when the oldest transaction waits.
+    /// Begins to wait for so many who were answered.
+    fn gather(&self, answered: usize) -> Gathering {
+        let everybody = (answered + self.len()).min(MAX_GROUP_TRANSACTIONS);
+        Gathering { everybody, until: Instant::now() + GATHER_TIME }
+    }
+
+    /// How many transactions wait.
+    fn len(&self) -> usize {
+        self.waiting.lock().as_ref().map_or(0, VecDeque::len)
+    }
+
+    /// Until when the oldest transaction may wait.
     fn oldest(&self) -> Option<Instant> {
-        self.waiting.lock().as_ref()?.front().map(|first| first.since)
+        self.waiting.lock().as_ref()?.front().map(|first| first.since + MAX_WAIT)
     }
 
     fn refuse_old(&self) {
@@ -205,6 +238,51 @@ mod tests {
                 9 => assert!(matches!(answer, Err(Error::Unknown(_))), "its outcome was missing: {answer:?}"),
                 _ => assert_eq!(answer, Ok(committed(index + 2))),
             }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_lets_those_who_were_answered_catch_up() {
+        // Of three who were answered so many come again; the group of the two who waited meanwhile, and after how many microseconds.
+        let check = async |again: usize, expect: (usize, u128)| {
+            let groups = Arc::new(Groups::default());
+            let (mut proposed, _running) = start(&groups);
+            let asked = |count: usize| (0..count).map(|key| ask(&groups, txn(key, 1))).collect::<Vec<_>>();
+            let alone = asked(1);
+            let (_, decide) = proposed.recv().await.expect("a group");
+            let three = asked(3);
+            tokio::task::yield_now().await;
+            decide.send(Ok(vec![committed(1)])).expect("it waits");
+            let (group, decide) = proposed.recv().await.expect("a group");
+            assert_eq!(group.len(), 3);
+            let two = asked(2);
+            tokio::task::yield_now().await;
+            decide.send(Ok((2..=4).map(committed).collect())).expect("it waits");
+            let decided = Instant::now();
+            for answer in three {
+                assert!(answer.await.expect("joins").is_ok());
+            }
+            let again = asked(again);
+            let (group, _decide) = proposed.recv().await.expect("a group");
+            assert_eq!((group.len(), decided.elapsed().as_micros()), expect);
+            drop((alone, two, again));
+        };
+        check(0, (2, GATHER_TIME.as_micros())).await;
+        check(2, (4, GATHER_TIME.as_micros())).await;
+        check(3, (5, 0)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_alone_waits_for_nobody() {
+        let groups = Arc::new(Groups::default());
+        let (mut proposed, _running) = start(&groups);
+        for turn in 1..=3 {
+            let asked = ask(&groups, txn(turn, 1));
+            let begun = Instant::now();
+            let (_, decide) = proposed.recv().await.expect("a group");
+            decide.send(Ok(vec![committed(turn)])).expect("it waits");
+            assert_eq!(asked.await.expect("joins"), Ok(committed(turn)));
+            assert!(begun.elapsed().is_zero());
         }
     }
 
