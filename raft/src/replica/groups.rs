@@ -2,8 +2,7 @@
 //!
 //! While [`GROUPS_UNDER_WAY`] entries wait for their decision, everything that arrives goes into the next one. So an idle member
 //! proposes at once, and a busy one pays for the entry (a sync on every member, messages, wake-ups) once for many transactions.
-//! Whoever is answered often comes again at once. So those who have waited meanwhile wait for them, but not for long: else two
-//! halves of the clients take turns for ever, and pay for twice as many entries.
+//! Those who were answered share the next entry with those who waited meanwhile ([`Gathering`]).
 //!
 //! Invariants: a transaction is in one group, and groups keep the order of arrival; everybody is answered, whatever becomes of the
 //! groups; *not applied* is only said of what was in no group yet. How many may wait is bounded by whoever admits them.
@@ -20,10 +19,10 @@ use quorate_store::{Error, NotApplied, Outcome, Txn};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 
+use super::gathering::Gathering;
+
 /// Entries of this member that wait for their decision.
 const GROUPS_UNDER_WAY: usize = 1;
-/// How long those who wait when a group is decided wait for as many more as it had transactions.
-const GATHER_TIME: Duration = Duration::from_millis(1);
 /// Transactions in one group at most.
 const MAX_GROUP_TRANSACTIONS: usize = 256;
 /// Bytes of transactions after which a group takes no more: the largest group is this and one transaction.
@@ -53,14 +52,6 @@ impl Default for Groups {
     fn default() -> Self {
         Self { waiting: Mutex::new(Some(VecDeque::new())), wake: Notify::new() }
     }
-}
-
-/// Those who may come again are waited for.
-#[derive(Debug, Clone, Copy)]
-struct Gathering {
-    /// Transactions that wait once all of them are here.
-    everybody: usize,
-    until: Instant,
 }
 
 /// Refuses what waits when it is dropped, with whoever proposes, and everything after that.
@@ -97,17 +88,18 @@ impl Groups {
         let mut gathering: Option<Gathering> = None;
         loop {
             let full = under_way.len() >= GROUPS_UNDER_WAY;
-            let due = if full { self.oldest() } else { gathering.map(|gathering| gathering.until) };
+            let due = if full { self.oldest() } else { gathering.map(|gathering| gathering.until()) };
             tokio::select! {
                 biased;
-                Some(answered) = under_way.next(), if !under_way.is_empty() => gathering = Some(self.gather(answered)),
+                Some(answered) = under_way.next(), if !under_way.is_empty() => {
+                    gathering = Some(Gathering::new(answered, self.len()));
+                }
                 // Whoever can ask right now gets a turn, so that their transactions share the group.
                 () = self.wake.notified() => tokio::task::yield_now().await,
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
             self.refuse_old();
-            gathering =
-                gathering.filter(|gathering| self.len() < gathering.everybody && Instant::now() < gathering.until);
+            gathering = gathering.filter(|gathering| gathering.goes_on(self.len(), MAX_GROUP_TRANSACTIONS));
             if gathering.is_some() {
                 continue;
             }
@@ -123,12 +115,6 @@ impl Groups {
                 });
             }
         }
-    }
-
-    /// Begins to wait for so many who were answered.
-    fn gather(&self, answered: usize) -> Gathering {
-        let everybody = (answered + self.len()).min(MAX_GROUP_TRANSACTIONS);
-        Gathering { everybody, until: Instant::now() + GATHER_TIME }
     }
 
     /// How many transactions wait.
@@ -267,8 +253,8 @@ mod tests {
             assert_eq!((group.len(), decided.elapsed().as_micros()), expect);
             drop((alone, two, again));
         };
-        check(0, (2, GATHER_TIME.as_micros())).await;
-        check(2, (4, GATHER_TIME.as_micros())).await;
+        check(0, (2, 1000)).await;
+        check(2, (4, 1000)).await;
         check(3, (5, 0)).await;
     }
 

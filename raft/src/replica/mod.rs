@@ -6,6 +6,7 @@
 
 mod config;
 mod cutting;
+mod gathering;
 mod groups;
 mod handle;
 mod open;

@@ -1,4 +1,5 @@
-//! Linearizable reads share their rounds: one round runs at a time, and every read that arrives meanwhile waits for the next.
+//! Linearizable reads share their rounds: one round runs at a time, and every read that arrives meanwhile waits for the next, with
+//! those that follow on the answers of the last one ([`Gathering`]).
 //!
 //! Invariant: a read is answered by a round that *started* after the read arrived, never by one that was already on its way. At
 //! most [`MAX_WAITING_READS`] wait, and none once rounds have ended. What a round does (asking a quorum, or asking the leader) is the caller's business.
@@ -7,6 +8,9 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use quorate_store::NotApplied;
 use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, sleep_until};
+
+use super::gathering::Gathering;
 
 /// Reads that may wait for the next round.
 const MAX_WAITING_READS: usize = 65_536;
@@ -56,17 +60,33 @@ impl Rounds {
     /// Runs rounds whenever somebody waits, for ever.
     pub(crate) async fn run(&self, round: impl Fn() -> BoxFuture<'static, ReadPoint> + Send + Sync) {
         let _running = Running(self);
+        let mut gathering: Option<Gathering> = None;
         loop {
-            self.wake.notified().await;
+            let due = gathering.map(|gathering| gathering.until());
+            tokio::select! {
+                () = self.wake.notified() => {}
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+            }
+            gathering = gathering.filter(|gathering| gathering.goes_on(self.len(), MAX_WAITING_READS));
+            if gathering.is_some() {
+                continue;
+            }
             let waiting = self.waiting.lock().as_mut().map(std::mem::take).unwrap_or_default();
             if waiting.is_empty() {
                 continue;
             }
             let point = round().await;
+            let answered = waiting.len();
             for read in waiting {
                 read.send(point.clone()).ok();
             }
+            gathering = Some(Gathering::new(answered, self.len()));
         }
+    }
+
+    /// How many reads wait.
+    fn len(&self) -> usize {
+        self.waiting.lock().as_ref().map_or(0, Vec::len)
     }
 }
 
@@ -121,6 +141,40 @@ mod tests {
         assert_eq!(count.load(Ordering::SeqCst), 2);
         runner.abort();
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_was_answered_shares_the_next_round_with_who_waited() {
+        let rounds = Arc::new(Rounds::default());
+        let runner = tokio::spawn({
+            let rounds = rounds.clone();
+            let number = Arc::new(AtomicU64::new(0));
+            let round = move || -> BoxFuture<'static, ReadPoint> {
+                let number = number.clone();
+                Box::pin(async move {
+                    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                    Ok(number.fetch_add(1, Ordering::SeqCst) + 1)
+                })
+            };
+            async move { rounds.run(round).await }
+        });
+        // Two clients that read six times each, the second one a little later.
+        let client = |delay: u64| {
+            let rounds = rounds.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(std::time::Duration::from_millis(delay)).await;
+                let mut points = Vec::new();
+                for _ in 0..6 {
+                    points.push(rounds.next().await.expect("it is answered"));
+                }
+                points
+            })
+        };
+        let (first, second) = (client(0), client(2));
+        assert_eq!(first.await.expect("joins"), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(second.await.expect("joins"), [2, 3, 4, 5, 6, 7]);
+        runner.abort();
+    }
+
     #[tokio::test]
     async fn when_rounds_end_nobody_waits_any_more() {
         let rounds = Arc::new(Rounds::default());
