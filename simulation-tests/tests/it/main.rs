@@ -127,7 +127,7 @@ fn a_quorum_is_lost_and_recovered_and_a_recovery_that_loses_more_is_found() {
         assert_eq!(violations(&report), [""; 0], "{command}");
         assert_eq!(report["counts"]["quorums lost"], 1, "{command}");
     }
-    check_found("forgetful-recovery", &["--lose-quorum"], 4, "is left");
+    check_found("forgetful-recovery", &["--lose-quorum"], 10, "is left");
 }
 
 /// It takes a sync that fails, and a power cut of the same node before what was lost has been purged.
