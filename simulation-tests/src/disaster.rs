@@ -109,7 +109,7 @@ impl Disaster {
             let is_voter = seat <= self.voters;
             let survives = if is_voter { spared.contains(&seat) } else { self.rng.random() };
             // What a quorum has, a member may apply before it is on its own disk.
-            let replica = cluster.replica(seat).filter(|_| cluster.disk(seat).is_synced(is_segment));
+            let replica = cluster.replica(seat).filter(|_| cluster.disk(seat).is_synced(holds_entries));
             let applied = replica.map(|replica| replica.status().applied);
             if survives && cluster.member(seat).is_some() {
                 cluster.cut_power(sim, seat, self.rng.random())?;
@@ -174,9 +174,9 @@ fn spared(rng: &mut StdRng, voters: u64, is_there: impl Fn(Seat) -> bool) -> Vec
     there
 }
 
-/// Whether a file holds entries of a log.
-fn is_segment(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "log")
+/// Whether a file holds entries of a log, or will: entries wait, and are nowhere yet, until the segment that they go to is made.
+fn holds_entries(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "log" || extension == "tmp")
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

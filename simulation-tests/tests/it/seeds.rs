@@ -53,7 +53,7 @@ const NOTHING_YET: &str = "raft/tests/it/membership.rs: a_learner_that_has_nothi
 const PROMOTED: &str = "a learner that had not been reached yet counted as caught up, and was promoted with nothing";
 
 /// What longer runs and soaks have found.
-const LONG: [Found; 24] = [
+const LONG: [Found; 25] = [
     Found {
         seed: 5,
         options: &["--workload", "api", "--seconds", "60"],
@@ -142,6 +142,12 @@ const LONG: [Found; 24] = [
         options: &[],
         what: "a flipped byte in the number of a batch of the state's journal made the database panic at its next write",
         test: "raft/tests/it/state_machine/restart.rs: a_damaged_number_of_a_batch_is_refused_in_one_line",
+    },
+    Found {
+        seed: 900_413,
+        options: &[],
+        what: "what a member had applied while its log waited for a segment was called lost, with the quorum (the checker's mistake)",
+        test: "none but the seed; see `holds_entries` in simulation-tests/src/disaster.rs",
     },
 ];
 
