@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use http::Method;
 use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
 use serde_json::{Value, json};
@@ -180,6 +181,24 @@ async fn owners_that_own_each_other_go_together() {
     field.server.patch("x", json!({"metadata": {"ownerReferences": [reference]}})).await;
     field.delete("x", "Foreground").await;
     field.left(&[]).await;
+}
+
+/// All of a circle are deleted at the same time, so that each waits for the next when the collector looks.
+#[tokio::test(start_paused = true)]
+async fn owners_that_wait_for_each_other_go_together() {
+    for members in [1, 2, 3, 20] {
+        let mut field = Field::new().await;
+        let names: Vec<String> = (0..members).map(|number| format!("m{number}")).collect();
+        for (number, name) in names.iter().enumerate() {
+            let owner = number.checked_sub(1).map(|owner| format!("!m{owner}"));
+            field.map(name, &owner.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        }
+        field.map("dependent", &["!m0"]).await;
+        let last = field.reference(&format!("!m{}", members - 1));
+        field.server.patch("m0", json!({"metadata": {"ownerReferences": [last]}})).await;
+        join_all(names.iter().map(|name| field.delete(name, "Foreground"))).await;
+        field.left(&[]).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -22,12 +22,8 @@ pub(super) async fn carry_out(context: &Context, key: &ObjectKey, decision: Deci
     match decision {
         Decision::Keep | Decision::Await(_) => Ok(()),
         Decision::Disown { seen, uids } => disown(context, key, Some(&seen), &uids).await,
-        Decision::Delete { seen, propagation, unblock } => {
-            if unblock {
-                return stop_blocking(context, key, &seen).await;
-            }
-            delete(context, key, seen, propagation).await
-        }
+        Decision::Delete { seen, propagation } => delete(context, key, seen, propagation).await,
+        Decision::Unblock { seen } => unblock(context, key, &seen).await,
         Decision::Orphan { seen, dependents } => {
             let uids = std::slice::from_ref(&seen.uid);
             stream::iter(dependents)
@@ -73,8 +69,8 @@ async fn disown(context: &Context, key: &ObjectKey, seen: Option<&Seen>, uids: &
     .await
 }
 
-/// Makes an object's references block none of its owners; it is deleted when that has been observed.
-async fn stop_blocking(context: &Context, key: &ObjectKey, seen: &Seen) -> Result<(), Error> {
+/// Makes an object's references block none of its owners.
+async fn unblock(context: &Context, key: &ObjectKey, seen: &Seen) -> Result<(), Error> {
     change(context, key, Some(seen), |object| {
         let references = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut);
         for reference in references.into_iter().flatten() {

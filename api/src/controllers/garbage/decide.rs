@@ -24,9 +24,11 @@ pub(super) enum Decision {
     Keep,
     /// Take the references to these owners (by uid) out of the object.
     Disown { seen: Seen, uids: Vec<String> },
-    /// Delete the object, because no owner keeps it. With `unblock`, its references stop blocking its owners first: it
-    /// and its owners wait for each other.
-    Delete { seen: Seen, propagation: Option<Propagation>, unblock: bool },
+    /// Delete the object, because no owner keeps it.
+    Delete { seen: Seen, propagation: Option<Propagation> },
+    /// Make the object's references block no owner: it and its owners would wait for each other. What else it needs is decided
+    /// when that has been observed.
+    Unblock { seen: Seen },
     /// Look at these dependents, which the object's deletion waits for.
     Await(Vec<ObjectKey>),
     /// Take the references to the object out of these dependents, then let it go.
@@ -70,18 +72,24 @@ pub(super) fn decide(graph: &Graph, key: &ObjectKey, state: &Snapshot) -> Result
     }
     let waited_for = standings.contains(&Standing::Waits);
     if waited_for && graph.dependents(key).next().is_some() {
-        let waits = |dependent| graph.mark(dependent).is_some_and(|mark| mark.foreground);
-        let unblock = owners.iter().any(|owner| owner.blocks) && graph.dependents(key).any(|key| waits(key));
-        return Ok(Decision::Delete { seen, propagation: Some(Propagation::Foreground), unblock });
+        let would_block = owners.iter().any(|owner| owner.blocks) && graph.dependents(key).any(|key| graph.waits(key));
+        return Ok(match would_block {
+            true => Decision::Unblock { seen },
+            false => Decision::Delete { seen, propagation: Some(Propagation::Foreground) },
+        });
     }
-    Ok(Decision::Delete { seen, propagation: None, unblock: false })
+    Ok(Decision::Delete { seen, propagation: None })
 }
 
 /// What an object needs whose deletion has begun.
 fn end(graph: &Graph, key: &ObjectKey, seen: Seen) -> Decision {
     match graph.mark(key) {
         Some(mark) if mark.orphan => Decision::Orphan { seen, dependents: graph.dependents(key).cloned().collect() },
-        Some(_) if graph.is_blocked(key) => Decision::Await(graph.dependents(key).cloned().collect()),
+        Some(_) if graph.is_blocked(key) && graph.waits_for_itself(key) => Decision::Unblock { seen },
+        Some(_) if graph.is_blocked(key) => {
+            // One that waits itself is looked at when what it waits for has changed.
+            Decision::Await(graph.dependents(key).filter(|dependent| !graph.waits(dependent)).cloned().collect())
+        }
         Some(_) => Decision::Release { seen },
         None => Decision::Keep,
     }
@@ -93,6 +101,5 @@ fn standing(graph: &Graph, owner: &Owner, state: &Snapshot) -> Result<Standing, 
     if form::header(resource, &entry.value)?.uid() != owner.uid {
         return Ok(Standing::Gone);
     }
-    let waits = graph.mark(key).is_some_and(|mark| mark.foreground);
-    Ok(if waits { Standing::Waits } else { Standing::Keeps })
+    Ok(if graph.waits(key) { Standing::Waits } else { Standing::Keeps })
 }

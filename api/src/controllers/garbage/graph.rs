@@ -15,6 +15,9 @@ use crate::error::Error;
 use crate::registry::write::{FOREGROUND, ORPHAN};
 use crate::registry::{Registry, Resource, form};
 
+/// Owners of owners that are looked at to see whether an object waits for itself. In a larger circle all wait until somebody changes one.
+const MAX_CIRCLE: usize = 10_000;
+
 /// The key of an object in the store.
 pub(super) type ObjectKey = Bytes;
 
@@ -95,6 +98,31 @@ impl Graph {
     /// What the deletion of this object waits for, when it has begun and waits for the collector.
     pub(super) fn mark(&self, key: &[u8]) -> Option<Mark> {
         self.marks.get(key).copied()
+    }
+
+    /// Whether the deletion of this object has begun and waits for dependents.
+    pub(super) fn waits(&self, key: &[u8]) -> bool {
+        self.mark(key).is_some_and(|mark| mark.foreground)
+    }
+
+    /// Whether an object that blocks its owners' deletion is among what it waits for itself, as far as [`MAX_CIRCLE`] owners of owners
+    /// tell.
+    pub(super) fn waits_for_itself(&self, key: &ObjectKey) -> bool {
+        let (mut known, mut ahead) = (HashSet::new(), vec![key]);
+        while let Some(next) = ahead.pop()
+            && known.len() < MAX_CIRCLE
+        {
+            let owners = self.owners(next).iter().filter(|owner| owner.blocks).filter_map(|owner| owner.key.as_ref());
+            for owner in owners.filter(|owner| self.waits(owner)) {
+                if owner == key {
+                    return true;
+                }
+                if known.insert(owner) {
+                    ahead.push(owner);
+                }
+            }
+        }
+        false
     }
 
     /// Takes in what a key holds now; gives the objects that have to be looked at because of it.

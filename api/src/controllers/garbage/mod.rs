@@ -41,6 +41,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     collector.scan(snapshot).await;
     let mut running = FuturesUnordered::new();
     loop {
+        // Most decisions need nothing to be waited for, and there may be very many.
+        tokio::task::consume_budget().await;
         while running.len() < CONCURRENT_WRITES
             && let Some(key) = collector.queue.next()
         {
