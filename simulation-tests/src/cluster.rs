@@ -22,7 +22,7 @@ use crate::api::ApiPlan;
 use crate::backup::Backup;
 use crate::broken::Broken;
 use crate::checkers::logs::Found;
-use crate::damage::damage;
+use crate::damage::{Damage, damage};
 use crate::determinism::JOURNALS;
 use crate::env::SimulatedClock;
 use crate::node::{Life, Member, Node, Order, PEER_PORT};
@@ -187,15 +187,18 @@ impl Cluster {
         self.usual_sync(seat);
     }
 
-    /// The power goes, a file of the member decays, and the member starts again in quarantine.
-    pub(crate) fn decay(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) -> io::Result<()> {
-        let Some(node) = self.member(seat) else { return Ok(()) };
+    /// The power goes, a file of the member decays, and the member starts again in quarantine. `None` when nobody has the seat, or has
+    /// nothing to decay.
+    pub(crate) fn decay(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) -> io::Result<Option<Damage>> {
+        let Some(node) = self.member(seat) else { return Ok(None) };
         self.cut_power(sim, seat, seed)?;
-        let what = damage(&self.disk(seat), &folder(seat, node), seed)?;
-        tracing::info!(seat, what, "decay");
+        let damage = damage(&self.disk(seat), &folder(seat, node), seed)?;
+        if let Some(Damage { kind, place }) = &damage {
+            tracing::info!(seat, kind, place, "decay");
+        }
         self.nodes[&seat].life.lock().quarantined = true;
         self.restart(sim, seat);
-        Ok(())
+        Ok(damage)
     }
 
     /// Copies the disk of a member, which may run.

@@ -4,6 +4,7 @@
 //! decay of the last write from a write that a crash tore; so the operator keeps it away from the others and replaces it. An older copy of
 //! a whole disk, see `backup`, a start can tell, with the help of the others.
 
+use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -17,8 +18,17 @@ use rand::{Rng, SeedableRng};
 /// Where in the state's files bits flip: their first bytes, which have something in them.
 const FILLED_BYTES: u64 = 100_000;
 
-/// Damages one file of a member. Says what it did.
-pub(crate) fn damage(disk: &MemoryDisk, folder: &str, seed: u64) -> io::Result<String> {
+/// What was done to a file.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    /// Of which files, and what, as reports count it.
+    pub(crate) kind: &'static str,
+    /// The file, and where.
+    pub(crate) place: String,
+}
+
+/// Damages one file of a member. `None` when there was nothing to damage.
+pub(crate) fn damage(disk: &MemoryDisk, folder: &str, seed: u64) -> io::Result<Option<Damage>> {
     let mut rng = StdRng::seed_from_u64(seed);
     if rng.random_ratio(3, 5) {
         damage_log(disk, &Path::new(folder).join("log"), &mut rng)
@@ -27,39 +37,45 @@ pub(crate) fn damage(disk: &MemoryDisk, folder: &str, seed: u64) -> io::Result<S
     }
 }
 
-fn damage_log(disk: &MemoryDisk, folder: &Path, rng: &mut StdRng) -> io::Result<String> {
+impl Damage {
+    fn new(kind: &'static str, path: &Path, offset: impl Display) -> Self {
+        Self { kind, place: format!("{} at {offset}", path.display()) }
+    }
+}
+
+fn damage_log(disk: &MemoryDisk, folder: &Path, rng: &mut StdRng) -> io::Result<Option<Damage>> {
     let files = disk.list(folder)?;
-    let Some(path) = files.choose(rng) else { return Ok("nothing, the log is empty".to_owned()) };
+    let Some(path) = files.choose(rng) else { return Ok(None) };
     let length = usize::try_from(disk.open(path)?.length()?).map_err(io::Error::other)?;
     if length == 0 {
-        return Ok("nothing, the file is empty".to_owned());
+        return Ok(None);
     }
     let offset = rng.random_range(0..length);
     if rng.random_ratio(1, 4) {
         disk.truncate(path, offset);
-        return Ok(format!("{} ends at {offset}", path.display()));
+        return Ok(Some(Damage::new("logs cut off", path, offset)));
     }
     disk.corrupt(path, offset);
-    Ok(format!("{} has flipped bits at {offset}", path.display()))
+    Ok(Some(Damage::new("logs with flipped bits", path, offset)))
 }
 
-fn damage_state(folder: &Path, rng: &mut StdRng) -> io::Result<String> {
+fn damage_state(folder: &Path, rng: &mut StdRng) -> io::Result<Option<Damage>> {
     let mut files = Vec::new();
     collect(folder, &mut files)?;
     files.sort();
-    let Some(path) = files.choose(rng) else { return Ok("nothing, there is no state".to_owned()) };
+    let Some(path) = files.choose(rng) else { return Ok(None) };
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let length = file.metadata()?.len().min(FILLED_BYTES);
     if length == 0 {
-        return Ok("nothing, the file is empty".to_owned());
+        return Ok(None);
     }
     let offset = rng.random_range(0..length);
     if rng.random_ratio(1, 4) {
         file.set_len(offset)?;
-        return Ok(format!("{} ends at {offset}", path.display()));
+        return Ok(Some(Damage::new("states cut off", path, offset)));
     }
     flip(&file, offset)?;
-    Ok(format!("{} has flipped bits at {offset}", path.display()))
+    Ok(Some(Damage::new("states with flipped bits", path, offset)))
 }
 
 fn flip(file: &File, offset: u64) -> io::Result<()> {

@@ -209,10 +209,8 @@ impl Operator {
                 self.wanted.insert(any, Want::Nobody);
             }
             (None, 8) => {
-                cluster.decay(sim, any, self.rng.random())?;
-                // A seat that nobody has is without a disk.
-                if cluster.quarantined(any) {
-                    *self.counts.entry("disks damaged").or_default() += 1;
+                if let Some(damage) = cluster.decay(sim, any, self.rng.random())? {
+                    *self.counts.entry(damage.kind).or_default() += 1;
                 }
                 self.wanted.insert(any, Want::Nobody);
             }

@@ -36,7 +36,8 @@ pub(crate) enum Kind {
     ClogLink,
     /// Messages from and to a node are kept, and then all delivered.
     ClogNode,
-    /// A process stands still: nothing comes or goes, its disk hangs, and when it goes on, time has passed at once.
+    /// A process stands still, as far as anybody can tell: nothing comes or goes, its log's disk hangs, and in the end all its time has
+    /// passed at once. What it does by itself meanwhile, it does: it may give its leadership up before it wakes up.
     Pause,
     /// A client's connections go silent without being closed.
     VanishedClient,

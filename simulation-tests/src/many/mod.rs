@@ -8,7 +8,7 @@
 mod process;
 mod summary;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::interval;
 
 use crate::Arguments;
 use crate::report::Report;
@@ -26,6 +27,8 @@ pub(crate) use summary::describe;
 
 /// From one line of progress to the next, unless a seed fails.
 const TELL_EVERY: Duration = Duration::from_secs(10);
+/// A seed that takes longer is named, as often, until it ends.
+const SLOW: Duration = Duration::from_secs(60);
 /// So many runs in a row without any simulated time end a soak: something is wrong with the machine, such as a full disk.
 const MOST_BARREN: u32 = 20;
 /// Up to so many seeds each has a line of its own.
@@ -70,6 +73,7 @@ async fn run_all(arguments: &Arguments, goal: Goal, processes: &Processes) -> Re
     let (mut interrupt, mut end) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut progress = Progress::new(arguments, goal);
     let mut running = FuturesUnordered::new();
+    let mut looks = interval(SLOW);
     loop {
         while running.len() < arguments.jobs.get()
             && let Some(seed) = progress.next_seed()
@@ -81,6 +85,7 @@ async fn run_all(arguments: &Arguments, goal: Goal, processes: &Processes) -> Re
                 Some(report) => progress.add(report?, processes),
                 None => break,
             },
+            _ = looks.tick() => progress.tell_slow(),
             _ = interrupt.recv() => break,
             _ = end.recv() => break,
         }
@@ -91,7 +96,8 @@ async fn run_all(arguments: &Arguments, goal: Goal, processes: &Processes) -> Re
 struct Progress {
     goal: Goal,
     coming: Range<u64>,
-    running: BTreeSet<u64>,
+    /// The seeds that run, since when.
+    running: BTreeMap<u64, Instant>,
     started: Instant,
     told: Instant,
     silent: bool,
@@ -109,15 +115,16 @@ impl Progress {
         let (now, first) = (Instant::now(), arguments.seed);
         let coming = first..first.saturating_add(count);
         let (silent, sum) = (arguments.json, Sum::default());
-        Self { goal, coming, running: BTreeSet::new(), started: now, told: now, silent, barren: 0, sum }
+        Self { goal, coming, running: BTreeMap::new(), started: now, told: now, silent, barren: 0, sum }
     }
 
     fn next_seed(&mut self) -> Option<u64> {
         match self.goal {
             Goal::Hours(hours) if self.sum.hours() >= hours || self.barren >= MOST_BARREN => None,
             _ => {
-                self.running.extend(self.coming.clone().next());
-                self.coming.next()
+                let seed = self.coming.next()?;
+                self.running.insert(seed, Instant::now());
+                Some(seed)
             }
         }
     }
@@ -145,6 +152,15 @@ impl Progress {
         }
     }
 
+    fn tell_slow(&self) {
+        for (seed, since) in &self.running {
+            let time = since.elapsed();
+            if time >= SLOW {
+                self.tell(&format!("seed {seed} has been running for {} s", time.as_secs()));
+            }
+        }
+    }
+
     /// How far everything is, in one line.
     fn so_far(&self) -> String {
         let goal = match self.goal {
@@ -158,7 +174,7 @@ impl Progress {
 
     fn end(mut self) -> Sum {
         self.sum.wall_seconds = self.started.elapsed().as_secs_f64();
-        self.sum.next_seed = self.running.first().copied().unwrap_or(self.coming.start);
+        self.sum.next_seed = self.running.keys().next().copied().unwrap_or(self.coming.start);
         self.sum
     }
 

@@ -18,8 +18,8 @@ use tokio::time::timeout;
 use crate::Arguments;
 use crate::report::Report;
 
-/// After this a process does not end any more. Real time, so far more than any machine may sleep.
-const PATIENCE: Duration = Duration::from_secs(3600);
+/// After this a process does not end any more. Real time, so far more than a seed takes on any machine.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Starts them all.
 pub(super) struct Processes {
