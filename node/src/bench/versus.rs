@@ -1,8 +1,12 @@
 //! Two clusters side by side: what a setting costs that one of them has and the other has not.
 //!
-//! Invariant: both are measured in turn, and who begins changes from round to round, so that what happens to the machine
-//! meanwhile happens to both. What is compared are medians.
+//! Invariants: both are measured in turn, and who begins changes from round to round, so that what happens to the machine
+//! meanwhile happens to both; what is compared are the two of one round, which lie side by side in time, and what is told is the
+//! median of these ratios with the interval in which it lies with a probability of 95 %, whatever their distribution. On a noisy
+//! machine many short rounds tell more than a few long ones.
 
+use std::f64::consts::LN_2;
+use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
 use quorate_store::env::Env;
@@ -14,13 +18,25 @@ use crate::cli::Output;
 use crate::console::say;
 use crate::error::Error;
 
-/// How the second cluster does beside the first: 1.0 is the same.
+/// How likely an interval may miss what it is about.
+const MISSES: f64 = 0.05;
+
+/// How the second cluster does beside the first.
 #[derive(Debug, Serialize)]
 struct Comparison {
     workload: String,
-    operations_per_second: f64,
-    cpu_per_operation: f64,
-    latency_p99: f64,
+    operations_per_second: Ratio,
+    cpu_per_operation: Ratio,
+    latency_p99: Ratio,
+}
+
+/// The second cluster's figure by the first one's; 1.0 is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Ratio {
+    median: f64,
+    /// Where it lies with a probability of 95 %; `None` after fewer than six rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<(f64, f64)>,
 }
 
 /// Measures the cluster of the options and another one.
@@ -62,8 +78,8 @@ pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<()
 impl Comparison {
     fn of(workload: String, first: &[Report], second: &[Report]) -> Self {
         let ratio = |of: fn(&Report) -> f64| {
-            let [first, second] = [first, second].map(|reports| median(reports.iter().map(of).collect()));
-            if first > 0.0 { second / first } else { 1.0 }
+            let pairs = first.iter().zip(second).map(|(first, second)| (of(first), of(second)));
+            Ratio::of(pairs.map(|(first, second)| if first > 0.0 { second / first } else { 1.0 }).collect())
         };
         Self {
             workload,
@@ -74,25 +90,62 @@ impl Comparison {
     }
 
     fn line(&self) -> String {
-        let percent = |ratio: f64| format!("{:+.1} %", (ratio - 1.0) * 100.0);
         format!(
             "{}: the second has {} ops/s, {} CPU for each, {} latency (p99)",
-            self.workload,
-            percent(self.operations_per_second),
-            percent(self.cpu_per_operation),
-            percent(self.latency_p99)
+            self.workload, self.operations_per_second, self.cpu_per_operation, self.latency_p99
         )
     }
 }
 
-/// The value in the middle, or the mean of the two that are; zero of none.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        length if length % 2 == 0 => values[length / 2 - 1].midpoint(values[length / 2]),
-        length => values[length / 2],
+impl Ratio {
+    fn of(mut rounds: Vec<f64>) -> Self {
+        rounds.sort_by(f64::total_cmp);
+        let outside = outside(rounds.len());
+        let interval = (outside > 0).then(|| (rounds[outside - 1], rounds[rounds.len() - outside]));
+        Self { median: median(&rounds), interval }
     }
+}
+
+impl Display for Ratio {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+        write!(f, "{:+.1} %", percent(self.median))?;
+        match self.interval {
+            Some((low, high)) => write!(f, " ({:+.1} to {:+.1})", percent(low), percent(high)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How many of so many values, sorted, are left out at each end, the last of them being the bound of the interval in which the
+/// median lies with a probability of 95 %: each value lies below it as likely as above, so how many do follows a binomial
+/// distribution.
+fn outside(rounds: usize) -> usize {
+    // The logarithms of probabilities: of many rounds, that of none lying below is too small for a number.
+    let mut ln_probability = -(to_f64(rounds) * LN_2);
+    let mut tail = 0.0;
+    for below in 0..rounds {
+        tail += ln_probability.exp();
+        if tail > MISSES / 2.0 {
+            return below;
+        }
+        ln_probability += (to_f64(rounds - below) / to_f64(below + 1)).ln();
+    }
+    0
+}
+
+/// The value in the middle of sorted ones, or the mean of the two that are; 1.0 of none.
+fn median(sorted: &[f64]) -> f64 {
+    match sorted.len() {
+        0 => 1.0,
+        length if length % 2 == 0 => sorted[length / 2 - 1].midpoint(sorted[length / 2]),
+        length => sorted[length / 2],
+    }
+}
+
+/// A count of rounds, which a float holds exactly.
+fn to_f64(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::INFINITY, f64::from)
 }
 
 #[cfg(test)]
@@ -101,23 +154,41 @@ mod tests {
 
     #[test]
     fn medians() {
-        let check =
-            |values: &[f64], expect: f64| assert!((median(values.to_vec()) - expect).abs() < 1e-9, "{values:?}");
-        check(&[], 0.0);
+        let check = |sorted: &[f64], expect: f64| assert!((median(sorted) - expect).abs() < 1e-9, "{sorted:?}");
+        check(&[], 1.0);
         check(&[3.0], 3.0);
-        check(&[9.0, 1.0, 2.0], 2.0);
-        check(&[4.0, 1.0, 2.0, 9.0], 3.0);
+        check(&[1.0, 2.0, 9.0], 2.0);
+        check(&[1.0, 2.0, 4.0, 9.0], 3.0);
+    }
+
+    /// By a table of the sign test's critical values, two-sided, 5 %.
+    #[test]
+    fn an_interval_leaves_out_what_a_median_seldom_is() {
+        let check = |rounds, expect| assert_eq!(outside(rounds), expect, "{rounds}");
+        [(0, 0), (5, 0), (6, 1), (8, 1), (9, 2), (12, 3), (20, 6), (25, 8), (50, 18), (100, 40)]
+            .into_iter()
+            .for_each(|(rounds, expect)| check(rounds, expect));
+        assert!((460..480).contains(&outside(1000)));
+    }
+
+    #[test]
+    fn ratios_are_of_what_lies_side_by_side() {
+        let of = |rounds: &[f64]| Ratio::of(rounds.to_vec());
+        assert_eq!(of(&[1.1, 0.9, 1.0]), Ratio { median: 1.0, interval: None });
+        let six = [0.95, 0.9, 0.97, 0.99, 0.93, 1.2];
+        assert_eq!(of(&six), Ratio { median: 0.96, interval: Some((0.9, 1.2)) });
     }
 
     #[test]
     fn a_line_says_what_is_more_and_what_is_less() {
+        let sure = |median| Ratio { median, interval: None };
         let comparison = Comparison {
             workload: "create".into(),
-            operations_per_second: 0.97,
-            cpu_per_operation: 1.031,
-            latency_p99: 1.0,
+            operations_per_second: Ratio { median: 0.97, interval: Some((0.955, 1.001)) },
+            cpu_per_operation: sure(1.031),
+            latency_p99: sure(1.0),
         };
-        let expect = "create: the second has -3.0 % ops/s, +3.1 % CPU for each, +0.0 % latency (p99)";
+        let expect = "create: the second has -3.0 % (-4.5 to +0.1) ops/s, +3.1 % CPU for each, +0.0 % latency (p99)";
         assert_eq!(comparison.line(), expect);
     }
 }
