@@ -15,8 +15,9 @@ use crate::error::Error;
 use crate::registry::write::{FOREGROUND, ORPHAN};
 use crate::registry::{Registry, Resource, form};
 
-/// Owners of owners that are looked at to see whether an object waits for itself. In a larger circle all wait until somebody changes one.
-const MAX_CIRCLE: usize = 10_000;
+/// References to owners that are followed to see whether an object waits for itself: each decision stays short. Where circles have more,
+/// all in them wait until somebody changes one.
+const MAX_STEPS: usize = 1000;
 
 /// The key of an object in the store.
 pub(super) type ObjectKey = Bytes;
@@ -105,15 +106,16 @@ impl Graph {
         self.mark(key).is_some_and(|mark| mark.foreground)
     }
 
-    /// Whether an object that blocks its owners' deletion is among what it waits for itself, as far as [`MAX_CIRCLE`] owners of owners
-    /// tell.
+    /// Whether an object that blocks its owners' deletion is among what it waits for itself, as far as [`MAX_STEPS`] references tell.
     pub(super) fn waits_for_itself(&self, key: &ObjectKey) -> bool {
-        let (mut known, mut ahead) = (HashSet::new(), vec![key]);
-        while let Some(next) = ahead.pop()
-            && known.len() < MAX_CIRCLE
-        {
-            let owners = self.owners(next).iter().filter(|owner| owner.blocks).filter_map(|owner| owner.key.as_ref());
-            for owner in owners.filter(|owner| self.waits(owner)) {
+        let (mut known, mut ahead, mut steps) = (HashSet::new(), vec![key], 0);
+        while let Some(next) = ahead.pop() {
+            for owner in self.owners(next) {
+                steps += 1;
+                if steps > MAX_STEPS {
+                    return false;
+                }
+                let Some(owner) = owner.key.as_ref().filter(|key| owner.blocks && self.waits(key)) else { continue };
                 if owner == key {
                     return true;
                 }

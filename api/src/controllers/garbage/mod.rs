@@ -18,7 +18,7 @@ use futures::stream::FuturesUnordered;
 use quorate_store::{Entry, Snapshot, WatchBatch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::context::{Context, RETRY};
+use super::context::Context;
 use crate::error::Error;
 use crate::registry::keys;
 use decide::Decision;
@@ -41,11 +41,11 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     collector.scan(snapshot).await;
     let mut running = FuturesUnordered::new();
     loop {
-        // Most decisions need nothing to be waited for, and there may be very many.
-        tokio::task::consume_budget().await;
         while running.len() < CONCURRENT_WRITES
             && let Some(key) = collector.queue.next()
         {
+            // Most decisions need nothing to be waited for, and there may be very many.
+            tokio::task::consume_budget().await;
             running.push(collector.start(key));
         }
         let again = collector.queue.retry_at();
@@ -123,9 +123,12 @@ impl<'c> Collector<'c> {
     }
 
     fn finish(&mut self, key: &ObjectKey, done: Result<(), Error>) {
-        let failed = done.inspect_err(|error| {
-            tracing::debug!(%error, key = %key.escape_ascii(), "garbage collection of an object is tried again");
-        });
-        self.queue.done(key, failed.is_err().then(|| Instant::now() + RETRY));
+        match done {
+            Ok(()) => self.queue.done(key),
+            Err(error) => {
+                tracing::debug!(%error, key = %key.escape_ascii(), "garbage collection of an object is tried again");
+                self.queue.failed(key, Instant::now());
+            }
+        }
     }
 }

@@ -1,10 +1,15 @@
-//! Which objects are to be looked at: each once, however often it was named, and never twice at the same time.
+//! Which objects are to be looked at: each once, however often it was named, and never twice at the same time; what fails again and again
+//! after longer and longer rests.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use tokio::time::Instant;
 
 use super::graph::ObjectKey;
+use crate::controllers::context::RETRY;
+
+/// How often the rest of an object that fails doubles.
+const MAX_DOUBLINGS: u32 = 6;
 
 /// Where an object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +26,8 @@ pub(super) struct Queue {
     waiting: VecDeque<ObjectKey>,
     places: HashMap<ObjectKey, Place>,
     later: BTreeMap<Instant, Vec<ObjectKey>>,
+    /// How often objects have failed since they last did not.
+    failures: HashMap<ObjectKey, u32>,
 }
 
 impl Queue {
@@ -36,21 +43,36 @@ impl Queue {
         }
     }
 
-    /// The next object; it is under way until [`Queue::done`].
+    /// The next object; it is under way until [`Queue::done`] or [`Queue::failed`].
     pub(super) fn next(&mut self) -> Option<ObjectKey> {
         let key = self.waiting.pop_front()?;
         self.places.insert(key.clone(), Place::Running);
         Some(key)
     }
 
-    /// Ends the work on an object; with a time, it is looked at again then.
-    pub(super) fn done(&mut self, key: &ObjectKey, again_at: Option<Instant>) {
+    /// Ends the work on an object.
+    pub(super) fn done(&mut self, key: &ObjectKey) {
+        self.failures.remove(key);
+        self.leave(key);
+    }
+
+    /// Ends the work on an object in vain: it is looked at again after a rest, or at once if it has been named again.
+    pub(super) fn failed(&mut self, key: &ObjectKey, now: Instant) {
+        let failures = self.failures.entry(key.clone()).or_default();
+        let rest = RETRY * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
+        *failures += 1;
+        if !self.leave(key) {
+            self.later.entry(now + rest).or_default().push(key.clone());
+        }
+    }
+
+    /// It is not under way any more. Says whether it has been named meanwhile, and waits.
+    fn leave(&mut self, key: &ObjectKey) -> bool {
         let named_again = self.places.remove(key) == Some(Place::RunningAgain);
         if named_again {
             self.add(key.clone());
-        } else if let Some(at) = again_at {
-            self.later.entry(at).or_default().push(key.clone());
         }
+        named_again
     }
 
     /// When the next failed object is due.
@@ -90,21 +112,32 @@ mod tests {
         queue.add(A);
         queue.add(A);
         assert_eq!(queue.next(), None, "it is still under way");
-        queue.done(&B, None);
-        queue.done(&A, Some(Instant::now()));
+        queue.done(&B);
+        queue.failed(&A, Instant::now());
         assert_eq!((queue.next(), queue.next(), queue.retry_at()), (Some(A), None, None));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_failed_comes_back_in_its_time() {
+    async fn what_fails_comes_back_later_each_time() {
         let (mut queue, start) = (Queue::default(), Instant::now());
+        let mut check = |expect: Duration| {
+            queue.add(A);
+            assert_eq!(queue.next(), Some(A));
+            queue.failed(&A, start);
+            let due = start + expect;
+            queue.retry(due - Duration::from_millis(1));
+            assert_eq!((queue.is_empty(), queue.retry_at()), (true, Some(due)));
+            queue.retry(due);
+            assert_eq!((queue.next(), queue.retry_at()), (Some(A), None));
+            queue.leave(&A);
+        };
+        [1, 2, 4, 8, 16, 32, 64, 64].into_iter().for_each(|times| check(RETRY * times));
         queue.add(A);
         queue.next();
-        let due = start + Duration::from_secs(1);
-        queue.done(&A, Some(due));
-        queue.retry(start);
-        assert_eq!((queue.is_empty(), queue.retry_at()), (true, Some(due)));
-        queue.retry(due);
-        assert_eq!((queue.next(), queue.retry_at()), (Some(A), None));
+        queue.done(&A);
+        queue.add(A);
+        queue.next();
+        queue.failed(&A, start);
+        assert_eq!(queue.retry_at(), Some(start + RETRY));
     }
 }
