@@ -271,3 +271,25 @@ async fn an_update_that_creates_needs_the_permission_to_create() {
     let body = json!({"metadata": {"name": "y"}, "spec": {}}).to_string();
     assert_eq!(joe.send(Method::PUT, lease, &[], body).await.status, 201);
 }
+
+#[tokio::test]
+async fn a_role_that_gives_more_than_can_be_checked_is_refused() {
+    let server = Server::with_namespace().await;
+    let (roles, bindings) = (format!("{RBAC}/namespaces/a/roles"), format!("{RBAC}/namespaces/a/rolebindings"));
+    let kinds = ["roles", "rolebindings"];
+    let own = json!([{"apiGroups": ["rbac.authorization.svc.io"], "resources": kinds, "verbs": ["create"]}]);
+    make(&server, &roles, role("writes", own.clone())).await;
+    make(&server, &bindings, binding("writes", "Role/writes", user("joe"))).await;
+    // 25 kB, and eight thousand million grants.
+    let many: Vec<String> = (0..2000).map(|number| format!("t{number}")).collect();
+    let hostile = json!([{"apiGroups": many, "resources": many, "verbs": many}]);
+    make(&server, &roles, role("hostile", hostile.clone())).await;
+    let joe = joe(&server);
+    make(&joe, &roles, role("own", own)).await;
+    for (path, body) in [(&roles, role("other", hostile)), (&bindings, binding("other", "Role/hostile", user("joe")))] {
+        let refused = post(&joe, path, body).await;
+        assert_eq!(refused.status, 403);
+        let message = refused.text();
+        assert!(message.contains("more RBAC permissions than can be checked"), "{message}");
+    }
+}

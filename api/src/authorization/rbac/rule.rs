@@ -40,6 +40,10 @@ impl Texts {
         self.0.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn has(&self, text: &str) -> bool {
         self.iter().any(|own| own == text)
     }
