@@ -66,7 +66,7 @@ fn conditions(remaining: &Remaining) -> [Condition; 5] {
             counts.iter().map(|(what, count)| format!("{what} {verb} {count} resource instances")).collect();
         parts.join(", ")
     };
-    let Remaining { objects, finalizers, failures } = remaining;
+    let Remaining { objects, finalizers, failures, .. } = remaining;
     let content = match failures.is_empty() {
         true => {
             (false, "ContentDeleted", "All content successfully deleted, may be waiting on finalization".to_owned())

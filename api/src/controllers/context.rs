@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_meta::{Map, Reason, Value};
-use quorate_store::{Entry, Revision, Snapshot};
+use quorate_store::{Entry, NotApplied, Revision, Snapshot};
 
 use crate::Api;
 use crate::error::Error;
@@ -162,4 +162,19 @@ pub(super) fn is_settled(error: &Error) -> bool {
 /// Whether a refusal says that the object has changed meanwhile.
 pub(super) fn is_overtaken(error: &Error) -> bool {
     matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
+}
+
+/// Whether an error is about the one object that was to be written or deleted, so that others can go on. In a full store deletions
+/// that need no room still pass.
+pub(super) fn is_of_object(error: &Error) -> bool {
+    match error {
+        Error::Status(status) => !matches!(
+            status.reason,
+            Reason::TooManyRequests | Reason::ServiceUnavailable | Reason::ServerTimeout | Reason::Timeout
+        ),
+        Error::Store(quorate_store::Error::NotApplied(refusal)) => {
+            matches!(refusal, NotApplied::TooLarge { .. } | NotApplied::Invalid(_) | NotApplied::OutOfSpace { .. })
+        }
+        Error::Store(_) | Error::History(_) => false,
+    }
 }

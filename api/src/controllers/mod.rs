@@ -13,6 +13,7 @@ mod conditions;
 mod context;
 mod events;
 mod garbage;
+mod later;
 mod namespaces;
 mod provided;
 mod roles;

@@ -16,9 +16,10 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use quorate_meta::{Reason, Status, Value};
 use quorate_store::{NotApplied, Snapshot};
+use tokio::time::{sleep, timeout};
 
 use super::conditions;
-use super::context::{Context, is_settled};
+use super::context::{Context, is_of_object, is_settled};
 use crate::error::Error;
 use crate::registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
 use crate::registry::{NAMESPACES, Part, Resource, form};
@@ -27,6 +28,10 @@ use crate::registry::{NAMESPACES, Part, Resource, form};
 const CONCURRENT_DELETIONS: usize = 64;
 /// How often a namespace is looked at again that others still hold.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// What is left is read at about a hundred bytes a microsecond, so that a tenth of the time goes there at most.
+const BYTES_PER_MICROSECOND: usize = 10;
+/// However much is left.
+const LONGEST_REST: Duration = Duration::from_secs(30);
 /// Characters that are kept of what is wrong with one object.
 const LONGEST_REASON: usize = 256;
 
@@ -42,6 +47,8 @@ pub(super) struct Remaining {
     pub(super) finalizers: BTreeMap<String, usize>,
     /// What is wrong with objects that are still there.
     pub(super) failures: Failures,
+    /// Bytes of them all.
+    pub(super) bytes: usize,
 }
 
 /// The uid of a namespace that is being deleted.
@@ -68,41 +75,49 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     loop {
         let snapshot = context.current().await?;
         let mut changes = context.api.store.watch(prefix.clone(), snapshot.revision())?;
-        let mut waiting = false;
+        let (mut waiting, mut bytes) = (false, 0);
         for (name, live) in context.namespaces(&snapshot)? {
             if !live {
-                waiting |= !empty(context, &name).await.unwrap_or_else(|error| {
+                let left = empty(context, &name).await.unwrap_or_else(|error| {
                     tracing::warn!(%error, namespace = name, "a namespace cannot be emptied yet");
-                    false
+                    Some(0)
                 });
+                waiting |= left.is_some();
+                bytes += left.unwrap_or_default();
             }
         }
         drop(snapshot);
         if waiting {
-            let _ = tokio::time::timeout(LOOK_AGAIN, changes.next()).await;
+            sleep(rest(bytes)).await;
+            let _ = timeout(LOOK_AGAIN, changes.next()).await;
         } else {
             changes.next().await?;
         }
     }
 }
 
-/// Deletes what is in the namespace. True when there is nothing left to do for it here.
-async fn empty(context: &Context, namespace: &str) -> Result<bool, Error> {
+/// How long nothing is looked at where so much is left: it is read as a whole each time, whoever changes whatever meanwhile.
+fn rest(bytes: usize) -> Duration {
+    Duration::from_micros((bytes / BYTES_PER_MICROSECOND) as u64).min(LONGEST_REST)
+}
+
+/// Deletes what is in the namespace. The bytes of what is left there; `None` when there is nothing left to do for it here.
+async fn empty(context: &Context, namespace: &str) -> Result<Option<usize>, Error> {
     let resource = context.resource(NAMESPACES)?;
     let snapshot = context.current().await?;
-    let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(true) };
+    let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(None) };
     let own = context.api.names.finalizer_namespace;
     let object = form::decode(resource, entry)?;
     let found = Found(object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned());
     if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
-        return Ok(true);
+        return Ok(None);
     }
     let stored = context.api.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
     let mut failures = Failures::default();
     for resource in stored.filter(|resource| resource.serves("delete")) {
         delete_all(context, &snapshot, resource, namespace, &mut failures).await?;
     }
-    let remaining = remaining(context, &context.current().await?, namespace, failures);
+    let remaining = remaining(context, &context.current().await?, namespace, failures).await;
     let target = Target { resource, namespace: None, name: namespace };
     if remaining.objects.is_empty() {
         finalize(context, target, &found).await?;
@@ -110,10 +125,10 @@ async fn empty(context: &Context, namespace: &str) -> Result<bool, Error> {
         if object.at(&["status", "conditions"]).is_some() {
             conditions::report(context, target, &found, &remaining).await?;
         }
-        return Ok(true);
+        return Ok(None);
     }
     conditions::report(context, target, &found, &remaining).await?;
-    Ok(false)
+    Ok(Some(remaining.bytes))
 }
 
 /// Deletes every object of a resource in the namespace whose deletion has not begun. What is wrong with single objects is
@@ -131,6 +146,7 @@ async fn delete_all(
         while running.len() < CONCURRENT_DELETIONS
             && let Some((key, entry)) = objects.next()
         {
+            tokio::task::consume_budget().await;
             let Some((namespace, name)) = resource.parse_key(key) else { continue };
             let target = Target { resource, namespace, name };
             match form::header(resource, &entry.value) {
@@ -167,21 +183,6 @@ fn note(failures: &mut Failures, target: Target<'_>, error: Error) -> Result<(),
     Ok(())
 }
 
-/// Whether an error is about the one object that was to be deleted, so that others can go on. In a full store deletions that
-/// need no room still pass.
-fn is_of_object(error: &Error) -> bool {
-    match error {
-        Error::Status(status) => !matches!(
-            status.reason,
-            Reason::TooManyRequests | Reason::ServiceUnavailable | Reason::ServerTimeout | Reason::Timeout
-        ),
-        Error::Store(quorate_store::Error::NotApplied(refusal)) => {
-            matches!(refusal, NotApplied::TooLarge { .. } | NotApplied::Invalid(_) | NotApplied::OutOfSpace { .. })
-        }
-        Error::Store(_) | Error::History(_) => false,
-    }
-}
-
 /// What is wrong with an object: the same text as long as the same is wrong, or telling it would never end.
 fn reason(error: Error) -> String {
     let message = match error {
@@ -192,13 +193,15 @@ fn reason(error: Error) -> String {
 }
 
 /// What is left. Of the noted failures those count whose objects are still there; what cannot be read is one more.
-fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str, mut noted: Failures) -> Remaining {
+async fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str, mut noted: Failures) -> Remaining {
     let mut remaining = Remaining::default();
     for resource in context.api.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
         let plural = resource.qualified();
         let mut noted = noted.remove(&plural).unwrap_or_default();
         for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
+            tokio::task::consume_budget().await;
             *remaining.objects.entry(plural.clone()).or_default() += 1;
+            remaining.bytes += entry.value.len();
             let name = resource.parse_key(key).map_or_else(|| String::from_utf8_lossy(key), |(_, name)| name.into());
             let mut failure = noted.remove(&*name);
             match form::decode(resource, entry) {

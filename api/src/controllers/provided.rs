@@ -1,11 +1,13 @@
 //! Objects that every live namespace has: its default service account, and the certificate of the cluster's authority.
 //!
-//! Invariant: what is removed or changed by somebody comes back as it was.
+//! Invariant: what is removed or changed by somebody comes back as it was, as soon as it can: an object that somebody has made immutable
+//! stays as it is, and holds up no other namespace.
 
 use quorate_meta::Map;
 use quorate_store::{Revision, Watch, WatchBatch};
 
 use super::context::Context;
+use super::later::Later;
 use crate::error::Error;
 use crate::registry::NAMESPACES;
 use crate::registry::write::Target;
@@ -26,9 +28,11 @@ pub(super) async fn run(context: &Context, provided: &Provided) -> Result<(), Er
     let watch = |prefix, after: Revision| -> Result<Watch, Error> { Ok(context.api.store.watch(prefix, after)?) };
     let mut namespaces = watch(namespaces.prefix(None), snapshot.revision())?;
     let mut objects = watch(own.prefix(None), snapshot.revision())?;
+    let mut later = Later::default();
     for (namespace, live) in context.namespaces(&snapshot)? {
         if live {
-            keep(context, provided, &namespace).await?;
+            let kept = keep(context, provided, &namespace).await;
+            later.settle(namespace, kept)?;
         }
     }
     drop(snapshot);
@@ -36,9 +40,11 @@ pub(super) async fn run(context: &Context, provided: &Provided) -> Result<(), Er
         let touched = tokio::select! {
             batch = namespaces.next() => created_namespaces(context, &batch?)?,
             batch = objects.next() => namespaces_of(context, provided, &batch?)?,
+            touched = later.due() => touched,
         };
         for namespace in touched {
-            keep(context, provided, &namespace).await?;
+            let kept = keep(context, provided, &namespace).await;
+            later.settle(namespace, kept)?;
         }
     }
 }

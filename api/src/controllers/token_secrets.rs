@@ -12,6 +12,7 @@ use quorate_meta::{Reason, Value};
 use quorate_store::{Snapshot, WatchBatch};
 
 use super::context::{Context, is_settled};
+use super::later::Later;
 use crate::authentication::token::{Bound, Identified, Issue, Refusal};
 use crate::error::Error;
 use crate::registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
@@ -32,8 +33,10 @@ pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
     let snapshot = context.current().await?;
     let mut secret_changes = context.api.store.watch(secrets.prefix(None), snapshot.revision())?;
     let mut account_changes = context.api.store.watch(accounts.prefix(None), snapshot.revision())?;
+    let mut later = Later::default();
     for place in holders(context, &snapshot, None)? {
-        keep(context, root_ca, &place).await?;
+        let kept = keep(context, root_ca, &place).await;
+        later.settle(place, kept)?;
     }
     drop(snapshot);
     loop {
@@ -41,9 +44,11 @@ pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
             batch = secret_changes.next() => written_secrets(context, &batch?)?,
             batch = account_changes.next() => secrets_of_changed_accounts(context, &batch?)?,
             Ok(()) = key_changes.changed() => holders(context, &context.api.store.snapshot(), None)?,
+            touched = later.due() => touched,
         };
         for place in touched {
-            keep(context, root_ca, &place).await?;
+            let kept = keep(context, root_ca, &place).await;
+            later.settle(place, kept)?;
         }
     }
 }
@@ -54,7 +59,8 @@ fn holders(context: &Context, snapshot: &Snapshot, namespace: Option<&str>) -> R
     let mut found = Vec::new();
     for (key, entry) in snapshot.range(&resource.prefix(namespace), None) {
         let Some((Some(namespace), name)) = resource.parse_key(key) else { continue };
-        if form::header(resource, &entry.value)?.field("type") == Some(&kind) {
+        // One that cannot be read is nobody's.
+        if form::header(resource, &entry.value).is_ok_and(|header| header.field("type") == Some(&kind)) {
             found.push((namespace.to_owned(), name.to_owned()));
         }
     }

@@ -1,9 +1,10 @@
 //! Rules that a ClusterRole takes over from others (document 000, `aggregationRule`).
 //!
 //! Invariants: an aggregating role holds the rules of every other role that one of its selectors matches, in the order of
-//! their names and each once, and nothing else, whatever somebody writes into it. A change costs what it concerns: all
-//! roles are kept in memory as far as that needs. Roles that aggregate each other come to rest, because a role never takes
-//! over its own rules and nothing is written that is there already.
+//! their names and each once, and nothing else, whatever somebody writes into it. Where it matches one that aggregates as well,
+//! that means what this one has to hold, and not what it holds just now: so roles that aggregate each other come to rest, whatever
+//! they held. A change costs what it concerns: all roles are kept in memory as far as that needs. One that cannot be read or written
+//! holds up no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,8 +12,9 @@ use std::sync::Arc;
 use quorate_meta::{LabelSelector, Map, Value};
 use quorate_store::{Entry, Revision};
 
-use crate::authorization::rbac;
+use crate::authorization::rbac::{self, Rule};
 use crate::controllers::context::Context;
+use crate::controllers::later::Later;
 use crate::error::Error;
 use crate::registry::write::Target;
 use crate::registry::{Resource, form, selector};
@@ -38,20 +40,28 @@ pub(in crate::controllers) async fn run(context: &Context) -> Result<(), Error> 
     let mut roles = BTreeMap::new();
     for (key, entry) in snapshot.range(&prefix, None) {
         let Some((_, name)) = resource.parse_key(key) else { continue };
-        roles.insert(name.to_owned(), read(resource, entry)?);
+        tokio::task::consume_budget().await;
+        roles.extend(read(resource, name, entry).map(|role| (name.to_owned(), role)));
     }
     let mut touched: BTreeSet<String> = roles.keys().cloned().collect();
+    let mut later = Later::default();
     drop(snapshot);
     loop {
-        for name in &touched {
-            gather(context, resource, &roles, name).await?;
+        for name in std::mem::take(&mut touched) {
+            let gathered = gather(context, resource, &roles, &name).await;
+            later.settle(name, gathered)?;
         }
-        touched.clear();
-        let mut batch = Some(watch.next().await?);
+        let mut batch = tokio::select! {
+            batch = watch.next() => Some(batch?),
+            due = later.due() => {
+                touched.extend(due);
+                None
+            }
+        };
         while let Some(changes) = batch {
             for event in changes.events() {
                 let Some((_, name)) = resource.parse_key(&event.key) else { continue };
-                let now = event.current.as_ref().map(|entry| read(resource, entry)).transpose()?;
+                let now = event.current.as_ref().and_then(|entry| read(resource, name, entry));
                 take(&mut roles, name, now, &mut touched);
             }
             batch = watch.try_next()?;
@@ -62,9 +72,14 @@ pub(in crate::controllers) async fn run(context: &Context) -> Result<(), Error> 
 /// Takes in what a role is now, and which roles that concerns.
 fn take(roles: &mut BTreeMap<String, Known>, name: &str, now: Option<Known>, touched: &mut BTreeSet<String>) {
     let before = roles.remove(name);
-    for labels in [&before, &now].into_iter().flatten().map(|role| &role.labels) {
-        let concerned = roles.iter().filter(|(_, role)| role.gathers(labels));
-        touched.extend(concerned.map(|(name, _)| name.clone()));
+    // Those who gather it, those who gather these, and so on.
+    let mut ahead: Vec<&Map> = [&before, &now].into_iter().flatten().map(|role| &role.labels).collect();
+    while let Some(labels) = ahead.pop() {
+        for (name, role) in roles.iter().filter(|(_, role)| role.gathers(labels)) {
+            if touched.insert(name.clone()) {
+                ahead.push(&role.labels);
+            }
+        }
     }
     if let Some(now) = now {
         touched.insert(name.to_owned());
@@ -79,6 +94,7 @@ async fn gather(
     roles: &BTreeMap<String, Known>,
     name: &str,
 ) -> Result<(), Error> {
+    tokio::task::consume_budget().await;
     let (Some(rules), Some(role)) = (gathered(roles, name), roles.get(name)) else { return Ok(()) };
     if role.rules == rules {
         return Ok(());
@@ -94,14 +110,18 @@ async fn gather(
 
 /// The rules that a role should have; `None` when it does not aggregate.
 fn gathered(roles: &BTreeMap<String, Known>, name: &str) -> Option<Vec<Value>> {
-    let selectors = roles.get(name)?.selectors.as_ref()?;
-    let mut rules: Vec<Value> = Vec::new();
-    for selector in selectors {
-        let others = roles.iter().filter(|(other, role)| *other != name && selects(selector, &role.labels));
-        for rule in others.flat_map(|(_, role)| &role.rules) {
-            if !rules.contains(rule) {
-                rules.push(rule.clone());
-            }
+    let mut rules = Vec::new();
+    let (mut held, mut met) = (BTreeSet::new(), BTreeSet::from([name]));
+    let mut ahead = roles.get(name)?.matched(roles)?;
+    // The first of them is the last here.
+    ahead.reverse();
+    while let Some((other, role)) = ahead.pop() {
+        if !met.insert(other) {
+            continue;
+        }
+        match role.matched(roles) {
+            Some(matched) => ahead.extend(matched.into_iter().rev()),
+            None => rules.extend(role.rules.iter().filter(|rule| held.insert(Rule::read(rule))).cloned()),
         }
     }
     Some(rules)
@@ -115,10 +135,22 @@ impl Known {
     fn gathers(&self, labels: &Map) -> bool {
         self.selectors.iter().flatten().any(|selector| selects(selector, labels))
     }
+
+    /// The roles that its selectors match, in their order; `None` when it does not aggregate.
+    fn matched<'r>(&self, roles: &'r BTreeMap<String, Self>) -> Option<Vec<(&'r str, &'r Self)>> {
+        let of = |selector: &LabelSelector| {
+            roles.iter().filter(|(_, role)| selects(selector, &role.labels)).collect::<Vec<_>>()
+        };
+        let matched = self.selectors.as_ref()?.iter().flat_map(of);
+        Some(matched.map(|(name, role)| (name.as_str(), role)).collect())
+    }
 }
 
-fn read(resource: &Resource, entry: &Entry) -> Result<Known, Error> {
-    Ok(Known { revision: entry.modified, ..known(&form::decode(resource, entry)?) })
+/// One that cannot be read gives nothing and takes nothing over.
+fn read(resource: &Resource, name: &str, entry: &Entry) -> Option<Known> {
+    let role = form::decode(resource, entry);
+    let role = role.inspect_err(|error| tracing::error!(%error, name, "a role is left out of aggregation")).ok()?;
+    Some(Known { revision: entry.modified, ..known(&role) })
 }
 
 fn known(role: &Value) -> Known {
@@ -167,6 +199,35 @@ mod tests {
     }
 
     #[test]
+    fn roles_that_gather_each_other_hold_what_all_of_them_find() {
+        let ring = |held: [&[&str]; 3]| {
+            BTreeMap::from([
+                ("a".into(), role(json!({"y": "1"}), held[0], &["x"])),
+                ("b".into(), role(json!({"x": "1"}), held[1], &["z"])),
+                ("c".into(), role(json!({"z": "1"}), held[2], &["y", "z"])),
+                ("given".into(), role(json!({"z": "1"}), &["get"], &[])),
+            ])
+        };
+        for held in [[&["list"][..], &[], &[]], [&[], &["watch", "get"], &["get"]], [&["get"], &["get"], &["get"]]] {
+            for name in ["a", "b", "c"] {
+                assert_eq!(verbs(&ring(held), name), Some(vec!["get".to_owned()]), "{name} of {held:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_role_gathers_what_those_that_it_gathers_gather() {
+        let roles = BTreeMap::from([
+            ("admin".into(), role(json!({}), &[], &["to-admin", "to-edit"])),
+            ("edit".into(), role(json!({"to-admin": "1"}), &["stale"], &["to-edit", "to-view"])),
+            ("edits".into(), role(json!({"to-edit": "1"}), &["create", "get"], &[])),
+            ("own".into(), role(json!({"to-admin": "1"}), &["bind"], &[])),
+            ("views".into(), role(json!({"to-view": "1"}), &["get", "list"], &[])),
+        ]);
+        assert_eq!(verbs(&roles, "admin"), Some(["create", "get", "list", "bind"].map(str::to_owned).to_vec()));
+    }
+
+    #[test]
     fn a_change_concerns_who_gathers_it_before_or_after() {
         let mut roles = BTreeMap::from([
             ("a".to_owned(), role(json!({"x": "1"}), &["get"], &[])),
@@ -181,5 +242,10 @@ mod tests {
         take(&mut roles, "a", None, &mut touched);
         assert_eq!(touched.iter().collect::<Vec<_>>(), ["of-y"]);
         assert_eq!(verbs(&roles, "of-y"), Some(Vec::new()));
+        roles.insert("of-of-y".into(), role(json!({}), &[], &["w"]));
+        roles.insert("of-y".into(), role(json!({"w": "1"}), &[], &["y"]));
+        touched.clear();
+        take(&mut roles, "a", Some(role(json!({"y": "1"}), &["get"], &[])), &mut touched);
+        assert_eq!(touched.iter().collect::<Vec<_>>(), ["a", "of-of-y", "of-y"]);
     }
 }
