@@ -19,7 +19,7 @@ const LIFETIME: Duration = Duration::from_secs(6);
 const PATIENCE_STEPS: usize = 2000;
 
 /// A server whose controllers run until the handle is dropped or stopped.
-fn start() -> (Server, ControllersHandle) {
+pub(crate) fn start() -> (Server, ControllersHandle) {
     let server = Server::new();
     let options = ControllersOptions {
         api: server.api.clone(),
@@ -35,11 +35,11 @@ fn start() -> (Server, ControllersHandle) {
 }
 
 /// Waits until a GET answers with this code; gives its body.
-async fn until(server: &Server, path: &str, status: u16) -> Value {
+pub(crate) async fn until(server: &Server, path: &str, status: u16) -> Value {
     until_body(server, path, |code, _| code == status).await
 }
 
-async fn until_body(server: &Server, path: &str, accept: impl Fn(u16, &Value) -> bool) -> Value {
+pub(crate) async fn until_body(server: &Server, path: &str, accept: impl Fn(u16, &Value) -> bool) -> Value {
     let mut answer = server.get(path).await;
     for _ in 0..PATIENCE_STEPS {
         if accept(answer.status.as_u16(), &answer.json()) {
@@ -51,7 +51,7 @@ async fn until_body(server: &Server, path: &str, accept: impl Fn(u16, &Value) ->
     panic!("{path} stays {}", answer.text());
 }
 
-async fn send(server: &Server, method: Method, path: &str, body: Value) -> u16 {
+pub(crate) async fn send(server: &Server, method: Method, path: &str, body: Value) -> u16 {
     server.send(method, path, &[], &body.to_string()).await.status.as_u16()
 }
 

@@ -12,6 +12,7 @@ mod cbor;
 mod certificates;
 mod contract;
 mod controllers;
+mod controllers_go_on;
 mod deletecollection;
 mod deposed;
 mod discovery;
