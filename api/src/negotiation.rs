@@ -124,6 +124,23 @@ fn refusals(accept: &str) -> Vec<Cow<'_, str>> {
     accept.split(',').filter_map(clause).filter(refused).map(|clause| clause.media).collect()
 }
 
+/// The media types that a clause of a header means, best first: for a wildcard all that are offered and that the header does
+/// not refuse. What is said of a narrower range counts for more than what is said of a wider one.
+pub(crate) fn meant<'c>(clause: &'c Clause<'_>, accept: &str, offered: impl FnOnce() -> Vec<&'c str>) -> Vec<&'c str> {
+    let media = clause.media.as_ref();
+    if !matches!(media, "*/*" | "application/*") {
+        return vec![media];
+    }
+    let refused = refusals(accept);
+    let is_refused = |name: &str| refused.iter().any(|other| other == name);
+    if media == "*/*" && is_refused("application/*") {
+        return Vec::new();
+    }
+    let mut names = offered();
+    names.retain(|name| !is_refused(name));
+    names
+}
+
 /// The syntaxes of a server, and what a header asks for of them.
 #[derive(Debug, Clone)]
 pub struct Formats {
@@ -161,7 +178,7 @@ impl Formats {
         }
         let mut why = Unacceptable::Media;
         for clause in clauses(accept) {
-            for name in self.meant(&clause, accept) {
+            for name in meant(&clause, accept, || self.media_types()) {
                 let Some(media) = self.media(name, offer) else { continue };
                 match shape(self.graph.names(), &clause, offer) {
                     Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => why = Unacceptable::Parameters,
@@ -177,26 +194,9 @@ impl Formats {
     #[must_use]
     pub fn for_errors(&self, accept: &str) -> Format {
         let clauses = clauses(accept);
-        let mut names = clauses.iter().flat_map(|clause| self.meant(clause, accept));
+        let mut names = clauses.iter().flat_map(|clause| meant(clause, accept, || self.media_types()));
         let media = names.find_map(|name| self.media(name, Offer::Document));
         Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
-    }
-
-    /// The media types that a clause of a header means, best first: for a wildcard all that the header does not refuse. What
-    /// is said of a narrower range counts for more than what is said of a wider one.
-    fn meant<'c>(&self, clause: &'c Clause<'_>, accept: &str) -> Vec<&'c str> {
-        let media = clause.media.as_ref();
-        if !matches!(media, "*/*" | "application/*") {
-            return vec![media];
-        }
-        let refused = refusals(accept);
-        let is_refused = |name: &str| refused.iter().any(|other| other == name);
-        if media == "*/*" && is_refused("application/*") {
-            return Vec::new();
-        }
-        let mut names = self.media_types();
-        names.retain(|name| !is_refused(name));
-        names
     }
 
     fn media(&self, name: &str, offer: Offer) -> Option<Media> {

@@ -152,7 +152,7 @@ pub(crate) fn run<'a>(
 async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Response<Body>, Error> {
     match route {
         Route::Discovery(page) => discovery::handle(api, request, &page),
-        Route::OpenApi(page) => openapi::handle(api, request, &page),
+        Route::OpenApi(page) => openapi::handle(api, request, &page).await,
         Route::Health(endpoint, check) => health::handle(api, request, endpoint, check.as_deref()).await,
         Route::Version => version::handle(api),
         Route::OpenId(page) => openid::handle(api, page),

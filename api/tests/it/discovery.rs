@@ -78,7 +78,20 @@ async fn everything_at_once() {
     let tag = answer.header("etag");
     let again = server.send(Method::GET, "/apis", &[("accept", ALL), ("if-none-match", tag)], "").await;
     assert_eq!((again.status.as_u16(), again.body.len(), again.header("etag")), (304, 0, tag));
-    assert_eq!(server.get("/apis").await.header("etag"), "");
+}
+
+#[tokio::test]
+async fn plain_lists_have_no_etag() {
+    let server = Server::new();
+    let check = async |path: &str, kind: &str| {
+        let answer = server.send(Method::GET, path, &[("if-none-match", "*")], "").await;
+        assert_eq!((answer.status.as_u16(), answer.header("etag")), (200, ""), "{path}");
+        assert_eq!(answer.json()["kind"], kind, "{path}");
+    };
+    check("/api", "APIVersions").await;
+    check("/apis", "APIGroupList").await;
+    check("/apis/apps", "APIGroup").await;
+    check("/api/v1", "APIResourceList").await;
 }
 
 #[tokio::test]
@@ -131,5 +144,24 @@ async fn schemas_have_urls_that_never_change() {
         let answer = server.get_as("/openapi/v3", asked).await;
         assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, "application/json"), "{asked}");
         assert_eq!(answer.json(), index);
+    }
+}
+
+#[tokio::test]
+async fn schemas_come_in_no_form_that_is_refused() {
+    let server = Server::new();
+    let check = async |path: &str, accept: &str, expect: &str| {
+        let answer = server.get_as(path, accept).await;
+        let got = if answer.status == 200 { answer.header("content-type") } else { answer.status.as_str() };
+        assert_eq!(got, expect, "{path} as {accept}");
+    };
+    for (path, version) in [("/openapi/v2", "v2"), ("/openapi/v3/version", "v3")] {
+        let first = format!("application/com.github.proto-openapi.spec.{version}@v1.0+protobuf");
+        let usual = format!("application/com.github.proto-openapi.spec.{version}.v1.0+protobuf");
+        check(path, &format!("{first};q=0"), "406").await;
+        check(path, &format!("{first};q=0, application/json;q=0.1"), "application/json").await;
+        check(path, &format!("{first};q=0.1, application/json"), "application/json").await;
+        check(path, &format!("{first}, application/json;q=0.9"), &usual).await;
+        check(path, "application/json;q=0, */*", &usual).await;
     }
 }
