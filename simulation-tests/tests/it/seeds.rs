@@ -53,7 +53,7 @@ const NOTHING_YET: &str = "raft/tests/it/membership.rs: a_learner_that_has_nothi
 const PROMOTED: &str = "a learner that had not been reached yet counted as caught up, and was promoted with nothing";
 
 /// What longer runs and soaks have found.
-const LONG: [Found; 25] = [
+const LONG: [Found; 26] = [
     Found {
         seed: 5,
         options: &["--workload", "api", "--seconds", "60"],
@@ -148,6 +148,12 @@ const LONG: [Found; 25] = [
         options: &[],
         what: "what a member had applied while its log waited for a segment was called lost, with the quorum (the checker's mistake)",
         test: "none but the seed; see `holds_entries` in simulation-tests/src/disaster.rs",
+    },
+    Found {
+        seed: 1_000_212,
+        options: &[],
+        what: "two objects whose deletions waited for each other kept the garbage collector busy for ever (the run did not end)",
+        test: "api/tests/it/garbage.rs: owners_that_wait_for_each_other_go_together",
     },
 ];
 
