@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue};
+use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Request as HttpRequest, Response, Uri, request};
 use quorate_meta::{Status, Time};
 use tokio::time::{Instant, timeout};
@@ -66,7 +66,8 @@ where
     B::Error: std::fmt::Display,
 {
     let mut body = pin!(body);
-    let wanted = head.headers.get(ACCEPT).cloned();
+    let (wanted, agent) = (head.headers.get(ACCEPT).cloned(), head.headers.get(USER_AGENT).cloned());
+    let method = head.method.clone();
     // Whoever asks first whether to send a body has not sent it yet.
     let sent = !head.headers.contains_key(EXPECT);
     let uri = std::mem::take(&mut head.uri);
@@ -80,7 +81,9 @@ where
             let wanted = wanted.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
             let status = error.into_status();
             trace.iter_mut().for_each(|trace| trace.failed(&status));
-            respond::error(&api.formats.for_errors(wanted), status.into())
+            let (format, info) = (api.formats.for_errors(wanted), RequestInfo::parse(api.names, &method, &uri));
+            let pretty = is_pretty(&info, agent.as_ref(), format.pretty);
+            respond::error(&Format { pretty, ..format }, status.into())
         }
     };
     match trace {
@@ -102,7 +105,7 @@ where
     B::Error: std::fmt::Display,
 {
     let info = RequestInfo::parse(api.names, &head.method, uri);
-    let (path, limit) = (info.path.clone(), time_limit(&info));
+    let (path, limit) = (info.path.clone(), info.time_asked().map_or(DEADLINE, |asked| DEADLINE.min(asked)));
     let answer = AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace.as_deref_mut())).catch_unwind();
     let answer = timeout(limit, answer).await;
     match answer {
@@ -114,13 +117,6 @@ where
         }
         Err(_) => Err(Status::timeout("request did not complete within the allotted timeout", 0).into()),
     }
-}
-
-/// How long a request may take: a list at most as long as its client says.
-fn time_limit(info: &RequestInfo) -> Duration {
-    let asked = if info.verb == Verb::List { info.query.int("timeoutSeconds").ok().flatten() } else { None };
-    let asked = asked.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
-    asked.map_or(DEADLINE, |seconds| DEADLINE.min(Duration::from_secs(seconds)))
 }
 
 /// The order: who, may they, can anybody be served yet, is there such a thing, in which form, is there a place for it, with
@@ -150,9 +146,9 @@ where
             Some(offer) => {
                 let format = api.formats.negotiate(accept(&headers), offer);
                 let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;
-                Format { pretty: is_pretty(&info, &headers, format.pretty), ..format }
+                Format { pretty: is_pretty(&info, headers.get(USER_AGENT), format.pretty), ..format }
             }
-            None => Format::JSON,
+            None => Format { pretty: is_pretty(&info, headers.get(USER_AGENT), false), ..Format::JSON },
         };
         let place = load::enter(api, &user, &info, &route).await?;
         let body = if info.verb.is_write() {
@@ -235,14 +231,14 @@ fn accept(headers: &HeaderMap) -> &str {
 }
 
 /// Whether indentation is wanted; by default only for people at a prompt.
-fn is_pretty(info: &RequestInfo, headers: &HeaderMap, asked: bool) -> bool {
+fn is_pretty(info: &RequestInfo, agent: Option<&HeaderValue>, asked: bool) -> bool {
     if info.verb == Verb::Watch || asked {
         return info.verb != Verb::Watch;
     }
     match info.query.get("pretty") {
         Some(value) if !value.is_empty() => matches!(value, "1" | "t" | "T" | "true" | "TRUE" | "True"),
         _ => {
-            let agent = headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
+            let agent = agent.and_then(|value| value.to_str().ok()).unwrap_or_default();
             ["curl/", "Wget/", "Mozilla/5.0"].iter().any(|person| agent.starts_with(person))
         }
     }

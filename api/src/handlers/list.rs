@@ -66,7 +66,7 @@ pub(super) async fn starting_point(
     if position.is_inconsistent() || observed::is_observed(request.resource()?) {
         return Ok((observed::state(api, request, At::MostRecent).await?, Some(position)));
     }
-    snapshot::wait_for(api, position.revision).await?;
+    snapshot::wait_for(api, request, position.revision).await?;
     let snapshot = api.store.snapshot_at(position.revision).map_err(|error| match error {
         HistoryError::Compacted { .. } => {
             let rest = api.tokens.seal(scope, &position.clone().inconsistent());

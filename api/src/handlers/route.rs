@@ -154,7 +154,7 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
         Route::Discovery(page) => discovery::handle(api, request, &page),
         Route::OpenApi(page) => openapi::handle(api, request, &page).await,
         Route::Health(endpoint, check) => health::handle(api, request, endpoint, check.as_deref()).await,
-        Route::Version => version::handle(api),
+        Route::Version => version::handle(api, request),
         Route::OpenId(page) => openid::handle(api, page),
         Route::Resource(resource) if resource.group.is_empty() && resource.plural == binding::BINDINGS => {
             binding::create(api, request).await

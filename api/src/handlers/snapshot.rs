@@ -1,6 +1,7 @@
 //! From the version that a request asks for to the snapshot that answers it.
 //!
-//! Invariant: nothing here waits longer than [`VERSION_WAIT`] for this node to catch up.
+//! Invariant: nothing here waits longer than [`VERSION_WAIT`] for this node to catch up, nor until the client's own time is over:
+//! it is told what it waits for.
 
 use std::time::Duration;
 
@@ -27,11 +28,11 @@ pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Sna
         }
         At::Any => Ok(api.store.snapshot()),
         At::NotOlderThan(revision) => {
-            wait_for(api, revision).await?;
+            wait_for(api, request, revision).await?;
             Ok(api.store.snapshot())
         }
         At::Exact(revision) => {
-            wait_for(api, revision).await?;
+            wait_for(api, request, revision).await?;
             api.store.snapshot_at(revision).map_err(|error| match error {
                 HistoryError::Compacted { .. } => Status::list_expired().into(),
                 other => other.into(),
@@ -58,8 +59,9 @@ pub(super) async fn recheck(api: &Api, request: &Request) -> Result<(), Error> {
 }
 
 /// Waits a little until this node has applied the revision; 504 when it does not.
-pub(crate) async fn wait_for(api: &Api, revision: Revision) -> Result<(), Error> {
-    if api.store.status().applied >= revision || timeout(VERSION_WAIT, api.store.applied(revision)).await.is_ok() {
+pub(crate) async fn wait_for(api: &Api, request: &Request, revision: Revision) -> Result<(), Error> {
+    let patience = request.info.time_asked().map_or(VERSION_WAIT, |asked| VERSION_WAIT.min(asked / 2));
+    if api.store.status().applied >= revision || timeout(patience, api.store.applied(revision)).await.is_ok() {
         return Ok(());
     }
     let applied = api.store.status().applied;

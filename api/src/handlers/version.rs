@@ -6,7 +6,7 @@ use quorate_meta::{Map, Value};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
-use crate::negotiation::Format;
+use crate::request::Request;
 use crate::respond;
 
 /// The release whose interface is served.
@@ -14,7 +14,7 @@ const MAJOR: &str = "1";
 /// See [`MAJOR`].
 const MINOR: &str = "35";
 
-pub(crate) fn handle(api: &Api) -> Result<Response<Body>, Error> {
+pub(crate) fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let version = &api.version;
     let body = Map::from([
         ("major", Value::from(MAJOR)),
@@ -30,5 +30,5 @@ pub(crate) fn handle(api: &Api) -> Result<Response<Body>, Error> {
         ("compiler", Value::from("rustc")),
         ("platform", Value::from(format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH))),
     ]);
-    respond::value(&Format::JSON, StatusCode::OK, &Value::Map(body))
+    respond::value(&request.format, StatusCode::OK, &Value::Map(body))
 }

@@ -3,6 +3,8 @@
 //! Invariants: made before authentication, so everything in it is the client's claim; group names are canonical (those of
 //! the cluster's naming profile), and [`RequestInfo::api_version`] is in the name that the client asked for.
 
+use std::time::Duration;
+
 use http::{Method, Uri};
 use quorate_meta::Names;
 
@@ -74,6 +76,13 @@ impl RequestInfo {
         info.subresource = parts.subresource;
         info.excess = parts.excess;
         info
+    }
+
+    /// How long a list may take at most, as its client says.
+    #[must_use]
+    pub fn time_asked(&self) -> Option<Duration> {
+        let seconds = if self.verb == Verb::List { self.query.int("timeoutSeconds").ok().flatten() } else { None };
+        seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0).map(Duration::from_secs)
     }
 
     /// `PLURAL` for the core group, else `PLURAL.GROUP`: how messages name the resource.

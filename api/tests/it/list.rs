@@ -329,12 +329,11 @@ async fn fill(server: &Server) {
 async fn a_list_takes_at_most_as_long_as_its_client_says() {
     let server = Server::with_namespace().await;
     for seconds in [1, 5] {
-        // A state that is far off is waited for longer than one second.
+        // A state that is far off is waited for three seconds, or less for who has less time.
         let begin = tokio::time::Instant::now();
         let answer = server.get(&format!("{MAPS}?resourceVersion=1000000&timeoutSeconds={seconds}")).await;
         assert_eq!(answer.status, 504, "{}", answer.text());
-        let message = answer.json()["message"].as_str().unwrap().to_owned();
-        assert_eq!(message.contains("Too large resource version"), seconds != 1, "{message}");
+        assert!(answer.text().contains("Too large resource version"), "{}", answer.text());
         assert_eq!(begin.elapsed() < std::time::Duration::from_secs(2), seconds == 1);
     }
     assert_eq!(server.get(&format!("{MAPS}?timeoutSeconds=0")).await.status, 200);

@@ -33,6 +33,11 @@ async fn yaml_and_indentation() {
         assert_eq!(answer.text().starts_with("{\n  \""), indented, "{query}");
         assert_eq!(answer.json(), server.get(&format!("{MAPS}/m")).await.json());
     }
+    for path in ["/version", "/api", "/apis", "/apis/apps", "/api/v1", &format!("{MAPS}/none"), "/none"] {
+        let indented = server.get(&format!("{path}?pretty=1")).await;
+        assert!(indented.text().starts_with("{\n  \""), "{path}: {}", indented.text());
+        assert_eq!(indented.json(), server.get(path).await.json(), "{path}");
+    }
 }
 
 #[tokio::test]

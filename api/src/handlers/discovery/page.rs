@@ -9,7 +9,7 @@ use super::{aggregated, plain};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
-use crate::negotiation::Offer;
+use crate::negotiation::{Format, Offer};
 use crate::request::Request;
 use crate::respond;
 
@@ -79,6 +79,7 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
     }
     let format = api.formats.negotiate(accept, Offer::Document);
     let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;
+    let format = Format { pretty: request.format.pretty || format.pretty, ..format };
     let mut response = respond::value(&format, StatusCode::OK, &plain::document(api, page))?;
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)
