@@ -47,6 +47,11 @@ pub(crate) struct Found<'i> {
 impl Derived for Index {
     fn take(&mut self, change: Change<'_>) {
         let Change { plural, namespace, name, before, now } = change;
+        if let (Some(before), Some(now)) = (before, now)
+            && means_the_same(before, now)
+        {
+            return;
+        }
         let object = match plural {
             "roles" => Object::Role { namespace, name },
             "clusterroles" => Object::ClusterRole { name },
@@ -54,6 +59,11 @@ impl Derived for Index {
         };
         self.change(object, before, now);
     }
+}
+
+/// Whether nothing but metadata differs, which grants nothing.
+fn means_the_same(before: &Value, now: &Value) -> bool {
+    ["rules", "subjects", "roleRef"].iter().all(|field| before.get(field) == now.get(field))
 }
 
 impl Index {
