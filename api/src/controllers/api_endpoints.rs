@@ -14,7 +14,7 @@ use quorate_store::Snapshot;
 use tokio::time::{Instant, sleep};
 
 use super::ApiServers;
-use super::context::Context;
+use super::context::{Context, go_on};
 use super::silence::Silence;
 use crate::error::Error;
 use crate::registry::write::Target;
@@ -37,7 +37,8 @@ pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(
         let before = published(&snapshot, target(endpoints, names.service_api))?;
         let places = places(silence.published(&servers.servers(), &before, Instant::now()));
         if !places.is_empty() {
-            context.keep_seen(&snapshot, target(endpoints, names.service_api), &endpoints_of(names, &places)).await?;
+            let target = target(endpoints, names.service_api);
+            go_on(context.keep_seen(&snapshot, target, &endpoints_of(names, &places)).await, target)?;
             if let Some(slices) = slices {
                 keep_slices(context, slices, &places).await?;
             }
@@ -144,7 +145,8 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
     let mut wanted = Vec::new();
     for (place, addresses) in places {
         let name = slice_name(names, places, *place);
-        context.keep(target(resource, &name), &slice_of(names, *place, addresses)).await?;
+        let target = target(resource, &name);
+        go_on(keep_slice(context, target, &slice_of(names, *place, addresses)).await, target)?;
         wanted.push(name);
     }
     let snapshot = context.api.store.snapshot();
@@ -155,10 +157,23 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
             && form::decode(resource, entry)
                 .is_ok_and(|slice| slice.str_at(&["metadata", "labels", &service]) == Some(names.service_api));
         if is_own && !wanted.iter().any(|wanted| wanted == name) {
-            context.delete_seen(target(resource, name), entry).await?;
+            let target = target(resource, name);
+            go_on(context.delete_seen(target, entry).await, target)?;
         }
     }
     Ok(())
+}
+
+/// Makes one slice what it should be. Its sort of addresses cannot be changed: one that somebody has made with another sort goes first.
+async fn keep_slice(context: &Context, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+    const SORT: &str = "addressType";
+    let snapshot = context.api.store.snapshot();
+    if let Some(entry) = snapshot.get(&target.key())
+        && form::decode(target.resource, entry)?.get(SORT) != fields.get(SORT)
+    {
+        context.delete_seen(target, entry).await?;
+    }
+    context.keep(target, fields).await
 }
 
 #[cfg(test)]

@@ -164,6 +164,18 @@ pub(super) fn is_overtaken(error: &Error) -> bool {
     matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
 }
 
+/// Tells what is wrong with one object, so that its controller can go on with others; gives back any other error.
+pub(super) fn go_on(done: Result<(), Error>, target: Target<'_>) -> Result<(), Error> {
+    match done {
+        Err(error) if is_of_object(&error) => {
+            let (resource, namespace, name) = (target.resource.qualified(), target.namespace, target.name);
+            tracing::warn!(%error, resource, namespace, name, "a controller cannot do its work on an object, and goes on");
+            Ok(())
+        }
+        done => done,
+    }
+}
+
 /// Whether an error is about the one object that was to be written or deleted, so that others can go on. In a full store deletions
 /// that need no room still pass.
 pub(super) fn is_of_object(error: &Error) -> bool {

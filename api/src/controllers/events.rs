@@ -12,7 +12,7 @@ use futures::stream::FuturesUnordered;
 use quorate_store::Revision;
 use tokio::time::Instant;
 
-use super::context::{Context, is_settled};
+use super::context::{Context, is_of_object, is_overtaken, is_settled};
 use crate::error::Error;
 use crate::registry::write::{DeleteOptions, Preconditions, Target};
 
@@ -52,34 +52,42 @@ impl Notes {
     }
 }
 
-/// Removes every event that has not changed after the revision.
+/// Removes every event that has not changed after the revision. One that cannot be removed holds up no other.
 async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
     let resource = context.resource("events")?;
     let snapshot = context.api.store.snapshot();
     let mut old = snapshot.range(&resource.prefix(None), None).filter(|(_, entry)| entry.modified <= revision);
-    let mut running = FuturesUnordered::new();
+    let (mut running, mut failed) = (FuturesUnordered::new(), 0);
     loop {
         while running.len() < CONCURRENT_DELETIONS
             && let Some((key, entry)) = old.next()
         {
             let Some((namespace, name)) = resource.parse_key(key) else { continue };
+            tokio::task::consume_budget().await;
             let target = Target { resource, namespace, name };
             running.push(remove(context, target, entry.modified));
         }
         match running.next().await {
+            Some(Err(error)) if is_of_object(&error) => {
+                failed += 1;
+                tracing::debug!(%error, "an event that has expired cannot be removed yet");
+            }
             Some(removed) => removed?,
-            None => return Ok(()),
+            None => break,
         }
     }
+    if failed > 0 {
+        tracing::warn!(failed, "events that have expired cannot be removed yet");
+    }
+    Ok(())
 }
 
 async fn remove(context: &Context, target: Target<'_>, revision: Revision) -> Result<(), Error> {
     let preconditions = Preconditions { uid: None, resource_version: Some(revision.to_string()) };
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
     match context.writer.delete(target, &options).await {
-        Err(error) if is_settled(&error) => Ok(()),
-        // Written again meanwhile: it lives on.
-        Err(Error::Status(status)) if status.reason == quorate_meta::Reason::Conflict => Ok(()),
+        // Gone, or written again meanwhile: then it lives on.
+        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
         removed => removed.map(drop),
     }
 }

@@ -107,14 +107,20 @@ impl Controllers {
         let holders = context("service-account-token-controller");
         let (ranger, aggregated) = (context("service-cidr-controller"), context("apiservice-availability-controller"));
         let pointer = context("api-endpoints-controller");
-        while let Err(error) = bootstrap::run(&starter).await {
-            tracing::warn!(%error, "bootstrap objects cannot be made yet");
-            sleep(RETRY).await;
-        }
-        while let Err(error) = roles::reconcile::run(&starter).await {
-            tracing::warn!(%error, "default roles cannot be made yet");
-            sleep(RETRY).await;
-        }
+        let start = async {
+            while let Err(error) = bootstrap::run(&starter).await {
+                tracing::warn!(%error, "bootstrap objects cannot be made yet");
+                sleep(RETRY).await;
+            }
+            while let Err(error) = roles::reconcile::run(&starter).await {
+                tracing::warn!(%error, "default roles cannot be made yet");
+                sleep(RETRY).await;
+            }
+            while let Err(error) = bootstrap::api_service(&starter, self.options.api_port).await {
+                tracing::warn!(%error, "the service of the API cannot be made yet");
+                sleep(RETRY).await;
+            }
+        };
         let account = Provided { plural: "serviceaccounts", name: "default".into(), fields: Map::new() };
         let certificate = self.root_ca();
         let mut notes = Notes::default();
@@ -133,18 +139,14 @@ impl Controllers {
                 again(&publisher, || certificates::publish(&publisher, &self.options.root_ca)),
             );
         };
-        let publish_service = async {
-            while let Err(error) = bootstrap::api_service(&starter, self.options.api_port).await {
-                tracing::warn!(%error, "the service of the API cannot be made yet");
-                sleep(RETRY).await;
-            }
-        };
         let signer = context("certificate-controller");
         let sign = async {
             let Some(signing) = &self.options.signing else { return };
             again(&signer, || certificates::tend(&signer, signing)).await;
         };
+        // What others do makes room where the store is too full for the first objects.
         tokio::join!(
+            start,
             again(&reaper, || namespaces::run(&reaper)),
             again(&aggregator, || roles::aggregate::run(&aggregator)),
             again(&collector, || garbage::run(&collector)),
@@ -155,7 +157,6 @@ impl Controllers {
             again(&aggregated, || api_services::run(&aggregated)),
             again(&pointer, || api_endpoints::run(&pointer, &*self.options.api_servers)),
             sign,
-            publish_service,
             publish,
             expire,
         );

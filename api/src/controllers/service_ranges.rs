@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use super::conditions::{self, Condition};
 use super::context::{Context, is_overtaken, is_settled};
+use super::later::Later;
 use crate::error::Error;
 use crate::registry::net::Range;
 use crate::registry::write::{Target, UpdateOptions};
@@ -31,16 +32,20 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let (Some(resource), Some(addresses)) = (find("servicecidrs"), find("ipaddresses")) else {
         return pending().await;
     };
+    let mut later = Later::default();
     loop {
         let snapshot = context.current().await?;
         let mut changes = context.api.store.watch(resource.prefix(None), snapshot.revision())?;
         let all = read(resource, &snapshot);
+        let any_goes = all.iter().any(is_going);
+        let addresses = if any_goes { addresses_of(addresses, &snapshot).await } else { Vec::new() };
         for object in &all {
-            tend(context, resource, object, &all, || addresses_of(addresses, &snapshot)).await?;
+            let target = Target { resource, namespace: None, name: text(object, "name") };
+            later.settle(target.name.to_owned(), tend(context, target, object, &all, &addresses).await)?;
         }
         drop(snapshot);
         let wait = async {
-            match all.iter().any(is_going) {
+            match any_goes {
                 true => sleep(LOOK_AGAIN).await,
                 false => pending().await,
             }
@@ -48,6 +53,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         tokio::select! {
             batch = changes.next() => drop(batch?),
             () = wait => {}
+            _ = later.due() => {}
         }
     }
 }
@@ -58,9 +64,13 @@ fn read(resource: &Resource, snapshot: &Snapshot) -> Vec<Value> {
     entries.filter_map(|(_, entry)| form::decode(resource, entry).ok()).collect()
 }
 
-fn addresses_of(resource: &Resource, snapshot: &Snapshot) -> Vec<IpAddr> {
-    let keys = snapshot.range(&resource.prefix(None), None);
-    keys.filter_map(|(key, _)| resource.parse_key(key)?.1.parse().ok()).collect()
+async fn addresses_of(resource: &Resource, snapshot: &Snapshot) -> Vec<IpAddr> {
+    let mut found = Vec::new();
+    for (key, _) in snapshot.range(&resource.prefix(None), None) {
+        tokio::task::consume_budget().await;
+        found.extend(resource.parse_key(key).and_then(|(_, name)| name.parse::<IpAddr>().ok()));
+    }
+    found
 }
 
 fn text<'v>(object: &'v Value, field: &str) -> &'v str {
@@ -79,17 +89,16 @@ fn ranges(object: &Value) -> impl Iterator<Item = Range> {
 /// Does what one range needs.
 async fn tend(
     context: &Context,
-    resource: &Resource,
+    target: Target<'_>,
     object: &Value,
     all: &[Value],
-    addresses: impl FnOnce() -> Vec<IpAddr>,
+    addresses: &[IpAddr],
 ) -> Result<(), Error> {
-    let target = Target { resource, namespace: None, name: text(object, "name") };
     if !is_going(object) {
         set_finalizer(context, target, object, true).await?;
         return say(context, target, object, (READY, true, "", "Kubernetes Service CIDR is ready".to_owned())).await;
     }
-    if leaves_some(object, all, &addresses()) {
+    if leaves_some(object, all, addresses) {
         let why = "There are still IPAddresses referencing the ServiceCIDR, \
                    please remove them or create a new ServiceCIDR";
         return say(context, target, object, (READY, false, "Terminating", why.to_owned())).await;

@@ -21,6 +21,12 @@ const PATIENCE_STEPS: usize = 2000;
 /// A server whose controllers run until the handle is dropped or stopped.
 pub(crate) fn start() -> (Server, ControllersHandle) {
     let server = Server::new();
+    let controllers = run(&server);
+    (server, controllers)
+}
+
+/// Runs the controllers of a server.
+pub(crate) fn run(server: &Server) -> ControllersHandle {
     let options = ControllersOptions {
         api: server.api.clone(),
         root_ca: "PEM".into(),
@@ -31,7 +37,7 @@ pub(crate) fn start() -> (Server, ControllersHandle) {
     };
     let (controllers, handle) = Controllers::new(options);
     tokio::spawn(controllers.run());
-    (server, handle)
+    handle
 }
 
 /// Waits until a GET answers with this code; gives its body.
@@ -123,6 +129,18 @@ async fn the_service_of_the_api_leads_to_every_member_that_others_reach() {
     assert_eq!(send(&server, Method::DELETE, path, json!({})).await, 200);
     let again = until(&server, path, 200).await;
     assert_ne!(again["metadata"]["uid"], slice["metadata"]["uid"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slice_of_another_sort_of_addresses_is_made_anew() {
+    let server = Server::new();
+    server.namespace("default").await;
+    let path = "/apis/discovery.svc.io/v1/namespaces/default/endpointslices";
+    let other = json!({"metadata": {"name": "svc"}, "addressType": "FQDN", "endpoints": [], "ports": []});
+    assert_eq!(send(&server, Method::POST, path, other).await, 201);
+    let _controllers = run(&server);
+    let slice = until_body(&server, &format!("{path}/svc"), |_, body| body["addressType"] == "IPv4").await;
+    assert_eq!(slice["endpoints"], json!([{"addresses": ["10.0.0.7"], "conditions": {"ready": true}}]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,11 +1,16 @@
 //! Controllers come to rest, and go on with the others where something is wrong with one object.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use http::Method;
+use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Store, Txn};
 use serde_json::json;
 
-use crate::controllers::{send, start, until, until_body};
+use crate::controllers::{run, send, start, until, until_body};
+use crate::harness::{Server, TestClock};
 
 #[tokio::test(start_paused = true)]
 async fn a_namespace_whose_certificate_cannot_be_kept_holds_up_no_other() {
@@ -47,4 +52,49 @@ async fn roles_that_aggregate_each_other_come_to_rest() {
     let before = versions().await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(versions().await, before);
+}
+
+/// A store that can be full: nothing is put any more.
+struct Filling {
+    inner: MemoryStore,
+    is_full: AtomicBool,
+}
+
+#[async_trait]
+impl Layer for Filling {
+    fn below(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        let puts = txn.operations.iter().any(|operation| matches!(operation, Operation::Put { .. }));
+        match puts && self.is_full.load(Ordering::Relaxed) {
+            true => Err(Error::NotApplied(NotApplied::OutOfSpace { used: 1, limit: 1 })),
+            false => self.inner.txn(txn).await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_too_full_for_the_first_objects_loses_its_old_events() {
+    let clock = Arc::<TestClock>::default();
+    let inner = MemoryStore::new(MemoryOptions::new(clock.clone()));
+    let store = Arc::new(Filling { inner, is_full: AtomicBool::new(false) });
+    let server = Server::over(store.clone(), clock);
+    server.namespace("a").await;
+    let events = "/api/v1/namespaces/a/events";
+    for (name, finalizers) in [("b-held", json!(["example.com/held"])), ("c-old", json!([]))] {
+        let about = json!({"kind": "Pod", "namespace": "a", "name": "p"});
+        let event = json!({"metadata": {"name": name, "finalizers": finalizers}, "involvedObject": about});
+        assert_eq!(send(&server, Method::POST, events, event).await, 201);
+    }
+    store.is_full.store(true, Ordering::Relaxed);
+    let _controllers = run(&server);
+    until(&server, &format!("{events}/c-old"), 404).await;
+    let held = server.get(&format!("{events}/b-held")).await.json();
+    assert_eq!(held["metadata"]["deletionTimestamp"], serde_json::Value::Null);
+    assert_eq!(server.get("/api/v1/namespaces/default").await.status, 404);
+    store.is_full.store(false, Ordering::Relaxed);
+    until(&server, "/api/v1/namespaces/default", 200).await;
+    until_body(&server, &format!("{events}/b-held"), |_, body| body["metadata"]["deletionTimestamp"].is_string()).await;
 }

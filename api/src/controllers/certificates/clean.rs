@@ -15,7 +15,7 @@ use quorate_meta::{Time, Value};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::requests;
-use crate::controllers::context::Context;
+use crate::controllers::context::{Context, go_on};
 use crate::error::Error;
 use crate::registry::form;
 use crate::registry::write::Target;
@@ -40,13 +40,16 @@ async fn sweep(context: &Context) -> Result<(), Error> {
     let now = context.api.env.clock.now_ms();
     let snapshot = context.api.store.snapshot();
     for (key, entry) in snapshot.range(&resource.prefix(None), None) {
+        tokio::task::consume_budget().await;
         let Some((_, name)) = resource.parse_key(key) else { continue };
-        if !is_over(&form::decode(resource, entry)?, now) {
-            continue;
-        }
         let target = Target { resource, namespace: None, name };
-        // Changed meanwhile: the next sweep looks at it again.
-        context.delete_seen(target, entry).await?;
+        let done = match form::decode(resource, entry) {
+            Ok(object) if is_over(&object, now) => context.delete_seen(target, entry).await,
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        // Whatever is wrong with this one, or has changed: the next sweep looks at it again.
+        go_on(done, target)?;
     }
     Ok(())
 }

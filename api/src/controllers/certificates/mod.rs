@@ -16,18 +16,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_meta::Time;
-use tokio::time::{Instant, sleep_until};
 
 use super::context::Context;
+use super::later::Later;
 use crate::error::Error;
 use crate::registry::Resource;
 
 pub(super) use clean::run as clean;
 pub(super) use publish::run as publish;
 pub use rules::Usage;
-
-/// How long a request waits that could not be approved or issued before it is looked at again.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// What the signers need.
 #[derive(Debug, Clone)]
@@ -82,24 +79,23 @@ pub(super) async fn tend(context: &Context, signing: &Signing) -> Result<(), Err
     let mut changes = context.api.store.watch(prefix.clone(), snapshot.revision())?;
     let mut next: BTreeSet<Bytes> = snapshot.range(&prefix, None).map(|(key, _)| key.clone()).collect();
     drop(snapshot);
-    let (mut waiting, mut again) = (BTreeSet::new(), None);
+    let mut later = Later::default();
     loop {
         for key in std::mem::take(&mut next) {
+            // Most need nothing to be waited for, and there may be very many.
+            tokio::task::consume_budget().await;
             let settled = tend::one(context, signing, &key).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "a request for a certificate cannot be handled yet");
                 false
             });
-            if !settled {
-                waiting.insert(key);
-                again.get_or_insert_with(|| Instant::now() + LOOK_AGAIN);
+            match settled {
+                true => later.done(&key),
+                false => later.put_off(key),
             }
         }
         tokio::select! {
             batch = changes.next() => next.extend(batch?.events().map(|event| event.key.clone())),
-            () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => {
-                next.append(&mut waiting);
-                again = None;
-            }
+            due = later.due() => next.extend(due),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use futures::stream::{self, StreamExt, TryStreamExt};
+use futures::stream::{self, StreamExt};
 use quorate_meta::{Reason, Status, Value};
 
 use super::decide::{Decision, Seen};
@@ -26,10 +26,11 @@ pub(super) async fn carry_out(context: &Context, key: &ObjectKey, decision: Deci
         Decision::Unblock { seen } => unblock(context, key, &seen).await,
         Decision::Orphan { seen, dependents } => {
             let uids = std::slice::from_ref(&seen.uid);
+            // One that cannot be changed holds up the owner, and no other.
             stream::iter(dependents)
                 .map(|dependent| async move { disown(context, &dependent, None, uids).await })
                 .buffer_unordered(CONCURRENT_DEPENDENTS)
-                .try_collect::<()>()
+                .fold(Ok(()), async |before: Result<(), Error>, done| before.and(done))
                 .await?;
             release(context, key, &seen, ORPHAN).await
         }
