@@ -173,13 +173,17 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         cancel: impl Future<Output = ReplicationClosed> + OptionalSend + 'static,
         _: RPCOption,
     ) -> Result<SnapshotResponse<TypeConfig>, StreamingError<TypeConfig>> {
-        tokio::select! {
+        let last = snapshot.meta.last_log_id;
+        let sent = tokio::select! {
             biased;
-            closed = cancel => Err(StreamingError::Closed(closed)),
-            sent = snapshot::send(&self.stream, vote, snapshot) => {
-                sent.map_err(|error| StreamingError::Unreachable(Unreachable::new(&AnyError::error(error))))
-            }
+            closed = cancel => return Err(StreamingError::Closed(closed)),
+            sent = snapshot::send(&self.stream, vote, snapshot) => sent,
+        };
+        let answer = sent.map_err(|error| StreamingError::Unreachable(Unreachable::new(&AnyError::error(error))))?;
+        if answer.vote == vote {
+            self.follower.installed(vote.leader_id, last);
         }
+        Ok(answer)
     }
 
     async fn transfer_leader(

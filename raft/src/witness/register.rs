@@ -61,6 +61,12 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
+    /// Takes note of a snapshot of this leader's up to this entry, which the follower has installed: Raft takes that for a confirmation of
+    /// all that is in it.
+    pub(crate) fn installed(&self, leader: LeaderId, last: Option<LogId>) {
+        self.register.note(self.node, Shown { leader, last });
+    }
+
     /// Takes note of an answer to this leader's entries. Refuses one that takes back what was confirmed to the same leader.
     pub(crate) fn answered(&self, leader: LeaderId, answer: &StreamAppendResult<TypeConfig>) -> Result<(), String> {
         match answer {
@@ -117,6 +123,9 @@ mod tests {
         follower.answered(leader, &conflict(7)).expect("it has confirmed less");
         follower.answered(leader, &conflict(6)).expect_err("it has confirmed this");
         follower.answered(next, &conflict(6)).expect("a later leader may have taken it");
+        follower.installed(next, Some(id(1, 20)));
+        follower.answered(next, &conflict(20)).expect_err("it was in a snapshot that it has installed");
+        follower.answered(next, &conflict(21)).expect("it was not in that");
     }
 
     #[test]

@@ -53,7 +53,7 @@ const NOTHING_YET: &str = "raft/tests/it/membership.rs: a_learner_that_has_nothi
 const PROMOTED: &str = "a learner that had not been reached yet counted as caught up, and was promoted with nothing";
 
 /// What longer runs and soaks have found.
-const LONG: [Found; 26] = [
+const LONG: [Found; 27] = [
     Found {
         seed: 5,
         options: &["--workload", "api", "--seconds", "60"],
@@ -154,6 +154,12 @@ const LONG: [Found; 26] = [
         options: &[],
         what: "two objects whose deletions waited for each other kept the garbage collector busy for ever (the run did not end)",
         test: "api/tests/it/garbage.rs: owners_that_wait_for_each_other_go_together",
+    },
+    Found {
+        seed: 5_001_422,
+        options: &[],
+        what: "a member whose disk went back behind a snapshot that it had installed was not told so, and its leader went wrong on its answers",
+        test: "raft/src/witness/register.rs: a_follower_takes_nothing_back",
     },
 ];
 
