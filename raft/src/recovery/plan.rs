@@ -2,9 +2,11 @@
 //!
 //! Invariant: opening and looking changes nothing but what every start puts right (a torn end of the log, for one).
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use openraft::storage::{RaftLogReader, RaftLogStorage};
 use quorate_store::{NodeId, Revision};
 
@@ -13,8 +15,10 @@ use super::marker::{self, Marker};
 use crate::disk::{Disk, Fatal};
 use crate::log::{self, Log};
 use crate::state_machine::{self, Offline};
-use crate::types::{LogId, Peer};
+use crate::types::{LogEntry, LogId, Payload, Peer};
 use crate::{ClusterId, Role};
+
+type Members = openraft::Membership<NodeId, Peer>;
 
 /// Which member to recover, and where its data is.
 #[derive(Debug, Clone)]
@@ -53,7 +57,7 @@ pub struct Plan {
     pub old: ClusterId,
     /// The cluster that takes its place, when an earlier attempt has chosen it.
     pub begun: Option<ClusterId>,
-    /// What the member was to the old quorum; `None` if it did not belong to it any more.
+    /// What the member was to the old quorum, by its last entry; `None` if it did not belong to it any more.
     pub role: Option<Role>,
     /// The term and the index of the last entry that it has.
     pub last: (u64, u64),
@@ -63,7 +67,7 @@ pub struct Plan {
     pub revision: Revision,
     /// The clock of that state, milliseconds since the Unix epoch.
     pub time_ms: u64,
-    /// Everybody else in the old cluster, by number.
+    /// Everybody else in the old cluster, by the last entry; in the order of their numbers.
     pub given_up: Vec<Given>,
 }
 
@@ -97,15 +101,18 @@ impl Recovery {
         let mut log = None;
         let mut last = state.position().progress.log_id;
         let mut term = last.map_or(0, |last| last.leader_id.term);
+        let mut members = state.position().membership.membership().clone();
         if !refounded {
             let mut opened = Log::open(log_options(&options, old)).await?;
             let failed = |source| RecoveryError::Io { path: options.directory.join("log"), source };
-            last = continued(&mut opened, last, &options).await?;
+            let applied = last;
+            last = continued(&mut opened, applied, &options).await?;
+            members = newest_members(&mut opened, applied, last).await.map_err(failed)?.unwrap_or(members);
             term = opened.read_vote().await.map_err(failed)?.map_or(term, |vote| vote.leader_id.term.max(term));
             log = Some(opened);
         }
         let Some(last) = last else { return Err(RecoveryError::Empty { directory: options.directory }) };
-        let plan = plan(&options, old, marker, &state, last);
+        let plan = plan(&options, (old, marker), &state, &members, last);
         Ok(Self { term: term.max(last.leader_id.term), options, marker, state, log, last, plan })
     }
 
@@ -162,15 +169,33 @@ async fn continued(log: &mut Log, applied: Option<LogId>, options: &Options) -> 
     Ok(Some(last))
 }
 
-fn plan(options: &Options, old: ClusterId, marker: Option<Marker>, state: &Offline, last: LogId) -> Plan {
+/// The members that the last change of them between these two entries has made; `None` if there is none.
+async fn newest_members(log: &mut Log, applied: Option<LogId>, last: Option<LogId>) -> io::Result<Option<Members>> {
+    let next = |entry: Option<LogId>| entry.map_or(0, |entry| entry.index + 1);
+    let entries = log.entries_stream(next(applied)..next(last)).await;
+    let newer = async |members, entry: LogEntry| {
+        Ok(match entry.payload {
+            Payload::Membership(newer) => Some(newer),
+            _ => members,
+        })
+    };
+    entries.try_fold(None, newer).await
+}
+
+fn plan(
+    options: &Options,
+    (old, marker): (ClusterId, Option<Marker>),
+    state: &Offline,
+    members: &Members,
+    last: LogId,
+) -> Plan {
     let position = state.position();
-    let membership = position.membership.membership();
-    let voters: Vec<NodeId> = membership.voter_ids().collect();
-    let is_member = membership.nodes().any(|(node, _)| *node == options.node);
+    let voters: Vec<NodeId> = members.voter_ids().collect();
+    let is_member = members.nodes().any(|(node, _)| *node == options.node);
     let role = if voters.contains(&options.node) { Role::Voter } else { Role::Learner };
     let given =
         |(node, peer): (&NodeId, &Peer)| Given { node: *node, peer: peer.clone(), voter: voters.contains(node) };
-    let mut given_up: Vec<Given> = membership.nodes().filter(|(node, _)| **node != options.node).map(given).collect();
+    let mut given_up: Vec<Given> = members.nodes().filter(|(node, _)| **node != options.node).map(given).collect();
     given_up.sort_by_key(|given| given.node);
     Plan {
         old,

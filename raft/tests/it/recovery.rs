@@ -110,6 +110,26 @@ async fn the_last_member_goes_on_and_the_old_cluster_stays_out() {
     cluster.converge(revision).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_log_alone_knows_of_the_members_counts() {
+    let mut cluster = Cluster::start(3).await;
+    let last = put(&cluster.replica(1), 1).await;
+    cluster.converge(last).await;
+    let survivor = cluster.follower().await;
+    let mut lost = cluster.nodes();
+    for node in lost.clone() {
+        cluster.halt(node).await;
+    }
+    lost.retain(|node| *node != survivor);
+    let (folder, address) = (cluster.folder(survivor), cluster.address(survivor).to_owned());
+    eventually("the data is free", async || std::fs::remove_dir_all(folder.join("state")).ok()).await;
+    let options = options(survivor, cluster.id, Arc::new(SystemDisk), &folder, &address);
+    let recovery = eventually("the log is free", async || Recovery::open(options.clone()).await.ok()).await;
+    let plan = recovery.plan();
+    assert_eq!((plan.revision, plan.role), (Revision::ZERO, Some(Role::Voter)));
+    assert_eq!(plan.given_up.iter().map(|given| given.node).collect::<Vec<_>>(), lost);
+}
+
 /// Both old members come back, and with them a quorum of the old cluster: they stop when they hear of the new one.
 async fn the_old_ones_stop(cluster: &mut Cluster, old: ClusterId, lost: &[u64]) {
     let new = std::mem::replace(&mut cluster.id, old);

@@ -9,6 +9,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use quorate_store::{Batch, Entry, Event, Operation, Revision, State, Txn};
 
+/// Characters of a value that a message has.
+const BRIEF: usize = 40;
+
 /// The indexed history.
 pub(super) struct Chronicle<'a> {
     /// The revision before the first, and what there was then.
@@ -104,7 +107,8 @@ impl<'a> Chronicle<'a> {
         let key = String::from_utf8_lossy(&event.key).into_owned();
         let before = self.get(&event.key, at);
         if before != event.previous.as_ref() {
-            return Err(format!("history: the event of {key} at {at} does not follow from the one before"));
+            let (said, previous) = (brief(event.previous.as_ref()), brief(before));
+            return Err(format!("history: the event of {key} at {at} follows {said}, and before it was {previous}"));
         }
         if let Some(entry) = &event.current {
             let created = before.map_or(at, |entry| entry.created);
@@ -131,6 +135,17 @@ impl<'a> Chronicle<'a> {
             look(&state);
         }
     }
+}
+
+/// What an entry is, for people.
+fn brief(entry: Option<&Entry>) -> String {
+    entry.map_or_else(
+        || "nothing".to_owned(),
+        |Entry { value, created, modified }| {
+            let value: String = String::from_utf8_lossy(value).chars().take(BRIEF).collect();
+            format!("{value:?} of {modified}, created at {created}")
+        },
+    )
 }
 
 fn operation(event: &Event) -> Operation {

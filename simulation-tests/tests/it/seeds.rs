@@ -53,7 +53,7 @@ const NOTHING_YET: &str = "raft/tests/it/membership.rs: a_learner_that_has_nothi
 const PROMOTED: &str = "a learner that had not been reached yet counted as caught up, and was promoted with nothing";
 
 /// What longer runs and soaks have found.
-const LONG: [Found; 27] = [
+const LONG: [Found; 28] = [
     Found {
         seed: 5,
         options: &["--workload", "api", "--seconds", "60"],
@@ -160,6 +160,12 @@ const LONG: [Found; 27] = [
         options: &[],
         what: "a member whose disk went back behind a snapshot that it had installed was not told so, and its leader went wrong on its answers",
         test: "raft/src/witness/register.rs: a_follower_takes_nothing_back",
+    },
+    Found {
+        seed: 7_000_113,
+        options: &[],
+        what: "the plan of a recovery named the members that the state knew of, not those of the log that follows it",
+        test: "raft/tests/it/recovery.rs: what_the_log_alone_knows_of_the_members_counts",
     },
 ];
 
