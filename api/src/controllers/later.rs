@@ -16,7 +16,7 @@ const FIRST_REST: Duration = Duration::from_secs(10);
 /// No rest is longer.
 const LONGEST_REST: Duration = Duration::from_secs(120);
 
-/// The objects, as their controller names them.
+/// The objects, as their controller names them. Whoever puts one off says [`Later::done`] of it one day, also when it has gone.
 #[derive(Debug)]
 pub(super) struct Later<K> {
     rests: BTreeMap<K, Rest>,

@@ -53,7 +53,11 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         tokio::select! {
             batch = changes.next() => drop(batch?),
             () = wait => {}
-            _ = later.due() => {}
+            // All are looked at anyway; those that have gone are forgotten.
+            due = later.due() => {
+                let is_there = |name: &String| all.iter().any(|object| text(object, "name") == name);
+                due.iter().filter(|name| !is_there(name)).for_each(|name| later.done(name));
+            }
         }
     }
 }

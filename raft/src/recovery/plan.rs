@@ -18,6 +18,7 @@ use crate::state_machine::{self, Offline};
 use crate::types::{LogEntry, LogId, Payload, Peer};
 use crate::{ClusterId, Role};
 
+/// Who belongs to a cluster, and who of them votes.
 type Members = openraft::Membership<NodeId, Peer>;
 
 /// Which member to recover, and where its data is.
