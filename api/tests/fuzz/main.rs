@@ -18,5 +18,6 @@ mod lists;
 mod objects;
 mod parts;
 mod patches;
+mod paths;
 mod requests;
 mod words;

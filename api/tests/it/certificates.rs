@@ -114,6 +114,14 @@ async fn until(server: &Server, name: &str, done: impl Fn(&[String], bool) -> bo
     panic!("{name} stays {}", server.get(&format!("{REQUESTS}/{name}")).await.text());
 }
 
+/// Comes when the controller has seen whatever was written before: it sees this request no earlier, and issues it only when it
+/// has done with all that it saw together with it.
+async fn all_seen(server: &Server, marker: &str) {
+    let node = ("system:node:n", "system:nodes");
+    post(server, request(marker, node, "svc.io/apiserver-client-node-agent")).await;
+    until(server, marker, |types, issued| types == ["Approved"] && issued).await;
+}
+
 #[tokio::test]
 async fn approved_requests_of_well_known_signers_are_issued() {
     let (server, _controllers) = start();
@@ -130,6 +138,7 @@ async fn approved_requests_of_well_known_signers_are_issued() {
     }
     // Made by somebody who may do everything, so the node's request is approved as well.
     until(&server, "node", |types, issued| types == ["Approved"] && issued).await;
+    all_seen(&server, "marker-1").await;
     for name in ["client", "foreign", "unfit", "no-node", "twice"] {
         assert_eq!(until(&server, name, |_, _| true).await, (Vec::new(), false), "{name} is not approved by itself");
         assert_eq!(approve(&server, name).await, 200);
@@ -138,6 +147,7 @@ async fn approved_requests_of_well_known_signers_are_issued() {
     until(&server, "unfit", |types, issued| types == ["Approved", "Failed"] && !issued).await;
     until(&server, "twice", |types, issued| types == ["Approved", "Failed"] && !issued).await;
     until(&server, "no-node", |types, issued| types == ["Approved", "Failed"] && !issued).await;
+    all_seen(&server, "marker-2").await;
     assert_eq!(until(&server, "foreign", |_, _| true).await, (vec!["Approved".to_owned()], false));
 }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Method;
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Outcome, Store, Txn};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Answer, Server, TestClock};
 
@@ -120,6 +120,57 @@ async fn without_the_gate_the_option_is_as_if_it_were_not_there() {
     let server = Server::with_gates("AllowUnsafeMalformedObjectDeletion=false").await;
     server.create("a", "a", &[]).await;
     assert_eq!(delete(&server, &format!("{OPTION}=true")).await.status, 200);
+    assert_eq!(left(&server).await, "");
+}
+
+#[tokio::test]
+async fn what_is_held_begins_to_go_while_the_others_go() {
+    let server = maps(&["a", "b", "c"]).await;
+    server.patch("b", json!({"metadata": {"finalizers": ["example.com/f"]}})).await;
+    let held = async || server.get(&format!("{MAPS}/b")).await.json();
+    assert_eq!(delete(&server, "dryRun=All").await.status, 200);
+    assert_eq!((left(&server).await.as_str(), &held().await["metadata"]["deletionTimestamp"]), ("a b c", &Value::Null));
+    let deleted = delete(&server, "").await;
+    assert_eq!((deleted.status.as_u16(), &deleted.json()["status"]), (200, &json!("Success")));
+    assert_eq!(left(&server).await, "b");
+    let begun = held().await;
+    assert_eq!(begun["metadata"]["deletionTimestamp"], "2030-01-01T00:00:00Z");
+    assert_eq!(begun["metadata"]["finalizers"], json!(["example.com/f"]));
+    assert_eq!(delete(&server, "").await.text(), deleted.text());
+    assert_eq!(held().await, begun, "its deletion has begun already");
+    server.patch("b", json!({"metadata": {"finalizers": null}})).await;
+    assert_eq!(left(&server).await, "");
+}
+
+#[tokio::test]
+async fn a_policy_that_there_is_not_is_refused_as_for_one_object() {
+    let server = maps(&["a", "b"]).await;
+    let sideways = json!({"propagationPolicy": "Sideways"});
+    let twofold = json!({"propagationPolicy": "Orphan", "orphanDependents": true});
+    for (query, body, reason) in [
+        ("propagationPolicy=Sideways", String::new(), "FieldValueNotSupported"),
+        ("", sideways.to_string(), "FieldValueNotSupported"),
+        ("propagationPolicy=Orphan&orphanDependents=true", String::new(), "FieldValueInvalid"),
+        ("", twofold.to_string(), "FieldValueInvalid"),
+    ] {
+        let ask = async |path: &str| server.send(Method::DELETE, &format!("{path}?{query}"), &[], &body).await;
+        let (refused, one) = (ask(MAPS).await, ask(&format!("{MAPS}/a")).await);
+        let cause = refused.json()["details"]["causes"][0].clone();
+        assert_eq!((refused.status.as_u16(), &cause["reason"]), (422, &json!(reason)), "{query} {body}");
+        assert_eq!(cause["field"], "propagationPolicy", "{query} {body}");
+        assert_eq!((refused.status, refused.text()), (one.status, one.text()), "{query} {body}");
+        assert_eq!(left(&server).await, "a b", "{query} {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_policy_is_that_of_every_object() {
+    let server = maps(&["a", "b"]).await;
+    assert_eq!(delete(&server, "propagationPolicy=Orphan").await.status, 200);
+    let list = server.get(MAPS).await.json();
+    let items = list["items"].as_array().unwrap();
+    assert!(items.len() == 2 && items.iter().all(|item| item["metadata"]["finalizers"] == json!(["orphan"])), "{list}");
+    assert_eq!(delete(&server, "propagationPolicy=Background").await.status, 200);
     assert_eq!(left(&server).await, "");
 }
 

@@ -80,6 +80,45 @@ async fn everything_at_once() {
     assert_eq!((again.status.as_u16(), again.body.len(), again.header("etag")), (304, 0, tag));
 }
 
+/// The resources of a list that are in categories, each with these.
+fn categories(resources: &Value, name: &str) -> Vec<String> {
+    let resources = resources.as_array().unwrap().iter().filter(|resource| !resource["categories"].is_null());
+    resources.map(|resource| format!("{} {}", resource[name].as_str().unwrap(), resource["categories"])).collect()
+}
+
+#[tokio::test]
+async fn resources_say_their_categories() {
+    let server = Server::new();
+    let (core, groups) = (server.get_as("/api", ALL).await.json(), server.get_as("/apis", ALL).await.json());
+    let check = async |path: &str, category: &str, expect: &[&str]| {
+        let expect: Vec<String> = expect.iter().map(|name| format!("{name} [\"{category}\"]")).collect();
+        assert_eq!(categories(&server.get(path).await.json()["resources"], "name"), expect, "{path}");
+        let (group, version) = path.rsplit_once('/').unwrap();
+        let (items, group) = match group.strip_prefix("/apis/") {
+            Some(group) => (&groups["items"], Some(group)),
+            None => (&core["items"], None),
+        };
+        let items = items.as_array().unwrap();
+        let item = items.iter().find(|item| item["metadata"]["name"].as_str() == group).expect("the group");
+        let versions = item["versions"].as_array().unwrap();
+        let entry = versions.iter().find(|entry| entry["version"] == version).expect("the version");
+        assert_eq!(categories(&entry["resources"], "resource"), expect, "{path}, aggregated");
+    };
+    check("/api/v1", "all", &["pods", "replicationcontrollers", "services"]).await;
+    check("/apis/apps/v1", "all", &["daemonsets", "deployments", "replicasets", "statefulsets"]).await;
+    check("/apis/autoscaling/v1", "all", &["horizontalpodautoscalers"]).await;
+    check("/apis/autoscaling/v2", "all", &["horizontalpodautoscalers"]).await;
+    check("/apis/batch/v1", "all", &["cronjobs", "jobs"]).await;
+    check("/apis/rbac.authorization.svc.io/v1", "all", &[]).await;
+    let admission = [
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    ];
+    check("/apis/admissionregistration.svc.io/v1", "api-extensions", &admission).await;
+}
+
 #[tokio::test]
 async fn plain_lists_have_no_etag() {
     let server = Server::new();

@@ -1,10 +1,15 @@
 //! GET of one object, and who may ask.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
 use http::Method;
 use quorate_api::authentication::User;
+use quorate_store::{Layer, MemoryOptions, MemoryStore, Status, Store};
 use serde_json::json;
 
-use crate::harness::Server;
+use crate::harness::{Server, TestClock};
 
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 
@@ -170,6 +175,41 @@ async fn a_read_says_how_fresh_it_is() {
     check(&format!("{MAPS}?watch=1"), &later).await;
     check(&format!("{MAPS}?watch=1&resourceVersion={version}"), &version).await;
     check(&format!("{MAPS}?watch=1&resourceVersion=9000000000000000000"), &later).await;
+}
+
+/// A store of which this node has not applied everything yet.
+struct Lagging {
+    inner: MemoryStore,
+    lag: AtomicU64,
+}
+
+#[async_trait]
+impl Layer for Lagging {
+    fn below(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn status(&self) -> Status {
+        Status { lag: self.lag.load(Ordering::Relaxed), ..self.inner.status() }
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_is_behind_says_by_how_much() {
+    let clock = Arc::<TestClock>::default();
+    let inner = MemoryStore::new(MemoryOptions::new(clock.clone()));
+    let store = Arc::new(Lagging { inner, lag: AtomicU64::new(0) });
+    let server = Server::over(store.clone(), clock);
+    server.namespace("a").await;
+    let version = server.create("a", "m", &[]).await;
+    for lag in [7, 12_345, 0] {
+        store.lag.store(lag, Ordering::Relaxed);
+        for path in ["/m", "/m?resourceVersion=0", "", "?limit=1", "?resourceVersion=0", "?watch=1"] {
+            let (_, headers, _) = server.open(Method::GET, &format!("{MAPS}{path}"), &[], "").await;
+            let told = ["quorate-revision", "quorate-lag"].map(|name| headers[name].to_str().unwrap().to_owned());
+            assert_eq!(told, [version.clone(), lag.to_string()], "{path}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 
 use bytes::Bytes;
+use futures::stream::{self, Stream};
 use http::{Method, Request, StatusCode};
 use http_body::Frame;
 use http_body_util::StreamBody;
@@ -21,6 +22,10 @@ const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 const SHARE: usize = 2;
 /// How long a request waits for a place before it is refused.
 const WAIT: Duration = Duration::from_secs(5);
+/// How long a request may take, its body included.
+const DEADLINE: Duration = Duration::from_secs(60);
+/// How long what is left of a refused request's body is read away.
+const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// A server on which everybody may do everything, with a list that takes several buffers.
 async fn server() -> Server {
@@ -52,7 +57,7 @@ enum Held {
     /// An answer that nobody reads on.
     Answer(#[expect(dead_code, reason = "kept for its place")] Body),
     /// A request whose body does not come.
-    Sending(JoinHandle<()>),
+    Sending(JoinHandle<StatusCode>),
 }
 
 impl Drop for Held {
@@ -75,7 +80,7 @@ const CLASSES: [Class; 3] = [Class::ReadOnly, Class::Mutating, Class::LongRunnin
 /// Takes a place of a class and keeps it.
 async fn hold(server: &Server, class: Class, name: &str) -> Held {
     match class {
-        Class::Mutating => Held::Sending(send_nothing(server, name).await),
+        Class::Mutating => Held::Sending(send(server, name, stream::pending()).await),
         _ => {
             let path = if class == Class::ReadOnly { MAPS.to_owned() } else { format!("{MAPS}?watch=1") };
             let (status, _, body) = server.by(Some(user(name))).open(Method::GET, &path, &[], "").await;
@@ -85,13 +90,15 @@ async fn hold(server: &Server, class: Class, name: &str) -> Held {
     }
 }
 
-/// Begins to create something; whoever waits gets to run before this returns.
-async fn send_nothing(server: &Server, name: &str) -> JoinHandle<()> {
+/// Begins to create something with this body; whoever waits gets to run before this returns.
+async fn send<B>(server: &Server, name: &str, body: B) -> JoinHandle<StatusCode>
+where
+    B: Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static,
+{
     let (api, identity) = (server.api.clone(), Identity::of_user(user(name)));
     let task = tokio::spawn(async move {
-        let never = futures::stream::pending::<Result<Frame<Bytes>, Infallible>>();
-        let request = Request::builder().method(Method::POST).uri(MAPS).body(StreamBody::new(never)).unwrap();
-        filters::handle(&api, &identity, request).await;
+        let request = Request::builder().method(Method::POST).uri(MAPS).body(StreamBody::new(body)).unwrap();
+        filters::handle(&api, &identity, request).await.status()
     });
     sleep(Duration::from_millis(1)).await;
     task
@@ -163,6 +170,31 @@ async fn an_answer_that_nobody_takes_gives_its_place_back_but_a_watch_stays() {
         drop(held);
         sleep(Duration::from_millis(1)).await;
     }
+}
+
+/// A body that comes for ever, a blank a second.
+fn drops() -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static {
+    stream::unfold((), |()| async {
+        sleep(Duration::from_secs(1)).await;
+        Some((Ok::<_, Infallible>(Frame::data(Bytes::from_static(b" "))), ()))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_ends_gives_its_place_back() {
+    let server = server().await;
+    let begin = Instant::now();
+    let sending = [send(&server, "greedy", stream::pending()).await, send(&server, "greedy", drops()).await];
+    assert_eq!(sending.len(), SHARE);
+    sleep(DEADLINE - WAIT * 2).await;
+    assert_eq!(ask(&server, Class::Mutating, "greedy").await.status, 429, "both places are still taken");
+    sleep(WAIT + Duration::from_secs(1)).await;
+    assert_passes(&ask(&server, Class::Mutating, "greedy").await, "after the deadline");
+    assert!(begin.elapsed() < DEADLINE + DRAIN_TIME, "nobody waits for what is read away");
+    for task in sending {
+        assert_eq!(task.await.unwrap(), StatusCode::GATEWAY_TIMEOUT);
+    }
+    assert_eq!(begin.elapsed().as_secs(), (DEADLINE + DRAIN_TIME).as_secs());
 }
 
 #[tokio::test(start_paused = true)]

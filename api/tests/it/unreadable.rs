@@ -33,18 +33,44 @@ async fn only_a_forced_deletion_removes_it() {
     assert_eq!(delete(&server, BAD, json!({})).await, 500);
     assert_eq!(delete(&server, &format!("{MAPS}/good"), json!({OPTION: true})).await, 422, "it can be read");
     assert_eq!(delete(&server, &format!("{MAPS}/none"), json!({OPTION: true})).await, 404);
-    for other in [json!({"dryRun": ["All"]}), json!({"gracePeriodSeconds": 0}), json!({"propagationPolicy": "Orphan"})]
-    {
-        let mut options = other;
-        options[OPTION] = json!(true);
-        assert_eq!(delete(&server, BAD, options).await, 422);
-    }
-    let query = format!("{BAD}?{OPTION}=true&dryRun=All");
-    assert_eq!(server.send(Method::DELETE, &query, &[], "").await.status, 422);
-    assert_eq!(delete(&server, &format!("{BAD}?dryRun=All"), json!({OPTION: true})).await, 422);
     assert_eq!(delete(&server, BAD, json!({OPTION: true})).await, 200);
     assert_eq!(server.get(BAD).await.status, 404);
     assert_eq!(server.get(MAPS).await.names(), ["good"]);
+}
+
+#[tokio::test]
+async fn a_forced_deletion_has_no_other_options() {
+    let server = damaged().await;
+    let check = async |query: &str, body: String, other: &str| {
+        let refused = server.send(Method::DELETE, &format!("{BAD}?{query}"), &[], &body).await;
+        assert_eq!(refused.status, 422, "{query} {body}: {}", refused.text());
+        let causes = refused.json()["details"]["causes"].clone();
+        let why = format!("Invalid value: true: cannot be set together with .{other}");
+        assert_eq!(causes, json!([{"reason": "FieldValueInvalid", "message": why, "field": OPTION}]), "{query} {body}");
+        assert_eq!(server.get(BAD).await.status, 500, "{query} {body}: it is still there");
+    };
+    for (other, value) in [
+        ("dryRun", json!(["All"])),
+        ("gracePeriodSeconds", json!(0)),
+        ("orphanDependents", json!(true)),
+        ("orphanDependents", json!(false)),
+        ("preconditions", json!({"uid": "u"})),
+        ("preconditions", json!({"resourceVersion": "1"})),
+        ("propagationPolicy", json!("Orphan")),
+    ] {
+        check("", json!({OPTION: true, other: value}).to_string(), other).await;
+    }
+    let other_by_query = [
+        ("dryRun", "All"),
+        ("gracePeriodSeconds", "0"),
+        ("orphanDependents", "true"),
+        ("orphanDependents", "false"),
+        ("propagationPolicy", "Orphan"),
+    ];
+    for (other, value) in other_by_query {
+        check(&format!("{OPTION}=true&{other}={value}"), String::new(), other).await;
+    }
+    check("dryRun=All", json!({OPTION: true}).to_string(), "dryRun").await;
 }
 
 #[tokio::test]

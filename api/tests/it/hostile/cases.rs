@@ -9,8 +9,10 @@ use crate::harness::Server;
 
 /// Elements of the shorter of two bodies.
 const SMALL: usize = 500;
-/// Bytes for which the time is printed, when this variable names them.
+/// Bytes for which the time is printed and bounded, when this variable names them.
 pub(super) const BYTES: &str = "HOSTILE_BYTES";
+/// Milliseconds of work that a body of so many bytes may make.
+pub(super) const MOST_MS: u64 = 1000;
 
 pub(super) const JSON_PATCH: &str = "application/json-patch+json";
 pub(super) const MERGE: &str = "application/merge-patch+json";
@@ -39,7 +41,7 @@ pub(super) async fn check(server: &Server, cases: &[Case]) {
         };
         found.extend(growth::excess(case.name, SMALL, work).await);
         if let Some(bytes) = std::env::var(BYTES).ok().and_then(|text| text.parse().ok()) {
-            print_time(server, case, bytes).await;
+            found.extend(slowness(server, case, bytes).await);
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
@@ -52,7 +54,8 @@ async fn send(server: &Server, case: &Case, body: &str) -> (u16, usize) {
     (answer.status.as_u16(), answer.body.len())
 }
 
-async fn print_time(server: &Server, case: &Case, bytes: usize) {
+/// Prints how long a body of so many bytes takes, and says so when that is too long.
+async fn slowness(server: &Server, case: &Case, bytes: usize) -> Option<String> {
     let each = ((case.body)(2 * SMALL).len() - (case.body)(SMALL).len()).div_ceil(SMALL).max(1);
     let mut count = bytes / each;
     while (case.body)(count).len() > bytes {
@@ -62,11 +65,9 @@ async fn print_time(server: &Server, case: &Case, bytes: usize) {
     let begin = growth::worked();
     let (status, length) = send(server, case, &body).await;
     let ms = (growth::worked() - begin) / 1_000_000;
-    println!(
-        "{}: {} bytes, {count} elements: {ms} ms of work, {status}, answer of {length} bytes",
-        case.name,
-        body.len()
-    );
+    let took = format!("{}: {} bytes, {count} elements: {ms} ms of work", case.name, body.len());
+    println!("{took}, {status}, answer of {length} bytes");
+    (ms > MOST_MS).then_some(took)
 }
 
 /// `element` for each number, with commas between.

@@ -1,18 +1,12 @@
 //! HTTP/2 by hand: frames that no library would send, and what comes back.
 
-use std::sync::Arc;
-
-use quorate_store::env::{Io, SystemEnv};
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 
-use super::{ATTEMPTS, Castle, PATIENCE, SECRET, Subject, TREASURE};
+use super::{ATTEMPTS, Castle, PATIENCE, SECRET, Stream, Subject, TREASURE};
 
 /// What every client begins with, and a SETTINGS frame that changes nothing (RFC 9113, section 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 /// Bytes of a frame that every server takes.
 pub(super) const FRAME_BYTES: usize = 16_384;
 
@@ -23,8 +17,6 @@ const GOAWAY: u8 = 7;
 pub(super) const CONTINUATION: u8 = 9;
 pub(super) const END_STREAM: u8 = 1;
 pub(super) const END_HEADERS: u8 = 4;
-
-type Stream = TlsStream<Box<dyn Io>>;
 
 /// A frame (RFC 9113, section 4.1).
 pub(super) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -92,15 +84,45 @@ async fn next(stream: &mut Stream) -> Option<(u8, u8, Vec<u8>)> {
     Some((head[3], head[4], payload))
 }
 
-/// Reads to the end of the only answer. 200 stands for all codes that let in, 400 for all others, 0 for no answer.
+/// The code that the fields of an answer begin with: some have numbers of their own (RFC 7541, appendix A), of the others the
+/// digits are spelled out.
+fn code_of(block: &[u8]) -> u16 {
+    match block {
+        [at @ 0x88..=0x8e, ..] => [200, 204, 206, 304, 400, 404, 500][usize::from(*at) - 0x88],
+        [0x08 | 0x18 | 0x48, 0x82 | 0x83, digits @ ..] => three_digits(digits),
+        _ => panic!("no code: {block:?}"),
+    }
+}
+
+/// Three digits by their bits (RFC 7541, appendix B).
+fn three_digits(text: &[u8]) -> u16 {
+    let mut bits = text.iter().flat_map(|byte| (0..8_u32).rev().map(move |at| u16::from((*byte >> at) & 1)));
+    let mut take = |count: usize| bits.by_ref().take(count).fold(0_u16, |value, bit| value * 2 + bit);
+    let mut number = 0;
+    for _ in 0..3 {
+        let short = take(5);
+        // 0, 1 and 2 have five bits; the others have six, and 3 has those of 25.
+        let digit = if short < 3 { short } else { short * 2 + take(1) - 22 };
+        number = number * 10 + digit;
+    }
+    number
+}
+
+#[test]
+fn codes_are_read() {
+    assert_eq!(code_of(&[0x88]), 200);
+    assert_eq!(code_of(&[0x8d, 0x5f]), 404);
+    assert_eq!(code_of(&[0x48, 0x82, 0x68, 0x01]), 401);
+    assert_eq!(code_of(&[0x48, 0x83, 0x68, 0x0c, 0xff]), 403);
+}
+
+/// Reads to the end of the only answer; gives its code, 0 for no answer.
 async fn heard(stream: &mut Stream) -> u16 {
     let mut code = 0;
     let mut body: Vec<u8> = Vec::new();
     while let Some((kind, flags, payload)) = next(stream).await {
         match kind {
-            // The first field is the code; 200, 204, 206 and 304 have numbers (RFC 7541, appendix A), and nothing makes the
-            // server answer with others that let in.
-            HEADERS if code == 0 => code = if matches!(payload.first(), Some(0x88..=0x8b)) { 200 } else { 400 },
+            HEADERS if code == 0 => code = code_of(&payload),
             DATA => body.extend(payload),
             RESET | GOAWAY => break,
             _ => {}
@@ -117,11 +139,9 @@ async fn heard(stream: &mut Stream) -> u16 {
 impl Castle {
     /// A connection that has begun to speak HTTP/2.
     async fn opened(&self, subject: Subject) -> Option<Stream> {
-        let io = SystemEnv::env().network.connect(self.handle.address()).await.ok()?;
         let mut config = self.config(subject);
         config.alpn_protocols = vec![b"h2".to_vec()];
-        let connector = TlsConnector::from(Arc::new(config));
-        let mut stream = connector.connect(ServerName::try_from("localhost").unwrap(), io).await.ok()?;
+        let mut stream = self.connect(config).await?;
         stream.write_all(PREFACE).await.ok()?;
         Some(stream)
     }

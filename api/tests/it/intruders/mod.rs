@@ -1,11 +1,14 @@
 //! Those who try to get in: wrong tokens, certificates of others, headers and paths that mean to be read twice, peers that
 //! waste time, over HTTP/1.1 and HTTP/2. Every attempt is refused, over a real connection; each test says how many it made.
 //!
-//! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes.
+//! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes. Where somebody who got in
+//! might have no rights, exactly one code is expected.
 
 mod connections;
 mod frames;
+mod headers;
 mod principals;
+mod squatters;
 mod streams;
 mod tokens;
 
@@ -13,15 +16,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use quorate_api::authentication::{AuthenticationOptions, StaticTokens};
+use quorate_api::authentication::{AuthenticationOptions, ProxyOptions, StaticTokens};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
-use quorate_store::env::SystemEnv;
+use quorate_store::env::{Io, SystemEnv};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::harness::Server;
 use crate::tls::{Authority, client_config};
@@ -29,10 +33,19 @@ use crate::tls::{Authority, client_config};
 /// What nobody is to read.
 const TREASURE: &str = "dHJlYXN1cmU=";
 const SECRET: &str = "/api/v1/namespaces/a/secrets/treasure";
+const NAMESPACE: &str = "/api/v1/namespaces/a";
+const ROLES: &str = "/apis/rbac.authorization.svc.io/v1/namespaces/a";
+/// A token of ann, who has no rights.
+const ANN: (&str, &str) = ("Authorization", "Bearer static-secret");
+/// A token of eve, who may read the secret.
+const EVE: (&str, &str) = ("Authorization", "Bearer reader-secret");
+const TOKENS: &str = "static-secret,ann,1,dev\nreader-secret,eve,2";
 /// How often who gets no answer asks.
 const ATTEMPTS: usize = 3;
 /// No attempt may take longer.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a handshake and a head may take.
+const SHORT: Duration = Duration::from_secs(2);
 
 /// A server with a secret, an account, and all ways of proving who one is.
 struct Castle {
@@ -43,21 +56,26 @@ struct Castle {
 }
 
 type Subject = Option<(String, String)>;
+type Stream = TlsStream<Box<dyn Io>>;
+
+fn limits() -> Limits {
+    Limits { handshake: SHORT, header: SHORT, ..Limits::default() }
+}
 
 impl Castle {
     async fn new() -> Self {
+        Self::with(ProxyOptions::default(), limits()).await
+    }
+
+    async fn with(proxy: ProxyOptions, limits: Limits) -> Self {
         let server = Server::with_authentication(AuthenticationOptions {
-            static_tokens: StaticTokens::parse("static-secret,ann,1,dev").unwrap(),
+            static_tokens: StaticTokens::parse(TOKENS).unwrap(),
+            proxy,
             anonymous_health: true,
             ..AuthenticationOptions::default()
         });
         server.defaults().await.stop();
         server.namespace("a").await;
-        let secret = json!({"metadata": {"name": "treasure"}, "data": {"gold": TREASURE}});
-        for (plural, body) in [("secrets", secret), ("serviceaccounts", json!({"metadata": {"name": "robot"}}))] {
-            let path = format!("/api/v1/namespaces/a/{plural}");
-            assert_eq!(server.send(Method::POST, &path, &[], body.to_string()).await.status, 201);
-        }
         let (authority, proxies) = (Authority::new("client CA"), Authority::new("proxy CA"));
         let (certificate, key) = authority.issue("server", None);
         let files = TlsFiles {
@@ -66,29 +84,50 @@ impl Castle {
             client_authority: authority.pem.clone().into(),
             proxy_authority: Some(proxies.pem.clone().into()),
         };
-        let short = Duration::from_secs(2);
         let options = Options {
             address: "127.0.0.1:0".into(),
             tls: Arc::new(ServerTls::new(&files).unwrap()),
-            limits: Limits { handshake: short, header: short, ..Limits::default() },
+            limits,
             shutdown_delay: Duration::ZERO,
             shutdown_grace: Duration::from_secs(1),
         };
         let (listening, handle) = ApiServer::bind(server.api.clone(), options).await.unwrap();
         tokio::spawn(listening.run());
-        Self { server, authority, proxies, handle }
+        let castle = Self { server, authority, proxies, handle };
+        let treasure = json!({"metadata": {"name": "treasure"}, "data": {"gold": TREASURE}});
+        let role = json!({"metadata": {"name": "reader"},
+            "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]});
+        let binding = json!({"metadata": {"name": "reader"},
+            "roleRef": {"apiGroup": "rbac.authorization.svc.io", "kind": "Role", "name": "reader"},
+            "subjects": [{"kind": "User", "name": "eve"}]});
+        castle.make(&format!("{NAMESPACE}/secrets"), treasure).await;
+        castle.make(&format!("{NAMESPACE}/serviceaccounts"), json!({"metadata": {"name": "robot"}})).await;
+        castle.make(&format!("{ROLES}/roles"), role).await;
+        castle.make(&format!("{ROLES}/rolebindings"), binding).await;
+        castle
+    }
+
+    async fn make(&self, collection: &str, object: Value) -> Value {
+        let answer = self.server.send(Method::POST, collection, &[], object.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.json()
     }
 
     fn config(&self, subject: Subject) -> ClientConfig {
         client_config(&self.authority.pem, subject)
     }
 
+    /// A connection after its handshake; `None` when it does not come to that.
+    async fn connect(&self, config: ClientConfig) -> Option<Stream> {
+        let io = SystemEnv::env().network.connect(self.handle.address()).await.ok()?;
+        let connector = TlsConnector::from(Arc::new(config));
+        connector.connect(ServerName::try_from("localhost").unwrap(), io).await.ok()
+    }
+
     /// What comes back when this text is sent; empty when the connection ends without an answer.
     async fn say(&self, subject: Subject, text: &str) -> String {
         let attempt = async {
-            let io = SystemEnv::env().network.connect(self.handle.address()).await.ok()?;
-            let connector = TlsConnector::from(Arc::new(self.config(subject)));
-            let mut stream = connector.connect(ServerName::try_from("localhost").unwrap(), io).await.ok()?;
+            let mut stream = self.connect(self.config(subject)).await?;
             // The server may hang up while the text is still on its way.
             let _ = stream.write_all(text.as_bytes()).await;
             let mut answer = Vec::new();
@@ -114,13 +153,21 @@ impl Castle {
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let text = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
         let answer = self.say(subject, &text).await;
-        assert!(!answer.contains(TREASURE), "{path}: {answer}");
-        answer.split(' ').nth(1).map_or(0, |code| code.parse().unwrap())
+        let code: u16 = answer.split(' ').nth(1).map_or(0, |code| code.parse().unwrap());
+        assert!(code == 200 || !answer.contains(TREASURE), "{path}: {answer}");
+        code
     }
 
     #[track_caller]
     fn refused(what: &str, code: u16) -> usize {
         assert!(code == 0 || code >= 400, "{what} got {code}");
+        1
+    }
+
+    /// Refused in this way and in no other.
+    #[track_caller]
+    fn refused_with(what: &str, code: u16, expect: u16) -> usize {
+        assert_eq!(code, expect, "{what}");
         1
     }
 }

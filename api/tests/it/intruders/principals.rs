@@ -6,19 +6,10 @@ use quorate_api::authentication::StaticTokens;
 use quorate_api::authentication::token::{KeyMaterial, KeySet};
 use serde_json::{Value, json};
 
-use super::Castle;
+use super::{Castle, NAMESPACE, ROLES};
 use crate::harness::START_MS;
 
-const NAMESPACE: &str = "/api/v1/namespaces/a";
-const ROLES: &str = "/apis/rbac.authorization.svc.io/v1/namespaces/a";
-
 impl Castle {
-    async fn make(&self, collection: &str, object: Value) -> Value {
-        let answer = self.server.send(Method::POST, collection, &[], object.to_string()).await;
-        assert_eq!(answer.status, 201, "{}", answer.text());
-        answer.json()
-    }
-
     async fn remove(&self, path: &str) {
         let answer = self.server.send(Method::DELETE, &format!("{path}?gracePeriodSeconds=0"), &[], "").await;
         assert_eq!(answer.status, 200, "{}", answer.text());

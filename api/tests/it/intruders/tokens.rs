@@ -1,7 +1,7 @@
 //! Tokens: forged, of others, of before and of later, of accounts that are gone.
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::Method;
 use quorate_api::authentication::token::{Identified, Issue, KeySet, ServiceAccountTokens, TokenOptions};
 use quorate_meta::Naming;
@@ -10,6 +10,10 @@ use serde_json::Value;
 
 use super::{Castle, SECRET};
 use crate::harness::{ISSUER, START_MS};
+
+/// What stands before the point in a public key of P-256 (RFC 5480, section 2; DER).
+const KEY_HEAD: &[u8] =
+    b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\0";
 
 impl Castle {
     /// A token of the cluster's own keys that says something else.
@@ -58,6 +62,7 @@ fn variants(castle: &Castle, good: &str) -> Vec<(&'static str, String)> {
     let key = serde_json::to_value(quorate_json(&keys)).unwrap();
     let bytes = |field: &str| URL_SAFE_NO_PAD.decode(key["keys"][0][field].as_str().unwrap()).unwrap();
     let point = [vec![4], bytes("x"), bytes("y")].concat();
+    let der = [KEY_HEAD, &point].concat();
     let hmac_header = with(header, "alg", "HS256".into());
     let confused = |secret: &[u8]| {
         let message = format!("{hmac_header}.{claims}");
@@ -73,6 +78,8 @@ fn variants(castle: &Castle, good: &str) -> Vec<(&'static str, String)> {
         ("alg ES384", format!("{}.{claims}.{signature}", with(header, "alg", "ES384".into()))),
         ("alg RS256", format!("{}.{claims}.{signature}", with(header, "alg", "RS256".into()))),
         ("the public point as a shared secret", confused(&point)),
+        ("the public key in DER as a shared secret", confused(&der)),
+        ("the public key in PEM as a shared secret", confused(pem(&der).as_bytes())),
         ("the published key as a shared secret", confused(key.to_string().as_bytes())),
         ("an empty shared secret", confused(b"")),
         ("another key id", format!("{}.{claims}.{signature}", with(header, "kid", "other".into()))),
@@ -86,6 +93,13 @@ fn variants(castle: &Castle, good: &str) -> Vec<(&'static str, String)> {
         ("the beginning of a static token", "static-secre".to_owned()),
         ("the user of a static token", "ann".to_owned()),
     ]
+}
+
+/// A public key as files have it (RFC 7468).
+fn pem(der: &[u8]) -> String {
+    let text = STANDARD.encode(der);
+    let (first, second) = text.split_at(64);
+    format!("-----BEGIN PUBLIC KEY-----\n{first}\n{second}\n-----END PUBLIC KEY-----\n")
 }
 
 /// The tree as the library of the tests knows it.
@@ -126,11 +140,12 @@ async fn tokens_that_are_none() {
     for (what, token) in &attempts {
         // Beside a right certificate a wrong token is refused as well.
         for subject in [None, admin()] {
-            count += Castle::refused(what, castle.get(subject, SECRET, &[("authorization", &bearer(token))]).await);
+            let code = castle.get(subject, SECRET, &[("authorization", &bearer(token))]).await;
+            count += Castle::refused_with(what, code, 401);
         }
     }
     println!("{count} attempts with tokens, none got in");
-    assert_eq!(count, 60);
+    assert_eq!(count, 64);
 }
 
 #[tokio::test]

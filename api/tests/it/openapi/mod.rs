@@ -4,6 +4,7 @@
 //! the server leaves out, puts elsewhere or writes in another form is a difference. Version 3 alone has no place for defaults that are maps or lists.
 
 mod fields;
+mod references;
 
 use std::collections::HashSet;
 
