@@ -10,7 +10,7 @@ use quorate_meta::{Names, well_known};
 
 use crate::authorization::Authorization;
 use crate::error::Error;
-use crate::pki::read_text;
+use crate::files::read_text;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use governance::Governance;
 pub(crate) use members::{Leader, Member, Token};
-pub(crate) use node::{Dev, Init, Join, Recover, Serve};
+pub(crate) use node::{ADVERTISE, Dev, Init, Join, MOST_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
 pub(crate) use query::{Kubeconfig, Output, Query, Status, Target};
 pub(crate) use sizes::bytes;
 pub(crate) use tuning::Tuning;

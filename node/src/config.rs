@@ -3,7 +3,7 @@
 //! Invariant: everything in it is fixed for the life of the data folder, but for the addresses. What an operator may tune
 //! is an option of `serve`, never kept here.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 use quorate_meta::Naming;
 use quorate_raft::ClusterId;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data_dir::DataDir;
 use crate::error::Error;
-use crate::pki;
+use crate::files::{read_text, write_public};
 
 /// The layout of data folders that this program reads and writes.
 pub(crate) const FORMAT: u32 = 1;
@@ -67,17 +67,32 @@ impl Address {
         Self { bind: address.to_string(), advertise: address.to_string() }
     }
 
-    /// What to bind and what to advertise; without the latter the former, which then must not be a wildcard.
-    pub(crate) fn new(bind: &str, advertise: Option<&str>) -> Result<Self, Error> {
-        let bound = resolve(bind)?;
+    /// What to bind and what to advertise; without the latter the former, which then must not be a wildcard. `option` is the one that
+    /// says what to advertise.
+    pub(crate) fn new(bind: &str, advertise: Option<&str>, option: &str) -> Result<Self, Error> {
+        resolve(bind)?;
         let advertise = advertise.unwrap_or(bind);
-        if resolve(advertise).is_ok_and(|address| address.ip().is_unspecified()) {
-            return Err(Error::config(format_args!(
-                "other machines cannot connect to {bound}: name an address to advertise"
-            )));
-        }
+        check_reachable(advertise, option)?;
         Ok(Self { bind: bind.to_owned(), advertise: advertise.to_owned() })
     }
+}
+
+/// Refuses what nobody could connect to. A host that has no address yet may get one. `option` is the one that says it.
+pub(crate) fn check_reachable(address: &str, option: &str) -> Result<(), Error> {
+    let wrong = |why: &str| Err(Error::config(format_args!("{option}: '{address}' {why}")));
+    let (host, port) = address.rsplit_once(':').unwrap_or_default();
+    let is_bare_v6 = host.contains(':') && !(host.starts_with('[') && host.ends_with(']'));
+    if host.is_empty() || is_bare_v6 || port.parse::<u16>().is_err() {
+        return wrong("is not an address host:port");
+    }
+    if port.parse() == Ok(0_u16) {
+        return wrong("names no port that others can connect to");
+    }
+    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    if ip.is_ok_and(|ip| ip.is_unspecified()) {
+        return wrong("is no address that other machines can connect to");
+    }
+    Ok(())
 }
 
 impl NodeConfig {
@@ -91,7 +106,7 @@ impl NodeConfig {
             )));
         }
         let wrong = |error: &dyn std::fmt::Display| Error::config(format_args!("{}: {error}", path.display()));
-        let config: Self = serde_json::from_str(&pki::read_text(&path)?).map_err(|error| wrong(&error))?;
+        let config: Self = serde_json::from_str(&read_text(&path)?).map_err(|error| wrong(&error))?;
         if config.format != FORMAT {
             return Err(wrong(&format_args!(
                 "the folder has format {}, and this program reads format {FORMAT}",
@@ -105,7 +120,7 @@ impl NodeConfig {
     pub(crate) fn write(&self, dir: &DataDir) -> Result<(), Error> {
         let mut text = serde_json::to_vec_pretty(self).map_err(Error::failed)?;
         text.push(b'\n');
-        pki::write_public(&dir.config(), &text)
+        write_public(&dir.config(), &text)
     }
 }
 
@@ -116,4 +131,28 @@ pub(crate) fn resolve(address: &str) -> Result<SocketAddr, Error> {
         .map_err(|error| Error::config(format_args!("'{address}' is not an address host:port: {error}")))?
         .next()
         .ok_or_else(|| Error::config(format_args!("'{address}' names no address")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_can_connect_to_is_refused() {
+        let check = |address: &str, expect: &str| {
+            let told = check_reachable(address, "--here").err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(told, expect);
+        };
+        check("10.0.0.2:7443", "");
+        check("[fd00::2]:7443", "");
+        check("not-there-yet.example:7443", "");
+        check("10.0.0.2", "--here: '10.0.0.2' is not an address host:port");
+        check("fd00::2:7443", "--here: 'fd00::2:7443' is not an address host:port");
+        check(":7443", "--here: ':7443' is not an address host:port");
+        check("a.example:http", "--here: 'a.example:http' is not an address host:port");
+        check("a.example:70000", "--here: 'a.example:70000' is not an address host:port");
+        check("10.0.0.2:0", "--here: '10.0.0.2:0' names no port that others can connect to");
+        check("0.0.0.0:7443", "--here: '0.0.0.0:7443' is no address that other machines can connect to");
+        check("[::]:7443", "--here: '[::]:7443' is no address that other machines can connect to");
+    }
 }

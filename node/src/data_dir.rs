@@ -16,16 +16,19 @@
 //! ```
 
 use std::fs::{File, TryLockError};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, at};
-use crate::pki;
+use crate::files::write_public;
 
 /// How long whoever wants the folder waits for another process to let go of it: one that was killed still holds it for a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// The bits of a folder's mode that let others look into it.
+const OTHERS_READ: u32 = 0o055;
 /// Between two attempts.
 const LOCK_RETRY: Duration = Duration::from_millis(20);
 
@@ -104,8 +107,18 @@ impl DataDir {
                 TryLockError::Error(error) => return Err(at(&path)(error)),
             }
         }
-        pki::write_public(&self.pid_file(), std::process::id().to_string().as_bytes())?;
+        self.warn_of_readers();
+        write_public(&self.pid_file(), std::process::id().to_string().as_bytes())?;
         Ok(Lock { pid_file: self.pid_file(), _file: file })
+    }
+
+    /// Warns when others may look into the folder: all Secrets are in it.
+    fn warn_of_readers(&self) {
+        let mode = std::fs::metadata(&self.root).map_or(0, |folder| folder.permissions().mode());
+        if mode & OTHERS_READ != 0 {
+            let (folder, mode) = (self.root.display(), format!("{:03o}", mode & 0o777));
+            tracing::warn!(%folder, mode, "other users can read the data folder, and with it every Secret: its mode should be 700");
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data_dir::DataDir;
 use crate::error::Error;
-use crate::pki::{Identity, names, write_private, write_public};
+use crate::files::{write_private, write_public};
+use crate::pki::{Identity, names};
 
 /// The two signing requests of a joining node, as PEM.
 #[derive(Serialize, Deserialize)]

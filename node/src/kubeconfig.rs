@@ -9,7 +9,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::error::Error;
-use crate::pki::{self, Identity};
+use crate::files::write_private;
+use crate::pki::Identity;
 
 /// The text of a kubeconfig for one user and one server (`https://host:port`).
 pub(crate) fn text(server: &str, authority: &str, user: &str, identity: &Identity) -> String {
@@ -33,5 +34,5 @@ pub(crate) fn text(server: &str, authority: &str, user: &str, identity: &Identit
 
 /// Writes [`text`] to a file.
 pub(crate) fn write(path: &Path, server: &str, authority: &str, user: &str, identity: &Identity) -> Result<(), Error> {
-    pki::write_private(path, text(server, authority, user, identity).as_bytes())
+    write_private(path, text(server, authority, user, identity).as_bytes())
 }

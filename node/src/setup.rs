@@ -3,7 +3,9 @@
 //! Invariant: `node.json` is written last, so that a folder that has it is complete; a folder that was left half made is
 //! refused, never silently completed.
 
+use std::fs::Permissions;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use quorate_meta::Naming;
@@ -14,9 +16,10 @@ use time::OffsetDateTime;
 use crate::config::{Address, FORMAT, Founder, NodeConfig};
 use crate::data_dir::DataDir;
 use crate::error::{Error, at};
+use crate::files::{PRIVATE_FOLDER, make_folder, write_private, write_public};
 use crate::kubeconfig;
 use crate::pki::vault::ClusterSecret;
-use crate::pki::{Authority, Identity, Subject, names, write_private, write_public};
+use crate::pki::{Authority, Identity, Subject, names};
 
 /// How far the peer port of a `dev` node lies above its API port.
 const PEER_PORT_OFFSET: u16 = 1000;
@@ -24,6 +27,11 @@ const PEER_PORT_OFFSET: u16 = 1000;
 /// The administrator that a new cluster comes with.
 const ADMIN_USER: &str = "admin";
 const ADMIN_GROUP: &str = "system:masters";
+
+/// The address that the API's own Service has in every cluster.
+const SERVICE_ADDRESS: &str = "10.96.0.1";
+/// What the names of Services end with in most clusters.
+const CLUSTER_DOMAIN: &str = "cluster.local";
 
 /// What the founders of a cluster share before it has a store.
 #[derive(Debug)]
@@ -82,37 +90,51 @@ impl Foundation {
         NodeConfig { format: FORMAT, cluster, node, naming, api, peer, founders }.write(dir)
     }
 
-    /// Leaves `pki/admin.{crt,key}` and `admin.kubeconfig` in a folder, and the client authority's certificate.
+    /// Leaves what the administrator needs in a folder; see [`write_admin`].
     pub(crate) fn write_admin(&self, folder: &Path, server: &str) -> Result<(), Error> {
-        let client = Subject::Client { user: ADMIN_USER.to_owned(), group: Some(ADMIN_GROUP.to_owned()) };
-        let admin = self.authority.issue(&client, self.now)?;
-        admin.write(&folder.join("pki"), names::ADMIN)?;
-        let Identity { certificate, .. } = self.authority.identity();
-        kubeconfig::write(&folder.join("admin.kubeconfig"), server, certificate, ADMIN_USER, &admin)
+        write_admin(&self.authority, self.now, folder, server)
     }
 
-    /// Makes the folder of a `dev` cluster: `pki/`, `admin.kubeconfig` and a folder for each node.
+    /// Makes the folder of a `dev` cluster: `pki/`, `admin.kubeconfig` and a folder for each node; that of the first is complete last, so
+    /// that a folder that has it has everything.
     pub(crate) fn set_up_dev(&self, root: &Path, nodes: u64, bind: SocketAddr) -> Result<(), Error> {
         let founders = dev_founders(nodes, bind)?;
-        for founder in &founders {
+        self.authority.identity().write(&root.join("pki"), names::AUTHORITY)?;
+        self.write_admin(root, &format!("https://{bind}"))?;
+        for founder in founders.iter().rev() {
             let dir = DataDir::of_node(root, founder.node);
             self.set_up(&dir, founder.node, Address::same(&founder.api), Address::same(&founder.peer), &founders)?;
         }
-        self.authority.identity().write(&root.join("pki"), names::AUTHORITY)?;
-        self.write_admin(root, &format!("https://{bind}"))
+        Ok(())
     }
 }
 
-/// Makes a folder for a new node; refuses one that holds anything.
+/// Leaves `pki/admin.{crt,key}` and `admin.kubeconfig` in a folder, for the administrator whom this authority certifies.
+pub(crate) fn write_admin(
+    authority: &Authority,
+    now: OffsetDateTime,
+    folder: &Path,
+    server: &str,
+) -> Result<(), Error> {
+    let client = Subject::Client { user: ADMIN_USER.to_owned(), group: Some(ADMIN_GROUP.to_owned()) };
+    let admin = authority.issue(&client, now)?;
+    admin.write(&folder.join("pki"), names::ADMIN)?;
+    let Identity { certificate, .. } = authority.identity();
+    kubeconfig::write(&folder.join("admin.kubeconfig"), server, certificate, ADMIN_USER, &admin)
+}
+
+/// Makes a folder for a new node that only its owner may look into; refuses one that holds anything.
 pub(crate) fn make_empty(folder: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(folder).map_err(at(folder))?;
+    make_folder(folder)?;
     let mut entries = std::fs::read_dir(folder).map_err(at(folder))?;
     if entries.next().is_some() {
         return Err(Error::config(format_args!(
-            "{} is not empty: a new node needs a folder of its own",
+            "{} is not empty: a new node needs a folder of its own (what an interrupted command has left can be deleted)",
             folder.display()
         )));
     }
+    // Whoever may write there without owning it cannot change that, and is warned when the node starts.
+    let _ = std::fs::set_permissions(folder, Permissions::from_mode(PRIVATE_FOLDER));
     Ok(())
 }
 
@@ -129,8 +151,9 @@ pub(crate) fn server_names(naming: Naming, advertised: &str) -> Vec<String> {
         Naming::Svc => "svc",
         Naming::Kubernetes => "kubernetes",
     };
-    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1", host].map(str::to_owned).to_vec();
+    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1", host, SERVICE_ADDRESS].map(str::to_owned).to_vec();
     names.extend([service.to_owned(), format!("{service}.default"), format!("{service}.default.svc")]);
+    names.push(format!("{service}.default.svc.{CLUSTER_DOMAIN}"));
     names.sort();
     names.dedup();
     names

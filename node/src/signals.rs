@@ -1,4 +1,4 @@
-//! The signals of a process: stop, and reload.
+//! The signals that stop a process. Files are read again at another one ([`crate::watched`]).
 //!
 //! Invariant: listening starts before anything that takes time, so that a signal during start-up is not lost.
 

@@ -6,6 +6,8 @@ use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::error::Error;
+
 const VARIABLE: &str = "QUORATE_LOG";
 const DEFAULT: &str = "warn,quorate=info,quorate_raft=info,quorate_store=info,quorate_api=info";
 
@@ -20,11 +22,13 @@ pub(crate) enum LogFormat {
 }
 
 /// Starts logging for this process.
-pub(crate) fn start(format: LogFormat) {
-    let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new(DEFAULT));
+pub(crate) fn start(format: LogFormat) -> Result<(), Error> {
+    let directives = std::env::var(VARIABLE).unwrap_or_else(|_| DEFAULT.to_owned());
+    let filter = EnvFilter::try_new(directives).map_err(|error| Error::config(format_args!("{VARIABLE}: {error}")))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.with_ansi(false).finish().init(),
         LogFormat::Json => builder.json().flatten_event(true).finish().init(),
     }
+    Ok(())
 }

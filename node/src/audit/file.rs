@@ -12,11 +12,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use quorate_api::audit::{Lines, Sink};
 use quorate_store::env::{Clock, blocking};
-use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
+use time::{OffsetDateTime, PrimitiveDateTime};
 
 use super::appender::Appender;
 use crate::error::{Error, at};
+
+/// The time in the name of a file put aside.
+const TIME: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]-[minute]-[second].[subsecond digits:3]");
 
 /// What is kept.
 #[derive(Debug, Clone, Copy)]
@@ -29,9 +34,14 @@ pub(super) struct Limits {
     pub(super) files: usize,
 }
 
-/// The sink for a path; `-` is standard output.
+/// The path that stands for standard output.
+pub(super) const STANDARD_OUTPUT: &str = "-";
+/// How often files put aside are looked at, whether or not another one is put aside.
+const PRUNE_INTERVAL_MS: u64 = 3600 * 1000;
+
+/// The sink for a path.
 pub(super) fn open(path: &str, limits: Limits, clock: Arc<dyn Clock>) -> Result<Box<dyn Sink>, Error> {
-    if path == "-" {
+    if path == STANDARD_OUTPUT {
         return Ok(Box::new(StandardOutput));
     }
     let path = PathBuf::from(path);
@@ -39,7 +49,7 @@ pub(super) fn open(path: &str, limits: Limits, clock: Arc<dyn Clock>) -> Result<
         std::fs::create_dir_all(folder).map_err(at(folder))?;
     }
     let file = Appender::open(&path).map_err(at(&path))?;
-    Ok(Box::new(FileSink { path, limits, clock, file }))
+    Ok(Box::new(FileSink { path, limits, clock, file, pruned_ms: None }))
 }
 
 struct StandardOutput;
@@ -60,6 +70,8 @@ struct FileSink {
     limits: Limits,
     clock: Arc<dyn Clock>,
     file: Appender,
+    /// When files put aside were looked at last.
+    pruned_ms: Option<u64>,
 }
 
 #[async_trait]
@@ -91,20 +103,37 @@ impl FileSink {
                 end += event.len();
             }
         }
-        self.file.append(&text[written..])
+        self.file.append(&text[written..])?;
+        self.prune_from_time_to_time();
+        Ok(())
     }
 
     fn put_aside(&mut self) -> io::Result<()> {
-        match std::fs::rename(&self.path, self.path.with_file_name(self.name_at(self.clock.now_ms()))) {
+        match std::fs::rename(&self.path, self.free_name()) {
             // It was put aside before, and no new one could be begun.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }
         self.file = Appender::open(&self.path)?;
+        self.pruned_ms = None;
+        Ok(())
+    }
+
+    /// The name of a file that is put aside now: that of the first moment from now on that no other one has.
+    fn free_name(&self) -> PathBuf {
+        let mut names = (self.clock.now_ms()..).map(|ms| self.path.with_file_name(self.name_at(ms)));
+        names.find(|name| !name.exists()).expect("there are more moments than files")
+    }
+
+    fn prune_from_time_to_time(&mut self) {
+        let now = self.clock.now_ms();
+        if self.pruned_ms.is_some_and(|pruned| now < pruned.saturating_add(PRUNE_INTERVAL_MS)) {
+            return;
+        }
+        self.pruned_ms = Some(now);
         if let Err(error) = self.prune() {
             tracing::warn!(%error, path = %self.path.display(), "audit files that were put aside could not be removed");
         }
-        Ok(())
     }
 
     /// What the names of files put aside begin and end with.
@@ -115,9 +144,8 @@ impl FileSink {
     }
 
     fn name_at(&self, ms: u64) -> String {
-        let format = format_description!("[year]-[month]-[day]T[hour]-[minute]-[second].[subsecond digits:3]");
         let time = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000).ok();
-        let time = time.and_then(|time| time.format(&format).ok()).unwrap_or_else(|| ms.to_string());
+        let time = time.and_then(|time| time.format(TIME).ok()).unwrap_or_else(|| ms.to_string());
         let (prefix, suffix) = self.affixes();
         format!("{prefix}{time}{suffix}")
     }
@@ -130,11 +158,11 @@ impl FileSink {
         for entry in std::fs::read_dir(folder)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
             let time = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(&suffix));
-            if time.is_some_and(|time| time.starts_with(|c: char| c.is_ascii_digit())) {
+            if time.is_some_and(|time| PrimitiveDateTime::parse(time, TIME).is_ok()) {
                 names.push(name);
             }
         }
-        // The time stands in the names as text that sorts like it.
+        // The times in the names sort like what they say.
         names.sort_unstable();
         let surplus = if self.limits.files == 0 { 0 } else { names.len().saturating_sub(self.limits.files) };
         let age_ms = u64::try_from(self.limits.age.as_millis()).unwrap_or(u64::MAX);
@@ -203,6 +231,37 @@ mod tests {
         let a_moment = Duration::from_secs(3600);
         check(Limits { age: a_moment, ..small }, &events, &[(second, "three\n"), last]).await;
         check(small, &["longer than allowed\n"], &[("audit.log", "longer than allowed\n")]).await;
+    }
+
+    #[tokio::test]
+    async fn files_that_were_not_put_aside_here_stay_and_none_is_overwritten() {
+        let folder = TempDir::new().unwrap();
+        let others = ["audit-2.log", "audit-20260101.log", "audit-2026-01-01.log", "audit.old"];
+        others.iter().for_each(|name| std::fs::write(folder.path().join(name), "other").unwrap());
+        let clock = Arc::new(TestClock::default());
+        let limits = Limits { bytes: 4, age: Duration::ZERO, files: 2 };
+        let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
+        sink.write(&Lines::from_iter(["one\n", "two\n", "six\n", "ten\n"])).await.unwrap();
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+        others.iter().for_each(|name| assert_eq!(read(name), "other"));
+        // All in one moment: each gets a name of its own.
+        let aside = ["000", "001", "002"].map(|ms| read(&format!("audit-1970-01-01T00-00-00.{ms}.log")));
+        assert_eq!((aside, read("audit.log")), (["", "two\n", "six\n"].map(str::to_owned), "ten\n".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn old_files_go_when_none_is_put_aside_any_more() {
+        let folder = TempDir::new().unwrap();
+        let old = folder.path().join("audit-1970-01-01T00-00-00.000.log");
+        std::fs::write(&old, "old").unwrap();
+        let clock = Arc::new(TestClock::default());
+        let limits = Limits { bytes: 0, age: Duration::from_secs(3600), files: 0 };
+        let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
+        for (ms, expect) in [(0, true), (PRUNE_INTERVAL_MS - 1, true), (PRUNE_INTERVAL_MS + 1, false)] {
+            clock.0.store(ms, Ordering::Relaxed);
+            sink.write(&Lines::from_iter(["one\n"])).await.unwrap();
+            assert_eq!(old.exists(), expect, "{ms}");
+        }
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use quorate_meta::Names;
 use quorate_store::env::Env;
 
 use crate::error::Error;
-use crate::pki::read_text;
+use crate::files::read_text;
 
 /// The file gets what came within this time at once, or as much as it is written in one go.
 const FILE_BATCHING: Batching = Batching { events: usize::MAX, bytes: 512 << 10, wait: Duration::from_millis(50) };
@@ -69,12 +69,17 @@ impl AuditOptions {
         given.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))).collect()
     }
 
+    /// Whether standard output gets the events.
+    pub(crate) fn is_told(&self) -> bool {
+        self.audit_log_path.as_deref() == Some(file::STANDARD_OUTPUT)
+    }
+
     /// Refuses one file for several nodes: each cuts off what it could not write whole, and puts aside what it finds too long.
     pub(crate) fn check_apart(&self, nodes: usize) -> Result<(), Error> {
         match &self.audit_log_path {
-            Some(path) if nodes > 1 && path != "-" && !path.contains("{node}") => Err(Error::config(format_args!(
-                "--audit-log-path {path}: {nodes} nodes cannot share a file; put {{node}} into its name"
-            ))),
+            Some(path) if nodes > 1 && path != file::STANDARD_OUTPUT && !path.contains("{node}") => Err(Error::config(
+                format_args!("--audit-log-path {path}: {nodes} nodes cannot share a file; put {{node}} into its name"),
+            )),
             _ => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use crate::client::{Connection, HTTP_1, HTTP_2};
 use crate::config::NodeConfig;
 use crate::data_dir::DataDir;
 use crate::error::Error;
+use crate::files::read_text;
 use crate::pki::{self, Identity, names};
 use quorate_store::env::Env;
 
@@ -27,12 +28,12 @@ impl Target {
     pub(super) fn find(options: &Options, data_dir: &Path) -> Result<Self, Error> {
         let (authority, identity) = match (&options.ca, &options.cert, &options.key) {
             (Some(ca), Some(cert), Some(key)) => {
-                let identity = Identity { certificate: pki::read_text(cert)?, key: pki::read_text(key)? };
-                (pki::read_text(ca)?, identity)
+                let identity = Identity { certificate: read_text(cert)?, key: read_text(key)? };
+                (read_text(ca)?, identity)
             }
             _ => {
                 let folder = data_dir.join("pki");
-                let authority = pki::read_text(&folder.join(names::AUTHORITY_CERTIFICATE))?;
+                let authority = read_text(&folder.join(names::AUTHORITY_CERTIFICATE))?;
                 (authority, Identity::read(&folder, names::ADMIN)?)
             }
         };

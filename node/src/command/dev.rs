@@ -15,7 +15,7 @@ use quorate_meta::Naming;
 use quorate_store::env::Env;
 use rustls::ClientConfig;
 use tokio::process::{Child, ChildStdin, Command};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::cli::Dev;
 use crate::client::{Connection, HTTP_1};
@@ -23,8 +23,10 @@ use crate::config::NodeConfig;
 use crate::console::say;
 use crate::data_dir::DataDir;
 use crate::error::{Error, at};
-use crate::pki::{self, Identity, names};
-use crate::setup::{Foundation, make_empty};
+use crate::files::read_text;
+use crate::pki::leaf::is_due;
+use crate::pki::{self, Authority, Identity, names};
+use crate::setup::{Foundation, make_empty, now, write_admin};
 use crate::signals::Termination;
 
 const DEFAULT_BIND: &str = "127.0.0.1:6443";
@@ -32,6 +34,8 @@ const DEFAULT_BIND: &str = "127.0.0.1:6443";
 const WORKER_THREADS: &str = "TOKIO_WORKER_THREADS";
 /// How long a node may take from start to ready.
 const START_LIMIT: Duration = Duration::from_secs(60);
+/// How long a node may take to say whether it is ready.
+const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 /// How often readiness is asked for.
 const READY_INTERVAL: Duration = Duration::from_millis(20);
 /// How long a node may take to stop, beyond its shutdown delay.
@@ -41,7 +45,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(15);
 pub(crate) async fn run(options: &Dev, env: &Env) -> Result<(), Error> {
     let started = Instant::now();
     let root = &options.data_dir;
-    let configs = if DataDir::of_node(root, 1).is_set_up() { reopen(options)? } else { make(options, env)? };
+    let configs = if DataDir::of_node(root, 1).is_set_up() { reopen(options, env)? } else { make(options, env)? };
     options.tuning.audit.check_apart(configs.len())?;
     let mut nodes = Vec::new();
     for config in &configs {
@@ -64,7 +68,7 @@ pub(crate) async fn run(options: &Dev, env: &Env) -> Result<(), Error> {
 }
 
 /// The nodes that a folder has already; options that say otherwise are refused.
-fn reopen(options: &Dev) -> Result<Vec<NodeConfig>, Error> {
+fn reopen(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
     let root = &options.data_dir;
     let configs = (1..)
         .map(|node| DataDir::of_node(root, node))
@@ -75,6 +79,9 @@ fn reopen(options: &Dev) -> Result<Vec<NodeConfig>, Error> {
     let differs = |what: &str, has: &dyn std::fmt::Display| {
         Err(Error::config(format_args!("{}: the cluster in this folder has {what} {has}", root.display())))
     };
+    if configs.len() < first.founders.len() {
+        return differs(&format!("{} nodes, but here are only", first.founders.len()), &configs.len());
+    }
     if options.nodes.is_some_and(|nodes| nodes != configs.len() as u64) {
         return differs("another number of nodes:", &configs.len());
     }
@@ -85,7 +92,19 @@ fn reopen(options: &Dev) -> Result<Vec<NodeConfig>, Error> {
         return differs("another address:", &first.api.bind);
     }
     say(format_args!("opening the cluster in {} (naming {})", root.display(), first.naming));
+    renew_admin(root, &first.api.advertise, env)?;
     Ok(configs)
+}
+
+/// Gives the administrator another certificate before the one that is there ends: nobody else would.
+fn renew_admin(root: &Path, server: &str, env: &Env) -> Result<(), Error> {
+    let (pki, now) = (root.join("pki"), now(env));
+    if is_due(&Identity::read(&pki, names::ADMIN)?.chain()?[0], now)? {
+        let authority = Authority::from_identity(Identity::read(&pki, names::AUTHORITY)?);
+        write_admin(&authority, now, root, &format!("https://{server}"))?;
+        say("the administrator's certificate was renewed: admin.kubeconfig has the new one");
+    }
+    Ok(())
 }
 
 /// Makes a new cluster in an empty folder.
@@ -132,12 +151,19 @@ impl Node {
             .args(options.tuning.to_args())
             .env(WORKER_THREADS, threads)
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(if options.tuning.audit.is_told() { Stdio::inherit() } else { Stdio::null() })
             .stderr(log)
             .spawn()
             .map_err(Error::failed)?;
         let lifeline = child.stdin.take();
         Ok(Self { config, dir, child, lifeline })
+    }
+
+    /// Whether this process, and no other one that has the folder or the address, is ready.
+    async fn is_ready(&self, env: &Env, tls: &Arc<ClientConfig>) -> bool {
+        let id = std::fs::read_to_string(self.dir.pid_file()).ok().and_then(|id| id.parse().ok());
+        let answer = is_ready(env, &self.config.api.advertise, tls.clone());
+        id.is_some() && id == self.child.id() && timeout(ANSWER_LIMIT, answer).await.unwrap_or(false)
     }
 
     /// The last line that the node logged.
@@ -149,11 +175,11 @@ impl Node {
 
 async fn all_ready(root: &Path, env: &Env, nodes: &mut [Node]) -> Result<(), Error> {
     let admin = Identity::read(&root.join("pki"), names::ADMIN)?;
-    let authority = pki::read_text(&root.join("pki").join(names::AUTHORITY_CERTIFICATE))?;
+    let authority = read_text(&root.join("pki").join(names::AUTHORITY_CERTIFICATE))?;
     let tls = pki::client_config(&authority, Some(&admin), &HTTP_1)?;
     let deadline = Instant::now() + START_LIMIT;
     for node in nodes {
-        while !is_ready(env, &node.config.api.advertise, tls.clone()).await {
+        while !node.is_ready(env, &tls).await {
             if let Some(status) = node.child.try_wait().map_err(Error::failed)? {
                 let words = node.last_words();
                 return Err(Error::failed(format_args!("node {} stopped ({status}): {words}", node.config.node)));
@@ -214,10 +240,44 @@ async fn stop(mut nodes: Vec<Node>, options: &Dev) -> Result<(), Error> {
     }
     let limit = options.tuning.shutdown_delay_duration + STOP_LIMIT;
     for node in &mut nodes {
-        if tokio::time::timeout(limit, node.child.wait()).await.is_err() {
+        if timeout(limit, node.child.wait()).await.is_err() {
             say(format_args!("node {} does not stop within {limit:?} and is killed", node.config.node));
             node.child.kill().await.map_err(Error::failed)?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_store::env::{Clock, SystemEnv};
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Day(u64);
+
+    impl Clock for Day {
+        fn now_ms(&self) -> u64 {
+            self.0 * 24 * 3600 * 1000
+        }
+    }
+
+    #[test]
+    fn the_administrators_certificate_is_renewed_in_time() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let root = folder.path();
+        let env = |day| Env { clock: Arc::new(Day(day)), ..SystemEnv::env() };
+        let bind = "127.0.0.1:6443".parse().unwrap();
+        Foundation::new(Naming::Svc, &env(1)).unwrap().set_up_dev(root, 1, bind).unwrap();
+        let certificate = || Identity::read(&root.join("pki"), names::ADMIN).unwrap().certificate;
+        let config = || read_text(&root.join("admin.kubeconfig")).unwrap();
+        let mut known = (certificate(), config());
+        for (day, expect) in [(2, false), (200, false), (300, true), (301, false), (600, true), (1, true)] {
+            renew_admin(root, "127.0.0.1:6443", &env(day)).unwrap();
+            let now = (certificate(), config());
+            assert_eq!((known.0 != now.0, known.1 != now.1), (expect, expect), "{day}");
+            known = now;
+        }
+    }
 }

@@ -1,11 +1,12 @@
 //! `quorate init`: sets up the first node of a new cluster, or its first nodes. Serving them is the next command.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use quorate_store::env::Env;
 
-use crate::cli::Init;
-use crate::config::{Address, Founder};
+use crate::cli::{ADVERTISE, Init, MOST_FOUNDERS, PEER_ADVERTISE};
+use crate::config::{Address, Founder, check_reachable};
 use crate::console::say;
 use crate::data_dir::DataDir;
 use crate::error::Error;
@@ -29,11 +30,14 @@ pub(crate) fn run(options: &Init, env: &Env) -> Result<(), Error> {
         .map(|node| Founder { node: node.number, api: node.api.advertise.clone(), peer: node.peer.advertise.clone() })
         .collect();
     let foundation = Foundation::new(options.naming, env)?;
-    for node in &nodes {
+    // The first one comes last: a folder that has it has the others.
+    for node in nodes.iter().rev() {
         if node.number == FIRST {
             foundation.write_admin(node.dir.path(), &format!("https://{}", node.api.advertise))?;
         }
         foundation.set_up(&node.dir, node.number, node.api.clone(), node.peer.clone(), &founders)?;
+    }
+    for node in &nodes {
         let dir = node.dir.path().display();
         say(format_args!("node {} of cluster {} is set up in {dir}", node.number, foundation.cluster));
     }
@@ -53,14 +57,20 @@ struct Node {
 fn nodes(options: &Init) -> Result<Vec<Node>, Error> {
     let (root, given) = (&options.data_dir, &options.addresses);
     if options.founder.is_empty() {
-        let api = Address::new(&given.bind, given.advertise.as_deref())?;
-        let peer = Address::new(&given.peer_bind, given.peer_advertise.as_deref())?;
+        let api = Address::new(&given.bind, given.advertise.as_deref(), ADVERTISE)?;
+        let peer = Address::new(&given.peer_bind, given.peer_advertise.as_deref(), PEER_ADVERTISE)?;
         return Ok(vec![Node { number: FIRST, dir: DataDir::new(root), api, peer }]);
+    }
+    let hosts: BTreeSet<_> = options.founder.iter().collect();
+    if hosts.len() < options.founder.len() || hosts.len() as u64 > MOST_FOUNDERS {
+        return Err(Error::config(format_args!("--founder: name each host once, and {MOST_FOUNDERS} at most")));
     }
     let address = |bind: &str, host: &str| {
         let port = bind.rsplit_once(':').map(|(_, port)| port);
         let port = port.ok_or_else(|| Error::config(format_args!("'{bind}' is not an address host:port")))?;
-        Ok(Address { bind: bind.to_owned(), advertise: format!("{host}:{port}") })
+        let advertise = format!("{host}:{port}");
+        check_reachable(&advertise, "--founder")?;
+        Ok(Address { bind: bind.to_owned(), advertise })
     };
     (FIRST..)
         .zip(&options.founder)

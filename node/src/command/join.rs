@@ -7,7 +7,7 @@ use quorate_raft::types::Peer;
 use quorate_store::env::Env;
 
 use super::token::parse_hash;
-use crate::cli::Join;
+use crate::cli::{ADVERTISE, Join, PEER_ADVERTISE};
 use crate::config::{Address, FORMAT, NodeConfig};
 use crate::console::say;
 use crate::data_dir::DataDir;
@@ -17,8 +17,8 @@ use crate::setup::make_empty;
 
 /// Asks a member to let this node in, and makes its data folder.
 pub(crate) async fn run(options: &Join, env: &Env) -> Result<(), Error> {
-    let api = Address::new(&options.addresses.bind, options.addresses.advertise.as_deref())?;
-    let peer = Address::new(&options.addresses.peer_bind, options.addresses.peer_advertise.as_deref())?;
+    let api = Address::new(&options.addresses.bind, options.addresses.advertise.as_deref(), ADVERTISE)?;
+    let peer = Address::new(&options.addresses.peer_bind, options.addresses.peer_advertise.as_deref(), PEER_ADVERTISE)?;
     let token = options.token.parse().map_err(Error::config)?;
     let authority = parse_hash(&options.ca_hash)?;
     make_empty(&options.data_dir)?;

@@ -10,8 +10,9 @@ use crate::cli::Kubeconfig;
 use crate::console::say;
 use crate::enrolment::UserRequest;
 use crate::error::Error;
+use crate::files::read_text;
 use crate::kubeconfig;
-use crate::pki::{Identity, names, read_text};
+use crate::pki::{Identity, names};
 
 /// Asks for the certificate and prints the file.
 pub(crate) async fn run(options: &Kubeconfig, env: &Env) -> Result<(), Error> {

@@ -9,11 +9,14 @@ use crate::error::Error;
 use crate::serve::Node;
 use crate::signals::Termination;
 use crate::telemetry;
+use crate::watched::Looks;
 
 /// Serves. A failure of the disk or of the replica ends it with an error.
 pub(crate) async fn run(options: Serve, env: Env) -> Result<(), Error> {
-    telemetry::start(options.tuning.log_format);
+    telemetry::start(options.tuning.log_format)?;
     let mut termination = Termination::listen()?;
+    // From now on SIGHUP does not end the process, whoever reads files again then.
+    let _reloads = Looks::new().map_err(Error::failed)?;
     let dir = DataDir::new(&options.data_dir);
     let starting = Node::start(&dir, &options.tuning, &env);
     let node = tokio::select! {
@@ -22,7 +25,10 @@ pub(crate) async fn run(options: Serve, env: Env) -> Result<(), Error> {
         () = end_of_input(options.supervised) => return Ok(()),
     };
     tokio::select! {
-        reason = node.failed() => return Err(Error::failed(reason)),
+        reason = node.failed() => {
+            node.abandon().await;
+            return Err(Error::failed(reason));
+        }
         () = termination.requested() => {}
         () = end_of_input(options.supervised) => {}
     }

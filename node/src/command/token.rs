@@ -11,7 +11,8 @@ use crate::admin::{Admin, unexpected};
 use crate::cli::{Output, Token};
 use crate::console::{say, table};
 use crate::error::Error;
-use crate::pki::{certificates, names, read_text};
+use crate::files::read_text;
+use crate::pki::{certificates, names};
 
 /// Carries out `quorate token`.
 pub(crate) async fn run(command: Token, env: &Env) -> Result<(), Error> {

@@ -1,20 +1,18 @@
 //! A certificate with its private key, and how both lie on disk.
 //!
-//! Invariants: a key file is readable by its owner only, from its first byte; files are replaced by rename, so that a
-//! reader never sees half of one.
+//! Invariant: certificate and key are replaced together. The new key waits beside the old one (`NAME.key.next`) until the new certificate is
+//! there, and whoever reads them between the two takes the one that belongs to the certificate.
 
 use std::fmt;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::error::{Error, at};
-
-const PRIVATE: u32 = 0o600;
-const PUBLIC: u32 = 0o644;
+use crate::error::Error;
+use crate::files::{read_text, rename, write_private, write_public};
 
 /// A certificate (or chain) and its private key, both as PEM.
 #[derive(Clone)]
@@ -30,18 +28,28 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Reads `NAME.crt` and `NAME.key` of a folder.
+    /// Reads `NAME.crt` and `NAME.key` of a folder, and finishes a [`Identity::write`] that was interrupted.
     pub(crate) fn read(folder: &Path, name: &str) -> Result<Self, Error> {
-        Ok(Self {
-            certificate: read_text(&folder.join(format!("{name}.crt")))?,
-            key: read_text(&folder.join(format!("{name}.key")))?,
-        })
+        let [certificate, key, next] = files(folder, name);
+        let certificate = read_text(&certificate)?;
+        if let Ok(key_text) = read_text(&next) {
+            let renewed = Self { certificate: certificate.clone(), key: key_text };
+            if renewed.belongs_together() {
+                // Where that cannot be, whoever reads next does the same.
+                let _ = rename(&next, &key);
+                return Ok(renewed);
+            }
+        }
+        Ok(Self { certificate, key: read_text(&key)? })
     }
 
-    /// Writes `NAME.crt` and `NAME.key`; the certificate last, so that whoever waits for it finds the key too.
+    /// Writes `NAME.crt` and `NAME.key`.
     pub(crate) fn write(&self, folder: &Path, name: &str) -> Result<(), Error> {
-        write_private(&folder.join(format!("{name}.key")), self.key.as_bytes())?;
-        write_public(&folder.join(format!("{name}.crt")), self.certificate.as_bytes())
+        let [certificate, key, next] = files(folder, name);
+        write_private(&next, self.key.as_bytes())?;
+        write_public(&certificate, self.certificate.as_bytes())?;
+        // A reader may have been faster.
+        rename(&next, &key).or_else(|error| if next.exists() { Err(error) } else { Ok(()) })
     }
 
     /// The chain in the form that rustls takes.
@@ -54,6 +62,12 @@ impl Identity {
         PrivateKeyDer::from_pem_slice(self.key.as_bytes())
             .map_err(|error| Error::config(format_args!("private key: {error}")))
     }
+
+    /// Whether this is the key of that certificate.
+    fn belongs_together(&self) -> bool {
+        let (Ok(chain), Ok(key)) = (self.chain(), self.private_key()) else { return false };
+        any_supported_type(&key).is_ok_and(|key| CertifiedKey::new(chain, key).keys_match().is_ok())
+    }
 }
 
 /// Every certificate of a PEM text; at least one.
@@ -64,29 +78,46 @@ pub(crate) fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, Er
     if all.is_empty() { Err(Error::config("certificate: the file holds none")) } else { Ok(all) }
 }
 
-/// Reads a text file, naming it in the error.
-pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))
+/// Where the certificate lies, its key, and a key that waits for its certificate.
+fn files(folder: &Path, name: &str) -> [PathBuf; 3] {
+    ["crt", "key", "key.next"].map(|ending| folder.join(format!("{name}.{ending}")))
 }
 
-/// Replaces a file that anybody may read.
-pub(crate) fn write_public(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    replace(path, bytes, PUBLIC)
-}
+#[cfg(test)]
+mod tests {
+    use time::OffsetDateTime;
 
-/// Replaces a file that only its owner may read.
-pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    replace(path, bytes, PRIVATE)
-}
+    use super::*;
+    use crate::pki::Authority;
 
-fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
-    let parent = path.parent().expect("every file written here lies in a folder");
-    std::fs::create_dir_all(parent).map_err(at(parent))?;
-    let draft = path.with_extension("tmp");
-    let _ = std::fs::remove_file(&draft);
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft).map_err(at(&draft))?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&draft))?;
-    std::fs::rename(&draft, path).map_err(at(path))?;
-    std::fs::File::open(parent).and_then(|folder| folder.sync_all()).map_err(at(parent))
+    /// Writes a second identity over a first one and stops after so many steps. Gives whether what is read then is the second one.
+    fn check(steps: usize, expect_second: bool) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let folder = folder.path();
+        let [first, second] = [1, 2].map(|_| Authority::generate("a", OffsetDateTime::UNIX_EPOCH).unwrap());
+        let (first, second) = (first.identity(), second.identity());
+        first.write(folder, "a").unwrap();
+        let [certificate, key, next] = files(folder, "a");
+        let all: [&dyn Fn() -> Result<(), Error>; 3] = [
+            &|| write_private(&next, second.key.as_bytes()),
+            &|| write_public(&certificate, second.certificate.as_bytes()),
+            &|| rename(&next, &key),
+        ];
+        all[..steps].iter().for_each(|step| step().unwrap());
+        let expect = if expect_second { second } else { first };
+        for _ in 0..2 {
+            let read = Identity::read(folder, "a").unwrap();
+            assert_eq!((&read.certificate, &read.key), (&expect.certificate, &expect.key), "{steps}");
+        }
+        first.write(folder, "a").unwrap();
+        assert_eq!((read_text(&key).unwrap(), next.exists()), (first.key.clone(), false), "{steps}");
+    }
+
+    #[test]
+    fn an_interrupted_renewal_leaves_a_certificate_with_its_key() {
+        check(0, false);
+        check(1, false);
+        check(2, true);
+        check(3, true);
+    }
 }

@@ -14,10 +14,11 @@
 mod authority;
 mod identity;
 pub(crate) mod issue;
+pub(crate) mod leaf;
 pub(crate) mod names;
 mod tls;
 pub(crate) mod vault;
 
 pub(crate) use authority::{Authority, Subject};
-pub(crate) use identity::{Identity, certificates, read_text, write_private, write_public};
+pub(crate) use identity::{Identity, certificates};
 pub(crate) use tls::{client_config, peer_credentials, server_files};

@@ -10,9 +10,10 @@ use quorate_api::server::TlsFiles;
 use quorate_raft::Credentials;
 use rustls::{ClientConfig, RootCertStore};
 
-use super::identity::{certificates, read_text};
+use super::identity::certificates;
 use super::{Identity, names};
 use crate::error::Error;
+use crate::files::read_text;
 
 /// What the API port shows and whom it believes; `proxies` is the file with the authority of proxies in front.
 pub(crate) fn server_files(pki: &Path, proxies: Option<&Path>) -> Result<TlsFiles, Error> {

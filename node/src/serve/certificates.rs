@@ -1,22 +1,21 @@
 //! The certificates of a node while it runs: its own are renewed before they expire, and its own and those of authorities are
 //! read again when their files change.
 //!
-//! Invariants: a certificate that cannot be used never replaces one that can; open connections live on with what they began
-//! with. Renewal needs the authorities in the store and waits for them.
+//! Invariants: a certificate that cannot be used never replaces one that can; one that somebody else has issued is theirs to renew; open
+//! connections live on with what they began with. Renewal needs the authorities in the store and waits for them.
 
 use std::sync::Arc;
 
 use quorate_store::Store;
-use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::Parts;
+use crate::complaint::Complaint;
 use crate::error::Error;
-use crate::pki::{self, Identity, Subject, names, vault};
+use crate::files::read_text;
+use crate::pki::leaf::{is_due, is_for, is_issued_by};
+use crate::pki::{self, Identity, Subject, certificates, names, vault};
 use crate::setup::{now, server_names};
 use crate::watched::{Looks, Seen, files_of};
-
-/// A certificate is renewed when less than this part of its life is left.
-const RENEW_AT: i64 = 3;
 
 /// Looks after the certificates for as long as the node runs.
 pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
@@ -27,23 +26,27 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
             return;
         }
     };
-    let mut seen = look(&parts);
+    // What the node has read at its start may be older than a look now: it is read once more.
+    let mut seen = Seen::default();
+    let mut renewals = renewals(&parts);
     loop {
-        looks.next().await;
-        if let Err(error) = renew(&parts, &*store) {
-            tracing::warn!(%error, "cannot renew the node's certificates");
+        for renewal in &mut renewals {
+            let done = renewal.carry_out(&parts, &*store);
+            if let Some(error) = renewal.complaint.news(&done) {
+                tracing::warn!(error, name = renewal.name, "the certificate is not renewed");
+            }
         }
         let current = look(&parts);
-        if current == seen {
-            continue;
-        }
-        match reload(&parts) {
-            Ok(()) => {
-                tracing::info!("certificates were reloaded");
-                seen = current;
+        if current != seen {
+            match reload(&parts) {
+                Ok(()) => {
+                    tracing::info!("certificates were read");
+                    seen = current;
+                }
+                Err(error) => tracing::warn!(%error, "the changed certificates cannot be used; the old ones stay"),
             }
-            Err(error) => tracing::warn!(%error, "the changed certificates cannot be used; the old ones stay"),
         }
+        looks.next().await;
     }
 }
 
@@ -59,60 +62,46 @@ fn look(parts: &Parts) -> Seen {
     Seen::of(files_of(&parts.dir.pki()).into_iter().chain(parts.proxies.clone()))
 }
 
-fn renew(parts: &Parts, store: &dyn Store) -> Result<(), Error> {
+/// A certificate of the node that is to be renewed in time.
+struct Renewal {
+    name: &'static str,
+    authority: &'static str,
+    subject: Subject,
+    complaint: Complaint,
+}
+
+fn renewals(parts: &Parts) -> [Renewal; 2] {
     let config = &parts.config;
     let server = Subject::Server { names: server_names(config.naming, &config.api.advertise) };
-    renew_one(parts, store, (names::SERVER, names::AUTHORITY), &server)?;
-    renew_one(
-        parts,
-        store,
-        (names::PEER, names::PEER_AUTHORITY),
-        &Subject::Peer { cluster: config.cluster, node: config.node },
-    )
+    let peer = Subject::Peer { cluster: config.cluster, node: config.node };
+    [(names::SERVER, names::AUTHORITY, server), (names::PEER, names::PEER_AUTHORITY, peer)]
+        .map(|(name, authority, subject)| Renewal { name, authority, subject, complaint: Complaint::default() })
 }
 
-fn renew_one(
-    parts: &Parts,
-    store: &dyn Store,
-    (name, authority): (&str, &str),
-    subject: &Subject,
-) -> Result<(), Error> {
-    let folder = parts.dir.pki();
-    let chain = Identity::read(&folder, name)?.chain()?;
-    let now = now(&parts.env);
-    if !is_due(&chain[0], now.unix_timestamp())? {
-        return Ok(());
-    }
-    vault::authority(store, &parts.secret, authority)?.issue(subject, now)?.write(&folder, name)?;
-    tracing::info!(name, "certificate was renewed");
-    Ok(())
-}
-
-fn is_due(certificate: &[u8], now: i64) -> Result<bool, Error> {
-    let (_, certificate) = X509Certificate::from_der(certificate).map_err(Error::config)?;
-    let validity = certificate.validity();
-    let (start, end) = (validity.not_before.timestamp(), validity.not_after.timestamp());
-    Ok(now > end - (end - start) / RENEW_AT)
-}
-
-#[cfg(test)]
-mod tests {
-    use quorate_raft::ClusterId;
-    use time::OffsetDateTime;
-
-    use super::*;
-    use crate::pki::Authority;
-
-    #[test]
-    fn a_certificate_is_due_in_the_last_third_of_its_life() {
-        let authority = Authority::generate("test-ca", OffsetDateTime::UNIX_EPOCH).unwrap();
-        let issued = authority
-            .issue(&Subject::Peer { cluster: ClusterId::new([7; 16]), node: 1 }, OffsetDateTime::UNIX_EPOCH)
-            .unwrap();
-        let chain = issued.chain().unwrap();
-        let day = |days: i64| days * 24 * 3600;
-        assert!(!is_due(&chain[0], day(240)).unwrap());
-        assert!(is_due(&chain[0], day(250)).unwrap());
-        assert!(is_due(&chain[0], day(400)).unwrap());
+impl Renewal {
+    /// Replaces the certificate if it is time to, or if it is no longer for the names that the node has.
+    fn carry_out(&self, parts: &Parts, store: &dyn Store) -> Result<(), Error> {
+        let (folder, now) = (parts.dir.pki(), now(&parts.env));
+        let chain = Identity::read(&folder, self.name)?.chain()?;
+        let is_due = is_due(&chain[0], now)?;
+        let renamed = match &self.subject {
+            Subject::Server { names } => !is_for(&chain[0], names)?,
+            _ => false,
+        };
+        if !is_due && !renamed {
+            return Ok(());
+        }
+        let authority = certificates(&read_text(&folder.join(format!("{}.crt", self.authority)))?)?;
+        if !is_issued_by(&chain[0], &authority[0])? {
+            return if is_due {
+                Err(Error::config("it ends soon, and another authority has issued it"))
+            } else {
+                Ok(())
+            };
+        }
+        let authority = vault::authority(store, &parts.secret, self.authority)?;
+        authority.issue(&self.subject, now)?.write(&folder, self.name)?;
+        tracing::info!(name = self.name, "certificate was renewed");
+        Ok(())
     }
 }

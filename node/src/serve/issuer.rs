@@ -16,9 +16,11 @@ use time::OffsetDateTime;
 
 use super::rotation::{self, Rotating};
 use super::{Parts, certificates};
+use crate::complaint::Complaint;
 use crate::error::Error;
+use crate::files::write_public;
 use crate::pki::issue::{SERIAL_BYTES, issue};
-use crate::pki::{self, Authority, Identity, names, vault, write_public};
+use crate::pki::{self, Authority, Identity, names, vault};
 use crate::setup::now;
 use crate::signing_keys::KeyInfo;
 
@@ -114,21 +116,26 @@ impl Issuer for StoreIssuer {
 
 /// Makes the first authority unless the cluster has one, and believes those that it has, for as long as the node runs.
 pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
+    let mut complaint = Complaint::default();
     loop {
-        if let Err(error) = follow(&parts, &*store).await {
+        if let Err(error) = follow(&parts, &*store, &mut complaint).await {
             tracing::debug!(%error, "the authorities of the signers are not available yet");
         }
         tokio::time::sleep(RETRY).await;
     }
 }
 
-async fn follow(parts: &Parts, store: &dyn Store) -> Result<(), Error> {
+async fn follow(parts: &Parts, store: &dyn Store, complaint: &mut Complaint) -> Result<(), Error> {
     store.read_index().await.map_err(Error::failed)?;
     loop {
         let snapshot = store.snapshot();
         let key = vault::key_of(names::SIGNER_AUTHORITY);
         let mut changes = store.watch(key, snapshot.revision()).map_err(Error::failed)?;
-        match rotation::read::<SigningAuthority>(parts, &snapshot)? {
+        let found = rotation::read::<SigningAuthority>(parts, &snapshot);
+        if let Some(error) = complaint.news(&found) {
+            tracing::warn!(error, "the authorities of the signers cannot be read");
+        }
+        match found? {
             Some((all, _)) => believe(parts, &all)?,
             None => {
                 let first = SigningAuthority::generate(parts.env.clock.now_ms())?;

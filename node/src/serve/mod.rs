@@ -1,8 +1,8 @@
 //! A running node: the one place that wires the replica, the API and the controllers together.
 //!
 //! Start: lock the data folder, read certificates, open the replica, found the cluster if this is its first start, serve.
-//! Stop: not ready, hand the leadership over, finish running requests, stop the replica. A failed disk ends the process at
-//! once instead.
+//! Stop: not ready, hand the leadership over, finish running requests, stop the replica. After a failure of the disk or of the replica only
+//! the audit trail is finished.
 
 mod authorities;
 mod certificates;
@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use quorate_api::audit::{AuditWriter, AuditWriterHandle};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls};
 use quorate_raft::{PeerTls, Replica};
@@ -36,7 +37,7 @@ use crate::pki::vault::ClusterSecret;
 
 /// How long running requests may take to finish when the node stops; with the replica's own limit below 10 s.
 const STOP_GRACE: Duration = Duration::from_secs(4);
-/// How long the last audit events may take to be written.
+/// How long the last audit events may take to be written, whoever gets them.
 const AUDIT_GRACE: Duration = Duration::from_secs(2);
 
 /// A node that serves.
@@ -44,9 +45,17 @@ pub(crate) struct Node {
     replica: Replica,
     api: Handle,
     server: JoinHandle<()>,
-    background: Vec<JoinHandle<()>>,
+    background: Background,
     audit: Vec<(AuditWriterHandle, JoinHandle<()>)>,
     _lock: Lock,
+}
+
+/// What runs beside the servers.
+struct Background {
+    /// What changes the cluster.
+    controllers: Vec<JoinHandle<()>>,
+    /// What this node answers by follows changes with these, for as long as it answers.
+    followers: Vec<JoinHandle<()>>,
 }
 
 /// What the parts of a node share.
@@ -106,18 +115,29 @@ impl Node {
         if let Some(successor) = self.replica.step_down().await {
             tracing::info!(successor, "handed the leadership over");
         }
-        self.background.iter().for_each(JoinHandle::abort);
+        let Background { controllers, followers } = self.background;
+        controllers.iter().for_each(JoinHandle::abort);
         if let Err(error) = self.server.await {
             tracing::error!(%error, "the API server ended badly");
         }
-        for (handle, writing) in self.audit {
-            handle.stop();
-            if timeout(AUDIT_GRACE, writing).await.is_err() {
-                tracing::error!("the last audit events could not be written in time");
-            }
-        }
+        followers.iter().for_each(JoinHandle::abort);
+        finish(self.audit).await;
         self.replica.stop().await;
         tracing::info!("stopped");
+    }
+
+    /// Gives up after a failure.
+    pub(crate) async fn abandon(self) {
+        self.api.shutdown();
+        finish(self.audit).await;
+    }
+}
+
+/// Ends the audit trail with what it still has to write.
+async fn finish(audit: Vec<(AuditWriterHandle, JoinHandle<()>)>) {
+    audit.iter().for_each(|(handle, _)| handle.stop());
+    if timeout(AUDIT_GRACE, join_all(audit.into_iter().map(|(_, writing)| writing))).await.is_err() {
+        tracing::error!("the last audit events could not be written in time");
     }
 }
 

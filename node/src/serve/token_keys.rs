@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Parts;
 use super::rotation::{self, Rotating};
+use crate::complaint::Complaint;
 use crate::error::Error;
 use crate::pki::{names, vault};
 use crate::signing_keys::KeyInfo;
@@ -31,20 +32,25 @@ struct Stored {
 
 /// Makes the keys where there are none, and follows them for as long as the node runs.
 pub(super) async fn run(parts: Arc<Parts>, api: Arc<Api>) {
+    let mut complaint = Complaint::default();
     loop {
-        if let Err(error) = follow(&parts, &api).await {
+        if let Err(error) = follow(&parts, &api, &mut complaint).await {
             tracing::debug!(%error, "the keys of service account tokens are not available yet");
         }
         tokio::time::sleep(RETRY).await;
     }
 }
 
-async fn follow(parts: &Parts, api: &Api) -> Result<(), Error> {
+async fn follow(parts: &Parts, api: &Api, complaint: &mut Complaint) -> Result<(), Error> {
     loop {
         let snapshot = api.store.snapshot();
         let mut changes =
             api.store.watch(vault::key_of(names::TOKEN_KEYS), snapshot.revision()).map_err(Error::failed)?;
-        match rotation::read(parts, &snapshot)? {
+        let found = rotation::read(parts, &snapshot);
+        if let Some(error) = complaint.news(&found) {
+            tracing::warn!(error, "the keys of service account tokens cannot be read");
+        }
+        match found? {
             Some((material, _)) => {
                 let keys = KeySet::new(&material).map_err(Error::failed)?;
                 tracing::info!(?keys, "the keys of service account tokens are known");

@@ -17,14 +17,14 @@ use quorate_raft::types::Peer;
 use quorate_raft::{Member, Replica, Role};
 use quorate_schema::Graph;
 use quorate_store::{Limits, Retention, Store};
-use tokio::task::JoinHandle;
 
 use super::issuer::StoreIssuer;
 use super::signer::Signer;
-use super::{Parts, authorities, certificates, issuer, static_tokens, token_keys};
+use super::{Background, Parts, authorities, certificates, issuer, static_tokens, token_keys};
 use crate::cli::Tuning;
 use crate::error::Error;
-use crate::pki::{self, names};
+use crate::files::read_text;
+use crate::pki::names;
 
 /// How long an Event object lives after it was last written.
 const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
@@ -121,8 +121,8 @@ pub(super) fn background(
     tuning: &Tuning,
     replica: &Replica,
     api: &Arc<Api>,
-) -> Result<Vec<JoinHandle<()>>, Error> {
-    let root_ca = pki::read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
+) -> Result<Background, Error> {
+    let root_ca = read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
     let issuer = Arc::new(StoreIssuer { parts: parts.clone(), store: api.store.clone() });
     let signing = Some(Signing { issuer, duration: tuning.governance.cluster_signing_duration });
     let (_, port) = parts.config.api.bind.rsplit_once(':').unwrap_or_default();
@@ -147,17 +147,19 @@ pub(super) fn background(
         waiting.lifecycle.serve();
         tracing::info!("serving");
     };
-    let mut running = vec![
+    let controllers = vec![
         tokio::spawn(recovery),
         tokio::spawn(controllers.run()),
-        tokio::spawn(rules.run()),
         tokio::spawn(authorities::publish(parts.clone(), api.store.clone())),
+    ];
+    let mut followers = vec![
+        tokio::spawn(rules.run()),
         tokio::spawn(issuer::run(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
         tokio::spawn(token_keys::run(parts.clone(), api.clone())),
     ];
     if let Some(file) = &tuning.access.token_auth_file {
-        running.push(tokio::spawn(static_tokens::run(file.clone(), api.clone())));
+        followers.push(tokio::spawn(static_tokens::run(file.clone(), api.clone())));
     }
-    Ok(running)
+    Ok(Background { controllers, followers })
 }

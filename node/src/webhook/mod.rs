@@ -26,6 +26,7 @@ use tokio::time::Instant;
 
 use self::target::Target;
 use crate::client::Connection;
+use crate::complaint::Complaint;
 use crate::error::Error;
 use crate::watched::Seen;
 
@@ -45,7 +46,7 @@ pub(crate) struct Webhook {
     /// When the files were looked at last; held while somebody looks.
     looked: Turn<Instant>,
     /// Why they could not be used when they were looked at last, so that it is logged once.
-    complaint: Mutex<String>,
+    complaint: Mutex<Complaint>,
     network: Arc<dyn Network>,
     places: Semaphore,
     idle: Mutex<Vec<Open>>,
@@ -112,23 +113,14 @@ impl Webhook {
         }
         *looked = Instant::now();
         let current = self.current.lock().clone();
-        match blocking(|| current.changed(&self.file)) {
-            Ok(None) => {}
-            Ok(Some(changed)) => {
-                tracing::info!(file = %self.file.display(), "the changed file says where to send");
-                *self.current.lock() = Arc::new(changed);
-                self.complaint.lock().clear();
-            }
-            // It is read again at the next look: what is wrong may be a file that only it names.
-            Err(error) => self.complain(error.to_string()),
-        }
-    }
-
-    fn complain(&self, error: String) {
-        let mut complaint = self.complaint.lock();
-        if error != *complaint {
+        let changed = blocking(|| current.changed(&self.file));
+        // What is wrong is read again at the next look: it may be a file that only this one names.
+        if let Some(error) = self.complaint.lock().news(&changed) {
             tracing::warn!(error, "the changed file cannot be used; what it said before holds");
-            *complaint = error;
+        }
+        if let Ok(Some(changed)) = changed {
+            tracing::info!(file = %self.file.display(), "the changed file says where to send");
+            *self.current.lock() = Arc::new(changed);
         }
     }
 

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
 use rustls::ClientConfig;
 use serde::Deserialize;
 
 use crate::client::HTTP_1;
 use crate::error::Error;
-use crate::pki::{Identity, client_config, read_text};
+use crate::files::read_text;
+use crate::pki::{Identity, client_config};
 
 /// Where to send.
 pub(super) struct Target {
@@ -80,14 +82,18 @@ struct User {
 impl Target {
     /// Reads the file; paths in it begin where it lies.
     pub(super) fn read(file: &Path) -> Result<Self, Error> {
-        let config: Config = serde_saphyr::from_str(&read_text(file)?).map_err(Error::config)?;
+        let config: Config = parse(&read_text(file)?)?;
         let missing = |what: &str| Error::config(format_args!("it names no {what}"));
         let context = config.contexts.iter().find(|context| context.name == config.current_context);
         let context = &context.ok_or_else(|| missing("current context"))?.context;
         let cluster = config.clusters.iter().find(|cluster| cluster.name == context.cluster);
         let cluster = &cluster.ok_or_else(|| missing("cluster of the current context"))?.cluster;
         let nobody = User::default();
-        let user = config.users.iter().find(|user| user.name == context.user).map_or(&nobody, |named| &named.user);
+        let user = match config.users.iter().find(|user| user.name == context.user) {
+            Some(named) => &named.user,
+            None if context.user.is_empty() => &nobody,
+            None => return Err(missing("user of the current context")),
+        };
         let text = |data: &Option<String>, path: &Option<PathBuf>| pem(data.as_deref(), path.as_deref(), file);
         let named = [&cluster.certificate_authority, &user.client_certificate, &user.client_key, &user.token_file];
         let named = named.into_iter().flatten().map(|path| beside(file).join(path));
@@ -96,12 +102,29 @@ impl Target {
         let authority = authority.ok_or_else(|| missing("certificate-authority"))?;
         let certificate = text(&user.client_certificate_data, &user.client_certificate)?;
         let key = text(&user.client_key_data, &user.client_key)?;
-        let identity = certificate.zip(key).map(|(certificate, key)| Identity { certificate, key });
+        let identity = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
+            (None, None) => None,
+            (Some(_), None) => return Err(missing("key for the client certificate")),
+            (None, Some(_)) => return Err(missing("client certificate for the key")),
+        };
         let (address, path) = parse_url(&cluster.server)?;
         let tls = client_config(&authority, identity.as_ref(), &HTTP_1)?;
         let from_file = pem(None, user.token_file.as_deref(), file)?.map(|text| text.trim().to_owned());
-        Ok(Self { address, path, token: user.token.clone().or(from_file), tls, files })
+        let token = user.token.clone().or(from_file);
+        if token.as_ref().is_some_and(|token| HeaderValue::from_str(token).is_err()) {
+            return Err(Error::config("its token has characters that no request can carry"));
+        }
+        Ok(Self { address, path, token, tls, files })
     }
+}
+
+/// The file as it is written. Of a mistake in it only the place is told: what stands there may be a secret.
+fn parse(text: &str) -> Result<Config, Error> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let place = error.location().map(|place| format!("line {}, column {}: ", place.line(), place.column()));
+        Error::config(format_args!("{}this is not what a kubeconfig says", place.unwrap_or_default()))
+    })
 }
 
 /// A text that is given in base64 or as a file.
@@ -131,6 +154,35 @@ fn parse_url(url: &str) -> Result<(String, String), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mistakes_are_told_without_what_stands_there() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (file, authority) = (folder.path().join("a.kubeconfig"), folder.path().join("ca.crt"));
+        let ca = crate::pki::Authority::generate("a", time::OffsetDateTime::UNIX_EPOCH).unwrap();
+        std::fs::write(authority, &ca.identity().certificate).unwrap();
+        let whole = r#"clusters: [{name: c, cluster: {server: "https://a", certificate-authority: ca.crt}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+users:
+- name: u
+  user:
+    token: s3cr3t
+"#;
+        let check = |from: &str, to: &str, expect: &str| {
+            assert!(whole.contains(from), "{from}");
+            std::fs::write(&file, whole.replace(from, to)).unwrap();
+            let told = Target::read(&file).err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(told, expect, "{to}");
+        };
+        check("u", "u", "");
+        check("  user:\n", "  user\n", "line 6, column 3: this is not what a kubeconfig says");
+        check("token: s3cr3t", "s3cr3t", "line 7, column 5: this is not what a kubeconfig says");
+        check("- name: u", "- name: other", "it names no user of the current context");
+        check("s3cr3t", r#""s3c\nr3t""#, "its token has characters that no request can carry");
+        check("token: s3cr3t", "client-key: ca.crt", "it names no client certificate for the key");
+        check("token: s3cr3t", "client-certificate: ca.crt", "it names no key for the client certificate");
+    }
 
     #[test]
     fn urls() {

@@ -1,7 +1,11 @@
 //! What is configured wrongly stops with one clear line, and changes nothing.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+
+use tempfile::TempDir;
 
 use crate::support::{Cluster, quorate};
 
@@ -45,6 +49,7 @@ async fn a_node_that_cannot_serve_says_why() {
     let folder = cluster.node(1);
     check(&mut serve(&folder), "is served by another process already");
     check(&mut serve(&cluster.spare("nothing")), "is not the data folder of a node");
+    check(serve(&folder).env("QUORATE_LOG", "quorate=loud"), "QUORATE_LOG");
 
     let twin = cluster.spare("twin");
     copy(&folder, &twin);
@@ -86,5 +91,38 @@ fn a_dev_folder_keeps_what_it_was_made_with() {
         quorate(&["init", "--bind", "127.0.0.1:1", "--peer-bind", "127.0.0.1:2", "--data-dir"]).arg(&root),
         "is not empty",
     );
-    check(quorate(&["init", "--data-dir"]).arg(cluster.spare("wildcard")), "name an address to advertise");
+}
+
+#[test]
+fn addresses_that_nobody_can_connect_to_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let new = folder.path().join("new");
+    let init = |arguments: &[&str], expect| check(quorate(&["init", "--data-dir"]).arg(&new).args(arguments), expect);
+    init(&[], "--advertise: '0.0.0.0:6443' is no address that other machines can connect to");
+    init(&["--advertise", "10.0.0.1:6443"], "--peer-advertise: '0.0.0.0:7443' is no address");
+    init(&["--advertise", "10.0.0.1"], "--advertise: '10.0.0.1' is not an address host:port");
+    init(&["--founder", "a.example", "--founder", "a.example"], "--founder: name each host once");
+    init(&["--founder", "a.example:1"], "--founder: 'a.example:1:6443' is not an address");
+    init(&["--founder", "0.0.0.0"], "--founder: '0.0.0.0:6443' is no address");
+    let join = ["join", "127.0.0.1:1", "--token", "a.b", "--ca-hash", "sha256:00", "--advertise", "10.0.0.2:6443"];
+    let mut join = quorate(&join);
+    check(join.args(["--peer-advertise", "10.0.0.2", "--data-dir"]).arg(&new), "--peer-advertise: '10.0.0.2' is not");
+    assert!(!new.join("pki").exists());
+}
+
+#[test]
+fn what_a_cluster_keeps_is_its_owners_only() {
+    let folder = TempDir::new().unwrap();
+    let (made, found) = (folder.path().join("made"), folder.path().join("found"));
+    std::fs::create_dir(&found).unwrap();
+    std::fs::set_permissions(&found, Permissions::from_mode(0o755)).unwrap();
+    for root in [made, found] {
+        Cluster::run(&["init", "--advertise", "10.0.0.1:6443", "--peer-advertise", "10.0.0.1:7443"], &root);
+        let output = Command::new("find").arg(&root).args(["-type", "d", "-perm", "/077"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "others can look into these folders");
+        for secret in ["pki/ca.key", "pki/peer-ca.key", "pki/server.key", "pki/cluster.secret", "admin.kubeconfig"] {
+            let mode = std::fs::metadata(root.join(secret)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{secret}");
+        }
+    }
 }

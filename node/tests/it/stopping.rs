@@ -43,3 +43,25 @@ async fn a_leader_stops_without_failing_a_request() {
     assert_eq!((written.unknown, &written.refused[..]), (0, &[][..]), "requests failed");
     written.check_is_there(&mut cluster.client(others[0]), "load").await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_to_read_its_files_again_while_it_starts_goes_on() {
+    let mut cluster = Cluster::start(1, &[]);
+    cluster.kill(1);
+    let folder = cluster.node(1);
+    let log = folder.join("started.log");
+    let mut node =
+        quorate(&["serve", "--data-dir"]).arg(&folder).stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+    let said = || std::fs::read_to_string(&log).unwrap();
+    let pid = node.id().to_string();
+    while !said().contains("listening") {
+        // Its first line is there: from then on it takes signals.
+        if said().contains("starting") {
+            assert!(std::process::Command::new("kill").args(["-s", "HUP", &pid]).status().unwrap().success());
+        }
+        assert_eq!(node.try_wait().unwrap(), None, "{}", said());
+    }
+    cluster.ready(1).await;
+    assert!(std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
+    assert!(node.wait().unwrap().success());
+}

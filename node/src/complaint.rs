@@ -1,0 +1,39 @@
+//! What goes wrong again and again, and is said once.
+
+use crate::error::Error;
+
+/// How something went that is tried again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Complaint(Option<String>);
+
+impl Complaint {
+    /// Notes how it went this time. Gives what is wrong, unless that was so the last time.
+    pub(crate) fn news<T>(&mut self, outcome: &Result<T, Error>) -> Option<&str> {
+        let wrong = outcome.as_ref().err().map(ToString::to_string);
+        if wrong == self.0 {
+            return None;
+        }
+        self.0 = wrong;
+        self.0.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_is_said_once_until_it_is_over() {
+        let mut complaint = Complaint::default();
+        let mut check = |wrong: Option<&str>, expect: Option<&str>| {
+            let outcome = wrong.map_or(Ok(()), |wrong| Err(Error::failed(wrong)));
+            assert_eq!(complaint.news(&outcome), expect, "{wrong:?}");
+        };
+        check(None, None);
+        check(Some("a"), Some("a"));
+        check(Some("a"), None);
+        check(Some("b"), Some("b"));
+        check(None, None);
+        check(Some("b"), Some("b"));
+    }
+}
