@@ -37,6 +37,17 @@ pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
         return versus::run(options, other, env).await;
     }
     let subject = Subject::prepare(options, &options.data_dir, env).await?;
+    let measured = measure_all(&subject, options, env).await;
+    let cleaned_up = subject.clean_up(env).await;
+    let reports = measured?;
+    cleaned_up?;
+    if options.output == Output::Json {
+        say(serde_json::to_string_pretty(&reports).map_err(Error::failed)?);
+    }
+    Ok(())
+}
+
+async fn measure_all(subject: &Subject, options: &Options, env: &Env) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
     for kind in &options.workloads {
         let report = subject.measure(*kind, 0, options, env).await?;
@@ -48,11 +59,7 @@ pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
         }
         reports.push(report);
     }
-    subject.clean_up(env).await?;
-    if options.output == Output::Json {
-        say(serde_json::to_string_pretty(&reports).map_err(Error::failed)?);
-    }
-    Ok(())
+    Ok(reports)
 }
 
 /// A cluster and what measurements need in it.

@@ -42,7 +42,34 @@ struct Ratio {
 /// Measures the cluster of the options and another one.
 pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<(), Error> {
     let first = Subject::prepare(options, &options.data_dir, env).await?;
-    let subjects = [first, Subject::prepare(options, other, env).await?];
+    let second = match Subject::prepare(options, other, env).await {
+        Ok(second) => second,
+        Err(error) => {
+            first.clean_up(env).await?;
+            return Err(error);
+        }
+    };
+    let subjects = [first, second];
+    let measured = measure(&subjects, options, env).await;
+    for subject in subjects {
+        subject.clean_up(env).await?;
+    }
+    let ([first, second], comparisons) = measured?;
+    if options.output == Output::Table {
+        comparisons.iter().for_each(|comparison| say(comparison.line()));
+    } else {
+        let all = serde_json::json!({ "first": first, "second": second, "comparisons": comparisons });
+        say(format_args!("{all:#}"));
+    }
+    Ok(())
+}
+
+/// Measures both in turn. Gives the reports of each, and how they compare.
+async fn measure(
+    subjects: &[Subject; 2],
+    options: &Options,
+    env: &Env,
+) -> Result<([Vec<Report>; 2], Vec<Comparison>), Error> {
     let (mut reports, mut comparisons) = ([Vec::new(), Vec::new()], Vec::new());
     let told = options.output == Output::Table;
     if told {
@@ -62,17 +89,7 @@ pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<()
         }
         comparisons.push(Comparison::of(kind.to_string(), &reports[0][begun..], &reports[1][begun..]));
     }
-    for subject in subjects {
-        subject.clean_up(env).await?;
-    }
-    if told {
-        comparisons.iter().for_each(|comparison| say(comparison.line()));
-    } else {
-        let [first, second] = reports;
-        let all = serde_json::json!({ "first": first, "second": second, "comparisons": comparisons });
-        say(format_args!("{all:#}"));
-    }
-    Ok(())
+    Ok((reports, comparisons))
 }
 
 impl Comparison {
