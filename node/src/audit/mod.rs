@@ -70,7 +70,7 @@ impl AuditOptions {
     }
 
     /// Whether standard output gets the events.
-    pub(crate) fn is_told(&self) -> bool {
+    pub(crate) fn is_on_standard_output(&self) -> bool {
         self.audit_log_path.as_deref() == Some(file::STANDARD_OUTPUT)
     }
 

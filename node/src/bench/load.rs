@@ -23,7 +23,10 @@ use crate::client::Connection;
 use crate::error::Error;
 
 /// Requests of a client in one round at most: those of the next round count from there on.
-const ROUND_TURNS: u32 = 1 << 24;
+const ROUND_TURNS: u32 = 1 << ROUND_BITS;
+const ROUND_BITS: u32 = 24;
+/// Rounds at most: all requests of a client are counted in 32 bits.
+pub(super) const MOST_ROUNDS: i64 = 1 << (u32::BITS - ROUND_BITS);
 /// How often the progress moves.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 

@@ -45,16 +45,17 @@ pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<()
     let second = match Subject::prepare(options, other, env).await {
         Ok(second) => second,
         Err(error) => {
-            first.clean_up(env).await?;
+            // What went wrong first says more than what does on the way out.
+            let _ = first.clean_up(env).await;
             return Err(error);
         }
     };
     let subjects = [first, second];
     let measured = measure(&subjects, options, env).await;
-    for subject in subjects {
-        subject.clean_up(env).await?;
-    }
+    let [first, second] = subjects;
+    let cleaned_up = [first.clean_up(env).await, second.clean_up(env).await];
     let ([first, second], comparisons) = measured?;
+    cleaned_up.into_iter().collect::<Result<(), _>>()?;
     if options.output == Output::Table {
         comparisons.iter().for_each(|comparison| say(comparison.line()));
     } else {

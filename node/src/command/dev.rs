@@ -151,7 +151,7 @@ impl Node {
             .args(options.tuning.to_args())
             .env(WORKER_THREADS, threads)
             .stdin(Stdio::piped())
-            .stdout(if options.tuning.audit.is_told() { Stdio::inherit() } else { Stdio::null() })
+            .stdout(if options.tuning.audit.is_on_standard_output() { Stdio::inherit() } else { Stdio::null() })
             .stderr(log)
             .spawn()
             .map_err(Error::failed)?;

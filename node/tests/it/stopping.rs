@@ -54,7 +54,9 @@ async fn a_node_that_is_to_read_its_files_again_while_it_starts_goes_on() {
         quorate(&["serve", "--data-dir"]).arg(&folder).stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
     let said = || std::fs::read_to_string(&log).unwrap();
     let pid = node.id().to_string();
+    let begun = Instant::now();
     while !said().contains("listening") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", said());
         // Its first line is there: from then on it takes signals.
         if said().contains("starting") {
             assert!(std::process::Command::new("kill").args(["-s", "HUP", &pid]).status().unwrap().success());
