@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use quorate_store::Revision;
-use tokio::time::Instant;
+
+use super::Beat;
 
 /// Bytes of encodings that are kept, all shards together.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
@@ -55,9 +56,9 @@ pub(crate) struct Run {
 }
 
 /// The shared encodings.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Fanout {
-    beat: Instant,
+    beat: Beat,
     watchers: AtomicUsize,
     events: [Mutex<Kept<EventKey, Bytes>>; SHARDS],
     runs: Mutex<Kept<RunKey, Run>>,
@@ -76,23 +77,7 @@ struct Kept<K, V> {
 #[derive(Debug)]
 pub(crate) struct Seat(Arc<Fanout>);
 
-impl Default for Fanout {
-    fn default() -> Self {
-        Self {
-            beat: Instant::now(),
-            watchers: AtomicUsize::default(),
-            events: Default::default(),
-            runs: Mutex::default(),
-        }
-    }
-}
-
 impl Fanout {
-    /// What busy watches count their pauses from, so that they go on together.
-    pub(crate) fn beat(&self) -> Instant {
-        self.beat
-    }
-
     /// Announces a watcher.
     pub(crate) fn join(self: &Arc<Self>) -> Seat {
         self.watchers.fetch_add(1, Ordering::Relaxed);
@@ -107,6 +92,11 @@ impl Drop for Seat {
 }
 
 impl Seat {
+    /// What busy watches keep, so that they go on together.
+    pub(crate) fn beat(&self) -> &Beat {
+        &self.0.beat
+    }
+
     /// The bytes of an event, made by the first watcher that asks.
     pub(crate) fn share<E>(&self, key: EventKey, make: impl FnOnce() -> Result<Bytes, E>) -> Result<Bytes, E> {
         if self.is_alone() {

@@ -112,7 +112,7 @@ impl WatchStream {
             next_bookmark,
             bookmark_period,
             bookmarked: Revision::ZERO,
-            pace: Pace::new(api.fanout.beat()),
+            pace: Pace::new(now),
             pause: None,
             timer: Box::pin(sleep_until(deadline)),
             ending: Box::pin(async move { owner.lifecycle.ending().await }),
@@ -235,7 +235,7 @@ impl WatchStream {
         };
         // A buffer that is full already would gain nothing by a pause.
         if (1..BUFFER_BYTES).contains(&lines.len()) {
-            self.pause = self.pace.sent(Instant::now());
+            self.pause = self.pace.sent(Instant::now(), self.seat.beat());
         }
         lines
     }
