@@ -5,6 +5,7 @@
 //! new ones.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use super::gather::Gather;
 use super::opening::Opening;
 use super::stall::StallGuard;
 use super::welcome::Welcome;
@@ -29,6 +31,7 @@ use crate::body::Body;
 use crate::filters;
 
 type Stream = TlsStream<StallGuard<Box<dyn Io>>>;
+type Ended = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// What every connection of a server shares.
 #[derive(Debug)]
@@ -64,7 +67,7 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     }
 }
 
-async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity) -> hyper::Result<()> {
+async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity) -> Ended {
     let api = shared.api.clone();
     let service = service_fn(move |request| answer(api.clone(), identity.clone(), request));
     let mut builder = http1::Builder::new();
@@ -75,14 +78,14 @@ async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity) -> hyp
         .max_buf_size(shared.limits.header_bytes as usize);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
-        result = connection.as_mut() => return result,
+        result = connection.as_mut() => return Ok(result?),
         () = shared.drain.cancelled() => {}
     }
     connection.as_mut().graceful_shutdown();
-    connection.await
+    Ok(connection.await?)
 }
 
-async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> hyper::Result<()> {
+async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> Ended {
     let api = shared.api.clone();
     let welcome = Welcome::default();
     let noted = welcome.clone();
@@ -91,7 +94,7 @@ async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> hyp
         async move { answer.await.inspect(|answer| noted.answered(answer.status())) }
     });
     let limits = &shared.limits;
-    let opening = Opening::new(stream, limits.header);
+    let gather = Gather::new(Opening::new(stream, limits.header));
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
@@ -100,15 +103,19 @@ async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> hyp
         .max_send_buf_size(limits.send_buffer)
         .keep_alive_interval(limits.ping)
         .keep_alive_timeout(limits.pong);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(opening), service));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(gather.clone()), service));
     tokio::select! {
-        result = connection.as_mut() => return result,
+        biased;
+        result = connection.as_mut() => return Ok(result?),
+        error = gather.hand_on() => return Err(error.into()),
         () = shared.drain.cancelled() => {}
         () = welcome.missed(limits.header) => {}
     }
     connection.as_mut().graceful_shutdown();
     tokio::select! {
-        result = connection => result,
+        biased;
+        result = connection => Ok(result?),
+        error = gather.hand_on() => Err(error.into()),
         () = welcome.missed(limits.header) => Ok(()),
     }
 }

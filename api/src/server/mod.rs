@@ -4,6 +4,7 @@
 //! here knows what a request means.
 
 mod connection;
+mod gather;
 mod limits;
 mod opening;
 mod service;
