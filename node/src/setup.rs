@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use quorate_api::controllers::SERVICE_ADDRESS;
 use quorate_meta::Naming;
 use quorate_raft::ClusterId;
 use quorate_store::env::Env;
@@ -28,8 +29,6 @@ const PEER_PORT_OFFSET: u16 = 1000;
 const ADMIN_USER: &str = "admin";
 const ADMIN_GROUP: &str = "system:masters";
 
-/// The address that the API's own Service has in every cluster.
-const SERVICE_ADDRESS: &str = "10.96.0.1";
 /// What the names of Services end with in most clusters.
 const CLUSTER_DOMAIN: &str = "cluster.local";
 

@@ -74,7 +74,11 @@ impl Authentication {
         headers: &HeaderMap,
         is_health: bool,
     ) -> Result<User, Error> {
-        if let Some(user) = identity.proxy.as_ref().and_then(|proxy| self.proxy.user(proxy, headers)) {
+        let proxied = match &identity.proxy {
+            Some(proxy) => self.proxy.user(proxy, headers)?,
+            None => None,
+        };
+        if let Some(user) = proxied {
             refuse_ended(identity, now_ms)?;
             return Ok(user);
         }
@@ -220,6 +224,7 @@ mod tests {
         check(&front, &[eve], "eve", "401").await;
         check(&front, &[eve, ann], "eve", "401").await;
         check(&front, &[ann], "ann", "ann").await;
+        check(&front, &[eve, ann, ("x-remote-user", "joe")], "401", "401").await;
         assert_eq!(who(&Identity::default(), END_MS, &[], true).await, "system:anonymous");
     }
 

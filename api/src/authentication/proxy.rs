@@ -1,19 +1,21 @@
 //! A proxy in front that has authenticated its clients, and says in headers who they are.
 //!
-//! Invariant: the headers count only on a connection whose client certificate was signed by the proxies' own authority and
-//! has an allowed name; from everybody else they are nothing, whatever they say.
+//! Invariants: the headers count only on a connection whose client certificate was signed by the proxies' own authority and
+//! has an allowed name; from everybody else they are nothing, whatever they say. Who says twice who somebody is, is refused.
 
 use http::HeaderMap;
+use quorate_meta::Status;
 
 use super::User;
 use super::extra::by_key;
+use crate::error::Error;
 
 /// Whom to believe and how it speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyOptions {
     /// Common names of the proxies' certificates; empty for any that their authority has signed.
     pub allowed_names: Vec<String>,
-    /// Headers with the user's name: the first that is there counts. In lower case, as are the others.
+    /// Headers with the user's name: the first that is there counts, and may be there only once. In lower case, as are the others.
     pub user_headers: Vec<String>,
     /// Headers with the user's uid, likewise.
     pub uid_headers: Vec<String>,
@@ -38,15 +40,17 @@ impl Default for ProxyOptions {
 
 impl ProxyOptions {
     /// The user that a proxy of this name speaks for; `None` when it is not allowed to, or names nobody.
-    pub(super) fn user(&self, proxy: &str, headers: &HeaderMap) -> Option<User> {
+    ///
+    /// # Errors
+    /// 401 when the header that tells the name or the uid is there twice: perhaps only one of them is the proxy's.
+    pub(super) fn user(&self, proxy: &str, headers: &HeaderMap) -> Result<Option<User>, Error> {
         if !self.allowed_names.is_empty() && !self.allowed_names.iter().any(|name| name == proxy) {
-            return None;
+            return Ok(None);
         }
-        let first = |names: &[String]| names.iter().find_map(|name| texts(headers, name).next()).map(str::to_owned);
-        let name = first(&self.user_headers)?;
+        let Some(name) = only(&self.user_headers, headers)? else { return Ok(None) };
+        let uid = only(&self.uid_headers, headers)?.unwrap_or_default().to_owned();
         let groups = self.group_headers.iter().flat_map(|name| texts(headers, name)).map(str::to_owned);
-        let uid = first(&self.uid_headers).unwrap_or_default();
-        Some(User { uid, extra: self.extra(headers), ..User::new(name, groups) })
+        Ok(Some(User { uid, extra: self.extra(headers), ..User::new(name, groups) }))
     }
 
     /// Further attributes by key.
@@ -57,6 +61,20 @@ impl ProxyOptions {
             (!key.is_empty()).then(|| (key, texts(headers, header).map(str::to_owned)))
         }))
     }
+}
+
+/// What the first of these headers says that says something. No header up to that one may be there twice.
+fn only<'a>(names: &[String], headers: &'a HeaderMap) -> Result<Option<&'a str>, Error> {
+    for name in names {
+        if headers.get_all(name).iter().nth(1).is_some() {
+            tracing::debug!(header = %name, "a proxy that says twice who the user is was refused");
+            return Err(Status::unauthorized().into());
+        }
+        if let Some(text) = texts(headers, name).next() {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
 }
 
 /// The values of a header that are texts and not empty.
@@ -78,10 +96,13 @@ mod tests {
                 map.append(*name, HeaderValue::from_static(value));
             }
             let allowed_names = allowed.iter().map(|name| (*name).to_owned()).collect();
-            let options = ProxyOptions { allowed_names, ..ProxyOptions::default() };
-            let user = options.user("front", &map);
-            let user = user.map(|user| format!("{} {} {:?} {:?}", user.name, user.uid, user.groups, user.extra));
-            assert_eq!(user.as_deref(), expect, "{headers:?}");
+            let user_headers = vec!["x-remote-user".to_owned(), "x-other-user".to_owned()];
+            let options = ProxyOptions { allowed_names, user_headers, ..ProxyOptions::default() };
+            let said = match options.user("front", &map) {
+                Ok(user) => user.map(|user| format!("{} {} {:?} {:?}", user.name, user.uid, user.groups, user.extra)),
+                Err(error) => Some(error.into_status().code.to_string()),
+            };
+            assert_eq!(said.as_deref(), expect, "{headers:?}");
         };
         let ann = [
             ("x-remote-user", "ann"),
@@ -89,12 +110,26 @@ mod tests {
             ("x-remote-group", "dev"),
             ("x-remote-group", "ops"),
             ("x-remote-extra-acme.com%2fTeam", "Red"),
+            ("x-remote-extra-acme.com%2fTeam", "Blue"),
         ];
-        let said = r#"ann 7 ["dev", "ops", "system:authenticated"] [("acme.com/team", ["Red"])]"#;
+        let said = r#"ann 7 ["dev", "ops", "system:authenticated"] [("acme.com/team", ["Red", "Blue"])]"#;
         check(&[], &ann, Some(said));
         check(&["other", "front"], &ann, Some(said));
         check(&["other"], &ann, None);
         check(&[], &ann[1..], None);
         check(&[], &[("x-remote-user", "")], None);
+        // The order is that of the names, not that of the request.
+        let (ann, bob, eve) = (("x-remote-user", "ann"), ("x-other-user", "bob"), ("x-remote-user", "eve"));
+        let (nobody, uid, other_uid) = (("x-remote-user", ""), ("x-remote-uid", "7"), ("x-remote-uid", "8"));
+        check(&[], &[bob, ann], Some(r#"ann  ["system:authenticated"] []"#));
+        check(&[], &[nobody, bob], Some(r#"bob  ["system:authenticated"] []"#));
+        check(&[], &[ann, bob, bob], Some(r#"ann  ["system:authenticated"] []"#));
+        check(&[], &[bob, bob], Some("401"));
+        for twice in [[ann, eve], [ann, ann], [nobody, eve], [ann, nobody]] {
+            check(&[], &twice, Some("401"));
+            check(&["other"], &twice, None);
+        }
+        check(&[], &[ann, uid, other_uid], Some("401"));
+        check(&[], &[uid, other_uid], None);
     }
 }

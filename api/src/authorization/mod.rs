@@ -25,5 +25,6 @@ pub use authorizer::{Authorizer, AuthorizerOptions};
 pub use decision::{Decision, Rights, Verdict};
 pub use feed::{Feed, FeedHandle, FeedOptions};
 pub use mode::ModeOptions;
+pub(crate) use node::account_of;
 use refusal::refusal;
 pub use webhook::{Reviewer, Unanswered, WebhookOptions};

@@ -22,5 +22,6 @@ mod service_ranges;
 mod silence;
 mod token_secrets;
 
+pub use bootstrap::SERVICE_ADDRESS;
 pub use service::{Controllers, ControllersHandle, ControllersOptions};
 pub use silence::{ApiServer, ApiServers};

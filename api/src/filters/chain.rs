@@ -142,7 +142,7 @@ where
             return Err(status.with_retry_after(STARTING_RETRY_SECONDS).into());
         }
         let route = handlers::find(api, &info)?;
-        let format = match route.offer(info.verb) {
+        let format = match route.offer(&info) {
             Some(offer) => {
                 let format = api.formats.negotiate(accept(&headers), offer);
                 let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;

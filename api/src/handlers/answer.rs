@@ -24,6 +24,18 @@ pub(super) fn object(
     revision: Revision,
 ) -> Result<Response<Body>, Error> {
     let renderer = Renderer::new(api, request, request.resource()?, false)?;
+    rendered(api, request, status, &renderer, value, revision)
+}
+
+/// What a renderer writes as the answer.
+pub(super) fn rendered(
+    api: &Api,
+    request: &Request,
+    status: StatusCode,
+    renderer: &Renderer,
+    value: &Bytes,
+    revision: Revision,
+) -> Result<Response<Body>, Error> {
     let mut out = Vec::with_capacity(value.len() + ENVELOPE_BYTES);
     renderer.object(value, revision, true, &mut out).map_err(|e| Error::internal(e.to_string()))?;
     out.push(b'\n');

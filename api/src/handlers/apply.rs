@@ -31,13 +31,9 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     written::check_form(api, request)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
-    let options = UpdateOptions {
-        write: parameters.write(),
-        part,
-        if_match: request.header("if-match"),
-        replaces: false,
-        named: None,
-    };
+    let if_match = request.if_match();
+    let options =
+        UpdateOptions { write: parameters.write(), part, if_match: if_match.as_deref(), replaces: false, named: None };
     let target = Target { resource, namespace: request.namespace(), name };
     let body = read(api, request, resource);
     let change = |live: Option<&Value>| {

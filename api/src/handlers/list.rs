@@ -11,6 +11,7 @@ use quorate_meta::Status;
 use quorate_store::{HistoryError, Snapshot};
 
 use super::continuation::Position;
+use super::list_order::{self, Span};
 use super::list_writer::ListWriter;
 use super::options::{At, ListOptions};
 use super::page::{self, Page};
@@ -37,7 +38,14 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
     let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
-    let producer = Producer::new(snapshot, prefix, after, stop, selection, Arc::new(writer), meta);
+    let producer = if writer.renderer().is_ranked() {
+        let (after, stop, selection) = (after.as_deref(), stop.as_ref(), selection.as_ref());
+        let span = Span { prefix: &prefix, after, stop, selection };
+        let page = list_order::ranked(writer.renderer(), &snapshot, span).await.map_err(corrupt)?;
+        Producer::new(page, prefix, None, None, None, Arc::new(writer), meta)
+    } else {
+        Producer::new(snapshot, prefix, after, stop, selection, Arc::new(writer), meta)
+    };
     let mut response = respond_with(api, request, producer).await?;
     freshness::tell(api, revision, &mut response);
     Ok(response)

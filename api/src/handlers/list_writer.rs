@@ -54,6 +54,11 @@ impl ListWriter {
         Ok(Self { renderer, syntax })
     }
 
+    /// What writes the list in JSON.
+    pub(super) fn renderer(&self) -> &Renderer {
+        &self.renderer
+    }
+
     /// `apiVersion` and `kind` of the list.
     pub(super) fn list_type(&self) -> (&str, &str) {
         self.renderer.list_type()

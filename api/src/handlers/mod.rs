@@ -22,6 +22,7 @@ pub mod health;
 mod identity;
 mod list;
 mod list_cbor;
+mod list_order;
 mod list_protobuf;
 mod list_writer;
 mod observed;

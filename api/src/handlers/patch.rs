@@ -57,8 +57,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         return Err(bad_patch(request, &format!("strict decoding error: {}", told.join(", "))));
     }
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
-    let (write, if_match, named) = (parameters.write(), request.header("if-match"), patch.named());
-    let options = UpdateOptions { write, part, if_match, replaces: false, named: Some(&named) };
+    let (write, if_match, named) = (parameters.write(), request.if_match(), patch.named());
+    let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces: false, named: Some(&named) };
     let target = Target { resource, namespace: request.namespace(), name };
     let mut unknown = Findings::default();
     let change = |current: Option<&Value>| {

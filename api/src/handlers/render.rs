@@ -75,6 +75,11 @@ impl Renderer {
         })
     }
 
+    /// The renderer of what a subresource answers, if that is of a kind and version of its own: `form` is that kind.
+    pub(super) fn of_subresource(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Self, Error> {
+        Ok(Self { api_version: form.api_version.clone(), ..Self::new(api, request, form, false)? })
+    }
+
     /// The syntax of the answer; everything here is written in JSON, from which others are made.
     pub(crate) fn media(&self) -> &Media {
         &self.media
@@ -186,6 +191,17 @@ impl Renderer {
         out.put_slice(b",\"items\":[");
     }
 
+    /// Whether the rows of a list come in another order than its objects.
+    pub(super) fn is_ranked(&self) -> bool {
+        matches!(&self.form, Form::Table { layout, .. } if layout.is_ranked())
+    }
+
+    /// Where the row of an object belongs in that order; those of the same rank come in the order of the objects.
+    pub(super) fn rank(&self, value: &Bytes) -> Result<i64, CorruptValue> {
+        let Form::Table { layout, .. } = &self.form else { return Ok(0) };
+        Ok(layout.rank(&StoredRef::parse(value)?.to_value(&self.api_version, &self.resource.kind, 0)?))
+    }
+
     /// One item of a list.
     pub(crate) fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         match &self.form {
@@ -237,6 +253,10 @@ impl Renderer {
         let object: Value = stored.to_value(&self.api_version, &self.resource.kind, revision.get())?;
         out.put_slice(b"{\"cells\":");
         layout.cells(&object, self.now_ms, out);
+        if let Some(conditions) = layout.conditions(&object) {
+            out.put_slice(b",\"conditions\":");
+            json::write(&conditions, out);
+        }
         match include {
             Include::None => {}
             Include::Metadata => {

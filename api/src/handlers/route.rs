@@ -46,11 +46,12 @@ impl Route {
         }
     }
 
-    /// What the place can answer with; `None` where it does its own negotiation.
-    pub(crate) fn offer(&self, verb: Verb) -> Option<Offer> {
+    /// What the place can answer a request with; `None` where it does its own negotiation.
+    pub(crate) fn offer(&self, info: &RequestInfo) -> Option<Offer> {
         match self {
-            Self::Resource(_) if verb == Verb::Watch => Some(Offer::Stream),
+            Self::Resource(_) if info.verb == Verb::Watch => Some(Offer::Stream),
             Self::Resource(resource) if !resource.stored => Some(Offer::Document),
+            Self::Resource(_) if info.subresource.as_deref() == Some(token_request::TOKEN) => Some(Offer::Document),
             Self::Resource(_) => Some(Offer::Objects),
             Self::Discovery(page) if page.is_aggregated() => None,
             Self::Discovery(_) => Some(Offer::Document),
@@ -168,7 +169,7 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
             Verb::List => list::handle(api, request).await,
             Verb::Watch => watch::handle(api, request).await,
             Verb::Create => match request.info.subresource.as_deref() {
-                Some("token") => token_request::handle(api, request).await,
+                Some(token_request::TOKEN) => token_request::handle(api, request).await,
                 Some(binding::BINDING) => binding::handle(api, request).await,
                 _ => create::handle(api, request).await,
             },

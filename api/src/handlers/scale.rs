@@ -13,11 +13,13 @@ use quorate_store::{Entry, Revision};
 
 use super::findings::Findings;
 use super::options::{At, parse_version};
+use super::render::Renderer;
 use super::write_options::{FieldValidation, Parameters};
-use super::{apply, decode, freshness, identity, patch, snapshot, warnings, written};
+use super::{answer, apply, decode, freshness, identity, patch, snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::negotiation::Shape;
 use crate::registry::ownership::Claim;
 use crate::registry::write::{Answer, Target, UpdateOptions};
 use crate::registry::{Part, Resource, builtin, form};
@@ -30,9 +32,9 @@ const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Reads, replaces, patches or applies a scale.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
-    let form = form_of_scales(api, request)?;
+    let form = Arc::new(form_of_scales(api, request)?);
     match request.info.verb {
-        Verb::Get => get(api, request).await,
+        Verb::Get => get(api, request, &form).await,
         Verb::Update => update(api, request, &form).await,
         _ => patch(api, request, &form).await,
     }
@@ -44,7 +46,30 @@ fn form_of_scales(api: &Api, request: &Request) -> Result<Resource, Error> {
     builtin::body_of(&api.graph, subresource).ok_or_else(|| Error::internal("the schema has no form of a scale"))
 }
 
-async fn get(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+/// Refuses a form that a scale cannot have, before anything is written.
+fn check_form(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<(), Error> {
+    if request.format.shape != Shape::Object {
+        Renderer::of_subresource(api, request, form)?;
+    }
+    Ok(())
+}
+
+/// A scale as the answer, in the form that was asked for. `revision` is that of its workload.
+fn shown(
+    api: &Api,
+    request: &Request,
+    form: &Arc<Resource>,
+    scale: &Value,
+    revision: Revision,
+) -> Result<Response<Body>, Error> {
+    if request.format.shape == Shape::Object {
+        return respond::value(&request.format, StatusCode::OK, scale);
+    }
+    let renderer = Renderer::of_subresource(api, request, form)?;
+    answer::rendered(api, request, StatusCode::OK, &renderer, &form::encode(form, scale)?, revision)
+}
+
+async fn get(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let at = match parse_version(request.info.query.text("resourceVersion"))? {
         None => At::MostRecent,
@@ -54,13 +79,14 @@ async fn get(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let snapshot = snapshot::snapshot(api, request, at).await?;
     let entry = snapshot.get(&resource.key(request.namespace(), name));
     let entry = entry.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
-    let mut response = respond::value(&request.format, StatusCode::OK, &scale_of(&form::decode(resource, entry)?))?;
+    let scale = scale_of(&form::decode(resource, entry)?);
+    let mut response = shown(api, request, form, &scale, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
 }
 
-async fn update(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
-    written::check_form(api, request)?;
+async fn update(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+    check_form(api, request, form)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
     let decode::Decoded { object: mut scale, warnings } = decode::object(api, request, form, parameters.validation)?;
     identity::check_name(request.name()?, &scale)?;
@@ -69,14 +95,14 @@ async fn update(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Re
     warnings::attach(request, &warnings, answer)
 }
 
-async fn patch(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+async fn patch(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let media = decode::media_type(request);
     let media = media.as_ref();
     if apply::is_apply(api, media) {
         return apply(api, request, form).await;
     }
     patch::check_media(media)?;
-    written::check_form(api, request)?;
+    check_form(api, request, form)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (body, told) = patch::read(media, request)?;
     let mut unknown = Findings::default();
@@ -96,16 +122,16 @@ async fn patch(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Res
 }
 
 /// Applies a scale: what it wants is wanted of the workload, by an owner as of `scale`.
-async fn apply(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Response<Body>, Error> {
+async fn apply(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
-    written::check_form(api, request)?;
+    check_form(api, request, form)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
     let body = apply::read(api, request, form);
     let wanted = body.as_ref().map_err(Clone::clone);
     let wanted = wanted.and_then(|body| self::wanted(api, resource, form, body.config.value()));
     let target = Target { resource, namespace: request.namespace(), name };
-    let (part, if_match) = (Part::Scale, request.header("if-match"));
-    let options = UpdateOptions { write: parameters.write(), part, if_match, replaces: false, named: None };
+    let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
+    let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces: false, named: None };
     let change = |live: Option<&Value>| {
         let body = body.as_ref().map_err(Clone::clone)?;
         let wanted = wanted.as_ref().map_err(Clone::clone)?;
@@ -121,7 +147,7 @@ async fn apply(api: &Arc<Api>, request: &Request, form: &Resource) -> Result<Res
     // A scale creates nothing, so nobody is asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
     let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
-    let answer = answer.and_then(|answer| scaled(request, &answer));
+    let answer = answer.and_then(|answer| scaled(api, request, form, &answer));
     match body {
         Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
         _ => answer,
@@ -151,7 +177,7 @@ fn wanted(api: &Api, resource: &Resource, form: &Resource, scale: &Value) -> Res
 async fn write<F>(
     api: &Arc<Api>,
     request: &Request,
-    form: &Resource,
+    form: &Arc<Resource>,
     parameters: &Parameters,
     replaces: bool,
     mut change: F,
@@ -161,8 +187,8 @@ where
 {
     let (resource, name) = (request.resource()?, request.name()?);
     let target = Target { resource, namespace: request.namespace(), name };
-    let if_match = request.header("if-match");
-    let options = UpdateOptions { write: parameters.write(), part: Part::Scale, if_match, replaces, named: None };
+    let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
+    let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces, named: None };
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
         let scale = change(&scale_of(current))?;
@@ -176,14 +202,14 @@ where
         Ok(object)
     };
     let answer = api.writer_for(&request.user).update(target, options, change).await?;
-    scaled(request, &answer)
+    scaled(api, request, form, &answer)
 }
 
 /// The scale of the workload as it is now, with what its writer should know.
-fn scaled(request: &Request, answer: &Answer) -> Result<Response<Body>, Error> {
+fn scaled(api: &Api, request: &Request, form: &Arc<Resource>, answer: &Answer) -> Result<Response<Body>, Error> {
     let entry = Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
     let scale = scale_of(&form::decode(request.resource()?, &entry)?);
-    let mut response = respond::value(&request.format, StatusCode::OK, &scale)?;
+    let mut response = shown(api, request, form, &scale, answer.revision)?;
     warnings::add(&mut response, &answer.warnings);
     Ok(response)
 }

@@ -28,13 +28,9 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let decode::Decoded { object, warnings } = read()?;
     let target = Target { resource, namespace: request.namespace(), name };
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
-    let options = UpdateOptions {
-        write: parameters.write(),
-        part,
-        if_match: request.header("if-match"),
-        replaces: true,
-        named: None,
-    };
+    let if_match = request.if_match();
+    let options =
+        UpdateOptions { write: parameters.write(), part, if_match: if_match.as_deref(), replaces: true, named: None };
     // Only an update that has to be made again reads the body again.
     let mut object = Some(object);
     let again = move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);

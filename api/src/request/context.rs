@@ -3,10 +3,12 @@
 //! Invariant: made by the filters after authentication, authorization, routing and content negotiation, so a handler
 //! never checks these again.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::HeaderMap;
+use http::header::IF_MATCH;
 
 use super::RequestInfo;
 use crate::authentication::User;
@@ -58,5 +60,14 @@ impl Request {
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The `If-Match` header; `None` when it is absent. Several lines are one list (RFC 9110, section 5.3). An entity tag may be of
+    /// any bytes, but for those of control characters (section 8.8.3): what is no text is a tag that no version has.
+    #[must_use]
+    pub fn if_match(&self) -> Option<Cow<'_, str>> {
+        let mut lines = self.headers.get_all(IF_MATCH).into_iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
+        let first = lines.next()?;
+        Some(lines.fold(first, |list, line| Cow::Owned(format!("{list},{line}"))))
     }
 }

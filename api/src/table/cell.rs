@@ -12,7 +12,7 @@ use super::special::{self, Special};
 use super::{human, node};
 
 /// What is shown where a time is missing.
-const UNKNOWN: &str = "<unknown>";
+pub(super) const UNKNOWN: &str = "<unknown>";
 
 /// What is shown where nothing is there.
 const NONE: &str = "<none>";

@@ -8,6 +8,8 @@ use quorate_schema::{Column, Graph};
 use quorate_wire::json;
 
 use super::cell::Cell;
+use super::row::{self, Conditions, Rank};
+use super::special::Special;
 use crate::error::Error;
 
 /// How much of its object a row carries.
@@ -41,6 +43,9 @@ pub(crate) struct Layout {
     /// `columnDefinitions` as JSON.
     pub(crate) columns: Vec<u8>,
     cells: Vec<Cell>,
+    further_cell: Option<Special>,
+    conditions: Option<Conditions>,
+    rank: Option<Rank>,
 }
 
 impl Layout {
@@ -51,13 +56,35 @@ impl Layout {
         let columns = if def.columns.is_empty() { &defaults } else { &def.columns };
         let definitions = Value::List(columns.iter().map(definition).collect());
         let cells = columns.iter().map(|column| Cell::new(graph.names(), def, column)).collect();
-        Ok(Self { columns: json::to_vec(&definitions), cells })
+        Ok(Self {
+            columns: json::to_vec(&definitions),
+            cells,
+            further_cell: row::further_cell(&def.kind),
+            conditions: row::conditions(&def.kind),
+            rank: row::rank(&def.kind),
+        })
     }
 
     /// Writes the cells of an object as a JSON array.
     pub(crate) fn cells(&self, object: &Value, now_ms: u64, out: &mut Vec<u8>) {
-        let cells = self.cells.iter().map(|cell| cell.evaluate(object, now_ms)).collect();
+        let further = self.further_cell.map(|cell| cell(object, now_ms));
+        let cells = self.cells.iter().map(|cell| cell.evaluate(object, now_ms)).chain(further).collect();
         json::write(&Value::List(cells), out);
+    }
+
+    /// The conditions of an object's row; `None` when it has none.
+    pub(crate) fn conditions(&self, object: &Value) -> Option<Value> {
+        self.conditions.and_then(|conditions| conditions(object))
+    }
+
+    /// Whether the rows of a list come in another order than its objects.
+    pub(crate) fn is_ranked(&self) -> bool {
+        self.rank.is_some()
+    }
+
+    /// Where an object's row belongs in that order; those of the same rank come in the order of the objects.
+    pub(crate) fn rank(&self, object: &Value) -> i64 {
+        self.rank.map_or(0, |rank| rank(object))
     }
 }
 

@@ -17,6 +17,7 @@ mod network;
 mod node;
 mod pod;
 mod quota;
+mod row;
 mod special;
 mod storage;
 

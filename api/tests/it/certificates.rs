@@ -1,5 +1,7 @@
 //! Requests for certificates from creation to the issued certificate, with an issuer that signs nothing of value.
 
+mod wrong;
+
 use std::sync::Arc;
 use std::time::Duration;
 

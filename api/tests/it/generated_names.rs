@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::harness::{Answer, Server};
 
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
+const JOBS: &str = "/apis/batch/v1/namespaces/a/jobs";
 /// Names that are tried for one object.
 const ATTEMPTS: u64 = 8;
 /// Bytes that are drawn for a name, and for nothing else here.
@@ -55,6 +56,12 @@ async fn create(server: &Server, path: &str) -> Answer {
     server.send(Method::POST, path, &[], json!({"metadata": {"generateName": "g-"}}).to_string()).await
 }
 
+async fn create_job(server: &Server) -> Answer {
+    let spec = json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]});
+    let body = json!({"metadata": {"generateName": "g-"}, "spec": {"template": {"spec": spec}}});
+    server.send(Method::POST, JOBS, &[], body.to_string()).await
+}
+
 fn name(answer: &Answer) -> String {
     assert_eq!(answer.status, 201, "{}", answer.text());
     answer.json()["metadata"]["name"].as_str().unwrap().to_owned()
@@ -78,6 +85,31 @@ async fn what_follows_from_a_name_follows_from_the_last_one() {
     let second = create(&server, namespaces).await;
     assert_ne!(name(&second), "g-bbbbb");
     assert_eq!(second.json()["metadata"]["labels"], json!({"svc.io/metadata.name": name(&second)}));
+}
+
+#[tokio::test]
+async fn a_job_is_tried_again_with_labels_of_the_new_name() {
+    let (server, entropy) = server(3).await;
+    assert_eq!(name(&create_job(&server).await), "g-bbbbb");
+    let second = create_job(&server).await;
+    assert_eq!((name(&second).as_str(), entropy.names()), ("g-fbbbb", 4), "two were taken");
+    let job = second.json();
+    let uid = &job["metadata"]["uid"];
+    let expect = json!({"batch.svc.io/controller-uid": uid, "batch.svc.io/job-name": "g-fbbbb", "controller-uid": uid,
+        "job-name": "g-fbbbb"});
+    assert_eq!((&job["metadata"]["labels"], &job["spec"]["template"]["metadata"]["labels"]), (&expect, &expect));
+    assert_eq!(job["spec"]["selector"], json!({"matchLabels": {"batch.svc.io/controller-uid": uid}}));
+    assert_eq!(job, server.get(&format!("{JOBS}/g-fbbbb")).await.json());
+}
+
+#[tokio::test]
+async fn a_job_whose_names_are_all_taken_is_given_up_as_everything_else() {
+    let (server, entropy) = server(u64::MAX).await;
+    assert_eq!(name(&create_job(&server).await), "g-bbbbb");
+    let drawn = entropy.names();
+    let refused = create_job(&server).await;
+    assert_eq!((refused.status.as_u16(), &refused.json()["reason"]), (409, &json!("AlreadyExists")));
+    assert_eq!((refused.header("retry-after"), entropy.names() - drawn), ("1", ATTEMPTS));
 }
 
 #[tokio::test]

@@ -86,6 +86,31 @@ async fn a_write_of_a_part_is_bound_to_the_version_of_its_object() {
 }
 
 #[tokio::test]
+async fn several_lines_are_one_list_and_odd_tags_match_nothing() {
+    let server = Server::with_namespace().await;
+    server.create("a", "m", &[]).await;
+    let check = async |lines: &[&str], expect: u16| {
+        let version = server.get(MAP).await.version();
+        let lines: Vec<String> = lines.iter().map(|line| line.replace("VERSION", &version)).collect();
+        let mut headers = vec![("content-type", MERGE)];
+        headers.extend(lines.iter().map(|line| ("if-match", line.as_str())));
+        // Every body is another one, so it would change the object.
+        let body = json!({"data": {"k": format!("{version} {lines:?}")}}).to_string();
+        let answer = server.send(Method::PATCH, MAP, &headers, body).await;
+        assert_eq!(answer.status, expect, "{lines:?}: {}", answer.text());
+        assert_eq!(server.get(MAP).await.version() == version, expect == 409, "{lines:?}");
+    };
+    check(&["\"1\"", "\"VERSION\""], 200).await;
+    check(&["\"VERSION\"", "\"1\""], 200).await;
+    check(&["\"1\", \"none\"", "", "VERSION"], 200).await;
+    check(&["\"é\"", "\"VERSION\""], 200).await;
+    check(&["\"1\"", "\"none\""], 409).await;
+    for odd in ["\"é\"", "é", "VERSIONé", "\u{a0}VERSION", "", "\"1,VERSION\""] {
+        check(&[odd], 409).await;
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_there_matches_nothing() {
     let server = Server::with_namespace().await;
     let body = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "h"}}).to_string();

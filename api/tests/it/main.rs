@@ -41,6 +41,7 @@ mod review;
 mod scale;
 mod services;
 mod silent_members;
+mod table_rows;
 mod tls;
 mod tokens;
 mod unreadable;

@@ -257,6 +257,31 @@ async fn a_node_gets_tokens_that_end_with_its_pods() {
 }
 
 #[tokio::test]
+async fn a_node_gets_tokens_of_the_default_account_for_pods_that_name_none() {
+    let (server, node) = setting().await;
+    make(&server, &format!("{CORE}/serviceaccounts"), json!({"metadata": {"name": "default"}})).await;
+    let check = async |pod: &str, expect: u16| {
+        let bound = json!({"apiVersion": "v1", "kind": "Pod", "name": pod});
+        let body = json!({"spec": {"boundObjectRef": bound}}).to_string();
+        let path = format!("{CORE}/serviceaccounts/default/token");
+        let answer = node.send(Method::POST, &path, &[], body).await;
+        assert_eq!(answer.status, expect, "{pod}: {}", answer.text());
+    };
+    // What the node makes up leads nowhere, and stays what it is.
+    make(&node, &format!("{CORE}/pods"), mirror("made-up", "n1")).await;
+    check("made-up", 403).await;
+    let headers = [("content-type", "application/merge-patch+json")];
+    let patch = json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": null}}}).to_string();
+    let turned = node.send(Method::PATCH, &format!("{CORE}/pods/made-up/status"), &headers, patch).await;
+    assert_eq!(turned.status, 403, "{}", turned.text());
+    check("made-up", 403).await;
+    let spec = json!({"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]});
+    make(&server, &format!("{CORE}/pods"), json!({"metadata": {"name": "plain"}, "spec": spec})).await;
+    check("plain", 201).await;
+    check("made-up", 400).await;
+}
+
+#[tokio::test]
 async fn tokens_are_bound_to_pods_only_where_nodes_have_a_mode() {
     let server = Server::with_modes(vec![ModeOptions::AlwaysAllow]);
     server.namespace("a").await;

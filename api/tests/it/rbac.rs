@@ -120,14 +120,14 @@ async fn defaults_are_mended_in_one_transaction() {
     let server = Server::new();
     server.defaults().await.stop();
     let roles = format!("{RBAC}/clusterroles");
-    let all = server.get(&roles).await.json();
-    let versions: std::collections::BTreeSet<_> = all["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|role| role["aggregationRule"].is_null())
-        .map(|role| role["metadata"]["resourceVersion"].to_string())
-        .collect();
+    let mut versions = std::collections::BTreeSet::new();
+    for plural in ["clusterroles", "clusterrolebindings", "roles", "rolebindings"] {
+        let all = server.get(&format!("{RBAC}/{plural}")).await.json();
+        let made = all["items"].as_array().unwrap();
+        assert!(!made.is_empty(), "{plural}");
+        let own = made.iter().filter(|made| made["aggregationRule"].is_null());
+        versions.extend(own.map(|made| made["metadata"]["resourceVersion"].to_string()));
+    }
     assert_eq!(versions.len(), 1, "one transaction: {versions:?}");
     let path = format!("{roles}/system:basic-user");
     let mine = json!({"apiVersion": "rbac.authorization.svc.io/v1", "kind": "ClusterRole", "metadata": {"name": "system:basic-user"}, "rules": maps(&["get"])});
@@ -139,8 +139,11 @@ async fn defaults_are_mended_in_one_transaction() {
     while server.get(&format!("{roles}/system:discovery")).await.status == StatusCode::NOT_FOUND {
         tokio::task::yield_now().await;
     }
-    let rules = server.get(&path).await.json()["rules"].to_string();
+    let mended = server.get(&path).await;
+    let rules = mended.json()["rules"].to_string();
     assert!(rules.contains("configmaps") && rules.contains("selfsubjectrulesreviews"), "{rules}");
+    let restored = server.get(&format!("{roles}/system:discovery")).await;
+    assert_eq!(mended.version(), restored.version(), "one transaction");
 }
 
 #[tokio::test]

@@ -110,3 +110,61 @@ async fn a_scale_is_checked_and_warned_of_as_any_other_write() {
     }
     assert_eq!(server.get(WEB).await.json()["spec"]["replicas"], 4);
 }
+
+/// The media type of another form of objects, in the name that a group has.
+fn form(kind: &str, group: &str) -> String {
+    format!("application/json;as={kind};v=v1;g={group}")
+}
+
+#[tokio::test]
+async fn a_scale_comes_in_every_form() {
+    let server = deployed().await;
+    let plain = server.get(SCALE).await.json();
+    let table = server.get_as(SCALE, &form("Table", "meta.svc.io")).await;
+    assert_eq!(table.status, 200, "{}", table.text());
+    let table = table.json();
+    assert_eq!((&table["kind"], &table["apiVersion"]), (&json!("Table"), &json!("meta.svc.io/v1")));
+    let columns = table["columnDefinitions"].as_array().unwrap().iter();
+    let columns: Vec<_> = columns.map(|column| (column["name"].clone(), column["type"].clone())).collect();
+    let expect = [("Name", "string"), ("Desired", "integer"), ("Available", "integer"), ("Age", "string")];
+    assert_eq!(columns, expect.map(|(name, kind)| (json!(name), json!(kind))));
+    assert_eq!(table["metadata"], json!({"resourceVersion": plain["metadata"]["resourceVersion"]}));
+    let metadata = &plain["metadata"];
+    let metadata = json!({"apiVersion": "meta.svc.io/v1", "kind": "PartialObjectMetadata", "metadata": metadata});
+    assert_eq!(table["rows"], json!([{"cells": ["web", 2, 0, "0s"], "object": metadata}]));
+    let whole = server.get_as(&format!("{SCALE}?includeObject=Object"), &form("Table", "meta.k8s.io")).await.json();
+    assert_eq!((&whole["apiVersion"], &whole["rows"][0]["object"]), (&json!("meta.k8s.io/v1"), &plain));
+    let partial = server.get_as(SCALE, &form("PartialObjectMetadata", "meta.svc.io")).await;
+    assert_eq!((partial.status.as_u16(), partial.json()), (200, metadata));
+    let list = server.get_as(SCALE, &form("PartialObjectMetadataList", "meta.svc.io")).await;
+    let why = "you requested PartialObjectMetadataList, but the requested object is not a list (*autoscaling.Scale)";
+    assert_eq!((list.status.as_u16(), &list.json()["message"]), (406, &json!(why)));
+}
+
+#[tokio::test]
+async fn a_written_scale_comes_in_every_form() {
+    let server = deployed().await;
+    let (table, partial) = (form("Table", "meta.svc.io"), form("PartialObjectMetadata", "meta.k8s.io"));
+    for (method, media, replicas) in [
+        (Method::PUT, "application/json", 3),
+        (Method::PATCH, "application/merge-patch+json", 0),
+        (Method::PATCH, "application/apply-patch+yaml", 5),
+    ] {
+        let force = if media.contains("apply") { "&force=true" } else { "" };
+        let path = format!("{SCALE}?fieldManager=m{force}");
+        let write = async |accept: &str| {
+            let headers = [("content-type", media), ("accept", accept)];
+            let written = server.send(method.clone(), &path, &headers, scale(replicas).to_string()).await;
+            assert_eq!(written.status, 200, "{media}: {}", written.text());
+            written.json()
+        };
+        let written = write(&table).await;
+        assert_eq!(written["rows"][0]["cells"], json!(["web", replicas, 0, "0s"]), "{media}");
+        let written = write(&partial).await;
+        let web = server.get(WEB).await.json();
+        let kind = (&written["kind"], &written["apiVersion"], &written["metadata"]["uid"]);
+        let expect = (&json!("PartialObjectMetadata"), &json!("meta.k8s.io/v1"), &web["metadata"]["uid"]);
+        assert_eq!(kind, expect, "{media}");
+        assert_eq!(written["metadata"]["resourceVersion"], web["metadata"]["resourceVersion"], "{media}");
+    }
+}

@@ -131,6 +131,66 @@ async fn what_a_request_may_not_say() {
 }
 
 #[tokio::test]
+async fn a_pod_that_names_no_account_runs_as_the_default_one() {
+    let server = Server::with_namespace().await;
+    for name in ["default", "robot"] {
+        assert_eq!(post(&server, ACCOUNTS, json!({"metadata": {"name": name}})).await.status, 201);
+    }
+    let spec = json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
+    let annotations = json!({"kubernetes.io/config.mirror": "x"});
+    for metadata in [json!({"name": "plain"}), json!({"name": "mirror", "annotations": annotations})] {
+        let made = post(&server, "/api/v1/namespaces/a/pods", json!({"metadata": metadata, "spec": spec})).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+    }
+    let check = async |account: &str, pod: &str, expect: u16| {
+        let bound = json!({"kind": "Pod", "apiVersion": "v1", "name": pod});
+        let body = json!({"spec": {"boundObjectRef": bound}});
+        let answer = post(&server, &format!("{ACCOUNTS}/{account}/token"), body).await;
+        assert_eq!(answer.status, expect, "{account} {pod}: {}", answer.text());
+    };
+    check("default", "plain", 201).await;
+    check("robot", "plain", 400).await;
+    // What a node runs by itself runs as nobody.
+    check("default", "mirror", 400).await;
+    check("robot", "mirror", 400).await;
+}
+
+#[tokio::test]
+async fn a_dry_run_hands_out_no_token() {
+    let server = server().await;
+    let spec = json!({"expirationSeconds": 600});
+    let path = format!("{ACCOUNTS}/robot/token?dryRun=All");
+    let tried = post(&server, &path, json!({"spec": spec})).await;
+    assert_eq!(tried.status, 201, "{}", tried.text());
+    let (tried, made) = (tried.json(), request(&server, spec).await.json());
+    assert_eq!(tried["status"], json!({"expirationTimestamp": "2030-01-01T00:10:00Z", "token": ""}));
+    for field in ["apiVersion", "kind", "metadata", "spec"] {
+        assert_eq!(tried[field], made[field], "{field}");
+    }
+    let refused = post(&server, &path, json!({"spec": {"expirationSeconds": 599}})).await;
+    assert_eq!(refused.status, 422, "{}", refused.text());
+}
+
+#[tokio::test]
+async fn a_token_request_is_answered_whole_or_not_at_all() {
+    let server = server().await;
+    let path = format!("{ACCOUNTS}/robot/token");
+    let check = async |accept: &str, expect: u16| {
+        let answer = server.send(Method::POST, &path, &[("accept", accept)], "{}").await;
+        assert_eq!(answer.status, expect, "{accept}: {}", answer.text());
+        answer.json()
+    };
+    for form in ["Table", "PartialObjectMetadata"] {
+        for group in ["meta.svc.io", "meta.k8s.io"] {
+            let accept = format!("application/json;as={form};v=v1;g={group}");
+            assert_eq!(check(&accept, 406).await["reason"], "NotAcceptable");
+            let whole = check(&format!("{accept},application/json"), 201).await;
+            assert_eq!((&whole["kind"], whole["status"]["token"].is_string()), (&json!("TokenRequest"), true));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_hard_codes_the_other_names_gets_them_back() {
     let server = server().await;
     let path = format!("{ACCOUNTS}/robot/token");

@@ -18,6 +18,7 @@ use quorate_meta::well_known::{GROUP_NODES, USER_NODE_PREFIX};
 use quorate_store::Store;
 
 use self::graph::{Graph, Kind};
+pub(crate) use self::references::account as account_of;
 use super::followed::{Followed, FollowedOptions};
 use super::rbac::{Rule, defaults};
 use super::{Action, Decision, Operator, ResourceAction};

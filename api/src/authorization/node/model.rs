@@ -164,7 +164,8 @@ fn expected(objects: &Objects, node: &str, kind: Kind, namespace: &str, name: &s
                 let named = if *form == 12 { format!("{own_name}-{referred}") } else { (*referred).to_owned() };
                 FORMS[*form] == kind && named == name && (kind != Kind::Account || account == Some(at))
             });
-            own || (refers && !mirror)
+            let is_default = kind == Kind::Account && account.is_none() && name == "default";
+            own || ((refers || is_default) && !mirror)
         }
         Object::Volume { claim: None, .. } => false,
         Object::Volume { claim: Some((of, claim)), secret, visible } => {
@@ -203,7 +204,7 @@ proptest! {
         for node in NODES {
             for kind in KINDS {
                 for namespace in ["", "a", "b"] {
-                    for name in ["x", "y", "x-y", "y-x", "x-x", "x-y-x"] {
+                    for name in ["x", "y", "x-y", "y-x", "x-x", "x-y-x", "default"] {
                         let (got, expect) = (
                             graph.relates(node, kind, namespace, name),
                             !node.is_empty() && expected(&objects, node, kind, namespace, name),

@@ -121,7 +121,9 @@ fn may_change_pod(node: &str, old: &Value, new: &Value) -> Verdict {
         let why = format!("node {node:?} cannot change {} of pods", path.join("."));
         allowed(filled(old, path) == filled(new, path), &why)?;
     }
-    Ok(())
+    // A pod that a node has made up would run as the account of pods that name none.
+    let why = format!("node {node:?} cannot turn mirror pods into others");
+    allowed(references::is_mirror(old) == references::is_mirror(new), &why)
 }
 
 /// A field that says something.
@@ -210,5 +212,8 @@ mod tests {
         check("/status/resourceClaimStatuses", json!([{"name": "c", "resourceClaimName": "r"}]), false);
         check("/metadata/labels", json!({"a": "c"}), false);
         check("/status", json!({"extendedResourceClaimStatus": {"resourceClaimName": "r"}}), false);
+        check("/metadata/annotations", json!({"kubernetes.io/config.mirror": "y", "other": "x"}), true);
+        check("/metadata/annotations", json!({"other": "x"}), false);
+        check("/metadata/annotations", json!(null), false);
     }
 }

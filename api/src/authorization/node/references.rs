@@ -8,12 +8,28 @@ use super::graph::{Kind, Vertex};
 /// pods, so they must not lead to anything.
 const MIRROR: &str = "/config.mirror";
 
+/// The account of pods that name none.
+const DEFAULT_ACCOUNT: &str = "default";
+
 /// Sources of volumes that may have a `secretRef`.
 const WITH_SECRET_REF: [&str; 7] = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
 
+/// The account that a pod runs as; `None` for one that stands for what a node runs by itself and that names no account.
+pub(crate) fn account(pod: &Value) -> Option<&str> {
+    let named = pod.str_at(&["spec", "serviceAccountName"]).filter(|name| !name.is_empty());
+    named.or_else(|| (!is_mirror(pod)).then_some(DEFAULT_ACCOUNT))
+}
+
 /// Everything that the node of a pod needs for it.
 pub(super) fn of_pod(namespace: &str, name: &str, pod: &Value) -> Vec<Vertex> {
-    if is_mirror(pod) { Vec::new() } else { named(namespace, name, pod) }
+    if is_mirror(pod) {
+        return Vec::new();
+    }
+    let mut found = named(namespace, name, pod);
+    if !found.iter().any(|vertex| vertex.kind == Kind::Account) {
+        found.extend(account(pod).map(|account| Vertex::new(Kind::Account, namespace, account)));
+    }
+    found
 }
 
 /// Whether a pod stands for one that a node runs by itself.

@@ -109,23 +109,26 @@ impl Rule {
 
     /// The rule as a role has it.
     pub(crate) fn to_value(&self) -> Value {
-        self.with_names(&self.names)
+        self.with(&self.names, &self.urls)
     }
 
     /// The rule as reviews show it. The name `*` is one object's here and everything there (document 000, ResourceRule), so it is
-    /// left out; `None` when there is no other.
+    /// left out. So is a path that ends with `*` where that is not its whole last segment: it is that one path here, and not
+    /// allowed there (NonResourceRule), where clients take it for all paths that begin so. `None` when there is nothing else.
     pub(crate) fn to_promise(&self) -> Option<Value> {
         let names: Texts = self.names.iter().filter(|name| *name != ALL).collect();
-        (!names.is_empty() || self.names.is_empty()).then(|| self.with_names(&names))
+        let urls: Texts = self.urls.iter().filter(|url| !url.ends_with(ALL) || prefix_of(url).is_some()).collect();
+        let says = |own: &Texts, left: &Texts| own.is_empty() || !left.is_empty();
+        (says(&self.names, &names) && says(&self.urls, &urls)).then(|| self.with(&names, &urls))
     }
 
-    fn with_names(&self, names: &Texts) -> Value {
+    fn with(&self, names: &Texts, urls: &Texts) -> Value {
         let lists: [(&str, &Texts); 5] = [
             ("verbs", &self.verbs),
             ("apiGroups", &self.groups),
             ("resources", &self.resources),
             ("resourceNames", names),
-            ("nonResourceURLs", &self.urls),
+            ("nonResourceURLs", urls),
         ];
         let given = lists.into_iter().filter(|(name, texts)| *name == "verbs" || !texts.is_empty());
         let mut map = Map::new();
@@ -150,11 +153,15 @@ pub(super) fn is_resource(named: &str, resource: &str, subresource: &str) -> boo
 
 /// Whether what a rule names is this path. `*` stands for everything below, as the whole last segment (document 000).
 pub(super) fn is_path(named: &str, path: &str) -> bool {
-    match named.strip_suffix(ALL) {
-        Some("") => true,
-        Some(prefix) if prefix.ends_with('/') => path.starts_with(prefix),
-        _ => named == path,
+    match prefix_of(named) {
+        Some(prefix) => path.starts_with(prefix),
+        None => named == path,
     }
+}
+
+/// What all paths begin with that a rule names by `*`; `None` where it names one path.
+fn prefix_of(named: &str) -> Option<&str> {
+    named.strip_suffix(ALL).filter(|prefix| prefix.is_empty() || prefix.ends_with('/'))
 }
 
 impl fmt::Display for Rule {
@@ -239,6 +246,27 @@ mod tests {
         check(&["a", "b"], Some(&["a", "b"]));
         check(&["*", "a", "*"], Some(&["a"]));
         check(&["*"], None);
+    }
+
+    #[test]
+    fn a_review_promises_no_path_that_the_rule_does_not_grant() {
+        let check = |urls: &[&str], expect: Option<&[&str]>| {
+            let rule = Rule::read(&json!({"verbs": ["get"], "nonResourceURLs": urls}).into());
+            let shown = expect.map(|urls| Value::from(json!({"verbs": ["get"], "nonResourceURLs": urls})));
+            assert_eq!(rule.to_promise(), shown, "{urls:?}");
+            for path in ["/a", "/a*", "/ab", "/a/", "/a/*", "/a/b", "/a/b*", "/a/bc", "/a/**", "*", "/"] {
+                // Clients take `*` at the end for anything at all.
+                let begins = |url: &str| url.strip_suffix('*').is_some_and(|prefix| path.starts_with(prefix));
+                let promised = expect.unwrap_or_default().iter().any(|url| *url == path || begins(url));
+                assert!(!promised || rule.allows_path("get", path), "{urls:?} {path}");
+            }
+        };
+        check(&["/a", "/a/*"], Some(&["/a", "/a/*"]));
+        check(&["*"], Some(&["*"]));
+        check(&["/*"], Some(&["/*"]));
+        check(&["/a*"], None);
+        check(&["/a*", "/a/b*", "/a/**", "/b"], Some(&["/b"]));
+        check(&["/*/b", "/a"], Some(&["/*/b", "/a"]));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod apiservices;
 mod flow;
 mod network;
 
+pub use network::SERVICE_ADDRESS;
 pub(super) use network::api_service;
 
 use quorate_meta::{Map, Value, well_known};

@@ -10,8 +10,8 @@ use crate::error::Error;
 
 /// Where services get their addresses from in a new cluster; further ServiceCIDRs may add more.
 const SERVICE_RANGE: &str = "10.96.0.0/16";
-/// The address of the API's own service: the first one of the range.
-const API_ADDRESS: &str = "10.96.0.1";
+/// The address that the API's own Service has in every cluster: the first one of the range.
+pub const SERVICE_ADDRESS: &str = "10.96.0.1";
 const API_PORT: i64 = 443;
 
 /// The range of a new cluster.
@@ -44,9 +44,23 @@ pub(in crate::controllers) async fn api_service(context: &Context, port: u16) ->
         ("port", API_PORT.into()),
         ("targetPort", i64::from(port).into()),
     ]);
-    let own = Map::from([("clusterIP", Value::from(API_ADDRESS)), ("ports", Value::List(vec![https.into()]))]);
+    let own = Map::from([("clusterIP", Value::from(SERVICE_ADDRESS)), ("ports", Value::List(vec![https.into()]))]);
     let labels = Map::from([("component", "apiserver"), ("provider", name)]);
     let metadata = spec("labels", labels);
     let fields = Map::from([("metadata", Value::Map(metadata)), ("spec", own.into())]);
     context.ensure("services", Some(namespace), name, fields).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn the_address_is_the_first_of_the_range() {
+        let (base, _) = SERVICE_RANGE.split_once('/').expect("a range has a length");
+        let base: Ipv4Addr = base.parse().expect("a range begins with an address");
+        assert_eq!(SERVICE_ADDRESS, Ipv4Addr::from_bits(base.to_bits() + 1).to_string());
+    }
 }

@@ -1,7 +1,7 @@
 //! Create: one transaction on the condition that the name is free and the namespace live.
 
 use bytes::Bytes;
-use quorate_meta::{Status, Value, name};
+use quorate_meta::{Status, Time, Value, name};
 use quorate_store::{Condition, Operation, Outcome as Decision, Revision, Txn};
 
 use super::holdings::Changes;
@@ -11,7 +11,7 @@ use super::writer::{Answer, Outcome, Writer, invalid};
 use crate::error::Error;
 use crate::registry::keys::Key;
 use crate::registry::ownership::Claim;
-use crate::registry::{Part, Step, form};
+use crate::registry::{Part, Resource, Step, form};
 
 /// How often a creation is tried: each time with another name, if it is generated.
 const MAX_ATTEMPTS: usize = 8;
@@ -50,23 +50,18 @@ impl Writer {
         metadata::begin(&mut object, namespace, uid, now, resource.strategy.counts_generations());
         let prefix = Some(metadata::text(&object, "generateName").to_owned())
             .filter(|prefix| !prefix.is_empty() && metadata::text(&object, "name").is_empty());
-        let mut prepared = false;
-        for _ in 0..MAX_ATTEMPTS {
-            if let Some(prefix) = &prefix {
+        // What follows from a name must follow from the last one that is tried.
+        let unnamed = prefix.as_ref().map(|_| object.clone());
+        for turn in 0..MAX_ATTEMPTS {
+            if let (Some(prefix), Some(unnamed)) = (&prefix, &unnamed) {
+                if turn > 0 {
+                    object.clone_from(unnamed);
+                }
                 metadata::of(&mut object).insert("name", self.generate(prefix));
                 resource.strategy.default(self.names, &mut object);
             }
-            if !std::mem::replace(&mut prepared, true) {
-                if owners == Owners::Change {
-                    Claim { graph: &self.graph, resource, part: Part::Main, manager: options.manager, now }.track(
-                        None,
-                        &mut object,
-                        None,
-                    );
-                }
-                resource.strategy.prepare_create(self.names, &mut object);
-                resource.strategy.stamp(self.names, None, &mut object, now);
-                resource.strategy.created_by(self.author(), &mut object);
+            if turn == 0 || prefix.is_some() {
+                self.prepare(resource, &mut object, options, owners, now);
             }
             let name = metadata::text(&object, "name").to_owned();
             let target = Target { resource, namespace, name: &name };
@@ -104,6 +99,17 @@ impl Writer {
         }
         let name = metadata::text(&object, "name");
         Err(Status::generated_name_exists(&resource.group_resource(), name).into())
+    }
+
+    /// Gives a new object everything that its creator does not decide, once it has a name.
+    fn prepare(&self, resource: &Resource, object: &mut Value, options: WriteOptions<'_>, owners: Owners, now: Time) {
+        if owners == Owners::Change {
+            let claim = Claim { graph: &self.graph, resource, part: Part::Main, manager: options.manager, now };
+            claim.track(None, object, None);
+        }
+        resource.strategy.prepare_create(self.names, object);
+        resource.strategy.stamp(self.names, None, object, now);
+        resource.strategy.created_by(self.author(), object);
     }
 
     /// Chooses what the object lacks, and proposes it.

@@ -40,7 +40,7 @@ pub struct UpdateOptions<'a> {
     pub write: WriteOptions<'a>,
     /// What is changed.
     pub part: Part,
-    /// The `If-Match` header: the only revision that may be replaced.
+    /// The `If-Match` header: a list of the revisions that may be replaced.
     pub if_match: Option<&'a str>,
     /// Whether the change is a whole object: then another `metadata.uid` means another object (409), and an empty
     /// `metadata.resourceVersion` needs a kind that allows it.

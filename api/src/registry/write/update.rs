@@ -276,8 +276,10 @@ fn check_revision(
     Ok(())
 }
 
-/// Whether an entity tag (quoted or not, or `*`) names the current revision.
+/// Whether an entity tag (quoted or not, or `*`) names the current revision. A piece of a tag that has a comma in it names none.
 fn matches_tag(tag: &str, is_current: impl Fn(&str) -> bool) -> bool {
-    let tag = tag.trim();
-    tag == "*" || is_current(tag.trim_matches('"'))
+    // White space of other alphabets belongs to the tag.
+    let tag = tag.trim_matches(|c: char| matches!(c, ' ' | '\t'));
+    let quoted = tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    tag == "*" || is_current(quoted.unwrap_or(tag))
 }

@@ -43,6 +43,7 @@ impl Castle {
             (Some(self.proxies.issue("front", Some("system:masters"))), Vec::new(), 401),
             (front(), CLAIMS[1..].to_vec(), 401),
             (front(), UNDERSCORES.to_vec(), 401),
+            (front(), [CLAIMS, &[("X-Remote-User", "joe")]].concat(), 401),
         ]
     }
 }
@@ -60,7 +61,7 @@ async fn headers_that_only_a_proxy_may_send() {
         count += Castle::refused_with(&format!("{headers:?}"), code, expect);
     }
     println!("{count} attempts with headers, none got in");
-    assert_eq!(count, 21);
+    assert_eq!(count, 22);
 }
 
 #[tokio::test]
