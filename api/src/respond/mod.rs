@@ -62,7 +62,8 @@ pub fn status(format: &Format, status: &Status) -> Response<Body> {
 pub fn error(format: &Format, error: Error) -> Response<Body> {
     let body = error.into_status();
     if body.code >= 500 {
-        tracing::debug!(status = %body, "answering with an error");
+        // The message may repeat what was sent, so it is for the client only.
+        tracing::debug!(code = body.code, reason = body.reason.as_str(), "answering with an error");
     }
     status(format, &body)
 }

@@ -6,13 +6,16 @@
     reason = "a failing unwrap is a failing test, and a measurement says what it found"
 )]
 
+mod aggregation;
 mod apply;
+mod audiences;
 mod audit;
 mod cbor;
 mod certificates;
 mod contract;
 mod controllers;
 mod controllers_go_on;
+mod default_roles;
 mod deletecollection;
 mod deposed;
 mod discovery;
@@ -37,6 +40,7 @@ mod protobuf_answers;
 mod quorum;
 mod rbac;
 mod read_tables;
+mod readiness;
 mod review;
 mod scale;
 mod services;

@@ -15,7 +15,7 @@ use crate::harness::{Server, TestClock};
 const CHECK: &str = "poststarthook/rbac/bootstrap-roles";
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 const ROLES: &str = "/apis/rbac.authorization.svc.io/v1/namespaces/a";
-const SELF_ACCESS: &str = "/apis/authorization.svc.io/v1/selfsubjectaccessreviews";
+const ACCESS: &str = "/apis/authorization.svc.io/v1/subjectaccessreviews";
 /// What the keys of roles and bindings begin with.
 const KEYS: &[u8] = b"o/rbac.authorization.svc.io/";
 const UNREAD: &str = "the rules of roles and bindings have not been read yet";
@@ -101,8 +101,8 @@ async fn until_the_roles_are_read_a_node_is_not_ready_and_decides_nothing() {
         }
     }
     let on = json!({"verb": "list", "resource": "configmaps", "namespace": "a"});
-    let review = json!({"spec": {"resourceAttributes": on}}).to_string();
-    let asked = joe.send(Method::POST, SELF_ACCESS, &[], review).await.json()["status"].clone();
+    let review = json!({"spec": {"user": "joe", "resourceAttributes": on}}).to_string();
+    let asked = server.send(Method::POST, ACCESS, &[], review).await.json()["status"].clone();
     assert!(asked["allowed"] == false && ends_with(&asked["evaluationError"], UNREAD), "{asked}");
     assert_eq!(asked["denied"], Value::Null);
     assert_eq!(server.get(MAPS).await.names().len(), 0, "administrators need no roles");

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use http::Method;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use serde_json::{Value, json};
 
 use crate::support::{Client, Cluster, eventually};
 
@@ -16,7 +17,7 @@ async fn certificates_decide_who_gets_in() {
     assert_eq!(anonymous.body["reason"], "Unauthorized");
 
     let kubeconfig = Cluster::run(&["kubeconfig", "--user", "jane", "--group", ""], &cluster.node(1));
-    let config: serde_json::Value = serde_json::from_str(&kubeconfig).unwrap();
+    let config: Value = serde_json::from_str(&kubeconfig).unwrap();
     let user = &config["users"][0]["user"];
     for (field, file) in [("client-certificate-data", "jane.crt"), ("client-key-data", "jane.key")] {
         let output = Command::new("sh")
@@ -108,6 +109,13 @@ fn proxies() -> (String, String, String) {
     (authority, params.signed_by(&key, &issuer).unwrap().pem(), key.serialize_pem())
 }
 
+/// Who somebody is that says, as a proxy would, that it is ann who asks: the code of the answer, and the user's name.
+async fn who(client: Client) -> (u16, Value) {
+    let mut client = client.saying(&[("x-name", "ann"), ("x-remote-group", "system:masters")]);
+    let answer = client.post("/apis/authentication.svc.io/v1/selfsubjectreviews", &json!({})).await;
+    (answer.status, answer.body["status"]["userInfo"]["username"].clone())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_authority_of_proxies_changes_with_its_file() {
     let folder = tempfile::TempDir::new().unwrap();
@@ -115,7 +123,8 @@ async fn the_authority_of_proxies_changes_with_its_file() {
     let (before, after) = (proxies(), proxies());
     std::fs::write(&file, &before.0).unwrap();
     let option = format!("--requestheader-client-ca-file={}", file.display());
-    let cluster = Cluster::start_with(1, &[&option], folder, "");
+    let names = ["--requestheader-allowed-names=front", "--requestheader-username-headers=X-Name,X-Remote-User"];
+    let cluster = Cluster::start_with(1, &[&option, names[0], names[1]], folder, "");
     let pki = cluster.root().join("pki");
     for (name, (_, certificate, key)) in [("before", &before), ("after", &after)] {
         std::fs::write(pki.join(format!("{name}.crt")), certificate).unwrap();
@@ -127,6 +136,11 @@ async fn the_authority_of_proxies_changes_with_its_file() {
         client.send(Method::GET, "/api", None).await.map(|answer| answer.status).ok()
     };
     assert_eq!((ask("before").await, ask("after").await), (Some(401), None));
+    // What a proxy of that authority says holds; from anybody else the same is nothing.
+    let of = |name: &str| Client::new(&cluster.address(1), &pki, name);
+    assert_eq!(who(of("before")).await, (201, json!("ann")));
+    assert_eq!(who(of("admin")).await, (201, json!("admin")));
+    assert_eq!(who(Client::anonymous(&cluster.address(1), &pki)).await, (401, Value::Null));
     std::fs::write(&file, &after.0).unwrap();
     eventually("proxies of the new authority are let in", async || {
         hang_up(&cluster);
@@ -134,6 +148,7 @@ async fn the_authority_of_proxies_changes_with_its_file() {
     })
     .await;
     assert_eq!(ask("before").await, None);
+    assert_eq!(who(of("after")).await, (201, json!("ann")));
     std::fs::write(&file, "nothing").unwrap();
     logged(&cluster, "the changed certificates cannot be used; the old ones stay").await;
     assert_eq!((ask("before").await, ask("after").await), (None, Some(401)));

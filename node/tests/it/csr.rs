@@ -8,16 +8,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, date_time_ymd};
-
+use rustls::AlertDescription;
 use serde_json::{Value, json};
 
-use crate::support::{Client, Cluster, Kubectl, eventually, quorate};
+use crate::support::{Client, Cluster, Kubectl, eventually, quorate, skip};
 
 /// Runs openssl in a folder; `None` where it is not installed.
 fn openssl(folder: &Path, arguments: &[&str]) -> Option<String> {
     let run = Command::new("openssl").args(arguments).current_dir(folder).stdin(Stdio::null()).output();
     let Ok(output) = run else {
-        println!("skipped: no openssl");
+        skip("no openssl");
         return None;
     };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -104,30 +104,39 @@ async fn wrong_certificates_let_nobody_in() {
     let foreign = Issuer::new(foreign, KeyPair::generate().unwrap());
 
     let identity = |name: &str| (read(node.join(format!("{name}.crt"))), read(node.join(format!("{name}.key"))));
+    let serving = |p: &mut CertificateParams| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let past = |p: &mut CertificateParams| {
+        (p.not_before, p.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
+    };
     let wrong = [
-        ("of a foreign authority", client(|_| {}, &foreign)),
-        ("of the authority among nodes", identity("peer")),
-        ("for serving", identity("server")),
-        ("for serving, of a user", client(|p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth], &own)),
+        // It has the name of the cluster's own, and another key.
+        ("of a foreign authority", client(|_| {}, &foreign), Err(AlertDescription::DecryptError)),
+        ("of the authority among nodes", identity("peer"), Err(AlertDescription::UnknownCA)),
+        ("for serving", identity("server"), Err(AlertDescription::UnsupportedCertificate)),
+        ("for serving, of a user", client(serving, &own), Err(AlertDescription::UnsupportedCertificate)),
+        ("expired", client(past, &own), Err(AlertDescription::CertificateExpired)),
         (
-            "expired",
-            client(|p| (p.not_before, p.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1)), &own),
+            "not valid yet",
+            client(|p| p.not_before = date_time_ymd(4000, 1, 1), &own),
+            Err(AlertDescription::CertificateExpired),
         ),
-        ("not valid yet", client(|p| p.not_before = date_time_ymd(4000, 1, 1), &own)),
-        ("of nobody", client(|p| p.distinguished_name = DistinguishedName::new(), &own)),
+        ("of nobody", client(|p| p.distinguished_name = DistinguishedName::new(), &own), Ok(401)),
     ];
     let good = client(|_| {}, &own);
     let ask = async |(certificate, key): (String, String)| {
         std::fs::write(pki.join("it.crt"), certificate).unwrap();
         std::fs::write(pki.join("it.key"), key).unwrap();
-        let mut client = Client::new(&cluster.address(1), &pki, "it");
-        client.send(Method::GET, "/api/v1/namespaces", None).await.map(|answer| answer.status)
+        let client = Client::new(&cluster.address(1), &pki, "it");
+        eventually("a verdict", async || client.verdict("/api/v1/namespaces").await).await
     };
     assert_eq!(ask(good).await, Ok(200));
-    for (what, identity) in wrong {
-        let answer = ask(identity).await;
-        assert!(answer.is_err() || answer == Ok(401), "{what}: {answer:?}");
+    let mut count = 0;
+    for (what, identity, expect) in wrong {
+        assert_eq!(ask(identity).await, expect, "{what}");
+        count += 1;
     }
+    println!("{count} attempts with certificates, none got in");
+    assert_eq!(count, 7);
 }
 
 const REQUESTS: &str = "/apis/certificates.svc.io/v1/certificatesigningrequests";

@@ -25,6 +25,7 @@ mod load;
 mod membership;
 mod overload;
 mod peers;
+mod private;
 mod python;
 mod rbac;
 mod recovery;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use rcgen::{CertificateParams, DnType, KeyPair};
 
-use crate::support::Cluster;
+use crate::support::{Cluster, skip};
 
 /// Where `.ci/tools` puts it, below the workspace.
 const PLACE: &str = "target/tools/python/bin/python";
@@ -15,8 +15,7 @@ fn identities_through_the_python_client() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let python = here.parent().unwrap().join(PLACE);
     if !python.exists() {
-        println!("skipped: no Python client; run .ci/tools");
-        return;
+        return skip("no Python client; run .ci/tools");
     }
     let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
     let folder = tempfile::TempDir::new().unwrap();

@@ -27,7 +27,14 @@ async fn what_one_node_acknowledges_holds_at_every_node_at_once() {
     std::fs::write(&tokens, "joes-token,joe,joe-1\n").unwrap();
     let cluster = Cluster::start(3, &[&format!("--token-auth-file={}", tokens.display())]);
     for node in 1..=3 {
-        cluster.ready(node).await;
+        let checks = eventually(&format!("node {node} is ready"), async || {
+            let answer = cluster.client(node).send(Method::GET, "/readyz?verbose", None).await.ok()?;
+            (answer.status == 200).then_some(answer.body)
+        })
+        .await;
+        // That means, among others, that the node decides by the rules of roles and that the default ones are there.
+        let checks = checks.as_str().unwrap_or_default();
+        assert!(checks.contains("[+]poststarthook/rbac/bootstrap-roles ok\n"), "{checks}");
     }
     let mut admins: Vec<Client> = (1..=3).map(|node| cluster.client(node)).collect();
     let pki = cluster.root().join("pki");

@@ -3,6 +3,7 @@
 mod bodies;
 mod decisions;
 mod ends;
+mod logged;
 mod private;
 
 use std::sync::Arc;

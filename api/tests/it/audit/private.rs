@@ -1,5 +1,7 @@
-//! Whatever the policy says, no secret and no token gets into the trail.
+//! Whatever the policy says, no secret and no token gets into the trail, be it as it is or encoded.
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use http::Method;
 use quorate_api::authentication::{AuthenticationOptions, StaticTokens};
 use serde_json::json;
@@ -11,8 +13,36 @@ const STATIC: &str = "static-token-4711";
 /// `hunter2` in base64.
 const HIDDEN: &str = "aHVudGVyMg==";
 
-/// Does everything that has a secret in it; gives what must not be told.
-async fn whisper(server: &Server) -> Vec<String> {
+/// A server that knows a token of an operator.
+pub(super) fn server() -> Server {
+    Server::with_authentication(AuthenticationOptions {
+        static_tokens: StaticTokens::parse(&format!("{STATIC},ann,1,dev")).unwrap(),
+        ..AuthenticationOptions::default()
+    })
+}
+
+/// A text as it is, and as it stands in a longer one that is encoded, at whatever place: the characters that do not depend on
+/// what is around.
+fn forms(text: &str) -> Vec<String> {
+    let mut forms = vec![text.to_owned()];
+    for (before, from) in [(0, 0), (1, 2), (2, 3)] {
+        let bytes = [vec![0; before].as_slice(), text.as_bytes()].concat();
+        let to = bytes.len() * 8 / 6;
+        forms.extend([&STANDARD_NO_PAD, &URL_SAFE_NO_PAD].map(|engine| engine.encode(&bytes)[from..to].to_owned()));
+    }
+    forms
+}
+
+#[test]
+fn a_text_is_found_in_what_is_encoded() {
+    for around in ["", "a", "ab", "abc"] {
+        let encoded = STANDARD.encode(format!("{around}hunter2{around}"));
+        assert!(forms("hunter2").iter().any(|form| encoded.contains(form)), "{encoded}");
+    }
+}
+
+/// Does everything that has a secret in it; gives what must not be told, in every form.
+pub(super) async fn whisper(server: &Server) -> Vec<String> {
     let secrets = "/api/v1/namespaces/a/secrets";
     let secret = |name: &str| json!({"metadata": {"name": name}, "stringData": {"password": "hunter2"}}).to_string();
     let accounts = "/api/v1/namespaces/a/serviceaccounts";
@@ -24,8 +54,12 @@ async fn whisper(server: &Server) -> Vec<String> {
     let applied = "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: {password: hunter2}\n";
     let path = format!("{secrets}/t?fieldManager=m");
     assert_eq!(server.send(Method::PATCH, &path, &apply, applied).await.status, 201);
+    change(server, &format!("{secrets}/s")).await;
     server.get(secrets).await;
     // A refusal may quote what it refuses.
+    let wrong = "apiVersion: v1\nkind: Secret\nmetadata: {name: u}\nstringData: hunter2\n";
+    let path = format!("{secrets}/u?fieldManager=m");
+    assert_eq!(server.send(Method::PATCH, &path, &apply, wrong).await.status, 500);
     let bad = json!({"metadata": {"name": "u"}, "data": {"password": "hunter2"}, "type": 7}).to_string();
     assert_eq!(server.send(Method::POST, secrets, &[], bad).await.status, 400);
     let bad = json!({"metadata": {"name": "u"}, "data": {"hunter2/": HIDDEN}}).to_string();
@@ -47,18 +81,31 @@ async fn whisper(server: &Server) -> Vec<String> {
         nobody.send(Method::POST, path, &[("authorization", &bearer)], reviewed).await;
     }
     let signature = token.rsplit('.').next().unwrap().to_owned();
-    let known = [token, signature].into_iter();
-    known.chain([STATIC, "wrong-token-777", "hunter2", HIDDEN].map(str::to_owned)).collect()
+    let known = [token.as_str(), signature.as_str(), STATIC, "wrong-token-777", "hunter2", HIDDEN];
+    known.into_iter().flat_map(forms).collect()
+}
+
+/// Changes a Secret by patches of each sort, one of which does not fit.
+async fn change(server: &Server, secret: &str) {
+    let text = json!({"stringData": {"password": "hunter2", "other": "hunter2"}});
+    let replace = json!([{"op": "replace", "path": "/data/other", "value": HIDDEN}]);
+    let test = json!([{"op": "test", "path": "/data/other", "value": "hunter2"}]);
+    for (kind, patch, expect) in [
+        ("merge-patch", &text, 200),
+        ("strategic-merge-patch", &text, 200),
+        ("json-patch", &replace, 200),
+        ("json-patch", &test, 422),
+    ] {
+        let media = format!("application/{kind}+json");
+        let patched = server.send(Method::PATCH, secret, &[("content-type", &media)], patch.to_string()).await;
+        assert_eq!(patched.status, expect, "{kind}: {}", patched.text());
+    }
 }
 
 #[tokio::test]
 async fn no_secret_and_no_token_is_told_at_any_level() {
     for level in ["Metadata", "Request", "RequestResponse"] {
-        let server = Server::with_authentication(AuthenticationOptions {
-            static_tokens: StaticTokens::parse(&format!("{STATIC},ann,1,dev")).unwrap(),
-            ..AuthenticationOptions::default()
-        });
-        let trail = Trail::start_at(server, &format!("rules: [{{level: {level}}}]")).await;
+        let trail = Trail::start_at(server(), &format!("rules: [{{level: {level}}}]")).await;
         let private = whisper(&trail.server).await;
         let events = trail.events("/").await;
         assert!(events.len() > 30, "{}", events.len());

@@ -1,29 +1,84 @@
 //! Connections: whose certificate, which path, how much, and how old.
 
+use std::io;
+use std::sync::Arc;
+
 use quorate_store::env::SystemEnv;
+use rustls::AlertDescription;
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
-use super::{Castle, PATIENCE, SECRET, Subject};
+use super::{ATTEMPTS, Castle, PATIENCE, SECRET, Subject};
 use crate::tls::{Authority, self_issued};
+
+/// A code, or the alert that ends the connection (RFC 8446, section 6.2).
+type Verdict = Result<u16, AlertDescription>;
+
+impl Castle {
+    /// What somebody gets who asks for the secret with nothing but a certificate. Who gets nothing at all tries again.
+    async fn verdict(&self, subject: &Subject) -> Option<Verdict> {
+        for _ in 0..ATTEMPTS {
+            let attempt = timeout(PATIENCE, self.verdict_once(subject.clone()));
+            if let Some(verdict) = attempt.await.expect("an attempt ends") {
+                return Some(verdict);
+            }
+        }
+        None
+    }
+
+    async fn verdict_once(&self, subject: Subject) -> Option<Verdict> {
+        let io = SystemEnv::env().network.connect(self.handle.address()).await.ok()?;
+        let connector = TlsConnector::from(Arc::new(self.config(subject)));
+        let mut stream = match connector.connect(ServerName::try_from("localhost").unwrap(), io).await {
+            Ok(stream) => stream,
+            Err(error) => return alert(&error).map(Err),
+        };
+        let text = format!("GET {SECRET} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        // The server may hang up while the text is still on its way.
+        let _ = stream.write_all(text.as_bytes()).await;
+        let mut answer = Vec::new();
+        match stream.read_to_end(&mut answer).await {
+            Err(error) if answer.is_empty() => alert(&error).map(Err),
+            _ => {
+                let text = String::from_utf8_lossy(&answer);
+                let code: u16 = text.split(' ').nth(1)?.parse().ok()?;
+                Some(Ok(code))
+            }
+        }
+    }
+}
+
+/// The alert that a connection ended with, if it was one.
+fn alert(error: &io::Error) -> Option<AlertDescription> {
+    match error.get_ref()?.downcast_ref::<rustls::Error>()? {
+        rustls::Error::AlertReceived(alert) => Some(*alert),
+        _ => None,
+    }
+}
 
 #[tokio::test]
 async fn certificates_of_others() {
     let castle = Castle::new().await;
     let masters = Some("system:masters");
     let good = Some(castle.authority.issue("admin", masters));
-    assert_eq!(castle.get(good, "/api/v1/namespaces", &[]).await, 200, "the good one lets in");
+    assert_eq!(castle.verdict(&good).await, Some(Ok(200)), "the good one lets in");
     let foreign = Authority::new("client CA");
-    let attempts: [(&str, Subject); 5] = [
-        ("an authority of the same name", Some(foreign.issue("admin", masters))),
-        ("the proxies' authority", Some(castle.proxies.issue("admin", masters))),
-        ("the peers' authority", Some(Authority::new("peer CA").issue("node-1", masters))),
-        ("nobody's name", Some(castle.authority.issue("", masters))),
-        ("itself", Some(self_issued("admin", "system:masters"))),
+    let unknown = Err(AlertDescription::UnknownCA);
+    let attempts: [(&str, Subject, Verdict); 5] = [
+        // The name fits, and the signature does not.
+        ("an authority of the same name", Some(foreign.issue("admin", masters)), Err(AlertDescription::DecryptError)),
+        // A proxy that speaks for nobody.
+        ("the proxies' authority", Some(castle.proxies.issue("admin", masters)), Ok(401)),
+        ("the peers' authority", Some(Authority::new("peer CA").issue("node-1", masters)), unknown),
+        ("nobody's name", Some(castle.authority.issue("", masters)), Ok(401)),
+        ("itself", Some(self_issued("admin", "system:masters")), unknown),
     ];
     let mut count = 0;
-    for (what, subject) in attempts {
-        count += Castle::refused(what, castle.get(subject, SECRET, &[]).await);
+    for (what, subject, expect) in attempts {
+        assert_eq!(castle.verdict(&subject).await, Some(expect), "{what}");
+        count += 1;
     }
     println!("{count} attempts with certificates, none got in");
     assert_eq!(count, 5);

@@ -46,22 +46,22 @@ async fn tokens_of_what_is_gone() {
         let credential = castle.credential(Some((kind, &made))).await;
         assert_eq!(castle.knows(&credential).await, 200);
         castle.remove(&format!("{NAMESPACE}/{plural}/anchor")).await;
-        count += Castle::refused(kind, castle.knows(&credential).await);
+        count += Castle::refused_with(kind, castle.knows(&credential).await, 401);
         castle.make(&format!("{NAMESPACE}/{plural}"), object).await;
-        count += Castle::refused("another of the name", castle.knows(&credential).await);
+        count += Castle::refused_with("another of the name", castle.knows(&credential).await, 401);
     }
     let credential = castle.credential(None).await;
     assert_eq!(castle.knows(&credential).await, 200);
     let other = KeyMaterial::generate(START_MS).unwrap();
     castle.server.api.authentication.service_accounts.set_keys(KeySet::new(&[other]).unwrap());
-    count += Castle::refused("a key that was removed", castle.knows(&credential).await);
+    count += Castle::refused_with("a key that was removed", castle.knows(&credential).await, 401);
     let credential = castle.credential(None).await;
     assert_eq!(castle.knows(&credential).await, 200);
     castle.remove(&format!("{NAMESPACE}/serviceaccounts/robot")).await;
-    count += Castle::refused("an account", castle.knows(&credential).await);
+    count += Castle::refused_with("an account", castle.knows(&credential).await, 401);
     assert_eq!(castle.knows("Bearer static-secret").await, 200);
     castle.server.api.authentication.set_static_tokens(StaticTokens::default());
-    count += Castle::refused("a line of a file", castle.knows("Bearer static-secret").await);
+    count += Castle::refused_with("a line of a file", castle.knows("Bearer static-secret").await, 401);
     println!("{count} attempts of principals that are gone, none got in");
     assert_eq!(count, 7);
 }
@@ -81,7 +81,7 @@ async fn rights_that_were_taken_away() {
         castle.make(&format!("{ROLES}/rolebindings"), binding.clone()).await;
         assert_eq!(castle.get(joe(), &maps, &[]).await, 200);
         castle.remove(&format!("{ROLES}/{path}")).await;
-        count += Castle::refused(what, castle.get(joe(), &maps, &[]).await);
+        count += Castle::refused_with(what, castle.get(joe(), &maps, &[]).await, 403);
     }
     println!("{count} attempts with rights that were taken away, none got in");
     assert_eq!(count, 2);

@@ -7,7 +7,7 @@ use tokio::process::Command;
 use super::writers::SELECTOR;
 use super::{Informer, Writers, check, disturb};
 use crate::load::make_namespace;
-use crate::support::{Balancer, Cluster};
+use crate::support::{Balancer, Cluster, skip};
 
 /// Where `.ci/tools` puts the program, below the workspace.
 const PLACE: &str = "target/tools/kube-informer";
@@ -16,7 +16,7 @@ const PLACE: &str = "target/tools/kube-informer";
 async fn reflectors_of_kube_rs_hold_what_is_there_whatever_happens_to_the_leader() {
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(PLACE);
     if !program.exists() {
-        return println!("skipped: no {PLACE}; run .ci/tools");
+        return skip(&format!("no {PLACE}; run .ci/tools"));
     }
     let mut cluster = Cluster::start(3, &["--naming", "kubernetes"]);
     make_namespace(&mut cluster.client(1), "load").await;

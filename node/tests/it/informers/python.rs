@@ -9,7 +9,7 @@ use tokio::process::Command;
 use super::writers::SELECTOR;
 use super::{Informer, Writers, check, disturb};
 use crate::load::{Load, collection, make_namespace};
-use crate::support::{Balancer, Cluster, eventually};
+use crate::support::{Balancer, Cluster, eventually, skip};
 
 /// Where `.ci/tools` puts Python with the client, below the workspace.
 const PLACE: &str = "target/tools/python/bin/python";
@@ -75,7 +75,7 @@ async fn an_informer_whose_version_is_gone_lists_and_goes_on() {
 fn is_there() -> bool {
     let there = python().exists();
     if !there {
-        println!("skipped: no {PLACE}; run .ci/tools");
+        skip(&format!("no {PLACE}; run .ci/tools"));
     }
     there
 }

@@ -11,11 +11,11 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use quorate_store::env::{Io, Network, SystemEnv};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{AlertDescription, ClientConfig, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Value;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::client::TlsStream;
 
 /// After this long without an answer the outcome counts as unknown.
@@ -49,23 +49,34 @@ pub(crate) struct Client {
     tls: Arc<ClientConfig>,
     /// The Authorization header of every request.
     authorization: Option<String>,
+    /// Further headers of every request.
+    headers: Vec<(&'static str, &'static str)>,
     sender: Option<SendRequest<Full<Bytes>>>,
 }
 
 impl Client {
     /// A client of one server, with the credentials in a folder: `ca.crt` and `NAME.{crt,key}`.
     pub(crate) fn new(address: &str, pki: &Path, name: &str) -> Self {
-        Self { address: address.to_owned(), tls: tls(pki, Some(name)), authorization: None, sender: None }
+        Self::with(address, tls(pki, Some(name)))
     }
 
     /// A client without a certificate of its own.
     pub(crate) fn anonymous(address: &str, pki: &Path) -> Self {
-        Self { address: address.to_owned(), tls: tls(pki, None), authorization: None, sender: None }
+        Self::with(address, tls(pki, None))
+    }
+
+    fn with(address: &str, tls: Arc<ClientConfig>) -> Self {
+        Self { address: address.to_owned(), tls, authorization: None, headers: vec![], sender: None }
     }
 
     /// A client whose only credential is a bearer token.
     pub(crate) fn bearer(address: &str, pki: &Path, token: &str) -> Self {
         Self { authorization: Some(format!("Bearer {token}")), ..Self::anonymous(address, pki) }
+    }
+
+    /// The same client, which says this with every request.
+    pub(crate) fn saying(self, headers: &[(&'static str, &'static str)]) -> Self {
+        Self { headers: headers.to_vec(), ..self }
     }
 
     /// Sends a request and waits for the whole answer. An error leaves it open what the server did.
@@ -101,6 +112,9 @@ impl Client {
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
         }
+        for (name, value) in &self.headers {
+            request = request.header(*name, *value);
+        }
         let request = request
             .header("host", &self.address)
             .header("accept", "application/json")
@@ -134,6 +148,31 @@ impl Client {
         stream
     }
 
+    /// What a GET on a connection of its own is answered with: a code, or the alert that ends the connection (RFC 8446, section
+    /// 6.2); `None` when neither comes.
+    pub(crate) async fn verdict(&self, path: &str) -> Option<Result<u16, AlertDescription>> {
+        tokio::time::timeout(LIMIT, self.try_verdict(path)).await.ok()?
+    }
+
+    async fn try_verdict(&self, path: &str) -> Option<Result<u16, AlertDescription>> {
+        let mut stream = match self.stream().await {
+            Ok(stream) => stream,
+            Err(error) => return alert(&error).map(Err),
+        };
+        let text = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.address);
+        // The server may hang up while the text is still on its way.
+        let _ = stream.write_all(text.as_bytes()).await;
+        let mut answer = Vec::new();
+        match stream.read_to_end(&mut answer).await {
+            Err(error) if answer.is_empty() => alert(&error).map(Err),
+            _ => {
+                let text = String::from_utf8_lossy(&answer);
+                let code: u16 = text.split(' ').nth(1)?.parse().ok()?;
+                Some(Ok(code))
+            }
+        }
+    }
+
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
         let (sender, connection) = handshake(TokioIo::new(self.open().await?)).await.map_err(|e| e.to_string())?;
         tokio::spawn(connection);
@@ -141,10 +180,22 @@ impl Client {
     }
 
     async fn open(&self) -> Result<TlsStream<Box<dyn Io>>, String> {
-        let tcp = SystemEnv.connect(&self.address).await.map_err(|error| error.to_string())?;
+        self.stream().await.map_err(|error| error.to_string())
+    }
+
+    async fn stream(&self) -> std::io::Result<TlsStream<Box<dyn Io>>> {
+        let tcp = SystemEnv.connect(&self.address).await?;
         let host = self.address.rsplit_once(':').unwrap().0.to_owned();
         let connector = tokio_rustls::TlsConnector::from(self.tls.clone());
-        connector.connect(host.try_into().unwrap(), tcp).await.map_err(|error| error.to_string())
+        connector.connect(host.try_into().unwrap(), tcp).await
+    }
+}
+
+/// The alert that a connection ended with, if it was one.
+fn alert(error: &std::io::Error) -> Option<AlertDescription> {
+    match error.get_ref()?.downcast_ref::<rustls::Error>()? {
+        rustls::Error::AlertReceived(alert) => Some(*alert),
+        _ => None,
     }
 }
 

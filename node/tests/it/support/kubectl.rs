@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use super::skip;
+
 /// Where `.ci/tools` puts it, below the workspace.
 const PLACE: &str = "target/tools/kubectl";
 
@@ -14,14 +16,14 @@ pub(crate) struct Kubectl {
 }
 
 impl Kubectl {
-    /// The client for a `dev` cluster's folder. Without kubectl on this machine, says so and gives nothing: the test is
-    /// skipped then.
+    /// The client for a `dev` cluster's folder. Without kubectl on this machine, gives nothing: the test is skipped then, see
+    /// [`skip`].
     pub(crate) fn find(root: &Path) -> Option<Self> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let given = std::env::var_os("KUBECTL").map(PathBuf::from);
         let program = given.or_else(|| Some(workspace.join(PLACE)).filter(|place| place.exists()));
         if program.is_none() {
-            println!("skipped: no kubectl; run .ci/tools or set KUBECTL");
+            skip("no kubectl; run .ci/tools or set KUBECTL");
         }
         Some(Self { program: program?, kubeconfig: root.join("admin.kubeconfig"), cache: root.join("kubectl-cache") })
     }

@@ -6,6 +6,7 @@ mod cluster;
 mod compose;
 mod kubectl;
 mod receiver;
+mod tools;
 mod watcher;
 
 pub(crate) use balancer::Balancer;
@@ -14,6 +15,7 @@ pub(crate) use cluster::{Cluster, free_port, quorate};
 pub(crate) use compose::Compose;
 pub(crate) use kubectl::Kubectl;
 pub(crate) use receiver::{Mood, Receiver};
+pub(crate) use tools::skip;
 pub(crate) use watcher::{Event, Watcher};
 
 use std::time::{Duration, Instant};
