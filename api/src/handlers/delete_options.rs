@@ -102,7 +102,11 @@ fn forced(names: &Names, is_set: impl Fn(&str) -> bool) -> Result<Asked, Error> 
 }
 
 /// The policy, from its new or its old form, of which only one may be used.
-fn parse_policy(policy: Option<&str>, orphan_dependents: Option<bool>, causes: &mut Vec<Cause>) -> Option<Propagation> {
+pub(super) fn parse_policy(
+    policy: Option<&str>,
+    orphan_dependents: Option<bool>,
+    causes: &mut Vec<Cause>,
+) -> Option<Propagation> {
     let old = orphan_dependents.map(Propagation::of_orphan_dependents);
     let Some(policy) = policy.filter(|policy| !policy.is_empty()) else { return old };
     let named = Propagation::named(policy);

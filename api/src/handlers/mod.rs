@@ -14,6 +14,7 @@ mod delete;
 mod delete_options;
 mod deletecollection;
 pub(crate) mod discovery;
+mod eviction;
 mod findings;
 mod freshness;
 mod get;

@@ -10,8 +10,8 @@ use quorate_meta::Status;
 
 use super::health::Endpoint;
 use super::{
-    binding, create, delete, deletecollection, discovery, get, health, list, openapi, openid, patch, review, scale,
-    token_request, update, version, warnings, watch,
+    binding, create, delete, deletecollection, discovery, eviction, get, health, list, openapi, openid, patch, review,
+    scale, token_request, update, version, warnings, watch,
 };
 use crate::Api;
 use crate::body::Body;
@@ -171,6 +171,7 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
             Verb::Create => match request.info.subresource.as_deref() {
                 Some(token_request::TOKEN) => token_request::handle(api, request).await,
                 Some(binding::BINDING) => binding::handle(api, request).await,
+                Some(eviction::EVICTION) => eviction::handle(api, request).await,
                 _ => create::handle(api, request).await,
             },
             Verb::Update => update::handle(api, request).await,

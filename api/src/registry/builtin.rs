@@ -60,8 +60,8 @@ const GROUP_ORDER: [&str; 20] = [
 const SUCCESSORS: [(&str, &str, &str, &str); 1] = [("core", "Endpoints", "discovery", "v1 EndpointSlice")];
 
 /// Subresources that are served today.
-const SERVED_SUBRESOURCES: [&str; 7] =
-    ["approval", "binding", "ephemeralcontainers", "finalize", "scale", "status", "token"];
+const SERVED_SUBRESOURCES: [&str; 8] =
+    ["approval", "binding", "ephemeralcontainers", "eviction", "finalize", "scale", "status", "token"];
 
 /// The table of the built-in resources, with every feature as it is by default.
 #[must_use]
@@ -251,5 +251,7 @@ mod tests {
         );
         let accounts = registry.find("", "v1", "serviceaccounts").unwrap();
         assert_eq!(accounts.subresource("token").unwrap().kind, "TokenRequest");
+        let eviction = registry.find("", "v1", "pods").unwrap().subresource("eviction").unwrap();
+        assert_eq!((eviction.group.as_str(), eviction.kind.as_str()), ("policy", "Eviction"));
     }
 }

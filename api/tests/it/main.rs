@@ -19,6 +19,7 @@ mod default_roles;
 mod deletecollection;
 mod deposed;
 mod discovery;
+mod eviction;
 mod garbage;
 mod generated_names;
 mod get;

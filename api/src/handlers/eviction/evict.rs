@@ -1,0 +1,171 @@
+//! How a pod is evicted: looked at, let go by its budget, marked, deleted.
+//!
+//! Invariants: every attempt begins with a state that is current then, and there are at most [`MAX_ATTEMPTS`]. What the client itself
+//! asks of the pod is asked before leave is taken, so that no leave is lost for it. Leave for a pod that turns out to be another one by
+//! the time it goes is not given back: who keeps the budget's status counts anew, and the client comes back.
+
+use std::sync::Arc;
+
+use quorate_meta::{Reason, Status, Time, Value};
+use quorate_store::{Revision, Snapshot};
+
+use super::{budget, pod};
+use crate::Api;
+use crate::error::Error;
+use crate::registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
+use crate::registry::{Part, Resource, form};
+
+/// How often an eviction begins again because its pod has changed meanwhile; then it is refused with a 409.
+const MAX_ATTEMPTS: usize = 20;
+
+/// One eviction.
+pub(super) struct Eviction<'a> {
+    pub(super) api: &'a Api,
+    pub(super) writer: Writer,
+    /// The pod.
+    pub(super) pod: Target<'a>,
+    /// Options of its deletion.
+    pub(super) options: DeleteOptions,
+    /// Who owns the fields that are written.
+    pub(super) manager: &'a str,
+}
+
+/// What an attempt goes by.
+struct Ground {
+    /// Which pod may go, and in which version.
+    bound: Preconditions,
+    /// The budget that has let it go.
+    budget: Option<String>,
+}
+
+impl Eviction<'_> {
+    /// Evicts the pod.
+    ///
+    /// # Errors
+    /// 404 without the pod, 409 when it is not the one that is meant, 429 when its budget does not let it go now, 500 when it has several
+    /// budgets.
+    pub(super) async fn run(&self) -> Result<(), Error> {
+        for _ in 0..MAX_ATTEMPTS {
+            let Ground { bound, budget } = self.ground().await?;
+            match self.remove(&bound).await {
+                Err(error) if self.is_overtaken(&error) => {
+                    if let Some(name) = budget {
+                        return Err(budget::unsettled(&name));
+                    }
+                }
+                done => return done,
+            }
+        }
+        Err(Status::stale(&self.pod.resource.group_resource(), self.pod.name).into())
+    }
+
+    /// Whether the pod has changed meanwhile and the client has not asked for a version of it: then one may look again.
+    fn is_overtaken(&self, error: &Error) -> bool {
+        let any_version = self.options.preconditions.resource_version.is_none();
+        any_version && matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
+    }
+
+    /// Looks at the pod, and takes leave of its budget where that has a say.
+    async fn ground(&self) -> Result<Ground, Error> {
+        self.api.store.read_index().await?;
+        let (pod, budgets) = self.find(&self.api.store.snapshot())?;
+        let meant = &self.options.preconditions;
+        let bind_version = match budgets.as_slice() {
+            [] => {
+                self.check(&pod, meant)?;
+                pod::is_waiting(&pod)
+            }
+            [budget] if !pod::is_ready(&pod) && budget::spares_unready(budget) => {
+                self.check(&pod, meant)?;
+                true
+            }
+            [budget] => {
+                self.ask(budget::name(budget), &pod).await?;
+                false
+            }
+            _ => return Err(budget::several()),
+        };
+        let own = |field: &str| pod.str_at(&["metadata", field]).map(str::to_owned);
+        let uid = meant.uid.clone().or_else(|| own("uid"));
+        let version = meant.resource_version.clone();
+        let resource_version = if bind_version { version.or_else(|| own("resourceVersion")) } else { version };
+        let budget = budgets.first().map(|budget| budget::name(budget).to_owned());
+        Ok(Ground { bound: Preconditions { uid, resource_version }, budget })
+    }
+
+    /// The pod and the budgets that protect it: none, where it goes freely.
+    fn find(&self, snapshot: &Snapshot) -> Result<(Value, Vec<Value>), Error> {
+        let Target { resource, namespace, .. } = self.pod;
+        let entry = snapshot.get(&self.pod.key()).ok_or_else(|| self.no_pod())?;
+        let pod = form::decode(resource, entry)?;
+        let mut found = Vec::new();
+        if pod::goes_freely(&pod) {
+            return Ok((pod, found));
+        }
+        let (header, budgets) = (form::header(resource, &entry.value)?, self.budgets()?);
+        for (_, entry) in snapshot.range(&budgets.prefix(namespace), None) {
+            let budget = form::decode(budgets, entry)?;
+            if budget::selector(&budget).is_some_and(|selector| header.matches(&selector)) {
+                found.push(budget);
+            }
+        }
+        Ok((pod, found))
+    }
+
+    /// Takes leave of a budget to evict the pod, unless that is not the one that is meant.
+    async fn ask(&self, name: &str, pod: &Value) -> Result<(), Error> {
+        let budgets = self.budgets()?;
+        let target = Target { resource: budgets, namespace: self.pod.namespace, name };
+        let change = |current: Option<&Value>| -> Result<Value, Error> {
+            let current = current.ok_or_else(|| Status::not_found(&budgets.group_resource(), name))?;
+            let taken = budget::take(current, self.pod.name, self.now())?;
+            self.check(pod, &self.options.preconditions)?;
+            Ok(taken)
+        };
+        self.writer.update(target, self.status_update(), change).await.map(drop)
+    }
+
+    /// Marks the pod and deletes it.
+    async fn remove(&self, bound: &Preconditions) -> Result<(), Error> {
+        let mut options = DeleteOptions { preconditions: bound.clone(), ..self.options.clone() };
+        if !options.dry_run {
+            let marked = self.mark(bound).await?;
+            let version = &mut options.preconditions.resource_version;
+            *version = version.take().map(|_| marked.to_string());
+        }
+        self.writer.delete(self.pod, &options).await.map(drop)
+    }
+
+    /// Says in the pod's status why it goes; gives its version from then on.
+    async fn mark(&self, bound: &Preconditions) -> Result<Revision, Error> {
+        let change = |current: Option<&Value>| -> Result<Value, Error> {
+            let mut pod = current.ok_or_else(|| self.no_pod())?.clone();
+            self.check(&pod, bound)?;
+            pod::mark(&mut pod, self.now());
+            Ok(pod)
+        };
+        Ok(self.writer.update(self.pod, self.status_update(), change).await?.revision)
+    }
+
+    fn check(&self, pod: &Value, meant: &Preconditions) -> Result<(), Error> {
+        pod::refuse_other(&self.pod.resource.group_kind(), pod, meant)
+    }
+
+    fn status_update(&self) -> UpdateOptions<'_> {
+        let write = WriteOptions { dry_run: self.options.dry_run, manager: self.manager };
+        UpdateOptions { write, part: Part::Status, if_match: None, replaces: false, named: None }
+    }
+
+    fn budgets(&self) -> Result<&Arc<Resource>, Error> {
+        let found = self.api.registry.find(&self.api.names.group("policy"), "v1", "poddisruptionbudgets");
+        found.ok_or_else(|| Error::internal("disruption budgets are not served"))
+    }
+
+    fn no_pod(&self) -> Error {
+        Status::not_found(&self.pod.resource.group_resource(), self.pod.name).into()
+    }
+
+    fn now(&self) -> Time {
+        Time::from_ms(self.api.env.clock.now_ms())
+    }
+}

@@ -1,0 +1,50 @@
+//! The `eviction` subresource of pods: a deletion for which the pod's disruption budget is asked first (document 001, "Virtual resource
+//! type").
+//!
+//! Invariants: leave to evict is a change of the budget's own status, made on the condition that this is still as it was read; so each
+//! eviction needs leave of its own. What goes is the pod that was looked at: its deletion is bound to its identity, and to its version
+//! where its state decided. It is marked before it goes. All of this the server writes itself: who evicts needs no right to budgets,
+//! pods or their status. A dry run asks and refuses in the same way and writes nothing. Whoever keeps the budgets' status counts the pods.
+
+mod budget;
+mod condition;
+mod evict;
+mod options;
+mod pod;
+
+use http::{Response, StatusCode};
+use quorate_meta::Status;
+
+use super::write_options::Parameters;
+use super::{decode, identity, warnings};
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::registry::builtin;
+use crate::registry::write::Target;
+use crate::request::Request;
+use crate::respond;
+use evict::Eviction;
+
+/// The subresource's name.
+pub(super) const EVICTION: &str = "eviction";
+
+/// Evicts the pod of the path; 201 with a Status.
+pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let (resource, name) = (request.resource()?, request.name()?);
+    let subresource = resource.subresource(EVICTION).ok_or_else(Error::no_such_path)?;
+    let form = builtin::body_of(&api.graph, subresource)
+        .ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;
+    let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
+    let decode::Decoded { object: mut body, warnings } = decode::object(api, request, &form, parameters.validation)?;
+    identity::set_namespace(&form, request.namespace(), &mut body)?;
+    if body.str_at(&["metadata", "name"]).unwrap_or_default() != name {
+        return Err(Error::bad_request("name in URL does not match name in Eviction object"));
+    }
+    let options = options::of(api.names, &form.group_kind(), &body, parameters.dry_run)?;
+    let pod = Target { resource, namespace: request.namespace(), name };
+    let eviction = Eviction { api, writer: api.writer(), pod, options, manager: &parameters.manager };
+    let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
+    let answer = eviction.run().await.map(|()| respond::status(&request.format, &created));
+    warnings::attach(request, &warnings, answer)
+}
