@@ -11,6 +11,7 @@ use quorate_schema::Graph;
 use quorate_store::Store;
 use quorate_store::env::Env;
 
+use crate::admission::Admission;
 use crate::audit::Audit;
 use crate::authentication::{Authentication, AuthenticationOptions};
 use crate::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
@@ -87,6 +88,7 @@ pub struct Api {
     pub authorizer: Arc<Authorizer>,
     /// Finds out who asks.
     pub authentication: Authentication,
+    pub(crate) admission: Arc<Admission>,
     pub(crate) version: Version,
     pub(crate) tokens: Tokens,
     pub(crate) fanout: Arc<Fanout>,
@@ -113,11 +115,13 @@ impl Api {
         }));
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
+        let store = authorizer.noting(options.store);
         Arc::new(Self {
             names,
+            admission: Arc::new(Admission::new(names, options.registry.clone(), store.clone())),
             audit: options.audit,
             authentication: Authentication::new(names, options.authentication),
-            store: authorizer.noting(options.store),
+            store,
             authorizer,
             openapi: OpenApi::default(),
             fanout: Arc::default(),

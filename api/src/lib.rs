@@ -1,7 +1,7 @@
 //! The cluster API server: HTTP in front of a [`quorate_store::Store`].
 //!
-//! A request passes the filters (limits, authentication, authorization), reaches one verb's handler, and for writes the
-//! registry, which knows each kind's semantics. This crate never touches Raft or disks, only the store trait.
+//! A request passes the filters (limits, authentication, authorization), reaches one verb's handler, and for writes
+//! admission and the registry, which knows each kind's semantics. This crate never touches Raft or disks, only the store trait.
 
 pub mod audit;
 pub mod authentication;
@@ -22,6 +22,7 @@ pub mod request;
 pub mod respond;
 pub mod server;
 
+mod admission;
 mod api;
 mod in_flight;
 mod table;

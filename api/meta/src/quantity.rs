@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::ops::Add;
+use std::ops::{Add, Sub};
 
 const NANO: i128 = 1_000_000_000;
 /// The largest amount, in billionths.
@@ -95,6 +95,16 @@ impl Quantity {
     pub fn units(self) -> i64 {
         i64::try_from(round_up(self.nanos, NANO)).unwrap_or(i64::MAX)
     }
+
+    /// Thousandths, rounded away from zero.
+    pub fn millis(self) -> i128 {
+        round_up(self.nanos, MILLI_NANOS)
+    }
+
+    /// The family of what comes of this and another: that of the first that is not nothing.
+    fn family_with(self, other: Self) -> Family {
+        if self.is_zero() { other.family } else { self.family }
+    }
 }
 
 impl PartialEq for Quantity {
@@ -122,8 +132,18 @@ impl Add for Quantity {
 
     /// The sum, in the family of the first that is not nothing.
     fn add(self, other: Self) -> Self {
-        let family = if self.is_zero() { other.family } else { self.family };
+        let family = self.family_with(other);
         Self { nanos: (self.nanos + other.nanos).clamp(-MAX_NANOS, MAX_NANOS), family }
+    }
+}
+
+impl Sub for Quantity {
+    type Output = Self;
+
+    /// The difference, in the family of the first that is not nothing; it may be below zero.
+    fn sub(self, other: Self) -> Self {
+        let family = self.family_with(other);
+        Self { nanos: (self.nanos - other.nanos).clamp(-MAX_NANOS, MAX_NANOS), family }
     }
 }
 
@@ -316,5 +336,10 @@ mod tests {
         assert_eq!((Quantity::ZERO + amount("1Mi")).to_string(), "1Mi");
         assert_eq!((amount("500m") + amount("1Ki")).to_string(), "1024500m");
         assert_eq!((amount("9E") + amount("9E")).to_string(), "9223372036854775807");
+        assert_eq!((amount("2Ki") - amount("1Ki")).to_string(), "1Ki");
+        assert_eq!((amount("1") - amount("1500m")).to_string(), "-500m");
+        assert_eq!((Quantity::ZERO - amount("1Mi")).to_string(), "-1Mi");
+        assert_eq!((amount("-9E") - amount("9E")).to_string(), "-9223372036854775807");
+        assert_eq!((amount("1500u").millis(), amount("-1500u").millis(), amount("1Ki").millis()), (2, -2, 1_024_000));
     }
 }

@@ -1,5 +1,5 @@
 //! What the cluster does by itself: bootstrap objects, default roles and gathered rules, namespace deletion, garbage collection, objects that every namespace
-//! has, ranges of services' addresses, where the API is served, expiry of events.
+//! has, ranges of services' addresses, where the API is served, what is used of quotas, expiry of events.
 //!
 //! Invariants: controllers run on the leader only, and write through the registry's [`crate::registry::write::Writer`] like
 //! any client. A deposed leader's late writes do no harm: each is bound to the state that it was made from. Every
@@ -16,6 +16,7 @@ mod garbage;
 mod later;
 mod namespaces;
 mod provided;
+mod quotas;
 mod roles;
 mod service;
 mod service_ranges;

@@ -13,7 +13,8 @@ use super::context::{Context, RETRY};
 use super::events::{self, Notes};
 use super::provided::{self, Provided};
 use super::{
-    ApiServers, api_endpoints, api_services, bootstrap, garbage, namespaces, roles, service_ranges, token_secrets,
+    ApiServers, api_endpoints, api_services, bootstrap, garbage, namespaces, quotas, roles, service_ranges,
+    token_secrets,
 };
 use crate::Api;
 use crate::error::Error;
@@ -106,7 +107,7 @@ impl Controllers {
         let (sweeper, collector) = (context("event-ttl-controller"), context("generic-garbage-collector"));
         let holders = context("service-account-token-controller");
         let (ranger, aggregated) = (context("service-cidr-controller"), context("apiservice-availability-controller"));
-        let pointer = context("api-endpoints-controller");
+        let (pointer, counter) = (context("api-endpoints-controller"), context("resourcequota-controller"));
         let start = async {
             while let Err(error) = bootstrap::run(&starter).await {
                 tracing::warn!(%error, "bootstrap objects cannot be made yet");
@@ -156,6 +157,7 @@ impl Controllers {
             again(&ranger, || service_ranges::run(&ranger)),
             again(&aggregated, || api_services::run(&aggregated)),
             again(&pointer, || api_endpoints::run(&pointer, &*self.options.api_servers)),
+            again(&counter, || quotas::run(&counter)),
             sign,
             publish,
             expire,

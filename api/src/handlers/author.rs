@@ -43,8 +43,9 @@ impl Author for Requester {
 }
 
 impl Api {
-    /// A writer on behalf of a user.
+    /// A writer on behalf of a user, whose writes pass admission.
     pub(crate) fn writer_for(self: &Arc<Self>, user: &User) -> Writer {
-        self.writer().on_behalf_of(Arc::new(Requester { api: self.clone(), user: user.clone() }))
+        let requester = Requester { api: self.clone(), user: user.clone() };
+        self.writer().on_behalf_of(Arc::new(requester)).admitted_by(self.admission.clone())
     }
 }

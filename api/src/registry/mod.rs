@@ -7,6 +7,7 @@ pub mod holdings;
 pub mod keys;
 pub mod write;
 
+mod admission;
 mod author;
 pub(crate) mod conversion;
 pub(crate) mod form;
@@ -19,6 +20,7 @@ mod table;
 
 pub(crate) use kinds::net;
 
+pub use admission::{Admission, Change, Terms};
 pub use author::{Author, Gift, Permission, Who};
 pub use conversion::{Conversion, StoredForm};
 pub use resource::{Resource, Subresource};

@@ -9,12 +9,17 @@ use crate::harness::Server;
 
 const CORE: &str = "/api/v1/namespaces/a";
 
-/// A server that lets nodes do what they need, with the namespace `a`, and the node `n1`.
+/// A server that lets nodes do what they need, with the account `robot` in the namespace `a`, and the node `n1`.
 async fn setting() -> (Server, Server) {
     let server = Server::with_modes(vec![ModeOptions::Nodes, ModeOptions::Rules]);
     server.namespace("a").await;
+    account(&server, "robot").await;
     let node = node(&server, "n1");
     (server, node)
+}
+
+async fn account(server: &Server, name: &str) {
+    make(server, &format!("{CORE}/serviceaccounts"), json!({"metadata": {"name": name}})).await;
 }
 
 fn node(server: &Server, name: &str) -> Server {
@@ -150,7 +155,8 @@ async fn a_node_looks_after_itself_and_its_pods() {
     check(get.clone(), &format!("{CORE}/secrets"), false).await;
     check(put.clone(), &format!("{CORE}/secrets/mine"), false).await;
     check(get.clone(), &format!("{CORE}/serviceaccounts/robot"), true).await;
-    check(post.clone(), &format!("{CORE}/serviceaccounts/robot/token"), true).await;
+    // The account is let through, the token is not: it is for none of the node's pods.
+    refused(&node, &format!("{CORE}/serviceaccounts/robot/token"), json!({}), "token not bound to a pod").await;
     check(post.clone(), &format!("{CORE}/serviceaccounts/default/token"), false).await;
     check(get.clone(), "/api/v1/services", true).await;
     check(get.clone(), "/apis/rbac.authorization.svc.io/v1/clusterroles", false).await;
@@ -189,12 +195,16 @@ async fn a_node_creates_for_itself_alone() {
     server.namespace("svc-node-lease").await;
     let pods = format!("{CORE}/pods");
     make(&server, &format!("{CORE}/secrets"), json!({"metadata": {"name": "s"}})).await;
+    account(&server, "x").await;
     refused(&node, &pods, ordinary("n1"), "can only create mirror pods").await;
     assert_eq!(status(&node, Method::GET, &format!("{CORE}/secrets/s")).await, 403);
     assert!(!passes(&node, Method::POST, &format!("{CORE}/serviceaccounts/x/token")).await);
     let mut uses = ordinary("n1");
     uses["metadata"] = mirror("p", "n1")["metadata"].clone();
-    refused(&node, &pods, uses, "can not create pods that reference").await;
+    refused(&node, &pods, uses, "a mirror pod may not reference service accounts").await;
+    let mut reads = mirror("p", "n1");
+    reads["spec"]["volumes"] = json!([{"name": "c", "configMap": {"name": "c"}}]);
+    refused(&node, &pods, reads, "can not create pods that reference configmaps").await;
     refused(&node, &pods, mirror("p", "n2"), "spec.nodeName set to itself").await;
     make(&node, &pods, mirror("p", "n1")).await;
     assert!(passes(&node, Method::DELETE, &format!("{pods}/p")).await);
@@ -230,7 +240,6 @@ async fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
 #[tokio::test]
 async fn a_node_gets_tokens_that_end_with_its_pods() {
     let (server, node) = setting().await;
-    make(&server, &format!("{CORE}/serviceaccounts"), json!({"metadata": {"name": "robot"}})).await;
     make(&server, "/api/v1/nodes", json!({"metadata": {"name": "n1"}})).await;
     pod(&server, "mine", "n1").await;
     pod(&server, "other", "n2").await;
@@ -259,7 +268,7 @@ async fn a_node_gets_tokens_that_end_with_its_pods() {
 #[tokio::test]
 async fn a_node_gets_tokens_of_the_default_account_for_pods_that_name_none() {
     let (server, node) = setting().await;
-    make(&server, &format!("{CORE}/serviceaccounts"), json!({"metadata": {"name": "default"}})).await;
+    account(&server, "default").await;
     let check = async |pod: &str, expect: u16| {
         let bound = json!({"apiVersion": "v1", "kind": "Pod", "name": pod});
         let body = json!({"spec": {"boundObjectRef": bound}}).to_string();
@@ -285,7 +294,7 @@ async fn a_node_gets_tokens_of_the_default_account_for_pods_that_name_none() {
 async fn tokens_are_bound_to_pods_only_where_nodes_have_a_mode() {
     let server = Server::with_modes(vec![ModeOptions::AlwaysAllow]);
     server.namespace("a").await;
-    make(&server, &format!("{CORE}/serviceaccounts"), json!({"metadata": {"name": "robot"}})).await;
+    account(&server, "robot").await;
     let path = format!("{CORE}/serviceaccounts/robot/token");
     assert_eq!(status(&node(&server, "n1"), Method::POST, &path).await, 201);
 }
@@ -301,6 +310,7 @@ async fn what_nodes_may_write_is_looked_at_only_where_nodes_have_a_mode() {
     ] {
         let server = Server::with_modes(modes);
         server.namespace("a").await;
+        account(&server, "x").await;
         let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}]);
         make(&server, &format!("{rbac}/clusterroles"), json!({"metadata": {"name": "makes"}, "rules": rules})).await;
         let binding = json!({
@@ -323,15 +333,15 @@ async fn what_nodes_may_write_is_looked_at_only_where_nodes_have_a_mode() {
 #[tokio::test]
 async fn a_pod_that_a_node_makes_up_leads_nowhere() {
     let (server, node) = setting().await;
-    make(&server, &format!("{CORE}/secrets"), json!({"metadata": {"name": "s"}})).await;
+    make(&server, &format!("{CORE}/configmaps"), json!({"metadata": {"name": "c"}})).await;
     let pod = json!({
         "metadata": {"name": "m", "annotations": {"kubernetes.io/config.mirror": "x"}},
         "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}],
-                 "volumes": [{"name": "s", "secret": {"secretName": "s"}}]}
+                 "volumes": [{"name": "c", "configMap": {"name": "c"}}]}
     });
     make(&server, &format!("{CORE}/pods"), pod).await;
     assert_eq!(status(&node, Method::GET, &format!("{CORE}/pods/m")).await, 200);
-    assert_eq!(status(&node, Method::GET, &format!("{CORE}/secrets/s")).await, 403);
+    assert_eq!(status(&node, Method::GET, &format!("{CORE}/configmaps/c")).await, 403);
 }
 
 #[tokio::test]

@@ -122,6 +122,7 @@ async fn what_a_request_may_not_say() {
     check(of("Node", "x"), 404, r#"nodes \"x\" not found"#).await;
     let pods = "/api/v1/namespaces/a/pods";
     let other = json!({"metadata": {"name": "x"}, "spec": {"serviceAccountName": "other", "containers": [{"name": "c", "image": "i"}]}});
+    assert_eq!(post(&server, ACCOUNTS, json!({"metadata": {"name": "other"}})).await.status, 201);
     assert_eq!(post(&server, pods, other).await.status, 201);
     check(of("Pod", "x"), 400, "different serviceaccount name").await;
     let answer = post(&server, &format!("{ACCOUNTS}/robot/token"), json!({"metadata": {"uid": "another"}})).await;

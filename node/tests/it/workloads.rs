@@ -105,7 +105,12 @@ fn budgets_and_quotas(work: &Work) {
 }
 
 fn pods(work: &Work) {
-    work.run(&["run", "alone", "--image=registry.example/web:1", "--port=80", "--labels=app=alone"]);
+    let alone = ["run", "alone", "--image=registry.example/web:1", "--port=80", "--labels=app=alone"];
+    // The quota counts memory, so pods have to say how much they need.
+    let refused = work.kubectl.fail(&[&alone[..], &NAMESPACE].concat());
+    assert!(refused.contains("failed quota: small: must specify limits.memory for: alone"), "{refused}");
+    work.run(&["delete", "quota", "small"]);
+    work.run(&alone);
     assert_eq!(work.field("pod/alone", ".status.qosClass"), "BestEffort");
     let table = work.run(&["get", "pods", "-o", "wide"]);
     for text in ["alone", "0/1", "Pending", "<none>"] {

@@ -11,10 +11,12 @@ use super::writer::{Answer, Outcome, Writer, invalid};
 use crate::error::Error;
 use crate::registry::keys::Key;
 use crate::registry::ownership::Claim;
-use crate::registry::{Part, Resource, Step, form};
+use crate::registry::{Part, Step, Terms, form};
 
-/// How often a creation is tried: each time with another name, if it is generated.
-const MAX_ATTEMPTS: usize = 8;
+/// How often a creation is tried: each time with another name, if it is generated, or under terms that have changed.
+const MAX_ATTEMPTS: usize = 32;
+/// How many generated names are tried.
+const MAX_NAMES: usize = 8;
 
 /// Why a transaction that creates did not commit.
 enum Refused {
@@ -52,6 +54,7 @@ impl Writer {
             .filter(|prefix| !prefix.is_empty() && metadata::text(&object, "name").is_empty());
         // What follows from a name must follow from the last one that is tried.
         let unnamed = prefix.as_ref().map(|_| object.clone());
+        let mut names_taken = 0;
         for turn in 0..MAX_ATTEMPTS {
             if let (Some(prefix), Some(unnamed)) = (&prefix, &unnamed) {
                 if turn > 0 {
@@ -60,11 +63,11 @@ impl Writer {
                 metadata::of(&mut object).insert("name", self.generate(prefix));
                 resource.strategy.default(self.names, &mut object);
             }
-            if turn == 0 || prefix.is_some() {
-                self.prepare(resource, &mut object, options, owners, now);
-            }
             let name = metadata::text(&object, "name").to_owned();
             let target = Target { resource, namespace, name: &name };
+            if turn == 0 || prefix.is_some() {
+                self.prepare(target, &mut object, options, owners, now).await?;
+            }
             if let Err(refusal) = self.give(target, None, &object).await {
                 return Err(self.refuse_creation(target, refusal).await?);
             }
@@ -79,8 +82,14 @@ impl Writer {
                 Err(refused) => refused,
             };
             match refused {
-                Refused::Taken => {}
-                Refused::Exists if prefix.is_some() => {}
+                // What was chosen from, or counted, has changed.
+                Refused::Taken => drop(self.current().await?),
+                Refused::Exists if prefix.is_some() => {
+                    names_taken += 1;
+                    if names_taken == MAX_NAMES {
+                        return Err(Status::generated_name_exists(&resource.group_resource(), &name).into());
+                    }
+                }
                 Refused::Exists => return Err(Status::already_exists(&resource.group_resource(), &name).into()),
                 Refused::Namespace(at) => {
                     let snapshot = self.state_at_least(at).await;
@@ -94,22 +103,31 @@ impl Writer {
                 }
             }
         }
-        if prefix.is_none() {
-            return Err(super::writer::stale(target));
-        }
         let name = metadata::text(&object, "name");
-        Err(Status::generated_name_exists(&resource.group_resource(), name).into())
+        Err(super::writer::stale(Target { resource, namespace, name }))
     }
 
     /// Gives a new object everything that its creator does not decide, once it has a name.
-    fn prepare(&self, resource: &Resource, object: &mut Value, options: WriteOptions<'_>, owners: Owners, now: Time) {
+    async fn prepare(
+        &self,
+        target: Target<'_>,
+        object: &mut Value,
+        options: WriteOptions<'_>,
+        owners: Owners,
+        now: Time,
+    ) -> Result<(), Error> {
+        let resource = target.resource;
         if owners == Owners::Change {
             let claim = Claim { graph: &self.graph, resource, part: Part::Main, manager: options.manager, now };
             claim.track(None, object, None);
         }
+        if let Err(refusal) = self.complete_new(target, object, options.dry_run).await {
+            return Err(self.refuse_creation(target, refusal).await?);
+        }
         resource.strategy.prepare_create(self.names, object);
         resource.strategy.stamp(self.names, None, object, now);
         resource.strategy.created_by(self.author(), object);
+        Ok(())
     }
 
     /// Chooses what the object lacks, and proposes it.
@@ -130,10 +148,17 @@ impl Writer {
             Err(refusal) => return Err(self.refuse_creation(target, refusal).await?),
         };
         let object = chosen.as_ref().unwrap_or(object);
+        let mut terms = match self.admit(target, Part::Main, None, object, options.dry_run).await {
+            Ok(terms) => terms,
+            Err(refusal) => return Err(self.refuse_creation(target, refusal).await?),
+        };
+        terms.conditions.extend(held.conditions);
+        terms.operations.extend(held.operations);
+        let mut warnings = std::mem::take(&mut terms.warnings);
         let value = form::encode(target.resource, object)?;
-        let proposed = self.propose_creation(target, value.clone(), held, options.dry_run).await?;
+        let proposed = self.propose_creation(target, value.clone(), terms, options.dry_run).await?;
         Ok(proposed.map(|revision| {
-            let warnings = strategy.warnings(self.names, None, object);
+            warnings.extend(strategy.warnings(self.names, None, object));
             Answer { outcome: Outcome::Created, value, revision, warnings }
         }))
     }
@@ -156,7 +181,7 @@ impl Writer {
         &self,
         target: Target<'_>,
         value: Bytes,
-        held: Changes,
+        terms: Terms,
         dry_run: bool,
     ) -> Result<Result<Revision, Refused>, Error> {
         let key = target.key();
@@ -165,9 +190,9 @@ impl Writer {
         conditions.extend(live.clone().map(|key| Condition::Exists { key }));
         let free = conditions.len();
         conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
-        conditions.extend(held.conditions);
+        conditions.extend(terms.conditions);
         let mut operations = vec![Operation::Put { key: key.clone(), value }];
-        operations.extend(held.operations);
+        operations.extend(terms.operations);
         operations.extend(target.resource.strategy.companions(Step::Created, target.name));
         let txn = Txn { conditions, operations };
         if dry_run {

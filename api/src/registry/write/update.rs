@@ -192,7 +192,9 @@ impl Writer {
         } else {
             self.hold(target, options.part, Some(&old), &mut new).await?
         };
-        let warnings = strategy.warnings(self.names, Some(&old), &new);
+        let terms = self.admit(target, options.part, Some(&old), &new, options.write.dry_run).await?;
+        let mut warnings = terms.warnings;
+        warnings.extend(strategy.warnings(self.names, Some(&old), &new));
         if same_but_for_owners(&old, &new) && same_owners(&old, &new) {
             let (value, revision) = (entry.value.clone(), entry.modified);
             return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings }));
@@ -205,8 +207,10 @@ impl Writer {
             (Outcome::Updated, vec![Operation::Put { key: key.clone(), value: value.clone() }])
         };
         operations.extend(held.operations);
+        operations.extend(terms.operations);
         let mut conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
         conditions.extend(held.conditions);
+        conditions.extend(terms.conditions);
         let txn = Txn { conditions, operations };
         if options.write.dry_run {
             self.rehearse(&txn)?;
@@ -214,7 +218,7 @@ impl Writer {
         }
         Ok(match self.decide(txn).await? {
             Decision::Committed { revision } => Attempt::Done(Answer { outcome, value, revision, warnings }),
-            // Somebody else has taken what was chosen.
+            // Somebody else has taken what was chosen, or the terms have changed.
             Decision::Conflict { condition, .. } if condition > 0 => {
                 Attempt::Overtaken(self.current().await?.get(key).cloned())
             }

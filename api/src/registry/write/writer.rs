@@ -13,7 +13,7 @@ use super::options::Target;
 use super::{check, metadata};
 use crate::error::Error;
 use crate::registry::keys::Key;
-use crate::registry::{Author, NAMESPACES, Part, Resource, Who, form};
+use crate::registry::{Admission, Author, Change, NAMESPACES, Part, Resource, Terms, Who, form};
 
 /// How long a refusal waits for this node to see the state that it is based on.
 const CATCH_UP: Duration = Duration::from_secs(2);
@@ -54,19 +54,26 @@ pub struct Writer {
     pub(super) store: Arc<dyn Store>,
     pub(super) env: Env,
     author: Option<Arc<dyn Author>>,
+    admission: Option<Arc<dyn Admission>>,
 }
 
 impl Writer {
     /// A writer to this store.
     #[must_use]
     pub fn new(graph: Arc<Graph>, store: Arc<dyn Store>, env: Env) -> Self {
-        Self { names: graph.names(), graph, store, env, author: None }
+        Self { names: graph.names(), graph, store, env, author: None, admission: None }
     }
 
     /// The same writer on behalf of somebody. Without this it writes for the server itself.
     #[must_use]
     pub fn on_behalf_of(self, author: Arc<dyn Author>) -> Self {
         Self { author: Some(author), ..self }
+    }
+
+    /// The same writer, whose writes are looked at first. Without this nothing but the kinds themselves decides about them.
+    #[must_use]
+    pub fn admitted_by(self, admission: Arc<dyn Admission>) -> Self {
+        Self { admission: Some(admission), ..self }
     }
 
     pub(super) fn now(&self) -> Time {
@@ -117,6 +124,31 @@ impl Writer {
             Some(gift) => author.give(target, &gift).await,
             None => Ok(()),
         }
+    }
+
+    /// Gives a new object what others say that it should have.
+    pub(super) async fn complete_new(
+        &self,
+        target: Target<'_>,
+        object: &mut Value,
+        dry_run: bool,
+    ) -> Result<(), Error> {
+        let Some(admission) = &self.admission else { return Ok(()) };
+        let change = Change { target, part: Part::Main, old: None, who: self.author(), dry_run };
+        admission.complete(&change, object).await
+    }
+
+    /// Refuses what others do not let through; gives the terms of what they do.
+    pub(super) async fn admit(
+        &self,
+        target: Target<'_>,
+        part: Part,
+        old: Option<&Value>,
+        new: &Value,
+        dry_run: bool,
+    ) -> Result<Terms, Error> {
+        let Some(admission) = &self.admission else { return Ok(Terms::default()) };
+        admission.check(&Change { target, part, old, who: self.author(), dry_run }, new).await
     }
 
     /// Everything wrong with an object, whoever wrote it.

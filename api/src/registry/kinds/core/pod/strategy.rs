@@ -50,7 +50,6 @@ impl Strategy for Pod {
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
-        set_priority(object);
         set_grace(object);
         add_tolerations(names, object);
         let spec = object.get("spec").cloned().unwrap_or_default();
@@ -133,15 +132,6 @@ impl Strategy for Pod {
             "status.podIPs" => String::new(),
             _ => plain_field(object, field),
         }
-    }
-}
-
-/// A pod that names no class has the lowest priority that is not below others.
-fn set_priority(object: &mut Value) {
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
-    if spec.get_str("priorityClassName").is_none_or(str::is_empty) {
-        spec.get_or_insert_with("priority", || 0.into());
-        spec.get_or_insert_with("preemptionPolicy", || "PreemptLowerPriority".into());
     }
 }
 

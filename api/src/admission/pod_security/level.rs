@@ -1,0 +1,257 @@
+//! Levels and their versions, as the labels of a namespace give them.
+//!
+//! Invariant: a level that cannot be read is the strictest one where it is enforced and none where it is only told of; a version
+//! that cannot be read is the latest.
+
+use std::fmt;
+
+use quorate_meta::{Cause, Names, Path, Value};
+
+const NOT_A_LEVEL: &str = "must be one of privileged, baseline, restricted";
+const NOT_A_VERSION: &str = "must be \"latest\" or \"v1.x\"";
+/// What follows the name of a mode in the label with its version.
+const OF_VERSION: &str = "-version";
+/// The modes in the order in which they are read, each with the level that stands for one that cannot be read.
+const MODES: [(&str, Level); 3] =
+    [("enforce", Level::Restricted), ("audit", Level::Privileged), ("warn", Level::Privileged)];
+
+/// How much is forbidden, from nothing upwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// Nothing.
+    Privileged,
+    /// What is known to lead out of a pod.
+    Baseline,
+    /// What a careful pod has no need of.
+    Restricted,
+}
+
+impl Level {
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Privileged, Self::Baseline, Self::Restricted].into_iter().find(|level| level.as_str() == text)
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Privileged => "privileged",
+            Self::Baseline => "baseline",
+            Self::Restricted => "restricted",
+        }
+    }
+}
+
+/// The release whose idea of a level counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Version {
+    /// The newest.
+    Latest,
+    /// `v1.N`; one that is yet to come counts like the newest.
+    Minor(i64),
+}
+
+impl Version {
+    fn parse(text: &str) -> Option<Self> {
+        if text == "latest" {
+            return Some(Self::Latest);
+        }
+        let digits = text.strip_prefix("v1.")?;
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+        digits.parse::<i64>().ok().filter(|_| plain).map(Self::Minor)
+    }
+
+    /// Whether what came with a minor release is part of it.
+    pub(super) fn has(self, minor: i64) -> bool {
+        match self {
+            Self::Latest => true,
+            Self::Minor(own) => own >= minor,
+        }
+    }
+}
+
+/// A level as it was in some version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standard {
+    pub(super) level: Level,
+    pub(super) version: Version,
+}
+
+impl Standard {
+    const NONE: Self = Self { level: Level::Privileged, version: Version::Latest };
+
+    /// Whether pods may break it that keep the other one.
+    pub(super) fn may_forbid_more_than(self, other: Self) -> bool {
+        let relaxed = self.version == other.version && self.level <= other.level;
+        self.level != Level::Privileged && !relaxed
+    }
+}
+
+impl fmt::Display for Standard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.version {
+            Version::Latest => write!(f, "{}:latest", self.level.as_str()),
+            Version::Minor(minor) => write!(f, "{}:v1.{minor}", self.level.as_str()),
+        }
+    }
+}
+
+/// What a namespace asks of its pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Policy {
+    /// What they must keep.
+    pub(super) enforce: Standard,
+    /// What their writers are told of.
+    pub(super) warn: Standard,
+}
+
+impl Policy {
+    /// That of a namespace which says nothing.
+    pub(super) const NONE: Self = Self { enforce: Standard::NONE, warn: Standard::NONE };
+
+    /// What the labels of a namespace say, and what is wrong with them.
+    pub(super) fn of<'l>(names: &Names, labels: impl Iterator<Item = (&'l str, &'l str)>) -> (Self, Vec<Cause>) {
+        let mut said = [[None; 2]; MODES.len()];
+        for (key, value) in labels {
+            if let Some((mode, of_version)) = parse_key(names, key) {
+                said[mode][usize::from(of_version)] = Some(value);
+            }
+        }
+        let mut wrong = Vec::new();
+        let [enforce, _, warn] = [0, 1, 2].map(|mode| read(names, MODES[mode], said[mode], &mut wrong));
+        (Self { enforce, warn }, wrong)
+    }
+
+    /// The same of a namespace itself.
+    pub(super) fn of_object(names: &Names, namespace: &Value) -> (Self, Vec<Cause>) {
+        let labels = namespace.at(&["metadata", "labels"]).and_then(Value::as_map);
+        let labels = labels.into_iter().flat_map(|map| map.iter());
+        Self::of(names, labels.filter_map(|(key, value)| Some((key, value.as_str()?))))
+    }
+}
+
+/// The mode that a label is about, and whether it gives its version.
+fn parse_key(names: &Names, key: &str) -> Option<(usize, bool)> {
+    let rest = key.strip_prefix("pod-security.")?.strip_prefix(names.domain)?.strip_prefix('/')?;
+    let mode = rest.strip_suffix(OF_VERSION);
+    let at = MODES.iter().position(|(name, _)| *name == mode.unwrap_or(rest))?;
+    Some((at, mode.is_some()))
+}
+
+/// The standard of one mode from its two labels.
+fn read(names: &Names, mode: (&str, Level), said: [Option<&str>; 2], wrong: &mut Vec<Cause>) -> Standard {
+    let mut refuse = |key_end: &str, value: &str, why: &str| {
+        let key = format!("pod-security.{}/{}{key_end}", names.domain, mode.0);
+        wrong.push(Cause::invalid(Path::new("metadata.labels").key(&key), value, why));
+    };
+    let [level, version] = said;
+    let mut standard = Standard::NONE;
+    if let Some(text) = level {
+        standard.level = Level::parse(text).unwrap_or_else(|| {
+            refuse("", text, NOT_A_LEVEL);
+            mode.1
+        });
+    }
+    if let Some(text) = version {
+        standard.version = Version::parse(text).unwrap_or_else(|| {
+            refuse(OF_VERSION, text, NOT_A_VERSION);
+            Version::Latest
+        });
+    }
+    standard
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    fn policy(labels: serde_json::Value) -> (Policy, Vec<Cause>) {
+        Policy::of_object(Naming::Svc.names(), &json!({"metadata": {"labels": labels}}).into())
+    }
+
+    #[test]
+    fn labels() {
+        let check = |labels: serde_json::Value, enforce: &str, warn: &str| {
+            let (policy, wrong) = policy(labels);
+            assert_eq!((policy.enforce.to_string(), policy.warn.to_string()), (enforce.to_owned(), warn.to_owned()));
+            assert!(wrong.is_empty(), "{wrong:?}");
+        };
+        let nothing = "privileged:latest";
+        check(json!(null), nothing, nothing);
+        check(json!({"a": "b", "pod-security.kubernetes.io/enforce": "odd"}), nothing, nothing);
+        check(json!({"pod-security.svc.io/enforce": "baseline"}), "baseline:latest", nothing);
+        check(
+            json!({"pod-security.svc.io/enforce": "restricted", "pod-security.svc.io/enforce-version": "v1.0",
+                "pod-security.svc.io/warn": "baseline", "pod-security.svc.io/warn-version": "latest"}),
+            "restricted:v1.0",
+            "baseline:latest",
+        );
+        check(json!({"pod-security.svc.io/audit": "restricted"}), nothing, nothing);
+        check(json!({"pod-security.svc.io/enforce-version": "v1.99"}), "privileged:v1.99", nothing);
+    }
+
+    #[test]
+    fn labels_of_the_other_profile() {
+        let labels = [("pod-security.kubernetes.io/enforce", "baseline"), ("pod-security.svc.io/warn", "baseline")];
+        let (policy, wrong) = Policy::of(Naming::Kubernetes.names(), labels.into_iter());
+        assert_eq!((policy.enforce.level, policy.warn, wrong), (Level::Baseline, Standard::NONE, Vec::new()));
+    }
+
+    #[test]
+    fn labels_that_cannot_be_read() {
+        let check = |labels: serde_json::Value, enforce: &str, warn: &str, expect: &[&str]| {
+            let (policy, wrong) = policy(labels);
+            assert_eq!((policy.enforce.to_string(), policy.warn.to_string()), (enforce.to_owned(), warn.to_owned()));
+            assert_eq!(wrong.iter().map(Cause::text).collect::<Vec<_>>(), expect);
+        };
+        let nothing = "privileged:latest";
+        let level = r#"Invalid value: "odd": must be one of privileged, baseline, restricted"#;
+        let version = r#"Invalid value: "odd": must be "latest" or "v1.x""#;
+        let of = |key: &str, why: &str| format!("metadata.labels[pod-security.svc.io/{key}]: {why}");
+        let wrong = of("enforce", level);
+        check(json!({"pod-security.svc.io/enforce": "odd"}), "restricted:latest", nothing, &[wrong.as_str()]);
+        let all = json!({"pod-security.svc.io/audit": "odd", "pod-security.svc.io/audit-version": "odd",
+            "pod-security.svc.io/enforce": "baseline", "pod-security.svc.io/enforce-version": "odd",
+            "pod-security.svc.io/warn": "odd", "pod-security.svc.io/warn-version": "odd"});
+        let wrong = [
+            of("enforce-version", version),
+            of("audit", level),
+            of("audit-version", version),
+            of("warn", level),
+            of("warn-version", version),
+        ];
+        check(all, "baseline:latest", nothing, &wrong.each_ref().map(String::as_str));
+    }
+
+    #[test]
+    fn versions() {
+        let check = |text: &str, expect: Option<Version>| assert_eq!(Version::parse(text), expect, "{text}");
+        check("latest", Some(Version::Latest));
+        for (text, minor) in [("v1.0", 0), ("v1.7", 7), ("v1.35", 35), ("v1.1000", 1000)] {
+            check(text, Some(Version::Minor(minor)));
+        }
+        for text in
+            ["", "v1", "v1.", "1.2", "v2.0", "v1.07", "v1.+7", "v1.-7", "v1.7.0", "Latest", "v1.99999999999999999999"]
+        {
+            check(text, None);
+        }
+        assert!(Version::Minor(7).has(7) && !Version::Minor(7).has(8) && Version::Latest.has(i64::MAX));
+    }
+
+    #[test]
+    fn what_may_forbid_more() {
+        let standard = |text: &str| {
+            let (level, version) = text.split_once(':').unwrap();
+            Standard { level: Level::parse(level).unwrap(), version: Version::parse(version).unwrap() }
+        };
+        let check = |new: &str, old: &str, expect: bool| {
+            assert_eq!(standard(new).may_forbid_more_than(standard(old)), expect, "{new} {old}");
+        };
+        check("baseline:latest", "privileged:latest", true);
+        check("baseline:latest", "baseline:latest", false);
+        check("baseline:latest", "restricted:latest", false);
+        check("baseline:latest", "restricted:v1.30", true);
+        check("baseline:v1.30", "baseline:latest", true);
+        check("privileged:v1.30", "privileged:latest", false);
+    }
+}

@@ -1,0 +1,51 @@
+//! Which changes of a pod are looked at.
+//!
+//! Invariant: what may change in a pod and matters to a check is the image of a container and that there is one more; the rest either
+//! never changes or says nothing of security, so that a pod which has come in lives on under whatever level.
+
+use quorate_meta::Value;
+
+use super::pod::{items, name};
+
+/// Whether the change brings in something that a check should see.
+pub(super) fn is_significant(old: &Value, new: &Value) -> bool {
+    let differs = |list: &str| {
+        let (before, after) = (items(old, &["spec", list]), items(new, &["spec", list]));
+        before.len() != after.len() || before.iter().zip(after).any(|(before, after)| image(before) != image(after))
+    };
+    let guests = items(old, &["spec", "ephemeralContainers"]);
+    let is_new = |guest: &Value| !guests.iter().any(|known| name(known) == name(guest) && image(known) == image(guest));
+    differs("containers")
+        || differs("initContainers")
+        || items(new, &["spec", "ephemeralContainers"]).iter().any(is_new)
+}
+
+fn image(container: &Value) -> &str {
+    container.str_at(&["image"]).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn changes() {
+        let old = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "x"}],
+            "ephemeralContainers": [{"name": "e", "image": "x"}], "tolerations": []}});
+        let check = |path: &str, value: serde_json::Value, expect: bool| {
+            let mut new = old.clone();
+            *new.pointer_mut(path).unwrap() = value.clone();
+            assert_eq!(is_significant(&old.clone().into(), &new.into()), expect, "{path} {value}");
+        };
+        check("/metadata", json!({"annotations": {"container.apparmor.security.beta.svc.io/c": "unconfined"}}), false);
+        check("/spec/tolerations", json!([{"operator": "Exists"}]), false);
+        check("/spec/containers/0", json!({"name": "c", "image": "x", "securityContext": {"privileged": true}}), false);
+        check("/spec/containers/0/image", json!("y"), true);
+        check("/spec/containers", json!([]), true);
+        check("/spec/ephemeralContainers", json!([]), false);
+        check("/spec/ephemeralContainers/0/image", json!("y"), true);
+        check("/spec/ephemeralContainers", json!([{"name": "f", "image": "x"}, {"name": "e", "image": "x"}]), true);
+        check("/spec", json!({"initContainers": [{"name": "i"}], "containers": [{"name": "c", "image": "x"}]}), true);
+    }
+}

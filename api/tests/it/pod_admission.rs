@@ -1,0 +1,331 @@
+//! What other objects give to new pods, claims and Ingresses over HTTP, and what they refuse: priority classes, runtime classes, service
+//! accounts, default classes. The refusals are those that a release-1.35 server gives.
+
+use http::Method;
+use quorate_meta::Naming;
+use quorate_store::Retention;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Server};
+
+const PODS: &str = "/api/v1/namespaces/a/pods";
+const ACCOUNTS: &str = "/api/v1/namespaces/a/serviceaccounts";
+const PRIORITIES: &str = "/apis/scheduling.svc.io/v1/priorityclasses";
+const RUNTIMES: &str = "/apis/node.svc.io/v1/runtimeclasses";
+const CLAIMS: &str = "/api/v1/namespaces/a/persistentvolumeclaims";
+const STORAGE: &str = "/apis/storage.svc.io/v1/storageclasses";
+const INGRESSES: &str = "/apis/networking.svc.io/v1/namespaces/a/ingresses";
+const INGRESS_CLASSES: &str = "/apis/networking.svc.io/v1/ingressclasses";
+const MERGE: &str = "application/merge-patch+json";
+
+async fn post(server: &Server, path: &str, body: &Value) -> Answer {
+    server.send(Method::POST, path, &[], body.to_string()).await
+}
+
+async fn make(server: &Server, path: &str, body: Value) -> Value {
+    let answer = post(server, path, &body).await;
+    assert_eq!(answer.status, 201, "{path}: {}", answer.text());
+    answer.json()
+}
+
+async fn merge(server: &Server, path: &str, change: Value) -> Answer {
+    server.send(Method::PATCH, path, &[("content-type", MERGE)], change.to_string()).await
+}
+
+#[track_caller]
+fn refused(answer: &Answer, plural: &str, name: &str, why: &str) {
+    let body = answer.json();
+    let message = format!("{plural} \"{name}\" is forbidden: {why}");
+    assert_eq!(
+        (answer.status.as_u16(), &body["reason"], &body["message"]),
+        (403, &json!("Forbidden"), &json!(message))
+    );
+    assert_eq!(body["details"]["name"], name);
+}
+
+/// A pod that mounts no token, with this in its specification.
+fn pod(name: &str, spec: Value) -> Value {
+    let mut pod = mounting(name, spec);
+    pod["spec"]["automountServiceAccountToken"] = json!(false);
+    pod
+}
+
+/// A pod that says nothing of tokens.
+fn mounting(name: &str, spec: Value) -> Value {
+    let mut whole = json!({"containers": [{"name": "c", "image": "i"}]});
+    whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    json!({"metadata": {"name": name}, "spec": whole})
+}
+
+fn class(name: &str, fields: Value) -> Value {
+    let mut class = json!({"metadata": {"name": name}});
+    class.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    class
+}
+
+#[tokio::test]
+async fn pods_have_the_priority_of_their_class() {
+    let server = Server::with_namespace().await;
+    make(&server, PRIORITIES, class("calm", json!({"value": 4000, "preemptionPolicy": "Never"}))).await;
+    let ranked = async |name: &str, spec: Value| {
+        let spec = make(&server, PODS, pod(name, spec)).await["spec"].clone();
+        [&spec["priorityClassName"], &spec["priority"], &spec["preemptionPolicy"]].map(Value::clone)
+    };
+    let calm = [json!("calm"), json!(4000), json!("Never")];
+    let plain = [json!(null), json!(0), json!("PreemptLowerPriority")];
+    assert_eq!(ranked("a", json!({"priorityClassName": "calm"})).await, calm);
+    assert_eq!(ranked("b", json!({})).await, plain);
+    assert_eq!(ranked("c", json!({"priority": 0})).await, plain);
+    let refuse = async |spec: Value, why: &str| refused(&post(&server, PODS, &pod("r", spec)).await, "pods", "r", why);
+    refuse(json!({"priorityClassName": "there-is-none"}), "no PriorityClass with name there-is-none was found").await;
+    let why = "the integer value of priority (7) must not be provided in pod spec; \
+               priority admission controller computed 0 from the given PriorityClass name";
+    refuse(json!({"priority": 7}), why).await;
+    let why = "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; \
+               priority admission controller computed Never from the given PriorityClass name";
+    refuse(json!({"priorityClassName": "calm", "preemptionPolicy": "PreemptLowerPriority"}), why).await;
+
+    make(&server, PRIORITIES, class("usual", json!({"value": 10, "globalDefault": true}))).await;
+    let usual = [json!("usual"), json!(10), json!("PreemptLowerPriority")];
+    assert_eq!(ranked("d", json!({})).await, usual);
+    assert_eq!(ranked("e", json!({"priorityClassName": "calm"})).await, calm);
+    let owners = make(&server, PODS, pod("f", json!({}))).await["metadata"]["managedFields"].to_string();
+    assert!(!owners.contains("f:priority") && !owners.contains("f:serviceAccount"), "owned by nobody: {owners}");
+}
+
+#[tokio::test]
+async fn one_priority_class_is_the_default() {
+    let server = Server::with_namespace().await;
+    let plural = "priorityclasses.scheduling.svc.io";
+    let why = "PriorityClass first is already marked as default. Only one default can exist";
+    make(&server, PRIORITIES, class("first", json!({"value": 1, "globalDefault": true}))).await;
+    let second = class("second", json!({"value": 2, "globalDefault": true}));
+    refused(&post(&server, PRIORITIES, &second).await, plural, "second", why);
+    make(&server, PRIORITIES, class("second", json!({"value": 2}))).await;
+    let path = |name: &str| format!("{PRIORITIES}/{name}");
+    refused(&merge(&server, &path("second"), json!({"globalDefault": true})).await, plural, "second", why);
+    assert_eq!(merge(&server, &path("first"), json!({"description": "words"})).await.status, 200);
+    assert_eq!(merge(&server, &path("first"), json!({"globalDefault": false})).await.status, 200);
+    assert_eq!(merge(&server, &path("second"), json!({"globalDefault": true})).await.status, 200);
+}
+
+#[tokio::test]
+async fn pods_take_from_their_runtime_class() {
+    let server = Server::with_namespace().await;
+    let scheduling = json!({"nodeSelector": {"kind": "x"}, "tolerations": [{"key": "k", "operator": "Exists"}]});
+    let fields = json!({"handler": "runc", "overhead": {"podFixed": {"cpu": "250m"}}, "scheduling": scheduling});
+    make(&server, RUNTIMES, class("boxed", fields)).await;
+    make(&server, RUNTIMES, class("plain", json!({"handler": "runc"}))).await;
+    let spec = json!({"runtimeClassName": "boxed", "nodeSelector": {"disk": "ssd"}});
+    let spec = make(&server, PODS, pod("p", spec)).await["spec"].clone();
+    assert_eq!(spec["overhead"], json!({"cpu": "250m"}));
+    assert_eq!(spec["nodeSelector"], json!({"disk": "ssd", "kind": "x"}));
+    let keys = |spec: &Value| -> Vec<Value> {
+        spec["tolerations"].as_array().unwrap().iter().map(|toleration| toleration["key"].clone()).collect()
+    };
+    assert_eq!(keys(&spec), ["node.svc.io/not-ready", "node.svc.io/unreachable", "k"]);
+    let spec = make(&server, PODS, pod("q", json!({"runtimeClassName": "plain"}))).await["spec"].clone();
+    assert_eq!((&spec["overhead"], keys(&spec).len()), (&json!(null), 2));
+
+    let refuse = async |spec: Value, why: &str| refused(&post(&server, PODS, &pod("r", spec)).await, "pods", "r", why);
+    let none = json!({"runtimeClassName": "there-is-none"});
+    refuse(none, "pod rejected: RuntimeClass \"there-is-none\" not found").await;
+    let other = json!({"runtimeClassName": "boxed", "overhead": {"cpu": "1"}});
+    refuse(other, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead").await;
+    let elsewhere = json!({"runtimeClassName": "boxed", "nodeSelector": {"kind": "y"}});
+    let why = "conflict: runtimeClass.scheduling.nodeSelector[kind] = x; pod.spec.nodeSelector[kind] = y";
+    refuse(elsewhere, why).await;
+    for mut spec in [json!({}), json!({"runtimeClassName": "plain"})] {
+        spec["overhead"] = json!({"cpu": "1"});
+        refuse(spec, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead").await;
+    }
+}
+
+#[tokio::test]
+async fn pods_take_what_their_account_has_for_them() {
+    let server = Server::with_namespace().await;
+    let robot = json!({"serviceAccountName": "robot"});
+    let early = make(&server, PODS, pod("early", robot.clone())).await;
+    assert_eq!((&early["spec"]["serviceAccount"], &early["spec"]["imagePullSecrets"]), (&json!("robot"), &Value::Null));
+    make(&server, ACCOUNTS, json!({"metadata": {"name": "robot"}, "imagePullSecrets": [{"name": "s"}]})).await;
+    let named = async |name: &str, spec: Value| {
+        let spec = make(&server, PODS, pod(name, spec)).await["spec"].clone();
+        [&spec["serviceAccountName"], &spec["serviceAccount"], &spec["imagePullSecrets"]].map(Value::clone)
+    };
+    let (name, secrets) = (json!("robot"), json!([{"name": "s"}]));
+    assert_eq!(named("p", robot).await, [name.clone(), name.clone(), secrets.clone()]);
+    assert_eq!(named("q", json!({"serviceAccount": "robot"})).await, [name.clone(), name.clone(), secrets]);
+    let own = json!([{"name": "own"}]);
+    let spec = json!({"serviceAccountName": "robot", "imagePullSecrets": own});
+    assert_eq!(named("r", spec).await, [name.clone(), name, own]);
+    // The default account may come later than the first pods of its namespace.
+    let default = json!("default");
+    assert_eq!(named("s", json!({})).await, [default.clone(), default, json!(null)]);
+}
+
+#[tokio::test]
+async fn pods_get_tokens_of_their_accounts() {
+    let server = Server::with_namespace().await;
+    make(&server, ACCOUNTS, json!({"metadata": {"name": "quiet"}, "automountServiceAccountToken": false})).await;
+    let made = make(&server, PODS, mounting("p", json!({"initContainers": [{"name": "i", "image": "i"}]}))).await;
+    let volume = &made["spec"]["volumes"][0];
+    let name = volume["name"].as_str().unwrap();
+    assert!(name.len() == 21 && name.starts_with("kube-api-access-"), "{name}");
+    let sources = json!([
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"name": "svc-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [
+            {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}},
+    ]);
+    assert_eq!(volume["projected"], json!({"defaultMode": 420, "sources": sources}));
+    let mounts = json!([{"name": name, "mountPath": "/var/run/secrets/svc.io/serviceaccount", "readOnly": true}]);
+    for field in ["containers", "initContainers"] {
+        assert_eq!(made["spec"][field][0]["volumeMounts"], mounts, "{field}");
+    }
+    let owners = made["metadata"]["managedFields"].to_string();
+    assert!(!owners.contains("f:volume"), "owned by nobody: {owners}");
+    let other = make(&server, PODS, mounting("q", json!({}))).await;
+    assert_ne!(other["spec"]["volumes"][0]["name"], name);
+
+    let volumes =
+        async |name: &str, spec: Value| make(&server, PODS, mounting(name, spec)).await["spec"]["volumes"].clone();
+    assert_eq!(volumes("r", json!({"automountServiceAccountToken": false})).await, json!(null));
+    assert_eq!(volumes("s", json!({"serviceAccountName": "quiet"})).await, json!(null));
+    let asks = json!({"serviceAccountName": "quiet", "automountServiceAccountToken": true});
+    assert_eq!(volumes("t", asks).await.as_array().map(Vec::len), Some(1));
+
+    let server = Server::with(Naming::Kubernetes, Retention::default());
+    server.namespace("a").await;
+    let made = make(&server, PODS, mounting("p", json!({}))).await;
+    let mount = &made["spec"]["containers"][0]["volumeMounts"][0];
+    assert_eq!(mount["mountPath"], "/var/run/secrets/kubernetes.io/serviceaccount");
+}
+
+#[tokio::test]
+async fn accounts_limit_what_their_pods_mount() {
+    let server = Server::with_namespace().await;
+    let metadata = json!({"name": "strict", "annotations": {"svc.io/enforce-mountable-secrets": "true"}});
+    let pull = json!([{"name": "pull"}]);
+    make(&server, ACCOUNTS, json!({"metadata": metadata, "secrets": [{"name": "own"}], "imagePullSecrets": pull}))
+        .await;
+    let pod = |name: &str, spec: Value| {
+        let mut pod = mounting(name, spec);
+        pod["spec"]["serviceAccountName"] = json!("strict");
+        pod
+    };
+    let volumes = |secret: &str| json!({"volumes": [{"name": "v", "secret": {"secretName": secret}}]});
+    make(&server, PODS, pod("p", volumes("own"))).await;
+    let tail = "is not allowed because service account strict does not reference that";
+    let refuse = async |spec: Value, what: &str| {
+        refused(&post(&server, PODS, &pod("r", spec)).await, "pods", "r", what);
+    };
+    refuse(volumes("other"), &format!("volume with secret.secretName=\"other\" {tail} secret")).await;
+    let from = json!([{"name": "i", "image": "i", "envFrom": [{"secretRef": {"name": "other"}}]}]);
+    let why = format!("init container i with envFrom referencing secret.secretName=\"other\" {tail} secret");
+    refuse(json!({"initContainers": from}), &why).await;
+    let other = json!([{"name": "other"}]);
+    refuse(json!({"imagePullSecrets": other}), &format!("imagePullSecrets[0].name=\"other\" {tail} imagePullSecret"))
+        .await;
+
+    let guest = async |name: &str, secret: &str| {
+        let env = json!([{"name": "V", "valueFrom": {"secretKeyRef": {"name": secret, "key": "k"}}}]);
+        let spec = json!({"ephemeralContainers": [{"name": name, "image": "i", "env": env}]});
+        let media = [("content-type", "application/strategic-merge-patch+json")];
+        let path = format!("{PODS}/p/ephemeralcontainers");
+        server.send(Method::PATCH, &path, &media, json!({ "spec": spec }).to_string()).await
+    };
+    let what = "ephemeral container e with envVar V referencing secret.secretName=\"other\"";
+    refused(&guest("e", "other").await, "pods", "p", &format!("{what} {tail} secret"));
+    let came = guest("e", "own").await;
+    assert_eq!(came.status, 200, "{}", came.text());
+    assert_eq!(server.send(Method::DELETE, &format!("{ACCOUNTS}/strict"), &[], "").await.status, 200);
+    let why = "error looking up service account a/strict: serviceaccount \"strict\" not found";
+    refused(&guest("f", "own").await, "pods", "p", why);
+}
+
+#[tokio::test]
+async fn pods_of_nodes_are_left_alone() {
+    let server = Server::with_namespace().await;
+    let mirror = |spec: Value| {
+        let mut pod = mounting("m", spec);
+        pod["metadata"]["annotations"] = json!({"svc.io/config.mirror": "x"});
+        pod
+    };
+    for (spec, why) in [
+        (json!({"serviceAccountName": "default"}), "a mirror pod may not reference service accounts"),
+        (json!({"imagePullSecrets": [{"name": "s"}]}), "a mirror pod may not reference secrets"),
+        (
+            json!({"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]}),
+            "a mirror pod may not use ServiceAccountToken volume projections",
+        ),
+    ] {
+        refused(&post(&server, PODS, &mirror(spec)).await, "pods", "m", why);
+    }
+    let spec = make(&server, PODS, mirror(json!({}))).await["spec"].clone();
+    assert_eq!((&spec["serviceAccountName"], &spec["volumes"]), (&json!(null), &json!(null)));
+}
+
+fn marked(domain: &str, name: &str, fields: Value) -> Value {
+    let (mut class, mark) = (class(name, fields), format!("{domain}.svc.io/is-default-class"));
+    class["metadata"]["annotations"] = json!({mark: "true"});
+    class
+}
+
+#[tokio::test]
+async fn claims_get_the_newest_default_class() {
+    let server = Server::with_namespace().await;
+    let claim = |name: &str, class: Value| {
+        let resources = json!({"requests": {"storage": "1Gi"}});
+        let mut spec = json!({"accessModes": ["ReadWriteOnce"], "resources": resources});
+        spec.as_object_mut().unwrap().extend(class.as_object().unwrap().clone());
+        json!({"metadata": {"name": name}, "spec": spec})
+    };
+    let chosen = async |name: &str, class: Value| {
+        make(&server, CLAIMS, claim(name, class)).await["spec"]["storageClassName"].clone()
+    };
+    assert_eq!(chosen("a", json!({})).await, json!(null));
+    let fields = || json!({"provisioner": "p.example", "allowVolumeExpansion": true});
+    make(&server, STORAGE, marked("storageclass", "old", fields())).await;
+    server.clock.advance(1000);
+    make(&server, STORAGE, marked("storageclass.beta", "new", fields())).await;
+    make(&server, STORAGE, marked("storageclass", "newer-by-name", fields())).await;
+    make(&server, STORAGE, class("fixed", json!({"provisioner": "p.example"}))).await;
+    assert_eq!(chosen("b", json!({})).await, "new");
+    assert_eq!(chosen("c", json!({"storageClassName": ""})).await, "");
+    assert_eq!(chosen("d", json!({"storageClassName": "fixed"})).await, "fixed");
+
+    let grow = async |name: &str, size: &str| {
+        let path = format!("{CLAIMS}/{name}");
+        let bound = merge(&server, &format!("{path}/status"), json!({"status": {"phase": "Bound"}})).await;
+        assert_eq!(bound.status, 200, "{}", bound.text());
+        merge(&server, &path, json!({"spec": {"resources": {"requests": {"storage": size}}}})).await
+    };
+    assert_eq!(grow("b", "2Gi").await.status, 200);
+    assert_eq!(grow("d", "1024Mi").await.status, 200, "no more than it was");
+    let why = "only dynamically provisioned pvc can be resized and \
+               the storageclass that provisions the pvc must support resize";
+    for name in ["a", "c", "d"] {
+        refused(&grow(name, "2Gi").await, "persistentvolumeclaims", name, why);
+    }
+}
+
+#[tokio::test]
+async fn ingresses_get_the_newest_default_class() {
+    let server = Server::with_namespace().await;
+    let chosen = async |name: &str, annotations: Value, class: Value| {
+        let backend = json!({"service": {"name": "s", "port": {"number": 80}}});
+        let mut spec = json!({"defaultBackend": backend});
+        spec.as_object_mut().unwrap().extend(class.as_object().unwrap().clone());
+        let body = json!({"metadata": {"name": name, "annotations": annotations}, "spec": spec});
+        make(&server, INGRESSES, body).await["spec"]["ingressClassName"].clone()
+    };
+    assert_eq!(chosen("a", json!({}), json!({})).await, json!(null));
+    let fields = || json!({"spec": {"controller": "example.com/c"}});
+    make(&server, INGRESS_CLASSES, marked("ingressclass", "a-old", fields())).await;
+    server.clock.advance(1000);
+    make(&server, INGRESS_CLASSES, marked("ingressclass", "new", fields())).await;
+    make(&server, INGRESS_CLASSES, class("none", fields())).await;
+    assert_eq!(chosen("b", json!({}), json!({})).await, "new");
+    assert_eq!(chosen("c", json!({}), json!({"ingressClassName": "none"})).await, "none");
+    assert_eq!(chosen("d", json!({"svc.io/ingress.class": "x"}), json!({})).await, json!(null));
+}
