@@ -81,11 +81,13 @@ pub(super) fn of_containers(spec: &Value, list: &str) -> Amounts {
         if container.str_at(&["restartPolicy"]) == Some("Always") {
             add(&mut all, &own);
             add(&mut staying, &own);
-            max(&mut most, &staying);
-        } else {
-            add(&mut own, &staying);
-            max(&mut most, &own);
+            continue;
         }
+        // What only those need that stay is in the sum of all.
+        for (name, amount) in &mut own {
+            *amount = staying.get(name).map_or(*amount, |beside| *amount + *beside);
+        }
+        max(&mut most, &own);
     }
     max(&mut all, &most);
     all
@@ -147,6 +149,19 @@ mod tests {
         check(&[(2, true), (7, false)], &[1, 2], 9);
         check(&[(7, false), (2, true)], &[1, 2], 7);
         check(&[(2, true), (4, true)], &[1], 7);
+        check(&[(2, true), (7, false), (4, true), (8, false)], &[1], 14);
+    }
+
+    #[test]
+    fn many_that_stay_cost_no_more_each() {
+        const MANY: usize = 50_000;
+        let container = |number: usize| {
+            let policy = if number.is_multiple_of(2) { json!("Always") } else { json!(null) };
+            let requests = json!({format!("e.example/r{number}"): "1"});
+            json!({"name": "c", "restartPolicy": policy, "resources": {"requests": requests}})
+        };
+        let initial: Vec<_> = (0..MANY).map(container).collect();
+        assert_eq!(pod_requests(&json!({"initContainers": initial}).into()).len(), MANY);
     }
 
     #[test]

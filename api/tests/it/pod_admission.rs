@@ -329,3 +329,19 @@ async fn ingresses_get_the_newest_default_class() {
     assert_eq!(chosen("c", json!({}), json!({"ingressClassName": "none"})).await, "none");
     assert_eq!(chosen("d", json!({"svc.io/ingress.class": "x"}), json!({})).await, json!(null));
 }
+
+#[tokio::test]
+async fn who_says_nothing_of_a_pods_priority_leaves_it() {
+    let server = Server::with_namespace().await;
+    make(&server, PRIORITIES, class("high", json!({"value": 7, "preemptionPolicy": "Never"}))).await;
+    let made = make(&server, PODS, pod("p", json!({"priorityClassName": "high"}))).await;
+    let mut changed = made.clone();
+    changed["metadata"]["labels"] = json!({"a": "b"});
+    for field in ["priority", "preemptionPolicy"] {
+        changed["spec"].as_object_mut().unwrap().remove(field);
+    }
+    let put = server.send(Method::PUT, &format!("{PODS}/p"), &[], changed.to_string()).await;
+    assert_eq!(put.status, 200, "{}", put.text());
+    let body = put.json();
+    assert_eq!((&body["spec"], &body["metadata"]["labels"]["a"]), (&made["spec"], &json!("b")));
+}

@@ -130,7 +130,7 @@ async fn without_labels_nothing_is_said() {
 
 #[tokio::test]
 async fn writers_of_workloads_are_told() {
-    let server = server(&[("enforce", "baseline"), ("warn", "baseline")]).await;
+    let server = server(&[("enforce", "baseline")]).await;
     let template = |restart: &str| {
         let spec = spec(json!({"privileged": true}), json!({"restartPolicy": restart}));
         json!({"metadata": {"labels": {"a": "b"}}, "spec": spec})

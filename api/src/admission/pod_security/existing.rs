@@ -1,7 +1,7 @@
 //! What is told of the pods of a namespace whose level rises.
 //!
-//! Invariants: one pod of each controller comes before further ones, because these are all alike; at most [`MAX_PODS`] are looked at,
-//! and when there are more, or some that cannot be read, that is told.
+//! Invariants: one pod of each controller comes before further ones, because these are all alike; at most [`MAX_PODS`] with [`MAX_BYTES`]
+//! are looked at, and when there are more, or some that cannot be read, that is told.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -16,6 +16,8 @@ use crate::registry::{Resource, form};
 
 /// Pods that are looked at for one change of a namespace.
 const MAX_PODS: usize = 3000;
+/// Bytes of these, as they are stored.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// For a set of reasons the first pod by name that they are told of, and how many there are.
 type Groups<'p> = BTreeMap<String, (&'p str, usize)>;
@@ -25,8 +27,12 @@ pub(super) fn warnings(world: &World<'_>, namespace: &str, standard: Standard) -
     let Some(resource) = world.resource("", "v1", "pods") else { return Vec::new() };
     let pods = in_order(resource, world.list(resource, Some(namespace)));
     let mut groups = Groups::new();
-    let mut checked = 0;
+    let (mut checked, mut bytes) = (0, 0);
     for &(name, entry) in pods.iter().take(MAX_PODS) {
+        bytes += entry.value.len();
+        if bytes > MAX_BYTES {
+            break;
+        }
         let Ok(object) = form::decode(resource, entry) else { continue };
         checked += 1;
         let found = violations(standard, &Pod::new(world.names, &object));

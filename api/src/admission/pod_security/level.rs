@@ -99,7 +99,7 @@ impl fmt::Display for Standard {
 pub(super) struct Policy {
     /// What they must keep.
     pub(super) enforce: Standard,
-    /// What their writers are told of.
+    /// What their writers are told of: what is enforced, unless a label says otherwise.
     pub(super) warn: Standard,
 }
 
@@ -116,7 +116,15 @@ impl Policy {
             }
         }
         let mut wrong = Vec::new();
-        let [enforce, _, warn] = [0, 1, 2].map(|mode| read(names, MODES[mode], said[mode], &mut wrong));
+        let [enforce, _, mut warn] = [0, 1, 2].map(|mode| read(names, MODES[mode], said[mode], &mut wrong));
+        let [[level, _], _, [level_of_warnings, version_of_warnings]] = said;
+        // Who makes a workload should hear what its pods will meet.
+        if level_of_warnings.is_none() && level.and_then(Level::parse).is_some_and(|level| level > warn.level) {
+            warn.level = enforce.level;
+            if version_of_warnings.is_none() {
+                warn.version = enforce.version;
+            }
+        }
         (Self { enforce, warn }, wrong)
     }
 
@@ -179,7 +187,14 @@ mod tests {
         let nothing = "privileged:latest";
         check(json!(null), nothing, nothing);
         check(json!({"a": "b", "pod-security.kubernetes.io/enforce": "odd"}), nothing, nothing);
-        check(json!({"pod-security.svc.io/enforce": "baseline"}), "baseline:latest", nothing);
+        check(json!({"pod-security.svc.io/enforce": "baseline"}), "baseline:latest", "baseline:latest");
+        let old = json!({"pod-security.svc.io/enforce": "restricted", "pod-security.svc.io/enforce-version": "v1.20"});
+        check(old.clone(), "restricted:v1.20", "restricted:v1.20");
+        let mut told = old;
+        told["pod-security.svc.io/warn-version"] = json!("v1.30");
+        check(told, "restricted:v1.20", "restricted:v1.30");
+        let silent = json!({"pod-security.svc.io/enforce": "baseline", "pod-security.svc.io/warn": "privileged"});
+        check(silent, "baseline:latest", nothing);
         check(
             json!({"pod-security.svc.io/enforce": "restricted", "pod-security.svc.io/enforce-version": "v1.0",
                 "pod-security.svc.io/warn": "baseline", "pod-security.svc.io/warn-version": "latest"}),
@@ -194,7 +209,9 @@ mod tests {
     fn labels_of_the_other_profile() {
         let labels = [("pod-security.kubernetes.io/enforce", "baseline"), ("pod-security.svc.io/warn", "baseline")];
         let (policy, wrong) = Policy::of(Naming::Kubernetes.names(), labels.into_iter());
-        assert_eq!((policy.enforce.level, policy.warn, wrong), (Level::Baseline, Standard::NONE, Vec::new()));
+        assert_eq!((policy.enforce.level, policy.warn.level, wrong), (Level::Baseline, Level::Baseline, Vec::new()));
+        let labels = [("pod-security.svc.io/warn", "baseline")];
+        assert_eq!(Policy::of(Naming::Kubernetes.names(), labels.into_iter()).0, Policy::NONE);
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! Which changes of a pod are looked at.
 //!
-//! Invariant: what may change in a pod and matters to a check is the image of a container and that there is one more; the rest either
-//! never changes or says nothing of security, so that a pod which has come in lives on under whatever level.
+//! Invariant: what may change in a pod and matters to a check is the image of a container, that there is one more, and the annotations
+//! that stood for seccomp profiles; the rest either never changes or says nothing of security, so that a pod which has come in lives
+//! on under whatever level.
+
+use std::collections::HashSet;
 
 use quorate_meta::Value;
 
 use super::pod::{items, name};
+
+/// How the keys of annotations with seccomp profiles begin: a pod's, and a container's.
+const SECCOMP: [&str; 2] = ["seccomp.security.alpha.", "container.seccomp.security.alpha."];
 
 /// Whether the change brings in something that a check should see.
 pub(super) fn is_significant(old: &Value, new: &Value) -> bool {
@@ -13,11 +19,19 @@ pub(super) fn is_significant(old: &Value, new: &Value) -> bool {
         let (before, after) = (items(old, &["spec", list]), items(new, &["spec", list]));
         before.len() != after.len() || before.iter().zip(after).any(|(before, after)| image(before) != image(after))
     };
-    let guests = items(old, &["spec", "ephemeralContainers"]);
-    let is_new = |guest: &Value| !guests.iter().any(|known| name(known) == name(guest) && image(known) == image(guest));
+    let guests = |pod| items(pod, &["spec", "ephemeralContainers"]).iter().map(|guest| (name(guest), image(guest)));
+    let known: HashSet<_> = guests(old).collect();
     differs("containers")
         || differs("initContainers")
-        || items(new, &["spec", "ephemeralContainers"]).iter().any(is_new)
+        || guests(new).any(|guest| !known.contains(&guest))
+        || !profiles(old).eq(profiles(new))
+}
+
+/// The annotations with seccomp profiles, in order.
+fn profiles(pod: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let annotations = pod.at(&["metadata", "annotations"]).and_then(Value::as_map);
+    let annotations = annotations.into_iter().flat_map(|annotations| annotations.iter());
+    annotations.filter(|(key, _)| SECCOMP.iter().any(|prefix| key.starts_with(prefix)))
 }
 
 fn image(container: &Value) -> &str {
@@ -38,7 +52,9 @@ mod tests {
             *new.pointer_mut(path).unwrap() = value.clone();
             assert_eq!(is_significant(&old.clone().into(), &new.into()), expect, "{path} {value}");
         };
-        check("/metadata", json!({"annotations": {"container.apparmor.security.beta.svc.io/c": "unconfined"}}), false);
+        check("/metadata", json!({"annotations": {"a": "b"}}), false);
+        check("/metadata", json!({"annotations": {"seccomp.security.alpha.svc.io/pod": "unconfined"}}), true);
+        check("/metadata", json!({"annotations": {"container.seccomp.security.alpha.svc.io/c": "x"}}), true);
         check("/spec/tolerations", json!([{"operator": "Exists"}]), false);
         check("/spec/containers/0", json!({"name": "c", "image": "x", "securityContext": {"privileged": true}}), false);
         check("/spec/containers/0/image", json!("y"), true);

@@ -73,6 +73,9 @@ impl Strategy for Pod {
         if part == Part::EphemeralContainers {
             ephemeral::restore(old, new);
         }
+        if part == Part::Main {
+            keep_priority(old, new);
+        }
         status::restore(part, old, new);
         if part == Part::Status {
             status::keep_at(&["metadata", "ownerReferences"], old, new);
@@ -98,6 +101,7 @@ impl Strategy for Pod {
 
     fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
+        update::check_annotations(old, new, &mut causes);
         match part {
             Part::Main => update::check(old, new, &mut causes),
             Part::EphemeralContainers => ephemeral::check_update(old, new, &mut causes),
@@ -131,6 +135,16 @@ impl Strategy for Pod {
             }
             "status.podIPs" => String::new(),
             _ => plain_field(object, field),
+        }
+    }
+}
+
+/// Who says nothing of a pod's priority leaves it.
+fn keep_priority(old: &Value, new: &mut Value) {
+    for field in ["priority", "preemptionPolicy"] {
+        let said = new.at(&["spec", field]).is_some_and(|said| !said.is_null());
+        if let Some(known) = old.at(&["spec", field]).filter(|_| !said) {
+            new.set_at(&["spec", field], known.clone());
         }
     }
 }

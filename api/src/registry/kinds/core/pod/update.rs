@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::{Cause, Value};
+use quorate_meta::{Cause, Map, Path, Value};
 
 use super::defaults::CONTAINERS;
 use super::scheduling::only_adds_tolerations;
@@ -32,6 +32,41 @@ pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     if fixed(before.value(), after.value()) != *before.value() {
         causes.push(after.forbidden(WHY));
     }
+}
+
+/// How the keys of annotations begin that name the AppArmor profile of a container.
+const APP_ARMOR: &str = "container.apparmor.security.beta.";
+/// How the annotation ends of a pod that stands for one which a node runs by itself.
+const MIRROR: &str = "/config.mirror";
+
+/// What is wrong with the change of a pod's annotations: some say what it was let in as.
+pub(super) fn check_annotations(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let (before, after) = (annotations(old), annotations(new));
+    let at = |key: &str| Path::new("metadata.annotations").key(key);
+    for (key, value) in before.iter().flat_map(|before| before.iter()) {
+        let is_same = after.and_then(|after| after.get(key)) == Some(value);
+        if let Some(what) = fixed_annotation(key).filter(|_| !is_same) {
+            causes.push(Cause::forbidden(at(key), &format!("may not remove or update {what}")));
+        }
+    }
+    for (key, _) in after.iter().flat_map(|after| after.iter()) {
+        let is_known = before.is_some_and(|before| before.contains_key(key));
+        if let Some(what) = fixed_annotation(key).filter(|_| !is_known) {
+            causes.push(Cause::forbidden(at(key), &format!("may not add {what}")));
+        }
+    }
+}
+
+fn annotations(pod: &Value) -> Option<&Map> {
+    pod.at(&["metadata", "annotations"]).and_then(Value::as_map)
+}
+
+/// What an annotation is called that never changes.
+fn fixed_annotation(key: &str) -> Option<&'static str> {
+    if key.starts_with(APP_ARMOR) {
+        return Some("AppArmor annotations");
+    }
+    key.ends_with(MIRROR).then_some("mirror pod annotation")
 }
 
 /// A deadline may come and come closer, but neither go nor move away.
@@ -105,6 +140,24 @@ mod tests {
     use super::*;
     use crate::registry::kinds::rules::testing::shown;
     use serde_json::json;
+
+    #[test]
+    fn annotations_that_stay() {
+        let check = |before: serde_json::Value, after: serde_json::Value, expect: &[&str]| {
+            let [old, new] = [before, after].map(|of| Value::from(json!({"metadata": {"annotations": of}})));
+            let mut causes = Vec::new();
+            check_annotations(&old, &new, &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        let profile = "container.apparmor.security.beta.svc.io/c";
+        let forbidden = format!("Forbidden metadata.annotations[{profile}]");
+        check(json!({profile: "a", "b": "c"}), json!({profile: "a", "b": "d", "e": "f"}), &[]);
+        check(json!({profile: "a"}), json!({profile: "b"}), &[&forbidden]);
+        check(json!({profile: "a"}), json!(null), &[&forbidden]);
+        check(json!({}), json!({profile: "unconfined"}), &[&forbidden]);
+        let mirror = "Forbidden metadata.annotations[svc.io/config.mirror]";
+        check(json!(null), json!({"svc.io/config.mirror": "x"}), &[mirror]);
+    }
 
     #[test]
     fn changes() {
