@@ -51,16 +51,31 @@ struct Delta {
     removed: Node,
 }
 
-impl Delta {
-    /// Adds the differences of a part.
-    fn put(&mut self, element: impl Fn() -> Element, part: Self) {
+/// The differences at and below the elements of a map or a list, each of which comes once.
+#[derive(Default)]
+struct Parts {
+    added: Vec<(Element, Node)>,
+    modified: Vec<(Element, Node)>,
+    removed: Vec<(Element, Node)>,
+}
+
+impl Parts {
+    /// Adds those of one element.
+    fn put(&mut self, element: impl Fn() -> Element, part: Delta) {
         let kinds =
             [(&mut self.added, part.added), (&mut self.modified, part.modified), (&mut self.removed, part.removed)];
-        for (whole, part) in kinds {
+        for (parts, part) in kinds {
             if !part.is_empty() {
-                whole.below.put(element(), part);
+                parts.push((element(), part));
             }
         }
+    }
+
+    /// What differs below the map or the list.
+    fn below(self) -> Delta {
+        let [added, modified, removed] = [self.added, self.modified, self.removed]
+            .map(|parts| Node { member: false, below: FieldSet::of_nodes(parts) });
+        Delta { added, modified, removed }
     }
 }
 
@@ -87,28 +102,28 @@ impl<'g> Walk<'g> {
 
     /// Walks two sorted maps side by side; equal values are passed over without a look inside.
     fn map(&self, form: Form<'g>, old: Option<&Map>, new: Option<&Map>) -> Delta {
-        let mut delta = Delta::default();
+        let mut parts = Parts::default();
         let mut old = old.into_iter().flat_map(Map::iter).peekable();
         let mut new = new.into_iter().flat_map(Map::iter).peekable();
         loop {
             let order = match (old.peek(), new.peek()) {
-                (None, None) => return delta,
+                (None, None) => return parts.below(),
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some((old, _)), Some((new, _))) => old.cmp(new),
             };
             let before = if order.is_le() { old.next() } else { None };
             let after = if order.is_ge() { new.next() } else { None };
-            let Some((key, _)) = before.or(after) else { return delta };
+            let Some((key, _)) = before.or(after) else { return parts.below() };
             let (before, after) = (before.map(|(_, value)| value), after.map(|(_, value)| value));
             if before != after {
-                delta.put(|| Element::field(key), self.visit(form.child(self.graph, key), before, after));
+                parts.put(|| Element::field(key), self.visit(form.child(self.graph, key), before, after));
             }
         }
     }
 
     fn list(&self, form: Form<'g>, old: Option<&Value>, new: Option<&Value>) -> Delta {
-        let mut delta = Delta::default();
+        let mut parts = Parts::default();
         let (old, new) = (self.by_element(form, old), self.by_element(form, new));
         let elements: BTreeSet<&Element> = old.keys().chain(new.keys()).collect();
         let none = Vec::new();
@@ -123,9 +138,9 @@ impl<'g> Walk<'g> {
                     (_, []) => Delta { removed: Node::member(), ..Delta::default() },
                     _ => Delta { modified: Node::member(), ..Delta::default() },
                 };
-            delta.put(|| element.clone(), part);
+            parts.put(|| element.clone(), part);
         }
-        delta
+        parts.below()
     }
 
     /// List elements by what tells them apart; several values when a list holds duplicates.

@@ -24,14 +24,12 @@ fn node(graph: &Graph, form: Form<'_>, value: &Value) -> Node {
 }
 
 fn of_map(graph: &Graph, form: Form<'_>, map: &Map) -> FieldSet {
-    let mut set = FieldSet::new();
-    for (key, value) in map.iter() {
+    FieldSet::of_nodes(map.iter().map(|(key, value)| {
         let mut found = node(graph, form.child(graph, key), value);
         let empty_map = value.as_map().is_some_and(Map::is_empty);
         found.member |= value.is_null() || empty_map || !matches!(form, Form::Message(_));
-        set.put(Element::field(key), found);
-    }
-    set
+        (Element::field(key), found)
+    }))
 }
 
 fn of_list(graph: &Graph, form: Form<'_>, items: &[Value]) -> FieldSet {

@@ -37,6 +37,11 @@ impl FieldSet {
         Self { nodes: BTreeMap::new() }
     }
 
+    /// The set of what is known about these elements, each of which comes once. In order they are put together without a search.
+    pub(crate) fn of_nodes(nodes: impl IntoIterator<Item = (Element, Node)>) -> Self {
+        Self { nodes: nodes.into_iter().filter(|(_, node)| !node.is_empty()).collect() }
+    }
+
     /// The set of the given fields of messages, each a dotted path: `status`, `spec.finalizers`.
     pub fn of_fields(paths: &[&str]) -> Self {
         paths.iter().map(|path| path.split('.').map(Element::field).collect::<Vec<_>>()).collect()

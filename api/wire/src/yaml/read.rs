@@ -21,7 +21,7 @@ pub const MAX_BYTES: usize = crate::json::MAX_BYTES;
 /// Deepest nesting of lists and maps in text that is not JSON; the library recurses with large frames.
 pub const MAX_DEPTH: usize = 64;
 /// Most scalars, lists and maps in one text, keys and repeated ones included; the library takes its time for each.
-pub const MAX_NODES: usize = 500_000;
+pub const MAX_NODES: usize = 300_000;
 /// The same in text that has `<<` in it: to pick the last of repeated keys the library reads numbered ones again at each depth.
 pub const MAX_MERGING_NODES: usize = 50_000;
 /// Most parser events that aliases may replay in one text.
