@@ -23,6 +23,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use quorate_meta::{Names, Value};
 use quorate_store::Store;
+use tokio::sync::OwnedMutexGuard;
 
 use crate::error::Error;
 use crate::registry::{Change, Registry, Terms};
@@ -74,10 +75,19 @@ impl Admission {
         Self { names, registry, store, turns: Turns::default() }
     }
 
-    /// Whether quotas may count what is written.
-    fn is_counted(&self, change: &Change<'_>) -> bool {
-        let snapshot = self.store.snapshot();
-        !change.dry_run && quota::counts(&World::new(self.names, &self.registry, &snapshot), change)
+    /// The turn of writes that the quotas of a namespace are charged for; `None` when there are too many for it to come soon.
+    pub(crate) async fn turn(&self, namespace: &str) -> Option<OwnedMutexGuard<()>> {
+        self.turns.wait(namespace).await
+    }
+
+    /// What all plugins say of a valid object.
+    async fn terms(&self, change: &Change<'_>, new: &Value) -> Result<Terms, Error> {
+        self.ask(|world| {
+            let mut terms = Terms::default();
+            PLUGINS.iter().try_for_each(|plugin| plugin.check(world, change, new, &mut terms))?;
+            Ok(terms)
+        })
+        .await
     }
 
     /// Asks in the state at hand, and when that refuses in a current one.
@@ -109,19 +119,14 @@ impl crate::registry::Admission for Admission {
     }
 
     async fn check(&self, change: &Change<'_>, new: &Value) -> Result<Terms, Error> {
-        let turn = match change.target.namespace.filter(|_| self.is_counted(change)) {
-            Some(namespace) => Some(self.turns.wait(namespace).await),
-            None => None,
+        let terms = self.terms(change, new).await?;
+        // Only what is charged gets in the way of others; what is refused does not wait for them either.
+        let Some(namespace) = change.target.namespace.filter(|_| !terms.operations.is_empty()) else {
+            return Ok(terms);
         };
-        let mut terms = self
-            .ask(|world| {
-                let mut terms = Terms::default();
-                PLUGINS.iter().try_for_each(|plugin| plugin.check(world, change, new, &mut terms))?;
-                Ok(terms)
-            })
-            .await?;
-        terms.turn = turn;
-        Ok(terms)
+        let turn = self.turn(namespace).await;
+        let terms = if terms.hold_in(&self.store.snapshot()) { terms } else { self.terms(change, new).await? };
+        Ok(Terms { turn, ..terms })
     }
 }
 
@@ -130,3 +135,6 @@ impl fmt::Debug for Admission {
         f.debug_struct("Admission").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

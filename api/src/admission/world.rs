@@ -49,8 +49,7 @@ impl<'a> World<'a> {
 /// Whether a write is about this resource (of the core group: an empty one).
 pub(super) fn is_of(change: &Change<'_>, names: &Names, group: &str, plural: &str) -> bool {
     let resource = change.target.resource;
-    let in_group = if group.is_empty() { resource.group.is_empty() } else { resource.group == names.group(group) };
-    resource.plural == plural && in_group
+    resource.plural == plural && resource.group == names.group(group)
 }
 
 /// 403 for the write.

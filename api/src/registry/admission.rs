@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 use quorate_meta::Value;
-use quorate_store::{Condition, Operation};
+use quorate_store::{Condition, Operation, Revision, Snapshot};
 use tokio::sync::OwnedMutexGuard;
 
 use super::author::Who;
@@ -58,4 +58,17 @@ pub struct Terms {
     pub warnings: Vec<String>,
     /// Held until it is written: those that would only get in each other's way take turns.
     pub turn: Option<OwnedMutexGuard<()>>,
+}
+
+impl Terms {
+    /// Whether all conditions hold in a state.
+    #[must_use]
+    pub fn hold_in(&self, snapshot: &Snapshot) -> bool {
+        self.conditions.iter().all(|condition| match condition {
+            Condition::Modified { key, revision } => {
+                snapshot.get(key).map_or(Revision::ZERO, |entry| entry.modified) == *revision
+            }
+            Condition::Exists { key } => snapshot.get(key).is_some(),
+        })
+    }
 }

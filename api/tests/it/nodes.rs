@@ -179,7 +179,7 @@ fn ordinary(node: &str) -> Value {
 
 /// A pod that stands for one which a node runs by itself.
 fn mirror(name: &str, node: &str) -> Value {
-    let metadata = json!({"name": name, "annotations": {"kubernetes.io/config.mirror": "x"}});
+    let metadata = json!({"name": name, "annotations": {"svc.io/config.mirror": "x"}});
     json!({"metadata": metadata, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}})
 }
 
@@ -280,7 +280,7 @@ async fn a_node_gets_tokens_of_the_default_account_for_pods_that_name_none() {
     make(&node, &format!("{CORE}/pods"), mirror("made-up", "n1")).await;
     check("made-up", 403).await;
     let headers = [("content-type", "application/merge-patch+json")];
-    let patch = json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": null}}}).to_string();
+    let patch = json!({"metadata": {"annotations": {"svc.io/config.mirror": null}}}).to_string();
     let turned = node.send(Method::PATCH, &format!("{CORE}/pods/made-up/status"), &headers, patch).await;
     assert_eq!(turned.status, 403, "{}", turned.text());
     check("made-up", 403).await;
@@ -335,7 +335,7 @@ async fn a_pod_that_a_node_makes_up_leads_nowhere() {
     let (server, node) = setting().await;
     make(&server, &format!("{CORE}/configmaps"), json!({"metadata": {"name": "c"}})).await;
     let pod = json!({
-        "metadata": {"name": "m", "annotations": {"kubernetes.io/config.mirror": "x"}},
+        "metadata": {"name": "m", "annotations": {"svc.io/config.mirror": "x"}},
         "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}],
                  "volumes": [{"name": "c", "configMap": {"name": "c"}}]}
     });

@@ -263,6 +263,9 @@ async fn pods_of_nodes_are_left_alone() {
     }
     let spec = make(&server, PODS, mirror(json!({}))).await["spec"].clone();
     assert_eq!((&spec["serviceAccountName"], &spec["volumes"]), (&json!(null), &json!(null)));
+    let mut other = mounting("o", json!({}));
+    other["metadata"]["annotations"] = json!({"example.com/config.mirror": "x"});
+    assert_eq!(make(&server, PODS, other).await["spec"]["serviceAccountName"], "default");
 }
 
 fn marked(domain: &str, name: &str, fields: Value) -> Value {

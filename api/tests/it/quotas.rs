@@ -1,11 +1,13 @@
 //! ResourceQuotas over HTTP: nobody gets beyond them, however many try at once, and what goes is given back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::future::join_all;
 use http::Method;
-use quorate_store::{MemoryOptions, MemoryStore, Store};
+use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Outcome, Store, Txn};
 use serde_json::{Value, json};
 
 use crate::controllers::until_body;
@@ -18,6 +20,34 @@ const SERVICES: &str = "/api/v1/namespaces/a/services";
 const CLAIMS: &str = "/api/v1/namespaces/a/persistentvolumeclaims";
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/a/deployments";
 const MERGE: [(&str, &str); 1] = [("content-type", "application/merge-patch+json")];
+
+/// The key of the quota `q`.
+const KEY: &[u8] = b"o/core/resourcequotas/a/q";
+
+/// A store in which others come first, so many times, whenever the quota is charged.
+struct Crowded {
+    store: MemoryStore,
+    others: AtomicUsize,
+}
+
+#[async_trait]
+impl Layer for Crowded {
+    fn below(&self) -> &dyn Store {
+        &self.store
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        let charges = txn.operations.len() > 1 && txn.operations.iter().any(|one| one.key() == KEY);
+        let others = self.others.load(Ordering::Relaxed);
+        if charges && others > 0 {
+            self.others.store(others - 1, Ordering::Relaxed);
+            let value = self.store.snapshot().get(KEY).expect("the quota").value.clone();
+            let operations = vec![Operation::Put { key: KEY.into(), value }];
+            self.store.txn(Txn { operations, ..Txn::default() }).await?;
+        }
+        self.store.txn(txn).await
+    }
+}
 
 async fn post(server: &Server, path: &str, name: &str, spec: Value) -> Answer {
     let mut object = json!({"metadata": {"name": name}});
@@ -110,6 +140,68 @@ async fn nor_through_several_nodes() {
     assert_eq!(used(&nodes[1]).await, json!({"secrets": "20"}));
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_always_comes_after_others_is_asked_to_come_again() {
+    let clock = Arc::<TestClock>::default();
+    let store = MemoryStore::new(MemoryOptions::new(clock.clone()));
+    let store = Arc::new(Crowded { store, others: AtomicUsize::new(0) });
+    let server = Server::over(store.clone(), clock);
+    server.namespace("a").await;
+    server.range().await;
+    made(&post(&server, QUOTAS, "q", json!({"hard": {"secrets": "9", "services.nodeports": "9"}})).await);
+    made(&post(&server, SERVICES, "s", json!({"ports": [{"port": 80}]})).await);
+    let crowded_out = |answer: &Answer, what: &str| {
+        let why = "too many others are charged to the same quotas at this time, please try again";
+        let expect = format!("{what} was not written: {why}");
+        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (429, "1"), "{}", answer.text());
+        assert_eq!(answer.json()["message"], expect.as_str());
+    };
+    let service = async || patch(&server, &format!("{SERVICES}/s"), json!({"spec": {"type": "NodePort"}})).await;
+    store.others.store(100, Ordering::Relaxed);
+    crowded_out(&post(&server, SECRETS, "one", json!(null)).await, "secrets \"one\"");
+    crowded_out(&service().await, "services \"s\"");
+    store.others.store(20, Ordering::Relaxed);
+    made(&post(&server, SECRETS, "one", json!(null)).await);
+    store.others.store(20, Ordering::Relaxed);
+    made(&service().await);
+    assert_eq!(used(&server).await, json!({"secrets": "1", "services.nodeports": "1"}));
+}
+
+#[tokio::test]
+async fn a_quota_that_counts_quotas_does_not_count_itself_again() {
+    let server = with_quota(json!({"hard": {"resourcequotas": "2"}})).await;
+    let spec = json!({"hard": {"pods": "1"}});
+    let again = post(&server, QUOTAS, "q", spec.clone()).await;
+    assert_eq!((again.status.as_u16(), &again.json()["reason"]), (409, &json!("AlreadyExists")), "{}", again.text());
+    made(&post(&server, QUOTAS, "r", spec.clone()).await);
+    assert_eq!(used(&server).await, json!({"resourcequotas": "2"}));
+    let why = "resourcequotas \"s\" is forbidden: \
+               exceeded quota: q, requested: resourcequotas=1, used: resourcequotas=2, limited: resourcequotas=2";
+    refused(&post(&server, QUOTAS, "s", spec).await, why);
+    made(&patch(&server, &format!("{QUOTAS}/q"), json!({"spec": {"hard": {"resourcequotas": "3"}}})).await);
+    assert_eq!(used(&server).await, json!({"resourcequotas": "2"}));
+}
+
+#[tokio::test]
+async fn what_was_used_before_a_quota_limited_something_else_is_forgotten() {
+    let server = with_quota(json!({"hard": {"secrets": "2"}})).await;
+    made(&post(&server, SECRETS, "one", json!(null)).await);
+    assert_eq!(used(&server).await, json!({"secrets": "1"}));
+    let limit = async |secrets: Value| {
+        let hard = json!({"configmaps": "9", "secrets": secrets});
+        made(&patch(&server, &format!("{QUOTAS}/q"), json!({"spec": {"hard": hard}})).await);
+    };
+    limit(json!(null)).await;
+    assert_eq!(used(&server).await, json!(null));
+    for name in ["two", "three"] {
+        made(&post(&server, SECRETS, name, json!(null)).await);
+    }
+    limit(json!("2")).await;
+    let why = "secrets \"four\" is forbidden: \
+               exceeded quota: q, requested: secrets=1, used: secrets=3, limited: secrets=2";
+    refused(&post(&server, SECRETS, "four", json!(null)).await, why);
+}
+
 #[tokio::test]
 async fn a_quota_counts_from_the_moment_on_that_it_is_made() {
     let server = Server::with_namespace().await;
@@ -195,6 +287,25 @@ async fn scopes_choose_pods() {
     let why = "pods \"b\" is forbidden: exceeded quota: late, requested: pods=1, used: pods=0, limited: pods=0";
     refused(&patch(&server, &format!("{PODS}/b"), json!({"spec": {"activeDeadlineSeconds": 60}})).await, why);
     made(&patch(&server, &format!("{PODS}/b"), json!({"metadata": {"labels": {"x": "1"}}})).await);
+}
+
+#[tokio::test]
+async fn a_pod_at_a_gate_does_not_come_to_reach_into_other_namespaces() {
+    let server = with_quota(json!({"hard": {"pods": "0"}, "scopes": ["CrossNamespacePodAffinity"]})).await;
+    let term = json!({"topologyKey": "k", "namespaces": ["b"]});
+    let near = json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}});
+    let mut spec = container(json!({}));
+    spec["schedulingGates"] = json!([{"name": "example.com/g"}]);
+    made(&post(&server, PODS, "p", spec.clone()).await);
+    let pod = format!("{PODS}/p");
+    let change = async |affinity: &Value| patch(&server, &pod, json!({"spec": {"affinity": affinity}})).await;
+    let answer = change(&near).await;
+    assert_eq!(answer.status, 422, "{}", answer.text());
+    let node = json!({"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}]}]});
+    made(&change(&json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": node}})).await);
+    spec["affinity"] = near;
+    let why = "pods \"r\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0";
+    refused(&post(&server, PODS, "r", spec).await, why);
 }
 
 #[tokio::test]

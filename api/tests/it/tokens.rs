@@ -138,7 +138,7 @@ async fn a_pod_that_names_no_account_runs_as_the_default_one() {
         assert_eq!(post(&server, ACCOUNTS, json!({"metadata": {"name": name}})).await.status, 201);
     }
     let spec = json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
-    let annotations = json!({"kubernetes.io/config.mirror": "x"});
+    let annotations = json!({"svc.io/config.mirror": "x"});
     for metadata in [json!({"name": "plain"}), json!({"name": "mirror", "annotations": annotations})] {
         let made = post(&server, "/api/v1/namespaces/a/pods", json!({"metadata": metadata, "spec": spec})).await;
         assert_eq!(made.status, 201, "{}", made.text());

@@ -75,7 +75,9 @@ impl Counted {
         let Some(old) = change.old else { return true };
         match (self.kind, change.part) {
             // Another scope.
-            (Kind::Pods, Part::Main) => pods::has_deadline(old) != pods::has_deadline(new),
+            (Kind::Pods, Part::Main) => {
+                pods::has_deadline(old) != pods::has_deadline(new) || pods::reaches_out(old) != pods::reaches_out(new)
+            }
             (Kind::Services | Kind::Claims | Kind::DeviceClaims, Part::Main) | (Kind::Claims, Part::Status) => true,
             _ => false,
         }
@@ -196,6 +198,11 @@ mod tests {
         check("secrets", Part::Main, Some(json!({})), json!({}), false);
         check("pods", Part::Main, Some(json!({})), json!({}), false);
         check("pods", Part::Main, Some(json!({})), deadline(), true);
+        let term = json!({"topologyKey": "k", "namespaces": ["b"]});
+        let near = json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}});
+        let reaching = json!({"spec": {"affinity": near}});
+        check("pods", Part::Main, Some(json!({})), reaching.clone(), true);
+        check("pods", Part::Main, Some(reaching.clone()), reaching, false);
         check("pods", Part::Binding, Some(json!({})), json!({}), false);
         check("services", Part::Main, Some(json!({})), json!({}), true);
         check("services", Part::Status, Some(json!({})), json!({}), false);

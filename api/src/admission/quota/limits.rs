@@ -45,9 +45,14 @@ impl Quota {
         self.scopes.iter().all(|scope| scope.chooses(counted.kind(), object))
     }
 
-    /// What an object uses of it at this time.
+    /// What an object uses of it at this time; amounts of zero are left out.
     pub(crate) fn share(&self, counted: &Counted, object: &Value, now: Time) -> Amounts {
-        if self.chooses(counted, object) { self.masked(counted.usage(object, now)) } else { Amounts::new() }
+        if !self.chooses(counted, object) {
+            return Amounts::new();
+        }
+        let mut share = self.masked(counted.usage(object, now));
+        share.retain(|_, amount| !amount.is_zero());
+        share
     }
 
     /// What of this it limits.
@@ -123,6 +128,10 @@ mod tests {
         check(json!({"hard": {"pods": "5"}, "scopes": ["Terminating"]}), "pods", deadline(), "pods=1 ");
         check(json!({"hard": {"pods": "5"}, "scopes": ["NotTerminating"]}), "pods", deadline(), "");
         check(json!({"hard": {"secrets": "5"}, "scopes": ["NotTerminating"]}), "secrets", json!({}), "");
+        let ports = |kind: &str| json!({"spec": {"type": kind, "ports": [{"port": 80}]}});
+        let hard = || json!({"hard": {"services.nodeports": "5"}});
+        check(hard(), "services", ports("ClusterIP"), "");
+        check(hard(), "services", ports("NodePort"), "services.nodeports=1 ");
     }
 
     #[test]

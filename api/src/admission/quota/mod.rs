@@ -4,6 +4,9 @@
 //! namespace beyond a quota. What deletions give back is found by a controller that counts again; both measure by the same code: `counted`
 //! says what is measured of a resource, `usage` and `pods` how much an object uses, `scopes` which objects a quota is about, `limits`
 //! reads quotas, `tally` adds up.
+//!
+//! Invariant: nothing is let through uncounted. While a quota of the namespace cannot be read, nobody knows what it measures, so whatever
+//! quotas can count is answered with a 500 there, until that quota is written again or deleted.
 
 mod counted;
 mod limits;
@@ -17,7 +20,7 @@ use quorate_store::{Condition, Entry, Operation};
 
 use super::Plugin;
 use super::amounts::{self, Amounts};
-use super::world::{World, forbidden};
+use super::world::{World, forbidden, is_of};
 use crate::error::Error;
 use crate::registry::{Change, Part, Resource, Terms, form};
 
@@ -52,16 +55,6 @@ impl Plugin for ResourceQuota {
     }
 }
 
-/// Whether a quota of the namespace may count what is written. An update seldom adds anything, and is not worth a turn.
-pub(super) fn counts(world: &World<'_>, change: &Change<'_>) -> bool {
-    if change.old.is_some() {
-        return false;
-    }
-    let Some(ledger) = Ledger::of(world, change) else { return false };
-    let mut accounts = ledger.entries.iter().filter_map(|&(name, entry)| ledger.account(name, entry).ok());
-    accounts.any(|account| account.quota.measures(&ledger.counted))
-}
-
 /// The quotas of the namespace that is written to.
 struct Ledger<'a> {
     quotas: &'a Resource,
@@ -85,7 +78,10 @@ impl<'a> Ledger<'a> {
     fn of(world: &World<'a>, change: &Change<'a>) -> Option<Self> {
         let (namespace, resource) = (change.target.namespace?, change.target.resource);
         let quotas = world.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
-        let entries: Vec<_> = world.list(quotas, Some(namespace)).collect();
+        // A quota is not charged for a new one of its own name, which is refused because that is taken.
+        let is_new = change.old.is_none() && is_of(change, world.names, "", QUOTAS);
+        let charged = |name: &str| !is_new || name != change.target.name;
+        let entries: Vec<_> = world.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
         if entries.is_empty() {
             return None;
         }

@@ -192,17 +192,11 @@ fn updates_are_charged_for_what_they_add() {
 }
 
 #[test]
-fn only_writes_that_are_counted_take_turns() {
-    let namespace = Namespace::new().with(QUOTAS, "a", quota(json!({"secrets": "2"}), json!({"secrets": "1"})));
-    let check = |namespace: &Namespace, plural: &str, old: Option<&Value>, expect: bool| {
-        let snapshot = Snapshot::of(Revision::new(7), namespace.entries.clone());
-        let target = Target { resource: namespace.resource(plural), namespace: Some("a"), name: "new" };
-        let change = Change { target, part: Part::Main, old, who: None, dry_run: false };
-        assert_eq!(counts(&World::new(names(), &namespace.registry, &snapshot), &change), expect, "{plural}");
-    };
-    check(&namespace, "secrets", None, true);
-    check(&namespace, "secrets", Some(&Value::Null), false);
-    check(&namespace, "configmaps", None, false);
-    check(&namespace, "events", None, false);
-    check(&Namespace::new(), "secrets", None, false);
+fn a_quota_is_not_charged_for_another_one_of_its_name() {
+    let one = || json!({"resourcequotas": "1"});
+    let namespace = Namespace::new().with(QUOTAS, "new", quota(one(), one()));
+    namespace.check(QUOTAS, json!({}), Ok(""));
+    namespace.check_update(QUOTAS, Part::Main, [json!({}), json!({})], Ok(""));
+    let other = namespace.with(QUOTAS, "other", quota(json!({"resourcequotas": "9"}), one()));
+    other.check(QUOTAS, json!({}), Ok("other: resourcequotas=2"));
 }

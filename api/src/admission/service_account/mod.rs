@@ -16,9 +16,8 @@ use crate::registry::{Change, Part, Terms};
 
 /// The account of pods that name none.
 const DEFAULT: &str = "default";
-/// How the annotation ends of a pod that stands for one which a node runs by itself, in either profile: as those see it who judge what
-/// nodes may create.
-const MIRROR: &str = "/config.mirror";
+/// The annotation, under the profile's domain, of a pod that stands for one which a node runs by itself.
+const MIRROR: &str = "config.mirror";
 
 /// See the module.
 pub(super) struct ServiceAccount;
@@ -29,7 +28,7 @@ impl Plugin for ServiceAccount {
     }
 
     fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        if is_mirror(object) {
+        if is_mirror(world.names, object) {
             return secrets::of_mirror(object).map_err(|why| forbidden(change, why));
         }
         let uid = object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned();
@@ -50,7 +49,7 @@ impl Plugin for ServiceAccount {
         let named = new.str_at(&["spec", "serviceAccountName"]).filter(|name| !name.is_empty());
         let name = match named {
             Some(name) => name,
-            None if is_mirror(new) => {
+            None if is_mirror(world.names, new) => {
                 let pod = format!("{}/{}", change.target.namespace.unwrap_or_default(), change.target.name);
                 return Err(forbidden(change, &format!("no service account specified for pod {pod}")));
             }
@@ -70,9 +69,8 @@ impl Plugin for ServiceAccount {
 }
 
 /// Whether a pod stands for one that a node runs by itself.
-fn is_mirror(pod: &Value) -> bool {
-    let annotations = pod.at(&["metadata", "annotations"]).and_then(Value::as_map);
-    annotations.is_some_and(|annotations| annotations.keys().any(|key| key.ends_with(MIRROR)))
+fn is_mirror(names: &Names, pod: &Value) -> bool {
+    pod.at(&["metadata", "annotations", &names.domain_key(MIRROR)]).is_some()
 }
 
 /// The account that a pod names, in both of its fields from now on.
@@ -112,6 +110,7 @@ fn take_pull_secrets(account: &Value, spec: &mut Map) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
     #[test]
@@ -156,12 +155,14 @@ mod tests {
 
     #[test]
     fn pods_of_nodes() {
-        let check = |annotations: Json, expect: bool| {
-            assert_eq!(is_mirror(&json!({"metadata": {"annotations": annotations}}).into()), expect);
+        let check = |annotations: Json, expect: [bool; 2]| {
+            let pod = Value::from(json!({"metadata": {"annotations": annotations}}));
+            let found = [Naming::Svc, Naming::Kubernetes].map(|naming| is_mirror(naming.names(), &pod));
+            assert_eq!(found, expect, "{pod:?}");
         };
-        check(json!(null), false);
-        check(json!({"svc.io/config.mirror": "x"}), true);
-        check(json!({"kubernetes.io/config.mirror": ""}), true);
-        check(json!({"svc.io/config.mirrors": ""}), false);
+        check(json!(null), [false, false]);
+        check(json!({"svc.io/config.mirror": "x"}), [true, false]);
+        check(json!({"kubernetes.io/config.mirror": ""}), [false, true]);
+        check(json!({"example.com/config.mirror": "", "svc.io/config.mirrors": ""}), [false, false]);
     }
 }

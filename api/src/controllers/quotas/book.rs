@@ -112,9 +112,15 @@ impl Book {
         }
         let Some(resource) = self.registry.of_key(&event.key) else { return false };
         let Some(counted) = quota::Counted::of(self.names, resource) else { return false };
-        let mut concerned = found.quotas.values().filter(|quota| quota.measures(&counted)).peekable();
-        let is_charged = || event.previous.is_none() && batch.batch().touches(&self.quotas.prefix(Some(namespace)));
-        if concerned.peek().is_none() || is_charged() {
+        let is_charged = |name: &str| {
+            let key = self.quotas.key(Some(namespace), name);
+            batch.batch().events.iter().any(|other| other.key == key)
+        };
+        let is_new = event.previous.is_none();
+        let measuring = found.quotas.iter().filter(|(_, quota)| quota.measures(&counted));
+        let uncharged = measuring.filter(|(name, _)| !(is_new && is_charged(name)));
+        let mut concerned = uncharged.map(|(_, quota)| quota).peekable();
+        if concerned.peek().is_none() {
             return false;
         }
         let read = |entry: &Option<Entry>| entry.as_ref().map(|entry| counted.read(resource, entry));
@@ -150,12 +156,12 @@ impl Book {
         self.namespaces.get(namespace)?.rests_until
     }
 
-    /// Takes in that a namespace has been counted, and when it may be counted next.
-    pub(super) fn counted(&mut self, namespace: &str, counted: Counted, next: Instant) {
+    /// Takes in that a namespace has been counted, or that this has failed, and when it may be counted next.
+    pub(super) fn counted(&mut self, namespace: &str, counted: Option<Counted>, next: Instant) {
         let Some(found) = self.namespaces.get_mut(namespace) else { return };
-        found.counted = counted.at;
+        found.counted = counted.map_or(found.counted, |counted| counted.at);
         found.rests_until = Some(next);
-        if !counted.is_written {
+        if !counted.is_some_and(|counted| counted.is_written) {
             self.doubtful.insert(namespace.to_owned());
         }
     }
@@ -172,16 +178,22 @@ mod tests {
 
     use quorate_meta::Naming;
     use quorate_schema::Graph;
+    use quorate_store::env::SystemEnv;
+    use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
     use serde_json::json;
 
     use super::*;
-    use crate::registry::builtin;
+    use crate::registry::{builtin, keys};
 
     fn book() -> Book {
         let names = Naming::Svc.names();
         let registry = Arc::new(builtin::registry(&Graph::builtin(names)));
         let quotas = registry.find("", "v1", QUOTAS).unwrap().clone();
         Book { names, registry, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() }
+    }
+
+    fn counted(at: u64, is_written: bool) -> Option<Counted> {
+        Some(Counted { at: Revision::new(at), is_written })
     }
 
     /// A quota of pods whose status is about so many; without one when that is nothing.
@@ -201,7 +213,7 @@ mod tests {
         note(&mut book, "q", "1", "", 5);
         assert_eq!(book.take_due(start), ["a"]);
         assert!(book.take_due(start).is_empty());
-        book.counted("a", Counted { at: Revision::new(7), is_written: true }, second(1));
+        book.counted("a", counted(7, true), second(1));
         // What the count has seen, what it wrote, and charges.
         for (told, revision) in [("", 7), ("1", 8), ("1", 9)] {
             note(&mut book, "q", "1", told, revision);
@@ -211,9 +223,54 @@ mod tests {
         assert_eq!(book.next_due(), Some(second(1)));
         assert!(book.take_due(start).is_empty());
         assert_eq!(book.take_due(second(1)), ["a"]);
-        book.counted("a", Counted { at: Revision::new(11), is_written: false }, second(3));
+        book.counted("a", counted(11, false), second(3));
         assert_eq!(book.next_due(), Some(second(3)));
         assert_eq!(book.take_due(second(3)), ["a"]);
+        book.counted("a", None, second(5));
+        assert_eq!(book.next_due(), Some(second(5)), "what has failed is tried again");
+    }
+
+    #[tokio::test]
+    async fn a_creation_is_news_to_the_quotas_that_are_not_charged() {
+        let mut book = book();
+        let store = MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock));
+        let mut changes = store.watch(keys::objects(), store.snapshot().revision()).unwrap();
+        let mut check = async |objects: Vec<(&str, &str, serde_json::Value)>, expect: bool| {
+            let operations = objects.into_iter().map(|(plural, name, fields)| {
+                let mut object = Value::from(fields);
+                object.set_at(&["metadata", "name"], name);
+                object.set_at(&["metadata", "uid"], "u");
+                let resource = book.registry.find("", "v1", plural).unwrap();
+                let value = form::encode(resource, &object).unwrap();
+                Operation::Put { key: resource.key(Some("a"), name), value }
+            });
+            let operations = operations.collect();
+            store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+            book.observe(&changes.next().await.unwrap());
+            let now = Instant::now();
+            assert_eq!(!book.take_due(now).is_empty(), expect);
+            book.counted("a", counted(store.snapshot().revision().get(), true), now);
+        };
+        let quota = |name: &'static str, amount: &str| {
+            let hard = json!({amount: "5"});
+            (QUOTAS, name, json!({"spec": {"hard": hard}, "status": {"hard": hard, "used": {amount: "0"}}}))
+        };
+        let service = |name: &'static str, kind: &str| {
+            ("services", name, json!({"spec": {"type": kind, "ports": [{"port": 80}]}}))
+        };
+        let all = || quota("q", "services");
+        let longer = || quota("q2", "count/services");
+        let ports = || quota("p", "services.nodeports");
+        check(vec![all()], true).await;
+        check(vec![service("a", "ClusterIP")], true).await;
+        check(vec![service("b", "ClusterIP"), all()], false).await;
+        check(vec![ports()], true).await;
+        check(vec![service("c", "ClusterIP"), all()], false).await;
+        check(vec![service("d", "NodePort"), all()], true).await;
+        check(vec![service("e", "NodePort"), all(), ports()], false).await;
+        check(vec![longer()], true).await;
+        check(vec![service("f", "ClusterIP"), longer()], true).await;
+        check(vec![service("g", "ClusterIP"), longer(), all()], false).await;
     }
 
     #[tokio::test(start_paused = true)]
@@ -228,7 +285,7 @@ mod tests {
         book.note("a", "r", None, Revision::new(7));
         assert!(book.next_due().is_none() && book.is_empty());
         book.note("a", "r", None, Revision::new(8));
-        book.counted("a", Counted { at: Revision::new(9), is_written: false }, Instant::now());
+        book.counted("a", counted(9, false), Instant::now());
         assert!(book.next_due().is_none() && book.is_empty());
     }
 }

@@ -1,7 +1,8 @@
 //! Counts what the objects of a namespace use, and writes it into its quotas.
 //!
 //! Invariant: a quota is written only while it is as it was in the state that was counted. Writers charge it all the time, so what has
-//! changed since the count began is added before each attempt, which costs only what has changed.
+//! changed since the count began is added before each attempt, which costs only what has changed; and from the second one on those of this
+//! node let the count have its turn.
 
 use quorate_meta::{Time, Value};
 use quorate_store::{Revision, Snapshot};
@@ -33,7 +34,8 @@ pub(super) async fn settle(context: &Context, namespace: &str) -> Result<Counted
     let (names, quotas): (Vec<_>, Vec<_>) = quotas_of(context, &snapshot, namespace)?.into_iter().unzip();
     let mut tally = Tally::new(quotas);
     count(context, &snapshot, namespace, &mut tally, now).await;
-    for _ in 0..ATTEMPTS {
+    for attempt in 0..ATTEMPTS {
+        let _turn = if attempt == 0 { None } else { context.api.admission.turn(namespace).await };
         let newer = context.api.store.snapshot();
         catch_up(context, [&snapshot, &newer], namespace, &mut tally, now);
         snapshot = newer;

@@ -59,9 +59,12 @@ async fn follow(context: &Context) -> Result<(), Error> {
         }
         for namespace in book.take_due(Instant::now()) {
             let begun = Instant::now();
-            let counted = count::settle(context, &namespace).await?;
+            let counted = count::settle(context, &namespace).await;
+            if let Err(error) = &counted {
+                tracing::warn!(%error, %namespace, "the quotas of a namespace cannot be settled yet");
+            }
             let rest = (begun.elapsed() * REST_PER_COUNT).clamp(REST, LONGEST_REST);
-            book.counted(&namespace, counted, Instant::now() + rest);
+            book.counted(&namespace, counted.ok(), Instant::now() + rest);
         }
         let next = book.next_due().unwrap_or(all_at).min(all_at);
         tokio::select! {

@@ -7,7 +7,7 @@ use quorate_store::{Condition, Operation, Outcome as Decision, Revision, Txn};
 use super::holdings::Changes;
 use super::metadata;
 use super::options::{Owners, Target, WriteOptions};
-use super::writer::{Answer, Outcome, Writer, invalid};
+use super::writer::{Answer, Outcome, Writer, crowded_out, invalid, stale};
 use crate::error::Error;
 use crate::registry::keys::Key;
 use crate::registry::ownership::Claim;
@@ -24,13 +24,16 @@ enum Refused {
     Exists,
     /// Somebody else has taken what was chosen for it.
     Taken,
+    /// Others have changed the terms under which it was let through.
+    Terms,
 }
 
 impl Writer {
     /// Creates an object. `target.name` is ignored: the name is the object's own, or made from its `generateName`.
     ///
     /// # Errors
-    /// 409 when the name is taken, 404 or 403 when the namespace takes no objects, 422 for an invalid object.
+    /// 409 when the name is taken, 404 or 403 when the namespace takes no objects, 422 for an invalid object, 429 when others
+    /// have changed its terms again and again.
     pub async fn create(&self, target: Target<'_>, object: Value, options: WriteOptions<'_>) -> Result<Answer, Error> {
         self.create_owned(target, object, options, Owners::Change).await
     }
@@ -54,7 +57,7 @@ impl Writer {
             .filter(|prefix| !prefix.is_empty() && metadata::text(&object, "name").is_empty());
         // What follows from a name must follow from the last one that is tried.
         let unnamed = prefix.as_ref().map(|_| object.clone());
-        let mut names_taken = 0;
+        let (mut names_taken, mut terms_changed) = (0, 0);
         for turn in 0..MAX_ATTEMPTS {
             if let (Some(prefix), Some(unnamed)) = (&prefix, &unnamed) {
                 if turn > 0 {
@@ -82,8 +85,13 @@ impl Writer {
                 Err(refused) => refused,
             };
             match refused {
-                // What was chosen from, or counted, has changed.
+                // What was chosen from has changed.
                 Refused::Taken => drop(self.current().await?),
+                Refused::Terms => {
+                    terms_changed += 1;
+                    self.give_way(terms_changed).await;
+                    drop(self.current().await?);
+                }
                 Refused::Exists if prefix.is_some() => {
                     names_taken += 1;
                     if names_taken == MAX_NAMES {
@@ -91,20 +99,11 @@ impl Writer {
                     }
                 }
                 Refused::Exists => return Err(Status::already_exists(&resource.group_resource(), &name).into()),
-                Refused::Namespace(at) => {
-                    let snapshot = self.state_at_least(at).await;
-                    if let Some(refusal) = self.namespace_refusal(&snapshot, target) {
-                        return Err(refusal);
-                    }
-                    if snapshot.revision() < at {
-                        return Err(super::writer::stale(target));
-                    }
-                    // A namespace of the same name has begun meanwhile.
-                }
+                Refused::Namespace(at) => self.look_at_namespace(target, at).await?,
             }
         }
-        let name = metadata::text(&object, "name");
-        Err(super::writer::stale(Target { resource, namespace, name }))
+        let target = Target { resource, namespace, name: metadata::text(&object, "name") };
+        Err(if terms_changed > 0 { crowded_out(target) } else { stale(target) })
     }
 
     /// Gives a new object everything that its creator does not decide, once it has a name.
@@ -152,11 +151,9 @@ impl Writer {
             Ok(terms) => terms,
             Err(refusal) => return Err(self.refuse_creation(target, refusal).await?),
         };
-        terms.conditions.extend(held.conditions);
-        terms.operations.extend(held.operations);
         let mut warnings = std::mem::take(&mut terms.warnings);
         let value = form::encode(target.resource, object)?;
-        let proposed = self.propose_creation(target, value.clone(), terms, options.dry_run).await?;
+        let proposed = self.propose_creation(target, value.clone(), held, terms, options.dry_run).await?;
         Ok(proposed.map(|revision| {
             warnings.extend(strategy.warnings(self.names, None, object));
             Answer { outcome: Outcome::Created, value, revision, warnings }
@@ -177,10 +174,21 @@ impl Writer {
         Ok(self.namespace_refusal(&self.current().await?, target).unwrap_or(refusal))
     }
 
+    /// Refuses what the namespace takes no more at this revision, unless another one of its name has begun meanwhile.
+    async fn look_at_namespace(&self, target: Target<'_>, at: Revision) -> Result<(), Error> {
+        let snapshot = self.state_at_least(at).await;
+        match self.namespace_refusal(&snapshot, target) {
+            Some(refusal) => Err(refusal),
+            None if snapshot.revision() < at => Err(stale(target)),
+            None => Ok(()),
+        }
+    }
+
     async fn propose_creation(
         &self,
         target: Target<'_>,
         value: Bytes,
+        held: Changes,
         terms: Terms,
         dry_run: bool,
     ) -> Result<Result<Revision, Refused>, Error> {
@@ -190,8 +198,11 @@ impl Writer {
         conditions.extend(live.clone().map(|key| Condition::Exists { key }));
         let free = conditions.len();
         conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
+        conditions.extend(held.conditions);
+        let of_terms = conditions.len();
         conditions.extend(terms.conditions);
         let mut operations = vec![Operation::Put { key: key.clone(), value }];
+        operations.extend(held.operations);
         operations.extend(terms.operations);
         operations.extend(target.resource.strategy.companions(Step::Created, target.name));
         let txn = Txn { conditions, operations };
@@ -206,6 +217,7 @@ impl Writer {
         Ok(match self.decide(txn).await? {
             Decision::Committed { revision } => Ok(revision),
             Decision::Conflict { condition, .. } if condition == free => Err(Refused::Exists),
+            Decision::Conflict { condition, .. } if condition >= of_terms => Err(Refused::Terms),
             Decision::Conflict { condition, .. } if condition > free => Err(Refused::Taken),
             Decision::Conflict { revision, .. } => Err(Refused::Namespace(revision)),
         })

@@ -9,13 +9,14 @@ use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, 
 
 use super::holdings::Changes;
 use super::options::{Owners, Target, UpdateOptions};
-use super::writer::{Answer, Outcome, Writer, invalid, not_found, revision, stale};
+use super::writer::{Answer, Outcome, Writer, crowded_out, invalid, not_found, revision, stale};
 use super::{check, metadata};
 use crate::error::Error;
 use crate::registry::ownership::Claim;
 use crate::registry::{Part, Step, form};
 
-/// How often a change is made, each time because the object has changed meanwhile; then it is refused with a 409.
+/// How often a change is made, each time because the object has changed meanwhile, or its terms have; then it is refused with
+/// a 409, or a 429.
 const MAX_ATTEMPTS: usize = 32;
 
 /// What became of one attempt.
@@ -23,6 +24,8 @@ enum Attempt {
     Done(Answer),
     /// The object is something else by now: at a revision that is known to have been current.
     Overtaken(Option<Entry>),
+    /// Others have changed the terms under which it was let through.
+    Terms,
 }
 
 /// Asked before an absent object is created.
@@ -51,7 +54,8 @@ impl Writer {
     ///
     /// # Errors
     /// 404 for an absent object, 409 when the revision that the change is bound to is not the current one or the object has
-    /// changed at each of 32 attempts, 422 for an invalid result, and whatever `change` refuses.
+    /// changed at each of 32 attempts, 429 when others have changed its terms meanwhile, 422 for an invalid result, and whatever
+    /// `change` refuses.
     pub async fn update<F>(&self, target: Target<'_>, options: UpdateOptions<'_>, change: F) -> Result<Answer, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
@@ -107,6 +111,7 @@ impl Writer {
         } else {
             Known { entry: self.store.snapshot().get(&key).cloned(), current: false }
         };
+        let mut terms_changed = 0;
         for _ in 0..MAX_ATTEMPTS {
             let attempt = match &known.entry {
                 Some(entry) => self.replace(target, &key, entry, plan, &mut change).await,
@@ -117,6 +122,11 @@ impl Writer {
                     return Ok(answer);
                 }
                 Ok(Attempt::Overtaken(entry)) => known = Known { entry, current: true },
+                Ok(Attempt::Terms) => {
+                    terms_changed += 1;
+                    self.give_way(terms_changed).await;
+                    known = Known { entry: self.current().await?.get(&key).cloned(), current: true };
+                }
                 Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
                 Err(error) if known.current => return Err(error),
                 // Told from a state that may be old: look at the current one first.
@@ -125,14 +135,14 @@ impl Writer {
                     if revision(entry.as_ref()) == revision(known.entry.as_ref()) {
                         return told.map(|attempt| match attempt {
                             Attempt::Done(answer) => answer,
-                            Attempt::Overtaken(_) => unreachable!("handled above"),
+                            Attempt::Overtaken(_) | Attempt::Terms => unreachable!("handled above"),
                         });
                     }
                     known = Known { entry, current: true };
                 }
             }
         }
-        Err(stale(target))
+        Err(if terms_changed > 0 { crowded_out(target) } else { stale(target) })
     }
 
     async fn create_by_change<F>(&self, target: Target<'_>, plan: Plan<'_>, change: &mut F) -> Result<Attempt, Error>
@@ -210,6 +220,7 @@ impl Writer {
         operations.extend(terms.operations);
         let mut conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
         conditions.extend(held.conditions);
+        let of_terms = conditions.len();
         conditions.extend(terms.conditions);
         let txn = Txn { conditions, operations };
         if options.write.dry_run {
@@ -218,7 +229,8 @@ impl Writer {
         }
         Ok(match self.decide(txn).await? {
             Decision::Committed { revision } => Attempt::Done(Answer { outcome, value, revision, warnings }),
-            // Somebody else has taken what was chosen, or the terms have changed.
+            Decision::Conflict { condition, .. } if condition >= of_terms => Attempt::Terms,
+            // Somebody else has taken what was chosen.
             Decision::Conflict { condition, .. } if condition > 0 => {
                 Attempt::Overtaken(self.current().await?.get(key).cloned())
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use quorate_meta::{Cause, GroupResource, Names, Status, Time, Value};
+use quorate_meta::{Cause, GroupResource, Names, Status, Time, Value, quoted};
 use quorate_schema::Graph;
 use quorate_store::env::Env;
 use quorate_store::{Entry, Outcome as Decision, Revision, Snapshot, Store, Txn};
@@ -17,6 +17,10 @@ use crate::registry::{Admission, Author, Change, NAMESPACES, Part, Resource, Ter
 
 /// How long a refusal waits for this node to see the state that it is based on.
 const CATCH_UP: Duration = Duration::from_secs(2);
+/// Milliseconds that a write which others get in the way of pauses at most.
+const LONGEST_PAUSE_MS: u64 = 64;
+/// Seconds that its writer is asked to wait when it is given up.
+const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// What became of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +155,15 @@ impl Writer {
         admission.check(&Change { target, part, old, who: self.author(), dry_run }, new).await
     }
 
+    /// Waits before a write is made again whose terms others have changed: at random, so that they do not meet again, and longer each time.
+    pub(super) async fn give_way(&self, times: u32) {
+        let longest = 2_u64.saturating_pow(times).min(LONGEST_PAUSE_MS);
+        let mut bytes = [0; 4];
+        self.env.entropy.fill(&mut bytes);
+        let pause = 1 + u64::from(u32::from_le_bytes(bytes)) % longest;
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+
     /// Everything wrong with an object, whoever wrote it.
     pub(super) fn problems(&self, resource: &Resource, object: &Value) -> Vec<Cause> {
         let mut causes = check::metadata(self.names, resource.strategy.name_rule(), object);
@@ -211,6 +224,13 @@ pub(super) fn invalid(resource: &Resource, name: &str, causes: Vec<Cause>) -> Er
 /// 409 for a write based on an old state.
 pub(super) fn stale(target: Target<'_>) -> Error {
     Status::stale(&target.resource.group_resource(), target.name).into()
+}
+
+/// 429 for a write whose terms others changed each time; nothing was written.
+pub(super) fn crowded_out(target: Target<'_>) -> Error {
+    let (resource, name) = (target.resource.qualified(), quoted(target.name));
+    let why = "too many others are charged to the same quotas at this time, please try again";
+    Status::too_many_requests(format!("{resource} {name} was not written: {why}"), RETRY_AFTER_SECONDS).into()
 }
 
 /// 404 for the object.

@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Names, Value, name};
 
 use super::pod::check_amount;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::rules;
+use crate::registry::kinds::{rules, status};
 use crate::registry::{Part, Strategy};
 
 /// Resources that pods use, whatever their scope is.
@@ -59,6 +59,13 @@ impl Strategy for ResourceQuota {
         true
     }
 
+    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
+        status::restore(part, old, new);
+        if part == Part::Main {
+            forget_use(old, new);
+        }
+    }
+
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
@@ -84,6 +91,23 @@ impl Strategy for ResourceQuota {
         }
         causes
     }
+}
+
+/// Forgets how much is used of what the quota no longer limits, and all of it when the quota is about other objects now: nobody keeps such
+/// numbers in step, so they would be wrong where they come to matter again.
+fn forget_use(old: &Value, new: &mut Value) {
+    let chooses_others = ["scopes", "scopeSelector"].into_iter().any(|field| filled(old, field) != filled(new, field));
+    let limited = new.at(&["spec", "hard"]).and_then(Value::as_map).cloned().unwrap_or_default();
+    let Some(used) = new.at_mut(&["status", "used"]).and_then(Value::as_map_mut) else { return };
+    used.retain(|name, _| !chooses_others && limited.contains_key(name));
+    if used.is_empty() {
+        new.remove_at(&["status", "used"]);
+    }
+}
+
+/// A field of the specification that says something.
+fn filled<'v>(quota: &'v Value, field: &str) -> Option<&'v Value> {
+    quota.at(&["spec", field]).filter(|value| !value.is_empty())
 }
 
 fn check_amounts(names: &Names, amounts: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -175,6 +199,39 @@ mod tests {
     use crate::registry::kinds::rules::testing::shown;
     use quorate_meta::Naming;
     use serde_json::json;
+
+    #[test]
+    fn what_is_used_of_something_else_is_forgotten() {
+        let check = |before: serde_json::Value, after: serde_json::Value, expect: serde_json::Value| {
+            let status = json!({"hard": {"pods": "9", "secrets": "9"}, "used": {"pods": "1", "secrets": "2"}});
+            let old = Value::from(json!({"spec": before, "status": status}));
+            let mut new = Value::from(json!({"spec": after, "status": {"used": {"pods": "7"}}}));
+            ResourceQuota.prepare_update(Naming::Svc.names(), Part::Main, &old, &mut new);
+            let expect = Some(Value::from(expect)).filter(|used| !used.is_null());
+            assert_eq!(new.at(&["status", "used"]), expect.as_ref());
+            assert_eq!(new.at(&["status", "hard"]), old.at(&["status", "hard"]), "what has been told is not changed");
+        };
+        let both = || json!({"pods": "9", "secrets": "9"});
+        let used = json!({"pods": "1", "secrets": "2"});
+        check(json!({"hard": both()}), json!({"hard": both()}), used.clone());
+        check(json!({"hard": both()}), json!({"hard": {"pods": "5", "secrets": "1", "cpu": "1"}}), used.clone());
+        check(json!({"hard": both()}), json!({"hard": {"pods": "5", "cpu": "1"}}), json!({"pods": "1"}));
+        check(json!({"hard": both()}), json!({"hard": {"cpu": "1"}}), json!(null));
+        check(json!({"hard": both()}), json!({}), json!(null));
+        let of = |classes: &[&str]| {
+            let term = json!({"scopeName": "PriorityClass", "operator": "In", "values": classes});
+            json!({"hard": both(), "scopeSelector": {"matchExpressions": [term]}})
+        };
+        check(of(&["a"]), of(&["a"]), used.clone());
+        check(of(&["a"]), of(&["b"]), json!(null));
+        check(json!({"hard": both()}), of(&["b"]), json!(null));
+        check(json!({"hard": both(), "scopes": ["BestEffort"]}), json!({"hard": both()}), json!(null));
+        check(json!({"hard": both(), "scopes": []}), json!({"hard": both()}), used);
+        let mut new = Value::from(json!({"status": {"used": {"pods": "3"}}}));
+        let old = Value::from(json!({"spec": {"hard": both()}}));
+        ResourceQuota.prepare_update(Naming::Svc.names(), Part::Status, &old, &mut new);
+        assert_eq!(new.str_at(&["status", "used", "pods"]), Some("3"), "who writes the status knows it");
+    }
 
     #[test]
     fn quotas() {

@@ -7,11 +7,15 @@ use quorate_meta::{Cause, Map, Path, Value};
 use super::defaults::CONTAINERS;
 use super::scheduling::only_adds_tolerations;
 use crate::registry::kinds::field::Field;
+use crate::registry::kinds::status::{keep, keep_at};
 
 const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
                    `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
                    existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
                    previously negative)";
+
+/// Where a specification says which nodes the pod may run on.
+const NODE_AFFINITY: &[&str] = &["affinity", "nodeAffinity"];
 
 /// What is wrong with the change of a pod's specification.
 pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
@@ -95,16 +99,16 @@ fn fixed(before: &Value, after: &Value) -> Value {
         let old = before.get(list).and_then(Value::as_list).unwrap_or_default();
         let new = fixed.get_mut(list).and_then(Value::as_list_mut);
         for (container, old) in new.into_iter().flatten().zip(old) {
-            keep(old, container, "image");
+            keep("image", old, container);
         }
     }
     for field in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
-        keep(before, &mut fixed, field);
+        keep(field, before, &mut fixed);
     }
     let negative =
         before.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0);
     if negative && after.get("terminationGracePeriodSeconds").and_then(Value::as_i64) == Some(1) {
-        keep(before, &mut fixed, "terminationGracePeriodSeconds");
+        keep("terminationGracePeriodSeconds", before, &mut fixed);
     }
     if before.get("schedulingGates").is_some_and(|gates| !gates.is_empty()) {
         narrowed(before, &mut fixed);
@@ -112,25 +116,17 @@ fn fixed(before: &Value, after: &Value) -> Value {
     fixed
 }
 
-/// A pod that waits at a gate may still be told where to go, more narrowly than before.
+/// A pod that waits at a gate may still be told where to go, more narrowly than before: to which nodes, not to which pods.
 fn narrowed(before: &Value, fixed: &mut Value) {
     let had = before.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
     let has = fixed.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
     if had.iter().all(|(key, value)| has.get(key) == Some(value)) {
-        keep(before, fixed, "nodeSelector");
+        keep("nodeSelector", before, fixed);
     }
-    if before.at(&["affinity", "nodeAffinity"]).is_none_or(Value::is_empty) {
-        keep(before, fixed, "affinity");
-    }
-}
-
-fn keep(from: &Value, to: &mut Value, field: &str) {
-    match from.get(field) {
-        Some(value) => {
-            to.set_at(&[field], value.clone());
-        }
-        None => {
-            to.remove_at(&[field]);
+    if before.at(NODE_AFFINITY).is_none_or(Value::is_empty) {
+        keep_at(NODE_AFFINITY, before, fixed);
+        if before.get("affinity").is_none() && fixed.get("affinity").is_some_and(Value::is_empty) {
+            fixed.remove_at(&["affinity"]);
         }
     }
 }
@@ -192,6 +188,20 @@ mod tests {
         run(none(), json!({"nodeSelector": {"a": "b"}}), &["Forbidden spec"]);
         let gated = || json!({"schedulingGates": [{"name": "g"}]});
         run(gated(), json!({"nodeSelector": {"a": "b"}}), &[]);
+        let required = |term: serde_json::Value| json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]});
+        let near = || required(json!({"topologyKey": "k", "namespaces": ["b"]}));
+        let node = || required(json!({"matchFields": []}));
+        let with = |affinity: serde_json::Value| json!({"schedulingGates": [{"name": "g"}], "affinity": affinity});
+        run(gated(), json!({"affinity": {"nodeAffinity": node()}}), &[]);
+        run(with(json!({"podAffinity": near()})), json!({"affinity": {"nodeAffinity": node()}}), &[]);
+        run(with(json!({"nodeAffinity": {}})), json!({"affinity": null}), &[]);
+        run(with(json!({})), json!({"affinity": {"nodeAffinity": node()}}), &[]);
+        run(none(), json!({"affinity": {"nodeAffinity": node()}}), &["Forbidden spec"]);
+        for change in [json!({"podAffinity": near()}), json!({"podAntiAffinity": near(), "nodeAffinity": node()})] {
+            run(gated(), json!({"affinity": change}), &["Forbidden spec"]);
+        }
+        run(with(json!({"podAntiAffinity": near()})), json!({"affinity": null}), &["Forbidden spec"]);
+        run(with(json!({"nodeAffinity": node()})), json!({"affinity": null}), &["Forbidden spec"]);
         run(gated(), json!({"schedulingGates": []}), &[]);
         run(gated(), json!({"schedulingGates": [{"name": "h"}]}), &["Forbidden spec.schedulingGates"]);
         run(json!({"terminationGracePeriodSeconds": -1}), json!({"terminationGracePeriodSeconds": 1}), &[]);
