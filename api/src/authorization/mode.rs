@@ -84,7 +84,7 @@ impl Mode {
                     });
                     rights.errors.extend(errors);
                 }
-                Err(error) => rights.incomplete.push(error.to_string()),
+                Err(error) => rights.incomplete.push(error.into_status().message),
             },
             Self::Nodes(_) if Nodes::name(user).is_some() => unlisted("node authorizer"),
             Self::Webhook(_) => unlisted("webhook authorizer"),

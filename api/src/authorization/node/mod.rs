@@ -86,7 +86,7 @@ impl Nodes {
         }
         let graph = match self.graph.current().await {
             Ok(graph) => graph,
-            Err(error) => return Decision { error: error.to_string(), ..Decision::default() },
+            Err(error) => return Decision { error: error.into_status().message, ..Decision::default() },
         };
         match self.may(&graph, node, action) {
             Ok(()) => Decision::allow(""),

@@ -8,7 +8,7 @@ use crate::authorization::{Action, Decision};
 pub(crate) async fn decide(rules: &Rules, group: &str, user: &User, action: &Action<'_>) -> Decision {
     let index = match rules.current().await {
         Ok(index) => index,
-        Err(error) => return Decision { error: error.to_string(), ..Decision::default() },
+        Err(error) => return Decision { error: error.into_status().message, ..Decision::default() },
     };
     let namespace = match action {
         Action::Resource(on) => on.namespace,
