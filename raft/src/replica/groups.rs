@@ -91,15 +91,15 @@ impl Groups {
             let due = if full { self.oldest() } else { gathering.map(|gathering| gathering.until()) };
             tokio::select! {
                 biased;
-                Some(answered) = under_way.next(), if !under_way.is_empty() => {
-                    gathering = Some(Gathering::new(answered, self.len()));
+                Some((answered, took)) = under_way.next(), if !under_way.is_empty() => {
+                    gathering = Some(Gathering::new(answered, took, self.len()));
                 }
                 // Whoever can ask right now gets a turn, so that their transactions share the group.
                 () = self.wake.notified() => tokio::task::yield_now().await,
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
             self.refuse_old();
-            gathering = gathering.filter(|gathering| gathering.goes_on(self.len(), MAX_GROUP_TRANSACTIONS));
+            gathering = gathering.take_if(|gathering| gathering.goes_on(self.len(), MAX_GROUP_TRANSACTIONS));
             if gathering.is_some() {
                 continue;
             }
@@ -109,9 +109,9 @@ impl Groups {
                 let (txns, replies): (Vec<Txn>, Vec<_>) = group.into_iter().map(|one| (one.txn, one.reply)).unzip();
                 let proposing = propose(txns.into());
                 under_way.push(async move {
-                    let answered = replies.len();
+                    let (begun, answered) = (Instant::now(), replies.len());
                     answer(replies, proposing.await);
-                    answered
+                    (answered, begun.elapsed())
                 });
             }
         }

@@ -67,7 +67,7 @@ impl Rounds {
                 () = self.wake.notified() => {}
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
-            gathering = gathering.filter(|gathering| gathering.goes_on(self.len(), MAX_WAITING_READS));
+            gathering = gathering.take_if(|gathering| gathering.goes_on(self.len(), MAX_WAITING_READS));
             if gathering.is_some() {
                 continue;
             }
@@ -75,12 +75,13 @@ impl Rounds {
             if waiting.is_empty() {
                 continue;
             }
+            let begun = Instant::now();
             let point = round().await;
-            let answered = waiting.len();
+            let (answered, took) = (waiting.len(), begun.elapsed());
             for read in waiting {
                 read.send(point.clone()).ok();
             }
-            gathering = Some(Gathering::new(answered, self.len()));
+            gathering = Some(Gathering::new(answered, took, self.len()));
         }
     }
 
