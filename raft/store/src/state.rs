@@ -129,12 +129,14 @@ impl State {
     }
 
     fn put(&mut self, key: &Bytes, value: &Bytes) -> Event {
-        let created = self.objects.get(key.as_ref()).map_or(self.revision, |entry| entry.created);
-        let current = Entry { value: value.clone(), created, modified: self.revision };
+        let mut current = Entry { value: value.clone(), created: self.revision, modified: self.revision };
         self.size += footprint(key, &current);
+        // Most puts create, so the map is searched once for them, and a second time for the others.
         let previous = self.objects.insert(key.clone(), current.clone());
         if let Some(previous) = &previous {
             self.size -= footprint(key, previous);
+            current.created = previous.created;
+            self.objects.get_mut(key.as_ref()).expect("it was put there just now").created = previous.created;
         }
         Event { key: key.clone(), current: Some(current), previous }
     }
