@@ -5,6 +5,9 @@
 //! start removes. Keyspaces are only ever created and deleted, never cleared. Values are laid out in `record.rs` and
 //! `meta.rs`; this file knows names, keys and how each keyspace is tuned.
 
+use std::sync::Arc;
+
+use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy, FilterPolicy};
 use fjall::{CompressionType, KeyspaceCreateOptions};
 use quorate_store::Revision;
@@ -18,6 +21,9 @@ pub(super) const FORMAT_VERSION: u32 = 2;
 pub(super) const INDEXED_BATCHES: usize = 1024;
 /// Memtable of `meta` and of the index: one small record per group.
 const SMALL_MEMTABLE_BYTES: u64 = 1 << 20;
+/// Written memtables of objects that wait until they are merged with what is there: merging costs the same however many they are, and only a
+/// start and a snapshot read them. Far below the number (20) from which on fjall slows writers down.
+const UNMERGED_TABLES: u8 = 10;
 /// Data blocks are read in order only, so they may be large.
 const BLOCK_BYTES: u32 = 16 << 10;
 
@@ -73,13 +79,14 @@ impl Space {
             .filter_policy(FilterPolicy::disabled());
         match self {
             Self::Meta | Self::Index(_) => options.max_memtable_size(SMALL_MEMTABLE_BYTES),
-            Self::Objects(_) => {
-                options.max_memtable_size(MEMTABLE_BYTES).data_block_compression_policy(CompressionPolicy::new([
+            Self::Objects(_) => options
+                .max_memtable_size(MEMTABLE_BYTES)
+                .compaction_strategy(Arc::new(Leveled::default().with_l0_threshold(UNMERGED_TABLES)))
+                .data_block_compression_policy(CompressionPolicy::new([
                     CompressionType::None,
                     CompressionType::None,
                     CompressionType::Lz4,
-                ]))
-            }
+                ])),
             Self::History(_) => {
                 options.max_memtable_size(MEMTABLE_BYTES).data_block_compression_policy(CompressionPolicy::disabled())
             }
