@@ -82,17 +82,21 @@ impl FieldSet {
         }
     }
 
-    /// Takes out one field of messages, a dotted path; what is below it stays.
-    pub fn remove_field(&mut self, path: &str) {
-        let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-        let first = Element::field(first);
-        let Some(node) = self.nodes.get_mut(&first) else { return };
-        match rest {
-            None => node.member = false,
-            Some(rest) => node.below.remove_field(rest),
-        }
+    /// Takes out fields of a message; what is below them stays.
+    pub(crate) fn remove_fields(&mut self, names: &[&str]) {
+        self.nodes.retain(|element, node| {
+            node.member &= element.field_name().is_none_or(|name| !names.contains(&name));
+            !node.is_empty()
+        });
+    }
+
+    /// Changes what is known below one field of a message.
+    pub(crate) fn within(&mut self, name: &str, change: impl FnOnce(&mut Self)) {
+        let element = Element::field(name);
+        let Some(node) = self.nodes.get_mut(&element) else { return };
+        change(&mut node.below);
         if node.is_empty() {
-            self.nodes.remove(&first);
+            self.nodes.remove(&element);
         }
     }
 

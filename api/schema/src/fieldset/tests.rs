@@ -140,16 +140,25 @@ proptest! {
 }
 
 #[test]
-fn a_field_is_taken_out_alone() {
-    let check = |path: &str, expect: &[&str]| {
+fn fields_are_taken_out_alone() {
+    let check = |message: Option<&str>, names: &[&str], expect: &[&str]| {
         let mut set = FieldSet::of_fields(&["a", "a.b", "c.d"]);
-        set.remove_field(path);
-        assert_eq!(set, FieldSet::of_fields(expect), "{path}");
-        assert_eq!(set, FieldSet::of_fields(&["a", "a.b", "c.d"]).difference(&FieldSet::of_fields(&[path])));
+        let paths: Vec<String> = match message {
+            None => names.iter().map(|name| (*name).to_owned()).collect(),
+            Some(message) => names.iter().map(|name| format!("{message}.{name}")).collect(),
+        };
+        match message {
+            None => set.remove_fields(names),
+            Some(message) => set.within(message, |set| set.remove_fields(names)),
+        }
+        assert_eq!(set, FieldSet::of_fields(expect), "{message:?} {names:?}");
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        assert_eq!(set, FieldSet::of_fields(&["a", "a.b", "c.d"]).difference(&FieldSet::of_fields(&paths)));
     };
-    check("a", &["a.b", "c.d"]);
-    check("a.b", &["a", "c.d"]);
-    check("c.d", &["a", "a.b"]);
-    check("c", &["a", "a.b", "c.d"]);
-    check("x.y", &["a", "a.b", "c.d"]);
+    check(None, &["a"], &["a.b", "c.d"]);
+    check(Some("a"), &["b", "x"], &["a", "c.d"]);
+    check(Some("c"), &["d"], &["a", "a.b"]);
+    check(None, &["c"], &["a", "a.b", "c.d"]);
+    check(Some("x"), &["y"], &["a", "a.b", "c.d"]);
+    check(None, &["a", "c", "x"], &["a.b", "c.d"]);
 }

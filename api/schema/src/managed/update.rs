@@ -7,21 +7,21 @@ use super::{Entry, Managed, Operation, cap, fit, losses, settle};
 use crate::fieldset::{FieldSet, Reach, compare};
 use crate::graph::{Graph, TypeId};
 
-/// Fields that only the server sets; nobody owns them (dotted paths).
-const UNTRACKED: [&str; 12] = [
-    "apiVersion",
-    "kind",
-    "metadata",
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.creationTimestamp",
-    "metadata.selfLink",
-    "metadata.uid",
-    "metadata.clusterName",
-    "metadata.generation",
-    "metadata.managedFields",
-    "metadata.resourceVersion",
+/// Fields that only the server sets; nobody owns them.
+const UNTRACKED: [&str; 3] = ["apiVersion", "kind", METADATA];
+/// The same below `metadata`.
+const UNTRACKED_METADATA: [&str; 9] = [
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
 ];
+const METADATA: &str = "metadata";
 
 /// Who writes, through what, and when.
 #[derive(Clone, Copy)]
@@ -94,13 +94,20 @@ pub(crate) fn take_over(
     mut managed: Managed,
     writer: &Writer<'_>,
 ) -> Managed {
-    fit(graph, ty, writer.api_version, old, writer.versions, &mut managed);
     let changes = compare(graph, ty, old, new).within(writer.reach);
-    let mut taken = changes.added.clone();
-    taken.add(&changes.modified);
-    let mut views = Views::new(graph, writer.versions, writer.api_version, (old, new), changes);
-    let lost = losses(&managed, &mut views, |_| false);
-    settle(&mut managed, &mut views, &lost, |_| false);
+    let mut taken;
+    if managed.entries.is_empty() {
+        // Nobody loses anything.
+        taken = changes.added;
+        taken.add(&changes.modified);
+    } else {
+        fit(graph, ty, writer.api_version, old, writer.versions, &mut managed);
+        taken = changes.added.clone();
+        taken.add(&changes.modified);
+        let mut views = Views::new(graph, writer.versions, writer.api_version, (old, new), changes);
+        let lost = losses(&managed, &mut views, |_| false);
+        settle(&mut managed, &mut views, &lost, |_| false);
+    }
     strip(&mut taken);
     if !taken.is_empty() {
         add(&mut managed, taken, writer);
@@ -111,9 +118,8 @@ pub(crate) fn take_over(
 
 /// Takes out what only the server sets.
 pub(crate) fn strip(fields: &mut FieldSet) {
-    for path in UNTRACKED {
-        fields.remove_field(path);
-    }
+    fields.remove_fields(&UNTRACKED);
+    fields.within(METADATA, |fields| fields.remove_fields(&UNTRACKED_METADATA));
 }
 
 pub(super) fn add(managed: &mut Managed, taken: FieldSet, writer: &Writer<'_>) {
