@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use http::Response;
 use quorate_meta::Status;
+use quorate_store::env::blocking_whenever_it_runs;
 
 use super::health::Endpoint;
 use super::{
@@ -19,6 +20,9 @@ use crate::error::Error;
 use crate::negotiation::Offer;
 use crate::registry::{Resource, form};
 use crate::request::{Request, RequestInfo, Verb};
+
+/// Bytes of a body from which on what it says may take longer to work out than a few milliseconds.
+const LONG_BODY_BYTES: usize = 128 << 10;
 
 /// Where a request goes.
 #[derive(Debug, Clone)]
@@ -145,7 +149,11 @@ pub(crate) fn run<'a>(
 ) -> BoxFuture<'a, Result<Response<Body>, Error>> {
     Box::pin(async move {
         let deprecated = route.resource().and_then(|resource| resource.deprecation.clone());
-        let answer = dispatch(api, route, request).await;
+        let answer = dispatch(api, route, request);
+        let answer = match request.body.len() {
+            ..LONG_BODY_BYTES => answer.await,
+            _ => blocking_whenever_it_runs(answer).await,
+        };
         warnings::attach(request, deprecated.as_slice(), answer)
     })
 }

@@ -121,11 +121,10 @@ fn make(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
     (1..=nodes).map(|node| NodeConfig::read(&DataDir::of_node(root, node))).collect()
 }
 
-/// How many threads a node gets: its share of the processors, since nodes that each count on all of them wake each other up in vain; but two
-/// at least, so that a long computation for one client does not keep Raft from answering. What the user has set for this process holds for
-/// each node.
+/// How many threads a node gets: its share of the processors, since nodes that each count on all of them wake each other up in vain. One is
+/// enough: what computes for long lets another thread go on with the rest. What the user has set for this process holds for each node.
 fn worker_threads(nodes: usize) -> String {
-    let share = || std::thread::available_parallelism().map_or(2, |all| all.get().div_ceil(nodes).max(2)).to_string();
+    let share = || std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(nodes)).to_string();
     std::env::var(WORKER_THREADS).unwrap_or_else(|_| share())
 }
 

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 mod blocking;
 mod system;
 
-pub use blocking::blocking;
+pub use blocking::{blocking, blocking_whenever_it_runs};
 pub use system::SystemEnv;
 
 /// The wall clock.
