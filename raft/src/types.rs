@@ -9,6 +9,9 @@ use std::sync::Arc;
 use quorate_store::{NodeId, Outcome, Txn};
 use serde::{Deserialize, Serialize};
 
+/// Bytes of an encoded command besides its transactions, at most: two numbers of variable length.
+const COMMAND_OVERHEAD: usize = 20;
+
 /// What a log entry asks the state machine to do: decide these transactions one after the other, as if each were an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
@@ -16,6 +19,14 @@ pub struct Command {
     pub time_ms: u64,
     /// The transactions to decide, in this order. Those that waited together when the leader proposed them.
     pub txns: Arc<[Txn]>,
+}
+
+impl Command {
+    /// At least its bytes when it is encoded.
+    #[must_use]
+    pub fn footprint(&self) -> usize {
+        COMMAND_OVERHEAD + self.txns.iter().map(Txn::footprint).sum::<usize>()
+    }
 }
 
 impl fmt::Display for Command {
@@ -75,3 +86,11 @@ pub type Payload = openraft::alias::PayloadOf<TypeConfig>;
 pub type StoredMembership = openraft::alias::StoredMembershipOf<TypeConfig>;
 /// The position and the membership that a snapshot stands for.
 pub type SnapshotMeta = openraft::alias::SnapshotMetaOf<TypeConfig>;
+
+/// Roughly the bytes of what an entry carries when it is encoded; not less where that is transactions.
+pub(crate) fn footprint(payload: &Payload) -> usize {
+    match payload {
+        Payload::Normal(command) => command.footprint(),
+        Payload::Blank | Payload::Membership(_) => COMMAND_OVERHEAD,
+    }
+}

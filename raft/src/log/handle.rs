@@ -19,7 +19,7 @@ use super::recovery::{Position, recover};
 use super::state::State;
 use super::supply::{self, Supply};
 use super::writer::{Writer, following_length};
-use crate::types::{LogEntry, LogId};
+use crate::types::{LogEntry, LogId, footprint};
 
 /// Shortest segment that makes sense, bytes.
 const MIN_SEGMENT_BYTES: u64 = 16 << 10;
@@ -101,7 +101,8 @@ impl Log {
 
 /// Encodes entries as records, and answers the size of each.
 pub(super) fn encode(entries: &[LogEntry]) -> io::Result<(Vec<u8>, Vec<usize>)> {
-    let (mut bytes, mut sizes) = (Vec::new(), Vec::with_capacity(entries.len()));
+    let room = entries.iter().map(|entry| record::MAX_OVERHEAD_BYTES + footprint(&entry.payload)).sum();
+    let (mut bytes, mut sizes) = (Vec::with_capacity(room), Vec::with_capacity(entries.len()));
     for entry in entries {
         let start = bytes.len();
         record::append(&mut bytes, Kind::Entry, Some(entry.log_id), |out| {

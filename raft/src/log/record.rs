@@ -10,6 +10,8 @@ use crate::types::LogId;
 
 /// Bytes before the payload.
 pub(super) const HEADER_BYTES: usize = 40;
+/// Bytes that a record has besides its payload, at most.
+pub(super) const MAX_OVERHEAD_BYTES: usize = HEADER_BYTES + ALIGNMENT;
 /// The version of the layout above.
 const VERSION: u8 = 1;
 const HAS_POSITION: u16 = 1;

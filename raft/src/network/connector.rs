@@ -28,6 +28,8 @@ const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 /// What one connection may have in flight, in bytes.
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+/// What one HTTP/2 frame may have, in bytes. A message goes out in one, where many small ones would each be built, sent and taken apart.
+pub(crate) const FRAME_BYTES: u32 = 256 << 10;
 /// The channel's own URI; addresses and names are the connector's business.
 const ENDPOINT: &str = "http://peer.quorate";
 

@@ -29,15 +29,19 @@ use super::heartbeats::Heartbeats;
 use super::link::{Client, Link};
 use super::links::{Links, Purpose};
 use super::snapshot;
-use super::wire::{decode, encode};
+use super::wire::{decode, encode, encode_long};
 use crate::state_machine::{Snapshot, SnapshotData};
-use crate::types::{LeaderId, Peer, TypeConfig, Vote};
+use crate::types::{LeaderId, Peer, TypeConfig, Vote, footprint};
 use crate::witness::{Follower, Register};
 
 /// From asking for a connection to an open stream of entries.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause of a replication whose target cannot be reached; short, so that a member that comes back is fed at once.
 const REPLICATION_PAUSE: Duration = Duration::from_millis(100);
+
+/// Bytes of an encoded request for entries besides these, and of an entry besides what it carries: numbers of variable length.
+const REQUEST_OVERHEAD: usize = 100;
+const ENTRY_OVERHEAD: usize = 40;
 
 pub(super) type RpcError = RPCError<TypeConfig>;
 pub(super) type Append = AppendEntriesRequest<TypeConfig>;
@@ -216,7 +220,8 @@ where
     let requests = commits::with_entries(asked.requests(requests)).map(move |request| {
         leading.get_or_init(|| request.vote.leader_id);
         sending.sent();
-        encode(&request)
+        let entries = request.entries.iter().map(|entry| ENTRY_OVERHEAD + footprint(&entry.payload));
+        encode_long(&request, REQUEST_OVERHEAD + entries.sum::<usize>())
     });
     match connected.client.append(requests).await {
         Ok(response) => {

@@ -14,7 +14,13 @@ pub(crate) const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// Encodes a message.
 pub(crate) fn encode<T: Serialize>(message: &T) -> Bytes {
-    postcard::to_stdvec(message).expect("peer messages hold only types that postcard can encode").into()
+    encode_long(message, 0)
+}
+
+/// Encodes a message that takes about so many bytes.
+pub(crate) fn encode_long<T: Serialize>(message: &T, bytes: usize) -> Bytes {
+    let encoded = postcard::to_extend(message, Vec::with_capacity(bytes));
+    encoded.expect("peer messages hold only types that postcard can encode").into()
 }
 
 /// Decodes what the other end sent.

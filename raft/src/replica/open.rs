@@ -32,7 +32,7 @@ use super::service::PeerService;
 use crate::ClusterId;
 use crate::admin;
 use crate::log::{self, Log};
-use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, STREAM_WINDOW_BYTES};
+use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, FRAME_BYTES, STREAM_WINDOW_BYTES};
 use crate::network::guests::Guard;
 use crate::network::link::Dialer;
 use crate::network::links::Links;
@@ -225,6 +225,7 @@ fn router(service: PeerService) -> Router<Stack<Guard, Identity>> {
         .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
+        .max_frame_size(Some(FRAME_BYTES))
         .add_service(service)
 }
 

@@ -14,12 +14,14 @@ use tonic::Streaming;
 
 use super::message::{Answer, Answers, Ask, MAX_FRAME_BYTES, Questions};
 use crate::network::link::{Connected, Link};
-use crate::network::wire::{decode, encode};
+use crate::network::wire::{decode, encode_long};
 
 /// Questions that wait to be sent.
 pub(crate) const MAX_WAITING_QUESTIONS: usize = 4096;
 /// Questions in one frame.
 const MAX_FRAME_QUESTIONS: usize = 128;
+/// Bytes of an encoded question besides what it asks: its number and its kind.
+const QUESTION_OVERHEAD: usize = 12;
 /// Frames handed to the connection that it has not taken yet.
 const MAX_FRAMES: usize = 4;
 
@@ -161,7 +163,8 @@ impl Stream {
         if frame.is_empty() {
             return Ok(());
         }
-        let frame = encode(&frame);
+        let bytes = frame.iter().map(|(_, ask)| QUESTION_OVERHEAD + ask.footprint()).sum();
+        let frame = encode_long(&frame, bytes);
         loop {
             // Answers are taken while the connection takes its time, or both ends could wait for each other.
             let answers = tokio::select! {
