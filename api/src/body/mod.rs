@@ -31,6 +31,10 @@ enum Kind {
 #[derive(Clone)]
 pub(crate) struct Uncompressed(pub(crate) Bytes);
 
+/// An answer that goes on until it is ended, a watch: an extension of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lasting;
+
 impl Body {
     /// No content.
     #[must_use]

@@ -21,7 +21,7 @@ use crate::Api;
 use crate::audit::Trace;
 use crate::authentication::{Identity, User};
 use crate::authorization::Action;
-use crate::body::Body;
+use crate::body::{Body, Lasting};
 use crate::error::Error;
 use crate::handlers::{self, health::Endpoint};
 use crate::lifecycle::Phase;
@@ -173,8 +173,12 @@ where
             trace.authorized(*allowed, reason);
         }
         // A watch may have nothing to say, and who is slow to take it goes on with its history.
-        let is_watch = request.info.verb == Verb::Watch;
-        Ok(answer?.map(|body| if is_watch { body.holding(place) } else { body.holding_while_taken(place) }))
+        if request.info.verb != Verb::Watch {
+            return Ok(answer?.map(|body| body.holding_while_taken(place)));
+        }
+        let mut answer = answer?.map(|body| body.holding(place));
+        answer.extensions_mut().insert(Lasting);
+        Ok(answer)
     })
 }
 

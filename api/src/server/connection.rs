@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::gather::Gather;
 use super::opening::Opening;
-use super::stall::StallGuard;
+use super::stall::{Patience, StallGuard};
 use super::welcome::Welcome;
 use super::{Limits, ServerTls};
 use crate::Api;
@@ -47,7 +47,8 @@ pub(super) struct Shared {
 pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     let tls = shared.tls.current();
     let acceptor = TlsAcceptor::from(tls.config.clone());
-    let io = StallGuard::new(io, shared.limits.stall);
+    let patience = Patience::new(&shared.limits);
+    let io = StallGuard::new(io, patience.clone());
     let stream = match timeout(shared.limits.handshake, acceptor.accept(io)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
@@ -58,18 +59,21 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     let identity = tls.identify(session.peer_certificates().unwrap_or_default(), now_ms);
     let identity = identity.with_peer(&peer);
     let result = if session.alpn_protocol() == Some(b"h2") {
-        serve_http2(&shared, stream, identity).await
+        serve_http2(&shared, stream, identity, patience).await
     } else {
-        serve_http1(&shared, stream, identity).await
+        serve_http1(&shared, stream, identity, patience).await
     };
     if let Err(error) = result {
         tracing::debug!(%peer, %error, "connection ended");
     }
 }
 
-async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity) -> Ended {
+async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity, patience: Patience) -> Ended {
     let api = shared.api.clone();
-    let service = service_fn(move |request| answer(api.clone(), identity.clone(), request));
+    let service = service_fn(move |request| {
+        let (patience, answer) = (patience.clone(), answer(api.clone(), identity.clone(), request));
+        async move { answer.await.inspect(|answer| patience.note(answer)) }
+    });
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -85,13 +89,19 @@ async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity) -> End
     Ok(connection.await?)
 }
 
-async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity) -> Ended {
+async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity, patience: Patience) -> Ended {
     let api = shared.api.clone();
     let welcome = Welcome::default();
     let noted = welcome.clone();
     let service = service_fn(move |request| {
-        let (noted, answer) = (noted.clone(), answer(api.clone(), identity.clone(), request));
-        async move { answer.await.inspect(|answer| noted.answered(answer.status())) }
+        let (noted, patience) = (noted.clone(), patience.clone());
+        let answer = answer(api.clone(), identity.clone(), request);
+        async move {
+            let answer = answer.await?;
+            noted.answered(answer.status());
+            patience.note(&answer);
+            Ok::<_, Infallible>(answer)
+        }
     });
     let limits = &shared.limits;
     let gather = Gather::new(Opening::new(stream, limits.header));

@@ -16,6 +16,8 @@ pub struct Limits {
     pub header: Duration,
     /// How long the peer may take nothing of what is sent to it.
     pub stall: Duration,
+    /// The same for a peer that watches, if it is longer: the history should last for as long.
+    pub watch_stall: Duration,
     /// Bytes of all header fields of a request; over HTTP/1.1 also of its buffers, at least 8 KiB.
     pub header_bytes: u32,
     /// Header fields of an HTTP/1.1 request.
@@ -37,6 +39,7 @@ impl Default for Limits {
             handshake: Duration::from_secs(10),
             header: Duration::from_secs(60),
             stall: Duration::from_secs(60),
+            watch_stall: Duration::from_secs(300),
             header_bytes: 128 * 1024,
             header_fields: 128,
             streams: 256,

@@ -1,27 +1,59 @@
 //! Ends connections whose peer takes nothing for too long.
 //!
 //! Invariant: only a write that waits counts; a connection with nothing to say may stay for ever. Without this, a client that
-//! stops reading in the middle of a list would keep the list's snapshot in memory as long as it likes.
+//! stops reading in the middle of an answer would keep it in memory as long as it likes. A watch keeps next to nothing: its client goes
+//! on with the history, and has time for as long as that lasts.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::Response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
+
+use super::Limits;
+use crate::body::{Body, Lasting};
+
+/// How long a peer may take nothing: longer once it watches. Clones share what is noted.
+#[derive(Debug, Clone)]
+pub(super) struct Patience {
+    limit: Duration,
+    of_watches: Duration,
+    watches: Arc<AtomicBool>,
+}
+
+impl Patience {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { limit: limits.stall, of_watches: limits.watch_stall.max(limits.stall), watches: Arc::default() }
+    }
+
+    /// Takes note of what the peer is about to be sent.
+    pub(super) fn note(&self, answer: &Response<Body>) {
+        if answer.extensions().get::<Lasting>().is_some() {
+            self.watches.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        if self.watches.load(Ordering::Relaxed) { self.of_watches } else { self.limit }
+    }
+}
 
 /// A byte stream whose writes may not wait longer than a limit.
 pub(super) struct StallGuard<S> {
     inner: S,
-    limit: Duration,
+    patience: Patience,
     timer: Pin<Box<Sleep>>,
     waiting: bool,
 }
 
 impl<S> StallGuard<S> {
-    pub(super) fn new(inner: S, limit: Duration) -> Self {
-        Self { inner, limit, timer: Box::pin(sleep(limit)), waiting: false }
+    pub(super) fn new(inner: S, patience: Patience) -> Self {
+        Self { inner, timer: Box::pin(sleep(patience.limit)), patience, waiting: false }
     }
 
     /// Turns a wait that has become too long into an error.
@@ -31,7 +63,7 @@ impl<S> StallGuard<S> {
             return result;
         }
         if !std::mem::replace(&mut self.waiting, true) {
-            self.timer.as_mut().reset(Instant::now() + self.limit);
+            self.timer.as_mut().reset(Instant::now() + self.patience.limit());
         }
         match self.timer.as_mut().poll(cx) {
             Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer takes nothing"))),
@@ -83,20 +115,37 @@ mod tests {
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(60);
+    const OF_WATCHES: Duration = Duration::from_secs(300);
+
+    fn patience() -> Patience {
+        Patience::new(&Limits { stall: LIMIT, watch_stall: OF_WATCHES, ..Limits::default() })
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_takes_nothing_is_given_up() {
-        let (near, _far) = duplex(8);
-        let mut guarded = StallGuard::new(near, LIMIT);
-        let begun = Instant::now();
-        let error = guarded.write_all(&[0; 100]).await.unwrap_err();
-        assert_eq!((error.kind(), begun.elapsed().as_secs()), (io::ErrorKind::TimedOut, LIMIT.as_secs()));
+        let check = async |answers: &[bool], expect: Duration| {
+            let (near, _far) = duplex(8);
+            let patience = patience();
+            let mut guarded = StallGuard::new(near, patience.clone());
+            for is_watch in answers {
+                let mut answer = Response::new(Body::empty());
+                is_watch.then(|| answer.extensions_mut().insert(Lasting));
+                patience.note(&answer);
+            }
+            let begun = Instant::now();
+            let error = guarded.write_all(&[0; 100]).await.unwrap_err();
+            assert_eq!((error.kind(), begun.elapsed().as_secs()), (io::ErrorKind::TimedOut, expect.as_secs()));
+        };
+        check(&[], LIMIT).await;
+        check(&[false], LIMIT).await;
+        check(&[true], OF_WATCHES).await;
+        check(&[true, false], OF_WATCHES).await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_peer_and_a_silent_connection_stay() {
         let (near, mut far) = duplex(8);
-        let mut guarded = StallGuard::new(near, LIMIT);
+        let mut guarded = StallGuard::new(near, patience());
         let reader = tokio::spawn(async move {
             let mut buffer = [0; 8];
             while far.read(&mut buffer).await.is_ok_and(|read| read > 0) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -14,13 +14,14 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, HandshakeKind, RootCertStore};
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::harness::{Server, TestClock};
+use crate::harness::Server;
 
 /// A certificate authority.
 pub(crate) struct Authority {
@@ -72,7 +73,7 @@ pub(crate) fn self_issued(name: &str, group: &str) -> (String, String) {
 
 struct Running {
     authority: Authority,
-    clock: Arc<TestClock>,
+    server: Server,
     tls: Arc<ServerTls>,
     handle: Handle,
     task: JoinHandle<()>,
@@ -103,9 +104,9 @@ async fn start_with(limits: Limits) -> Running {
         shutdown_delay: Duration::ZERO,
         shutdown_grace: Duration::from_secs(10),
     };
-    let Server { api, clock, .. } = Server::with_namespace().await;
-    let (server, handle) = ApiServer::bind(api, options).await.unwrap();
-    Running { authority, clock, tls, handle, task: tokio::spawn(server.run()) }
+    let server = Server::with_namespace().await;
+    let (listening, handle) = ApiServer::bind(server.api.clone(), options).await.unwrap();
+    Running { authority, server, tls, handle, task: tokio::spawn(listening.run()) }
 }
 
 impl Running {
@@ -213,11 +214,11 @@ async fn a_certificate_ends_on_an_open_connection_too() {
     let config = Arc::new(config);
     let (mut open, _) = running.client(&config).await;
     assert_eq!(code(&mut open).await, 200);
-    running.clock.advance(DAY_MS);
+    running.server.clock.advance(DAY_MS);
     assert_eq!(code(&mut open).await, 200, "its last moment");
     let (_, kind) = running.client(&config).await;
     assert_eq!(kind, Some(HandshakeKind::Full), "the client is verified again");
-    running.clock.advance(1);
+    running.server.clock.advance(1);
     assert_eq!(code(&mut open).await, 401);
     let (mut other, _) = running.client(&config).await;
     assert_eq!(code(&mut other).await, 401);
@@ -239,6 +240,41 @@ async fn a_drain_ends_watches_and_connections() {
     let limit = Duration::from_secs(5);
     timeout(limit, running.task).await.expect("the server stops").unwrap();
     timeout(limit, connection).await.expect("the connection ends").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn who_watches_may_take_nothing_for_longer_than_others() {
+    const OBJECTS: usize = 40;
+    /// All of them together are more than sockets hold.
+    const VALUE_BYTES: usize = 500_000;
+    let short = Duration::from_millis(300);
+    let running = start_with(Limits { stall: short, watch_stall: Duration::from_secs(60), ..Limits::default() }).await;
+    let admin = running.authority.issue("admin", Some("system:masters"));
+    let ask = async |query: &str| {
+        let mut stream = running.connect(Some(admin.clone()), b"http/1.1").await.unwrap();
+        let head =
+            format!("GET /api/v1/namespaces/a/configmaps{query} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream
+    };
+    let mut watch = ask("?watch=1&resourceVersion=1").await;
+    let value = "x".repeat(VALUE_BYTES);
+    for number in 0..OBJECTS {
+        let object = json!({"metadata": {"name": format!("m{number}")}, "data": {"k": value}}).to_string();
+        let answer = running.server.send(Method::POST, "/api/v1/namespaces/a/configmaps", &[], object).await;
+        assert_eq!(answer.status, StatusCode::CREATED);
+    }
+    let mut list = ask("").await;
+    sleep(short * 4).await;
+    let mut text = Vec::new();
+    let _ = timeout(Duration::from_secs(60), list.read_to_end(&mut text)).await.expect("the list ends");
+    assert!(text.len() < OBJECTS * VALUE_BYTES, "before its end");
+    let (mut seen, mut buffer) = (0, vec![0; 1 << 20]);
+    while seen < OBJECTS * VALUE_BYTES {
+        let read = timeout(Duration::from_secs(60), watch.read(&mut buffer)).await.expect("the watch goes on").unwrap();
+        assert_ne!(read, 0, "the watch has ended after {seen} bytes");
+        seen += buffer[..read].iter().filter(|byte| **byte == b'x').count();
+    }
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ impl Node {
         let options = Options {
             address: parts.config.api.bind.clone(),
             tls: parts.server_tls.clone(),
-            limits: Limits::default(),
+            limits: Limits { watch_stall: tuning.history_duration, ..Limits::default() },
             shutdown_delay: tuning.shutdown_delay_duration,
             shutdown_grace: STOP_GRACE,
         };
