@@ -20,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use super::cork::Cork;
 use super::gather::Gather;
 use super::opening::Opening;
 use super::stall::{Patience, StallGuard};
@@ -30,7 +31,7 @@ use crate::authentication::Identity;
 use crate::body::Body;
 use crate::filters;
 
-type Stream = TlsStream<StallGuard<Box<dyn Io>>>;
+type Stream = TlsStream<Cork<StallGuard<Box<dyn Io>>>>;
 type Ended = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// What every connection of a server shares.
@@ -48,7 +49,7 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     let tls = shared.tls.current();
     let acceptor = TlsAcceptor::from(tls.config.clone());
     let patience = Patience::new(&shared.limits);
-    let io = StallGuard::new(io, patience.clone());
+    let io = Cork::new(StallGuard::new(io, patience.clone()));
     let stream = match timeout(shared.limits.handshake, acceptor.accept(io)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),

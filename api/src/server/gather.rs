@@ -1,23 +1,30 @@
 //! Gathers what a connection writes until its task waits, and hands it on in one piece.
 //!
 //! HTTP/2 flushes after every frame, a frame takes 16 KiB, and TLS writes to the socket whatever it is given. A write to the socket costs
-//! far more than a copy, so a batch of events, the answers to several requests and the parts of a list should be one.
+//! far more than a copy, so a batch of events, the answers to several requests and the parts of a list should be one. What is short is
+//! copied and becomes one record of TLS with the rest; what is long goes to TLS as it is, which holds its records back (see `cork`).
 //!
 //! Invariants: nothing stays here when the connection's task waits, unless the peer takes no more; never more than [`MOST`] bytes are
-//! held; a connection with nothing to say holds no memory. A flush does nothing, so a task that writes here has to
-//! poll [`Gather::hand_on`] before it waits.
+//! held here, and what TLS has room for there; a connection with nothing to say holds no memory. A flush does nothing, so a task that
+//! writes here has to poll [`Gather::hand_on`] before it waits.
 
 use std::future::poll_fn;
 use std::io;
+use std::iter;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::cork::Corked;
 
 /// Bytes that are gathered: four records of TLS.
 const MOST: usize = 64 * 1024;
+/// Bytes of a write from which on a copy costs more than a record of its own.
+const LONG: usize = 4 * 1024;
 
 /// A byte stream that is written to when the task of its connection waits.
 pub(super) struct Gather<S>(Arc<Mutex<Gathered<S>>>);
@@ -37,7 +44,7 @@ impl<S> Clone for Gather<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Gather<S> {
+impl<S: Corked> Gather<S> {
     pub(super) fn new(stream: S) -> Self {
         Self(Arc::new(Mutex::new(Gathered { stream, held: Vec::new(), taken: 0, unflushed: false })))
     }
@@ -53,7 +60,7 @@ impl<S: AsyncWrite + Unpin> Gather<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Gathered<S> {
+impl<S: Corked> Gathered<S> {
     fn poll_hand_on(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.taken < self.held.len() {
             let taken = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.held[self.taken..]))?;
@@ -72,6 +79,37 @@ impl<S: AsyncWrite + Unpin> Gathered<S> {
         Poll::Ready(Ok(()))
     }
 
+    /// Lets TLS have what is held and then this, without a copy; gives how much it has taken of this: something.
+    fn poll_hold_back(&mut self, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        loop {
+            let held = self.held.len() - self.taken;
+            let Poll::Ready(taken) = self.poll_hold_back_with_held(cx, slices) else {
+                ready!(self.poll_hand_on(cx))?;
+                continue;
+            };
+            let taken = taken?;
+            self.unflushed = true;
+            if taken < held {
+                self.taken += taken;
+                continue;
+            }
+            (self.held, self.taken) = (Vec::new(), 0);
+            if taken > held {
+                return Poll::Ready(Ok(taken - held));
+            }
+        }
+    }
+
+    fn poll_hold_back_with_held(
+        &mut self,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let held = io::IoSlice::new(&self.held[self.taken..]);
+        let all: SmallVec<[io::IoSlice<'_>; 8]> = iter::once(held).chain(slices.iter().copied()).collect();
+        self.stream.poll_hold_back(cx, &all)
+    }
+
     /// Makes room for a write; gives how much there is.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if self.held.len() == MOST {
@@ -87,7 +125,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Gather<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Gather<S> {
+impl<S: Corked> AsyncWrite for Gather<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[io::IoSlice::new(bytes)])
     }
@@ -98,6 +136,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Gather<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let mut gathered = self.0.lock();
+        if slices.iter().map(|slice| slice.len()).sum::<usize>() >= LONG {
+            return gathered.poll_hold_back(cx, slices);
+        }
         let room = ready!(gathered.poll_room(cx))?;
         let mut left = room;
         for slice in slices {
@@ -129,15 +170,92 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
     use tokio::task::yield_now;
 
+    use super::super::cork::Cork;
     use super::*;
 
+    /// Bytes that a [`Queue`] holds back.
+    const ROOM: usize = 50_000;
+
+    /// What TLS is to its socket: it takes what it has room for, and writes as much as it can at once.
+    struct Queue {
+        bytes: Vec<u8>,
+        socket: Cork<DuplexStream>,
+    }
+
+    impl Queue {
+        fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            while !self.bytes.is_empty() {
+                let sent = ready!(Pin::new(&mut self.socket).poll_write(cx, &self.bytes))?;
+                self.bytes.drain(..sent);
+            }
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl Corked for Queue {
+        fn cork(&mut self, in_place: bool) {
+            self.socket.put(in_place);
+        }
+    }
+
+    impl AsyncRead for Queue {
+        fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            Pin::new(&mut self.socket).poll_read(cx, buffer)
+        }
+    }
+
+    impl AsyncWrite for Queue {
+        fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            self.poll_write_vectored(cx, &[io::IoSlice::new(bytes)])
+        }
+
+        fn poll_write_vectored(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            slices: &[io::IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            let before = self.bytes.len();
+            for slice in slices {
+                let room = ROOM - self.bytes.len();
+                self.bytes.extend_from_slice(&slice[..slice.len().min(room)]);
+            }
+            let taken = self.bytes.len() - before;
+            match self.poll_send(cx) {
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending if taken == 0 => Poll::Pending,
+                _ => Poll::Ready(Ok(taken)),
+            }
+        }
+
+        fn is_write_vectored(&self) -> bool {
+            true
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.poll_send(cx)
+        }
+
+        fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            ready!(self.poll_send(cx))?;
+            Pin::new(&mut self.socket).poll_shutdown(cx)
+        }
+    }
+
+    fn gather(room: usize) -> (Gather<Queue>, DuplexStream) {
+        let (near, far) = duplex(room);
+        (Gather::new(Queue { bytes: Vec::new(), socket: Cork::new(near) }), far)
+    }
+
     /// Bytes that the far end finds with one read, if any are there.
-    fn arrived(far: &mut DuplexStream) -> Option<usize> {
-        far.read(&mut vec![0; 2 * MOST]).now_or_never().map(Result::unwrap)
+    fn arrived(far: &mut DuplexStream) -> Option<Vec<u8>> {
+        let mut buffer = vec![0; 4 * MOST];
+        let read = far.read(&mut buffer).now_or_never()?.unwrap();
+        buffer.truncate(read);
+        Some(buffer)
     }
 
     /// Runs a connection to its end.
-    async fn drive(gather: &Gather<DuplexStream>, connection: impl Future<Output = ()>) -> io::Result<()> {
+    async fn drive(gather: &Gather<Queue>, connection: impl Future<Output = ()>) -> io::Result<()> {
         tokio::select! {
             biased;
             () = connection => Ok(()),
@@ -147,59 +265,73 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_written_goes_out_together_when_the_task_waits() {
-        let (near, mut far) = duplex(2 * MOST);
-        let gather = Gather::new(near);
-        let mut writer = gather.clone();
-        let connection = async {
-            for bytes in [&[1; 9][..], &[2; 16_384], &[3; 100]] {
-                writer.write_all(bytes).await.unwrap();
-                writer.flush().await.unwrap();
-            }
-            assert_eq!(arrived(&mut far), None);
-            yield_now().await;
-            assert_eq!(arrived(&mut far), Some(16_493));
+        let check = async |sizes: &[usize]| {
+            let (gather, mut far) = gather(4 * MOST);
+            let mut writer = gather.clone();
+            let expect: Vec<u8> = (1..).zip(sizes).flat_map(|(byte, size)| iter::repeat_n(byte, *size)).collect();
+            let connection = async {
+                for (byte, size) in (1..).zip(sizes) {
+                    writer.write_all(&vec![byte; *size]).await.unwrap();
+                    writer.flush().await.unwrap();
+                }
+                assert_eq!(arrived(&mut far), None, "{sizes:?}");
+                yield_now().await;
+                assert!(arrived(&mut far) == Some(expect), "{sizes:?}");
+            };
+            drive(&gather, connection).await.unwrap();
+            assert_eq!(gather.0.lock().held.capacity(), 0);
         };
-        drive(&gather, connection).await.unwrap();
-        assert_eq!(gather.0.lock().held.capacity(), 0);
+        check(&[9, 100]).await;
+        check(&[9, LONG, 100]).await;
+        check(&[LONG - 1, 16_384, 16_384, 9, LONG, 1]).await;
+        check(&[ROOM]).await;
     }
 
     #[tokio::test]
     async fn a_slow_peer_gets_everything_and_little_is_held() {
-        let (near, mut far) = duplex(1000);
-        let gather = Gather::new(near);
-        let mut writer = gather.clone();
-        let sent: Vec<u8> = (0..5 * MOST).map(|at| at as u8).collect();
-        let connection = async {
-            writer.write_all(&sent).await.unwrap();
-            writer.shutdown().await.unwrap();
-        };
-        let read = async {
-            let (mut all, mut some) = (Vec::new(), [0; 700]);
-            loop {
-                let read = far.read(&mut some).await.unwrap();
-                if read == 0 {
-                    return all;
+        let check = async |piece: usize| {
+            let (gather, mut far) = gather(1000);
+            let mut writer = gather.clone();
+            let sent: Vec<u8> = (0..5 * MOST).map(|at| at as u8).collect();
+            let connection = async {
+                for piece in sent.chunks(piece) {
+                    writer.write_all(piece).await.unwrap();
                 }
-                all.extend_from_slice(&some[..read]);
-                assert!(gather.0.lock().held.len() <= MOST);
-            }
+                writer.shutdown().await.unwrap();
+            };
+            let read = async {
+                let (mut all, mut some) = (Vec::new(), [0; 700]);
+                loop {
+                    let read = far.read(&mut some).await.unwrap();
+                    if read == 0 {
+                        return all;
+                    }
+                    all.extend_from_slice(&some[..read]);
+                    let gathered = gather.0.lock();
+                    assert!(gathered.held.len() <= MOST && gathered.stream.bytes.len() <= ROOM);
+                }
+            };
+            let (driven, read) = tokio::join!(drive(&gather, connection), read);
+            driven.unwrap();
+            assert!(read == sent, "in pieces of {piece}");
         };
-        let (driven, read) = tokio::join!(drive(&gather, connection), read);
-        driven.unwrap();
-        assert_eq!(read, sent);
+        for piece in [700, LONG - 1, LONG, 16_384, 5 * MOST] {
+            check(piece).await;
+        }
     }
 
     #[tokio::test]
     async fn a_peer_that_has_gone_ends_the_connection() {
-        let (near, far) = duplex(1000);
-        let gather = Gather::new(near);
-        let mut writer = gather.clone();
-        drop(far);
-        let connection = async {
-            writer.write_all(b"x").await.unwrap();
-            std::future::pending::<()>().await;
-        };
-        let error = drive(&gather, connection).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        for size in [1, LONG] {
+            let (gather, far) = gather(1000);
+            let mut writer = gather.clone();
+            drop(far);
+            let connection = async {
+                writer.write_all(&vec![0; size]).await.unwrap();
+                std::future::pending::<()>().await;
+            };
+            let error = drive(&gather, connection).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! here knows what a request means.
 
 mod connection;
+mod cork;
 mod gather;
 mod limits;
 mod opening;

@@ -12,6 +12,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use super::cork::Corked;
+
 /// Bytes that every HTTP/2 client begins with.
 const PREFACE_BYTES: usize = 24;
 
@@ -25,6 +27,12 @@ pub(super) struct Opening<S> {
 impl<S> Opening<S> {
     pub(super) fn new(inner: S, limit: Duration) -> Self {
         Self { inner, owed: Some((PREFACE_BYTES, Box::pin(sleep(limit)))) }
+    }
+}
+
+impl<S: Corked> Corked for Opening<S> {
+    fn cork(&mut self, in_place: bool) {
+        self.inner.cork(in_place);
     }
 }
 
