@@ -6,9 +6,11 @@ parity.txt lists what has been reached, one scenario a line, with the options th
 and are not listed are named at the end, to be added. Without options whole areas are run, each that has a scenario in the list; further
 ones can be tried by naming them.
 """
-import contextlib, json, pathlib, re, socket, subprocess, sys, tempfile
+import contextlib, json, pathlib, re, socket, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).parent
+# How old a cluster with options is when scenarios begin: older than a history of one second.
+AGE_SECONDS = 2
 
 
 def free_port():
@@ -43,6 +45,7 @@ def cluster(binary, options):
             for line in server.stdout:
                 if line.startswith('ready'): break
             else: raise SystemExit('the server did not start')
+            if options: time.sleep(AGE_SECONDS)
             yield ['--server', f'https://127.0.0.1:{port}', '--cert', data / 'pki/admin.crt', '--key', data / 'pki/admin.key', '--ca', data / 'pki/ca.crt']
         finally:
             server.terminate(); server.wait(30)
