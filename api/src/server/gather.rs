@@ -5,7 +5,7 @@
 //! copied and becomes one record of TLS with the rest; what is long goes to TLS as it is, which holds its records back (see `cork`).
 //!
 //! Invariants: nothing stays here when the connection's task waits, unless the peer takes no more; never more than [`MOST`] bytes are
-//! held here, and what TLS has room for there; a connection with nothing to say holds no memory. A flush does nothing, so a task that
+//! held here, and as many in TLS (its own limit); a connection with nothing to say holds no memory. A flush does nothing, so a task that
 //! writes here has to poll [`Gather::hand_on`] before it waits.
 
 use std::future::poll_fn;

@@ -21,8 +21,8 @@ pub(super) const FORMAT_VERSION: u32 = 2;
 pub(super) const INDEXED_BATCHES: usize = 1024;
 /// Memtable of `meta` and of the index: one small record per group.
 const SMALL_MEMTABLE_BYTES: u64 = 1 << 20;
-/// Written memtables of objects that wait until they are merged with what is there: merging costs the same however many they are, and only a
-/// start and a snapshot read them. Far below the number (20) from which on fjall slows writers down.
+/// Written memtables of objects that wait until they are merged with what is there, all of which a merge may write again: the rarer, the
+/// cheaper, and only a start and a snapshot read them. Far below the number (20) from which on fjall slows writers down.
 const UNMERGED_TABLES: u8 = 10;
 /// Data blocks are read in order only, so they may be large.
 const BLOCK_BYTES: u32 = 16 << 10;
