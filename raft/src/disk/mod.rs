@@ -12,6 +12,6 @@ mod system;
 
 pub use fatal::Fatal;
 pub use memory::MemoryDisk;
-pub(crate) use seam::sync_at_once;
+pub(crate) use seam::{BLOCK_BYTES, sync_at_once};
 pub use seam::{Disk, File, Lock, Worker};
 pub use system::SystemDisk;

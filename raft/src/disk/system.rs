@@ -1,41 +1,73 @@
 //! The real disk: the operating system's files, and a named thread for each background component.
 //!
 //! Calls block; that is why components run on threads of their own. Reads by others are short and mostly served by the page cache.
+//! What is long and lies in blocks goes to a new file past that cache, where the file system does that: a copy of it would cost more
+//! than the write.
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::seam::{Disk, File, Lock, Worker};
+use super::seam::{BLOCK_BYTES, Disk, File, Lock, Worker};
+
+/// Fewer bytes than this go through the page cache.
+const DIRECT_BYTES: usize = 128 << 10;
 
 /// The operating system's file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemDisk;
 
 #[derive(Debug)]
-struct SystemFile(fs::File);
+struct SystemFile {
+    file: fs::File,
+    /// The same file, if the disk may take bytes directly from memory.
+    direct: Option<fs::File>,
+}
 
 #[async_trait]
 impl File for SystemFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.read_exact_at(buffer, offset)
+        self.file.read_exact_at(buffer, offset)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        let direct = self.direct.as_ref().filter(|_| bytes.len() >= DIRECT_BYTES && is_in_blocks(offset, bytes));
+        match direct.map(|direct| direct.write_all_at(bytes, offset)) {
+            Some(Ok(())) => Ok(()),
+            // Whatever is wrong, the ordinary way finds out as well, or does without.
+            Some(Err(_)) | None => self.file.write_all_at(bytes, offset),
+        }
     }
 
     fn length(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 
     async fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
     }
+}
+
+/// Opens a file for what the disk takes directly.
+#[cfg(target_os = "linux")]
+fn open_direct(path: &Path) -> Option<fs::File> {
+    fs::File::options().write(true).custom_flags(libc::O_DIRECT).open(path).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct(_: &Path) -> Option<fs::File> {
+    None
+}
+
+/// Whether these bytes lie in memory as the disk wants them, and are whole blocks of a file.
+fn is_in_blocks(offset: u64, bytes: &[u8]) -> bool {
+    offset.is_multiple_of(BLOCK_BYTES as u64)
+        && bytes.len().is_multiple_of(BLOCK_BYTES)
+        && bytes.as_ptr().align_offset(BLOCK_BYTES) == 0
 }
 
 impl Disk for SystemDisk {
@@ -57,12 +89,12 @@ impl Disk for SystemDisk {
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
         let file = fs::File::options().read(true).write(true).create(true).truncate(true).open(path)?;
-        Ok(Arc::new(SystemFile(file)))
+        Ok(Arc::new(SystemFile { file, direct: open_direct(path) }))
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn File>> {
         let file = fs::File::options().read(true).write(true).open(path)?;
-        Ok(Arc::new(SystemFile(file)))
+        Ok(Arc::new(SystemFile { file, direct: None }))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -107,6 +139,29 @@ mod tests {
         SystemDisk.open(&new).unwrap().read_at(0, &mut bytes).unwrap();
         assert_eq!(&bytes, b"\0\0\0xyz");
         assert_eq!(file.read_at(1, &mut bytes).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn what_goes_past_the_cache_is_where_the_rest_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut memory = vec![7; 2 * DIRECT_BYTES];
+        let begin = memory.as_ptr().align_offset(BLOCK_BYTES);
+        let blocks = begin..begin + DIRECT_BYTES;
+        let file = SystemDisk.create(&path).unwrap();
+        // In the cache, on the disk, over both, and the ordinary way: not a block's place, and not in memory as blocks are.
+        file.write_at(0, &[1; 10]).unwrap();
+        file.write_at(BLOCK_BYTES as u64, &memory[blocks.clone()]).unwrap();
+        memory.fill(8);
+        file.write_at(0, &memory[blocks.clone()]).unwrap();
+        file.write_at(5, &[2; 3]).unwrap();
+        file.write_at(1 + DIRECT_BYTES as u64, &memory[blocks]).unwrap();
+        file.write_at(2 * DIRECT_BYTES as u64, &memory[begin + 1..][..DIRECT_BYTES]).unwrap();
+        futures::executor::block_on(file.sync_data()).unwrap();
+        let mut expect = vec![8; 3 * DIRECT_BYTES];
+        expect[5..8].fill(2);
+        expect[DIRECT_BYTES] = 7;
+        assert!(fs::read(&path).unwrap() == expect);
     }
 
     #[test]

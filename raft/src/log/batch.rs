@@ -1,12 +1,14 @@
 //! One batch: everything that one write and one sync make durable together.
 //!
 //! Layout, little endian: magic u32, crc32c u32, bytes of the records u32, number of records u32, batch number u64, zero u64, the
-//! records, zeros up to a sector. Batches start at sectors and are numbered without gaps through the whole log.
+//! records, zeros up to a sector. Batches start at sectors and are numbered without gaps through the whole log. Zeros up to the end of a
+//! block are written with each: given a part of a block, a file system may have to read the rest of it from the disk.
 //!
 //! Invariant that recovery rests on: a batch is written only after the one before it was synced. So whatever lies before the start of
 //! a valid batch was durable, and only the last batch can be torn by a crash.
 
 use super::record;
+use crate::disk::BLOCK_BYTES;
 
 /// Batches start at multiples of this, bytes: a torn write never touches what was synced before.
 pub(super) const SECTOR_BYTES: usize = 512;
@@ -79,10 +81,13 @@ impl Builder {
         (record::seal(&mut self.bytes[offset..], seed), offset)
     }
 
-    /// The finished batch, to be written at a sector.
-    pub(super) fn finish(&mut self, number: u64, seed: u32) -> &[u8] {
+    /// Finishes the batch, to be written at this place, a sector. Gives its bytes, with zeros up to the end of a block, and how many of
+    /// them are its own.
+    pub(super) fn finish(&mut self, number: u64, seed: u32, offset: u64) -> (&[u8], u64) {
         let body = u32::try_from(self.body()).expect("a batch is bounded by its segment");
-        self.bytes.resize(size_of(self.body()), 0);
+        let end = offset + size_of(self.body()) as u64;
+        let zeros = usize::try_from(end.next_multiple_of(BLOCK_BYTES as u64) - end).expect("less than a block");
+        self.bytes.resize(size_of(self.body()) + zeros, 0);
         let header = &mut self.bytes[..HEADER_BYTES];
         header[0..4].copy_from_slice(&MAGIC.to_le_bytes());
         header[8..12].copy_from_slice(&body.to_le_bytes());
@@ -90,7 +95,7 @@ impl Builder {
         header[16..24].copy_from_slice(&number.to_le_bytes());
         let crc = crc32c::crc32c_append(seed, &header[8..]);
         header[4..8].copy_from_slice(&crc.to_le_bytes());
-        &self.bytes
+        (&self.bytes, end - offset)
     }
 
     /// Empties it for the next batch. A buffer that one huge record has grown is given back.
@@ -115,8 +120,8 @@ mod tests {
             builder.clear();
             builder.push(&record, 5);
             let (_, offset) = builder.push(&record, 5);
-            let bytes = builder.finish(9 + round, 5);
-            assert_eq!(bytes.len(), SECTOR_BYTES);
+            let (bytes, own) = builder.finish(9 + round, 5, 3 * BLOCK_BYTES as u64 + 512);
+            assert_eq!((own, bytes.len()), (SECTOR_BYTES as u64, BLOCK_BYTES - 512));
             assert_eq!(parse(bytes, 5), Some(Header { body: 2 * record.len(), records: 2, number: 9 + round }));
             assert!(record::verify(&bytes[offset..], 5).is_some());
             assert_eq!(parse(bytes, 6), None);

@@ -15,10 +15,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::header::{HEADER_BYTES, Header};
 use super::options::{Options, SPARE_SEGMENTS};
 use super::segment::{Segment, path, spare_path, unfinished_path};
-use crate::disk::File;
+use crate::disk::{BLOCK_BYTES, File};
 
 /// Zeros written at once, bytes.
-const ZERO_BYTES: u64 = 1 << 20;
+const ZERO_BYTES: usize = 1 << 20;
 /// Zeros between two syncs, bytes: small, so that the writer's syncs do not queue behind a large one.
 const ZERO_SYNC_BYTES: u64 = 4 << 20;
 
@@ -188,15 +188,17 @@ impl Supply {
 }
 
 async fn zero(file: &dyn File, length: u64, stop: impl Fn() -> bool) -> io::Result<()> {
-    let zeros = vec![0; usize::try_from(ZERO_BYTES.min(length)).expect("bounded by a small constant")];
+    let memory = vec![0; ZERO_BYTES + BLOCK_BYTES];
+    // Blocks in memory, so that the disk can take them from there.
+    let zeros = &memory[memory.as_ptr().align_offset(BLOCK_BYTES) % BLOCK_BYTES..][..ZERO_BYTES];
     let mut offset = 0;
     while offset < length {
         if stop() {
             return Err(io::Error::from(io::ErrorKind::Interrupted));
         }
-        let bytes = (length - offset).min(ZERO_BYTES);
-        file.write_at(offset, &zeros[..usize::try_from(bytes).expect("bounded by a small constant")])?;
-        offset += bytes;
+        let bytes = usize::try_from(length - offset).map_or(ZERO_BYTES, |left| left.min(ZERO_BYTES));
+        file.write_at(offset, &zeros[..bytes])?;
+        offset += bytes as u64;
         if offset == length || offset % ZERO_SYNC_BYTES == 0 {
             file.sync_data().await?;
         }
@@ -252,10 +254,10 @@ mod tests {
         let disk = MemoryDisk::new();
         disk.set_capacity(Some(10_000));
         let (mut supply, handle) = supply(&disk);
-        assert_eq!(supply.make(1, 2 * ZERO_BYTES).await.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(supply.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(), io::ErrorKind::StorageFull);
         disk.set_capacity(None);
         drop(handle);
-        assert_eq!(supply.make(1, 2 * ZERO_BYTES).await.unwrap_err().kind(), io::ErrorKind::Interrupted);
+        assert_eq!(supply.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(), io::ErrorKind::Interrupted);
         assert_eq!(files(&disk), Vec::<String>::new());
     }
 }

@@ -170,10 +170,10 @@ impl Writer {
             return Ok(());
         }
         let Position { segment, offset, batch } = &mut self.position;
-        let bytes = self.builder.finish(*batch, segment.seed);
+        let (bytes, own) = self.builder.finish(*batch, segment.seed, *offset);
         segment.file.write_at(*offset, bytes)?;
         segment.file.sync_data().await?;
-        *offset += bytes.len() as u64;
+        *offset += own;
         *batch += 1;
         self.builder.clear();
         let mut state = self.state.lock();
