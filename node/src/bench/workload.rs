@@ -1,21 +1,23 @@
 //! What the clients ask for: the requests of each measurement, and the objects that they need.
 //!
-//! Everything happens in two namespaces with a random name, removed at the end: one holds the objects that are read, one
+//! Everything happens in two namespaces with a random name, removed and waited for at the end: one holds the objects that are read, one
 //! those that are created, so that no measurement disturbs the next. Objects are ConfigMaps with one value of
 //! the chosen size; every sixteenth carries the label that the selector measurement asks for.
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::Bytes;
 use clap::ValueEnum;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Request};
+use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_meta::well_known::MEDIA_APPLY_PATCH;
 use quorate_store::env::Env;
+use tokio::time::{Instant, sleep};
 
 use super::Options;
 use super::target::Target;
@@ -24,6 +26,10 @@ use crate::error::Error;
 
 /// Requests at a time while objects are made.
 const PREPARATION_CLIENTS: u32 = 64;
+/// How long removing what was made may take.
+const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
+/// Between two looks at whether it is gone.
+const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 /// One object in this many is selected by label.
 const SHARDS: u32 = 16;
 
@@ -182,13 +188,28 @@ impl Workspace {
         request(Method::GET, server, &format!("{}?limit=1", self.collection()), String::new())
     }
 
-    /// Removes the namespaces; what they hold follows in the background.
+    /// Removes the namespaces with what they hold, which would disturb whoever measures next. Takes seconds where much was created.
     pub(super) async fn clean_up(&self, target: &Target, env: &Env) -> Result<(), Error> {
         let mut connection = target.connect(env, 0).await?;
-        for name in [&self.namespace, &self.nursery] {
-            let path = format!("/api/v1/namespaces/{name}");
-            must_succeed(&mut connection, request(Method::DELETE, target.server(0), &path, String::new())).await?;
+        let paths = [&self.namespace, &self.nursery].map(|name| format!("/api/v1/namespaces/{name}"));
+        let ask = |method, path: &str| request(method, target.server(0), path, String::new());
+        for path in &paths {
+            must_succeed(&mut connection, ask(Method::DELETE, path)).await?;
         }
+        let bar = ProgressBar::new_spinner().with_message("removing objects");
+        let deadline = Instant::now() + REMOVAL_LIMIT;
+        for path in &paths {
+            while connection.send(ask(Method::HEAD, path)).await.map_err(Error::failed)?.status()
+                != StatusCode::NOT_FOUND
+            {
+                if Instant::now() >= deadline {
+                    return Err(Error::failed(format_args!("{path} is still there after {REMOVAL_LIMIT:?}")));
+                }
+                bar.tick();
+                sleep(REMOVAL_PAUSE).await;
+            }
+        }
+        bar.finish_and_clear();
         Ok(())
     }
 
