@@ -38,7 +38,7 @@ impl Authorizer {
                 let rules: Vec<Rule> = rules.iter().map(Rule::read).collect();
                 self.must_hold(user, target, namespace, &rules).await?;
                 if *gathers && self.must_hold(user, target, namespace, &Rule::everything()).await.is_err() {
-                    return Err(refused(target, "must have cluster-admin privileges to use an aggregationRule"));
+                    return Err(refused(target, "must have cluster-admin privileges to use the aggregationRule"));
                 }
                 Ok(())
             }

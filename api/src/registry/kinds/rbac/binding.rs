@@ -5,6 +5,7 @@
 
 use quorate_meta::{Cause, Names, Path, Value, name};
 
+use super::differs;
 use crate::registry::{Gift, NameRule, Part, Strategy};
 
 const GROUP: &str = "rbac.authorization";
@@ -109,18 +110,6 @@ impl Binding {
             }
         }
     }
-}
-
-/// Whether two states differ in more than what concerns deletion: the server itself changes that.
-fn differs(old: &Value, new: &Value) -> bool {
-    let bare = |object: &Value| {
-        let mut object = object.clone();
-        for field in ["ownerReferences", "finalizers", "managedFields", "resourceVersion"] {
-            object.remove_at(&["metadata", field]);
-        }
-        object
-    };
-    bare(old) != bare(new)
 }
 
 fn text<'v>(object: &'v Value, field: &str) -> &'v str {

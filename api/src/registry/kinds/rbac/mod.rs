@@ -5,6 +5,8 @@ mod role;
 
 use std::sync::Arc;
 
+use quorate_meta::Value;
+
 use crate::registry::Strategy;
 
 /// The strategy of a kind of this group that has one of its own.
@@ -16,4 +18,16 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
         "ClusterRoleBinding" => Arc::new(binding::Binding { namespaced: false }),
         _ => return None,
     })
+}
+
+/// Whether two states differ in more than what concerns deletion: the server itself changes that.
+fn differs(old: &Value, new: &Value) -> bool {
+    let bare = |object: &Value| {
+        let mut object = object.clone();
+        for field in ["ownerReferences", "finalizers", "managedFields", "resourceVersion"] {
+            object.remove_at(&["metadata", field]);
+        }
+        object
+    };
+    bare(old) != bare(new)
 }

@@ -5,6 +5,7 @@
 
 use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
+use super::differs;
 use crate::registry::{Gift, NameRule, Part, Strategy, selector};
 
 /// The semantics of roles.
@@ -36,13 +37,13 @@ impl Strategy for Role {
     }
 
     fn gift(&self, old: Option<&Value>, new: &Value) -> Option<Gift> {
-        let field = |object: &Value, name: &str| object.get(name).cloned().unwrap_or_default();
-        let same = |name: &str| old.is_some_and(|old| field(old, name) == field(new, name));
-        if same("rules") && same("aggregationRule") {
+        // Labels give as well: other roles take over the rules of those that carry them.
+        if old.is_some_and(|old| !differs(old, new)) {
             return None;
         }
+        let gathers = |object: &Value| object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
         let rules = list(new, "rules").to_vec();
-        Some(Gift::Rules { rules, gathers: !field(new, "aggregationRule").is_null(), exists: old.is_some() })
+        Some(Gift::Rules { rules, gathers: gathers(new) || old.is_some_and(gathers), exists: old.is_some() })
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
@@ -181,6 +182,34 @@ mod tests {
         check(term("In", &[]), &[&bad("matchExpressions[0].values", "Required"), &whole]);
         check(term("Exists", &["x"]), &[&bad("matchExpressions[0].values", "Forbidden"), &whole]);
         check(term("Near", &[]), &[&bad("matchExpressions[0].operator", "Invalid"), &whole]);
+    }
+
+    #[test]
+    fn whatever_is_changed_gives_all_that_the_role_has() {
+        let check = |old: serde_json::Value, new: serde_json::Value, expect: Option<(usize, bool)>| {
+            let gift = Role { namespaced: false }.gift(Some(&old.clone().into()), &new.clone().into());
+            let found = gift.map(|gift| match gift {
+                Gift::Rules { rules, gathers, exists: true } => (rules.len(), gathers),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(found, expect, "{old} {new}");
+        };
+        let role = |metadata: serde_json::Value, aggregation: bool| {
+            let rule = if aggregation { json!({"clusterRoleSelectors": [{}]}) } else { json!(null) };
+            json!({"metadata": metadata, "rules": [{"verbs": ["*"]}], "aggregationRule": rule})
+        };
+        let plain = || role(json!({"resourceVersion": "1"}), false);
+        check(plain(), plain(), None);
+        check(
+            plain(),
+            role(json!({"resourceVersion": "2", "finalizers": ["a/b"], "ownerReferences": []}), false),
+            None,
+        );
+        check(plain(), role(json!({"labels": {"aggregate-to-edit": "true"}}), false), Some((1, false)));
+        check(plain(), role(json!({"annotations": {"a": "b"}}), false), Some((1, false)));
+        check(plain(), role(json!({"resourceVersion": "1"}), true), Some((1, true)));
+        check(role(json!({}), true), role(json!({"labels": {"a": "b"}}), true), Some((1, true)));
+        check(role(json!({}), true), role(json!({}), false), Some((1, true)));
     }
 
     #[test]
