@@ -5,7 +5,7 @@
 
 use http::HeaderMap;
 use quorate_meta::well_known::{
-    GROUP_AUTHENTICATED, GROUP_SERVICE_ACCOUNTS, GROUP_UNAUTHENTICATED, USER_ANONYMOUS, USER_SERVICE_ACCOUNT_PREFIX,
+    GROUP_SERVICE_ACCOUNTS, GROUP_UNAUTHENTICATED, USER_ANONYMOUS, USER_SERVICE_ACCOUNT_PREFIX,
 };
 
 use super::User;
@@ -69,11 +69,8 @@ pub(crate) fn asked(headers: &HeaderMap) -> Result<Option<Impersonation>, Error>
     let parts = parts(name, &groups, uid, &extra);
     let groups = if groups.is_empty() { groups_of_account(name) } else { groups };
     let mut user = User { uid: uid.to_owned(), extra, ..User::new(name, groups) };
-    if name == USER_ANONYMOUS {
-        user.groups.retain(|group| group != GROUP_AUTHENTICATED);
-        if !user.is_in(GROUP_UNAUTHENTICATED) {
-            user.groups.push(GROUP_UNAUTHENTICATED.to_owned());
-        }
+    if name == USER_ANONYMOUS && !user.is_in(GROUP_UNAUTHENTICATED) {
+        user.groups.push(GROUP_UNAUTHENTICATED.to_owned());
     }
     Ok(Some(Impersonation { user, parts }))
 }
@@ -179,6 +176,8 @@ mod tests {
         check(&[(USER, account)], &format!("{account}  {groups} []; serviceaccounts/ ns/robot"));
         let anonymous = r#"system:anonymous  ["system:unauthenticated"] []; users/ /system:anonymous"#;
         check(&[(USER, "system:anonymous")], anonymous);
+        let unauthenticated = r#"ann  ["system:unauthenticated"] []; users/ /ann, groups/ /system:unauthenticated"#;
+        check(&[(USER, "ann"), (GROUP, "system:unauthenticated")], unauthenticated);
         check(&[(GROUP, "a")], "requested groups, uid or extra fields without impersonating a user");
         let unreadable = "the header impersonate-user holds something else than visible ASCII characters";
         check(&[(USER, "jürgen")], unreadable);

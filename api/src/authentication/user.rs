@@ -1,6 +1,6 @@
 //! An authenticated user (document 000, user attributes).
 //!
-//! Invariant: every user but the anonymous one is a member of `system:authenticated`.
+//! Invariant: every user but the anonymous one, and whoever is said to be unauthenticated, is a member of `system:authenticated`.
 
 use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_UNAUTHENTICATED, USER_ANONYMOUS};
 
@@ -18,14 +18,15 @@ pub struct User {
 }
 
 impl User {
-    /// A user with these groups and `system:authenticated`.
+    /// A user with these groups and `system:authenticated`, unless these or the name say otherwise.
     #[must_use]
     pub fn new(name: impl Into<String>, groups: impl IntoIterator<Item = String>) -> Self {
-        let mut groups: Vec<String> = groups.into_iter().collect();
-        if !groups.iter().any(|group| group == GROUP_AUTHENTICATED) {
-            groups.push(GROUP_AUTHENTICATED.into());
+        let mut user = Self { name: name.into(), groups: groups.into_iter().collect(), ..Self::default() };
+        let is_said = user.is_in(GROUP_AUTHENTICATED) || user.is_in(GROUP_UNAUTHENTICATED);
+        if !is_said && user.name != USER_ANONYMOUS {
+            user.groups.push(GROUP_AUTHENTICATED.into());
         }
-        Self { name: name.into(), groups, ..Self::default() }
+        user
     }
 
     /// The user who gave no credentials.
@@ -38,5 +39,23 @@ impl User {
     #[must_use]
     pub fn is_in(&self, group: &str) -> bool {
         self.groups.iter().any(|g| g == group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_not_said_to_be_unauthenticated_is_authenticated() {
+        let check = |name: &str, groups: &[&str], expect: &[&str]| {
+            let user = User::new(name, groups.iter().map(|group| (*group).to_owned()));
+            assert_eq!(user.groups, expect, "{name} {groups:?}");
+        };
+        check("ann", &[], &[GROUP_AUTHENTICATED]);
+        check("ann", &["a"], &["a", GROUP_AUTHENTICATED]);
+        check("ann", &[GROUP_AUTHENTICATED, "a"], &[GROUP_AUTHENTICATED, "a"]);
+        check("ann", &[GROUP_UNAUTHENTICATED, "a"], &[GROUP_UNAUTHENTICATED, "a"]);
+        check(USER_ANONYMOUS, &["a"], &["a"]);
     }
 }
