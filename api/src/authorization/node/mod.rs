@@ -6,6 +6,7 @@
 //! What is to be created has no name yet: that is let through here, and looked at in [`objects`] when it is written.
 
 mod graph;
+mod itself;
 #[cfg(test)]
 mod model;
 mod objects;
@@ -44,6 +45,7 @@ pub(super) struct Nodes {
     rules: Vec<Rule>,
     groups: Groups,
     lease_namespace: &'static str,
+    names: &'static Names,
 }
 
 /// Allowed, or why not.
@@ -69,6 +71,7 @@ impl Nodes {
             rules: Rule::of_role(&role.object),
             groups: Groups { coordination, resource, storage },
             lease_namespace: names.namespace_node_lease,
+            names,
         })
     }
 

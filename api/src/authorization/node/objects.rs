@@ -1,15 +1,15 @@
 //! What nodes may write, as far as only the object tells it (a part of what release 1.35 restricts for nodes at admission).
 //!
 //! A node creates objects for itself alone, and only such pods as name nothing; of pods it tells what becomes of them, not
-//! what they are or use. Its own Node it may write as it likes, labels and taints included. Invariants: where this mode is
-//! configured, this holds for every node, whichever mode has let the request through; members of `system:masters` may write
+//! what they are or use; of itself, nothing by which others choose it (see `itself`). Invariants: where this mode is configured, this
+//! holds for every node, whichever mode has let the request through; members of `system:masters` may write
 //! everything. The same goes for tokens of accounts: a node gets them for its pods, so that each ends with its pod.
 
 use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Status, Value};
 
 use super::graph::Kind;
-use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, references};
+use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, itself, references};
 use crate::authentication::User;
 use crate::authentication::token::Bound;
 use crate::authorization::Authorizer;
@@ -35,11 +35,9 @@ impl Authorizer {
     ) -> Result<(), Error> {
         let node = Nodes::name(user).filter(|_| !user.is_in(GROUP_MASTERS));
         let (Some(nodes), Some(node)) = (self.nodes(), node) else { return Ok(()) };
-        let is_pod = target.resource.group.is_empty() && target.resource.plural == "pods";
         let verdict = match old {
             None => nodes.may_create(node, target, new),
-            Some(old) if is_pod => may_change_pod(node, old, new),
-            Some(_) => Ok(()),
+            Some(old) => nodes.may_change(node, target, old, new),
         };
         verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
     }
@@ -66,7 +64,10 @@ impl Nodes {
         let Groups { coordination, resource, storage } = &self.groups;
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
             ("", "pods") => may_create_pod(node, target.namespace.unwrap_or_default(), object),
-            ("", "nodes") => own_name("Node"),
+            ("", "nodes") => {
+                own_name("Node")?;
+                itself::may_create(self.names, object)
+            }
             (group, "csinodes") if group == storage => own_name("CSINode"),
             (group, "leases") if group == coordination && target.namespace == Some(self.lease_namespace) => {
                 own_name("node lease")
@@ -75,6 +76,14 @@ impl Nodes {
                 let why = format!("node {node:?} can only create resourceslices with {NODE_NAME} set to itself");
                 allowed(object.str_at(&["spec", "nodeName"]) == Some(node), &why)
             }
+            _ => Ok(()),
+        }
+    }
+
+    fn may_change(&self, node: &str, target: Target<'_>, old: &Value, new: &Value) -> Verdict {
+        match (target.resource.group.as_str(), target.resource.plural.as_str()) {
+            ("", "pods") => may_change_pod(node, old, new),
+            ("", "nodes") => itself::may_change(self.names, node, old, new),
             _ => Ok(()),
         }
     }
