@@ -70,6 +70,8 @@ impl Phrases {
 pub(super) struct Draft {
     /// What was known when the request came in, and from `decision_at` on what was said about whether they may.
     text: Vec<u8>,
+    /// Where the object's name belongs, if the path has none.
+    name_at: Option<usize>,
     decision_at: usize,
     received: Time,
     /// How the request has ended: the code and, where somebody has said why, a status.
@@ -96,14 +98,27 @@ impl Draft {
         }
         write_texts(",\"sourceIPs\":", facts.proxied.iter().map(String::as_str).chain(facts.peer), out);
         write_text(",\"userAgent\":", facts.agent, out);
+        let mut name_at = None;
         if facts.info.is_resource {
-            write_object(",\"objectRef\":", out, |out| write_reference(facts.info, out));
+            write_object(",\"objectRef\":", out, |out| {
+                write_reference(facts.info, out);
+                name_at = facts.info.name.is_none().then_some(out.len());
+            });
         }
         out.extend_from_slice(b",\"requestReceivedTimestamp\":\"");
         facts.received.write_microseconds(out);
         let decision_at = out.len();
         let (received, outcome, left_out) = (facts.received, None, false);
-        Self { text, decision_at, received, outcome, left_out, request: None, response: None }
+        Self { text, name_at, decision_at, received, outcome, left_out, request: None, response: None }
+    }
+
+    /// Says what the object is called, unless that was known before.
+    pub(super) fn name(&mut self, name: &str) {
+        let Some(at) = self.name_at.take() else { return };
+        let mut field = Vec::new();
+        write_text(",\"name\":", name, &mut field);
+        self.decision_at += field.len();
+        self.text.splice(at..at, field);
     }
 
     /// Annotates what was said about whether they may (`None` where nobody could decide) and why, in place of what was said before.
@@ -265,6 +280,32 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
+    fn a_name_that_comes_late_is_told() {
+        let (names, uri) = (Naming::Svc.names(), "/api/v1/namespaces/ns/secrets");
+        let phrases = Phrases::new(names);
+        let check = |said: &[&str], expect: Value| {
+            let info = RequestInfo::parse(names, &Method::POST, &uri.parse().unwrap());
+            let (level, received) = (Level::Metadata, Time::from_ms(0));
+            let [id, agent] = ["7", ""];
+            let (user, impersonated, proxied, peer) = (None, None, &[], None);
+            let facts = Facts { level, id, uri, user, impersonated, proxied, peer, agent, info: &info, received };
+            let mut draft = Draft::new(&phrases, &facts);
+            draft.decide(&phrases, Some(true), "");
+            said.iter().for_each(|name| draft.name(name));
+            let mut line = Vec::new();
+            draft.write(&phrases, Stage::ResponseComplete, None, &mut line);
+            let line: Value = serde_json::from_slice(&line).unwrap();
+            assert_eq!(line["objectRef"], expect);
+            assert_eq!(line["annotations"]["authorization.svc.io/decision"], "allow");
+            assert_eq!(line["stageTimestamp"], "1970-01-01T00:00:00.000000Z");
+        };
+        check(&[], json!({"resource": "secrets", "namespace": "ns", "apiVersion": "v1"}));
+        let named = || json!({"resource": "secrets", "namespace": "ns", "apiVersion": "v1", "name": "a \"b\""});
+        check(&["a \"b\""], named());
+        check(&["a \"b\"", "other"], named());
+    }
+
+    #[test]
     fn a_line_is_one_event() {
         let user = User { extra: vec![("k".into(), vec!["v".into()])], ..User::new("ann \"a\"", ["dev".to_owned()]) };
         let uri = "/api/v1/nodes/n?x=y";
@@ -285,6 +326,7 @@ mod tests {
                 received: Time::from_ms(0),
             },
         );
+        draft.name("no other than that of the path");
         draft.decide(&phrases, Some(false), "no");
         draft.decide(&phrases, Some(true), "\"so\"");
         draft.left_out = true;

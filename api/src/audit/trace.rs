@@ -90,6 +90,11 @@ impl<'a> Trace<'a> {
         }
     }
 
+    /// What the object is called that the request is about, where the path does not say it.
+    pub(crate) fn named(&mut self, name: &str) {
+        self.told.iter_mut().for_each(|told| told.draft.name(name));
+    }
+
     /// What came out of the question whether they may, and why; what came out last counts. `None` where nobody could decide.
     pub(crate) fn authorized(&mut self, allowed: Option<bool>, reason: &str) {
         if let Some(told) = &mut self.told {

@@ -13,7 +13,7 @@ mod static_tokens;
 pub mod token;
 mod user;
 
-pub use certificate::{Identity, from_certificate};
+pub use certificate::Identity;
 pub use chain::{Authentication, AuthenticationOptions};
 pub(crate) use freshness::{Confirmation, Freshness};
 pub(crate) use impersonation::{ImpersonatedPart, asked};

@@ -19,6 +19,9 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let decode::Decoded { mut object, warnings } = decode::object(api, request, resource, parameters.validation)?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
+    if let Some(name) = object.str_at(&["metadata", "name"]).filter(|name| !name.is_empty()) {
+        request.named.get_or_init(|| name.to_owned());
+    }
     let target = Target { resource, namespace: request.namespace(), name: "" };
     let answer = api.writer_for(&request.user).create(target, object, parameters.write()).await;
     let answer = answer.and_then(|answer| written::object(api, request, StatusCode::CREATED, &answer));

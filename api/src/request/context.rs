@@ -35,6 +35,8 @@ pub struct Request {
     pub epoch: Option<u64>,
     /// What came out when it was asked again whether they may, and why; the audit trail tells it.
     pub decided_again: OnceLock<(Option<bool>, String)>,
+    /// The name of the object in the body, where the path has none.
+    pub named: OnceLock<String>,
     /// The body, whole and within the limit; empty for reads.
     pub body: Bytes,
 }

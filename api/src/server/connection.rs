@@ -57,7 +57,8 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     };
     let (_, session) = stream.get_ref();
     let now_ms = shared.api.env.clock.now_ms();
-    let identity = tls.identify(session.peer_certificates().unwrap_or_default(), now_ms);
+    let chain = session.peer_certificates().unwrap_or_default();
+    let identity = tls.identify(shared.api.names, chain, now_ms);
     let identity = identity.with_peer(&peer);
     let result = if session.alpn_protocol() == Some(b"h2") {
         serve_http2(&shared, stream, identity, patience).await

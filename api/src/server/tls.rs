@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use quorate_meta::Names;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
@@ -58,16 +59,16 @@ pub(super) struct Current {
 
 impl Current {
     /// Who is at the other end, by the chain that the handshake has verified, and for how long.
-    pub(super) fn identify(&self, chain: &[CertificateDer<'_>], now_ms: u64) -> Identity {
+    pub(super) fn identify(&self, names: &Names, chain: &[CertificateDer<'_>], now_ms: u64) -> Identity {
         let Some((leaf, others)) = chain.split_first() else { return Identity::default() };
-        self.who(leaf, others).until_end_of(leaf, others, now_ms)
+        self.who(names, leaf, others).until_end_of(leaf, others, now_ms)
     }
 
     /// A client, a proxy, or both, each by its own CAs.
-    fn who(&self, leaf: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> Identity {
-        let Some(proxies) = &self.proxies else { return Identity::of_certificate(leaf) };
+    fn who(&self, names: &Names, leaf: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> Identity {
+        let Some(proxies) = &self.proxies else { return Identity::of_certificate(names, leaf) };
         let is = |of: &Arc<dyn ClientCertVerifier>| of.verify_client_cert(leaf, others, UnixTime::now()).is_ok();
-        let identity = if is(&self.clients) { Identity::of_certificate(leaf) } else { Identity::default() };
+        let identity = if is(&self.clients) { Identity::of_certificate(names, leaf) } else { Identity::default() };
         if is(proxies) { identity.with_proxy(leaf) } else { identity }
     }
 }
