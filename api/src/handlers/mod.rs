@@ -41,6 +41,7 @@ mod review;
 mod route;
 mod scale;
 mod snapshot;
+mod token_audience;
 mod token_request;
 mod unsafe_delete;
 mod update;

@@ -11,7 +11,7 @@ use quorate_schema::{KindDef, apply_defaults};
 use quorate_store::Snapshot;
 
 use super::write_options::Parameters;
-use super::{decode, identity, warnings};
+use super::{decode, identity, token_audience, warnings};
 use crate::Api;
 use crate::authentication::token::{Bound, Identified, Issue, Refusal};
 use crate::authorization::account_of;
@@ -97,6 +97,12 @@ async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec
     let bound = bound(api, &snapshot, namespace, name, object)?;
     let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
     api.authorizer.check_token(&request.user, target, bound.as_ref())?;
+    if let Some(Bound::Pod(pod, _)) = &bound
+        && api.authorizer.restricts(&request.user)
+    {
+        let pod = find(api, &snapshot, "pods", Some(namespace), &pod.name)?;
+        token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
+    }
     let issue = Issue {
         namespace: namespace.to_owned(),
         account: Identified { name: name.to_owned(), uid },
@@ -123,14 +129,18 @@ fn not_issued(own: &GroupKind, refusal: &Refusal) -> Error {
 
 /// For whom the token is: this server, when nothing is said.
 fn audiences(api: &Api, object: &mut Value) -> Vec<String> {
-    let asked = object.at(&["spec", "audiences"]).and_then(Value::as_list).unwrap_or_default();
-    let asked: Vec<String> = asked.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let asked = asked_audiences(object);
     if !asked.is_empty() {
         return asked;
     }
     let own = api.authentication.service_accounts.options().audiences.clone();
     object.set_at(&["spec", "audiences"], own.clone());
     own
+}
+
+fn asked_audiences(object: &Value) -> Vec<String> {
+    let asked = object.at(&["spec", "audiences"]).and_then(Value::as_list).unwrap_or_default();
+    asked.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// How long the token lives, in seconds.

@@ -33,8 +33,7 @@ impl Authorizer {
         old: Option<&Value>,
         new: &Value,
     ) -> Result<(), Error> {
-        let node = Nodes::name(user).filter(|_| !user.is_in(GROUP_MASTERS));
-        let (Some(nodes), Some(node)) = (self.nodes(), node) else { return Ok(()) };
+        let Some((nodes, node)) = self.restricted(user) else { return Ok(()) };
         let verdict = match old {
             None => nodes.may_create(node, target, new),
             Some(old) => nodes.may_change(node, target, old, new),
@@ -47,10 +46,20 @@ impl Authorizer {
     /// # Errors
     /// 403 otherwise.
     pub(crate) fn check_token(&self, user: &User, target: Target<'_>, bound: Option<&Bound>) -> Result<(), Error> {
-        let node = Nodes::name(user).filter(|_| !user.is_in(GROUP_MASTERS));
-        let (Some(_), Some(node)) = (self.nodes(), node) else { return Ok(()) };
+        let Some((_, node)) = self.restricted(user) else { return Ok(()) };
         let verdict = may_get_token(node, bound);
         verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
+    }
+
+    /// Whether the user is a node, for which all this holds.
+    pub(crate) fn restricts(&self, user: &User) -> bool {
+        self.restricted(user).is_some()
+    }
+
+    /// The node that a user is, if what it writes is looked at.
+    fn restricted<'a>(&'a self, user: &'a User) -> Option<(&'a Nodes, &'a str)> {
+        let node = Nodes::name(user).filter(|_| !user.is_in(GROUP_MASTERS))?;
+        Some((self.nodes()?, node))
     }
 }
 
