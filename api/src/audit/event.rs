@@ -47,6 +47,8 @@ pub(super) struct Phrases {
     forbid: String,
     /// The name of the reason's annotation.
     reason: String,
+    /// The name of the annotation of a credential in the answer.
+    issued: String,
     left_out: String,
 }
 
@@ -60,6 +62,7 @@ impl Phrases {
             allow: decision("allow"),
             forbid: decision("forbid"),
             reason: format!(r#","{}":"#, names.audit_reason),
+            issued: format!(r#","{}issued-credential-id":"#, names.user_extra_prefix),
             left_out: format!(r#","{group}/body-left-out":"true""#),
         }
     }
@@ -74,6 +77,8 @@ pub(super) struct Draft {
     name_at: Option<usize>,
     decision_at: usize,
     received: Time,
+    /// The annotation of a credential in the answer.
+    issued: Vec<u8>,
     /// How the request has ended: the code and, where somebody has said why, a status.
     outcome: Option<(u16, Option<Box<Status>>)>,
     /// Whether a body is missing here that the policy asks for.
@@ -108,8 +113,8 @@ impl Draft {
         out.extend_from_slice(b",\"requestReceivedTimestamp\":\"");
         facts.received.write_microseconds(out);
         let decision_at = out.len();
-        let (received, outcome, left_out) = (facts.received, None, false);
-        Self { text, name_at, decision_at, received, outcome, left_out, request: None, response: None }
+        let (received, issued, outcome, left_out) = (facts.received, Vec::new(), None, false);
+        Self { text, name_at, decision_at, received, issued, outcome, left_out, request: None, response: None }
     }
 
     /// Says what the object is called, unless that was known before.
@@ -132,6 +137,12 @@ impl Draft {
         write_string(reason, &mut self.text);
     }
 
+    /// Annotates the credential that the answer has.
+    pub(super) fn issue(&mut self, phrases: &Phrases, credential: &str) {
+        self.issued = phrases.issued.clone().into_bytes();
+        write_string(credential, &mut self.issued);
+    }
+
     /// Says how the request has ended: with this code and, where somebody has said why, this status.
     pub(super) fn conclude(&mut self, code: u16, why: Option<Box<Status>>) {
         self.outcome = Some((code, why));
@@ -142,7 +153,7 @@ impl Draft {
         let why = self.outcome.as_ref().and_then(|(_, why)| why.as_ref());
         let why = why.map_or(0, |why| why.message.len() + why.reason.as_str().len());
         let bodies = [&self.request, &self.response].map(|body| body.as_ref().map_or(0, Bytes::len));
-        self.text.len() + LINE_BYTES + ESCAPE_BYTES * why + bodies.iter().sum::<usize>()
+        self.text.len() + self.issued.len() + LINE_BYTES + ESCAPE_BYTES * why + bodies.iter().sum::<usize>()
     }
 
     /// Writes the line of one stage; without a time, it is that of the request.
@@ -166,9 +177,10 @@ impl Draft {
                 out.extend_from_slice(body);
             }
         }
-        if !decision.is_empty() || self.left_out {
+        if !decision.is_empty() || !self.issued.is_empty() || self.left_out {
             write_object(",\"annotations\":", out, |out| {
                 out.extend_from_slice(decision);
+                out.extend_from_slice(&self.issued);
                 if self.left_out {
                     out.extend_from_slice(phrases.left_out.as_bytes());
                 }
@@ -330,6 +342,7 @@ mod tests {
         draft.decide(&phrases, Some(false), "no");
         draft.decide(&phrases, Some(true), "\"so\"");
         draft.left_out = true;
+        draft.issue(&phrases, "JTI=1");
         draft.request = Some(Bytes::from_static(b"{\"a\":1}"));
         let mut expect = json!({
             "kind": "Event", "apiVersion": "audit.svc.io/v1", "level": "Request", "auditID": "7",
@@ -340,7 +353,7 @@ mod tests {
             "requestReceivedTimestamp": "1970-01-01T00:00:00.000000Z", "stageTimestamp": "1970-01-01T00:00:00.000000Z",
             "annotations": {
                 "authorization.svc.io/decision": "allow", "authorization.svc.io/reason": "\"so\"",
-                "audit.svc.io/body-left-out": "true"
+                "audit.svc.io/body-left-out": "true", "authentication.svc.io/issued-credential-id": "JTI=1"
             }
         });
         let check = |draft: &Draft, stage, now, expect: &Value| {

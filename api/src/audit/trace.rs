@@ -95,6 +95,11 @@ impl<'a> Trace<'a> {
         self.told.iter_mut().for_each(|told| told.draft.name(name));
     }
 
+    /// The answer has a credential of this id.
+    pub(crate) fn issued(&mut self, credential: &str) {
+        self.told.iter_mut().for_each(|told| told.draft.issue(&self.audit.phrases, credential));
+    }
+
     /// What came out of the question whether they may, and why; what came out last counts. `None` where nobody could decide.
     pub(crate) fn authorized(&mut self, allowed: Option<bool>, reason: &str) {
         if let Some(told) = &mut self.told {

@@ -166,11 +166,13 @@ where
         if let Some(trace) = &mut trace {
             trace.body(&api.graph, resource.as_ref().map(|resource| resource.ty), &headers, &body);
         }
-        let (decided_again, named) = <(OnceLock<_>, OnceLock<_>)>::default();
-        let request = Request { info, resource, user, sender, format, headers, epoch, decided_again, named, body };
+        let (decided_again, named, issued) = <(OnceLock<_>, OnceLock<_>, OnceLock<_>)>::default();
+        let request =
+            Request { info, resource, user, sender, format, headers, epoch, decided_again, named, issued, body };
         let answer = handlers::run(api, route, &request).await;
         if let Some(trace) = trace {
             request.named.get().iter().for_each(|name| trace.named(name));
+            request.issued.get().iter().for_each(|credential| trace.issued(credential));
             request.decided_again.get().iter().for_each(|(allowed, reason)| trace.authorized(*allowed, reason));
         }
         // A watch may have nothing to say, and who is slow to take it goes on with its history.

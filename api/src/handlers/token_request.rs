@@ -103,13 +103,15 @@ async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec
         let pod = find(api, &snapshot, "pods", Some(namespace), &pod.name)?;
         token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
     }
+    let id = id(api);
+    request.issued.get_or_init(|| format!("JTI={id}"));
     let issue = Issue {
         namespace: namespace.to_owned(),
         account: Identified { name: name.to_owned(), uid },
         audiences: audiences(api, object),
         lifetime: Some(lifetime),
         bound,
-        id: id(api),
+        id,
     };
     let issued = api.authentication.service_accounts.issue(issue, now_ms);
     let issued = issued.map_err(|refusal| not_issued(&own, &refusal))?;

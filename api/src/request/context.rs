@@ -35,8 +35,10 @@ pub struct Request {
     pub epoch: Option<u64>,
     /// What came out when it was asked again whether they may, and why; the audit trail tells it.
     pub decided_again: OnceLock<(Option<bool>, String)>,
-    /// The name of the object in the body, where the path has none.
+    /// The name of the object in the body, where the path has none; the audit trail tells it.
     pub named: OnceLock<String>,
+    /// The id of the credential in the answer; the audit trail tells it.
+    pub issued: OnceLock<String>,
     /// The body, whole and within the limit; empty for reads.
     pub body: Bytes,
 }
