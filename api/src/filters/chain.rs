@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::FutureExt;
 use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue, USER_AGENT};
-use http::{HeaderMap, Request as HttpRequest, Response, Uri, request};
+use http::{HeaderMap, Method, Request as HttpRequest, Response, Uri, request};
 use quorate_meta::{Status, Time};
 use tokio::time::{Instant, timeout};
 
@@ -45,8 +45,13 @@ where
 {
     let (mut head, body) = request.into_parts();
     let id = request_id::of(&head.headers, api.process, &api.requests);
+    let is_head = head.method == Method::HEAD;
     join_accept(&mut head.headers);
     let mut response = answer(api, identity, head, body, &id).await;
+    if is_head {
+        // Over HTTP/2 nobody else leaves the body out, and clients break off over one (RFC 9110, section 9.3.2).
+        response = response.map(|_| Body::empty());
+    }
     let headers = response.headers_mut();
     headers.insert(request_id::HEADER, id);
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));

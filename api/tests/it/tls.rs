@@ -167,6 +167,11 @@ async fn both_protocols_and_who_asks() {
     assert_eq!(answer.status(), StatusCode::OK);
     let body = answer.into_body().collect().await.unwrap().to_bytes();
     assert!(String::from_utf8_lossy(&body).starts_with("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\","));
+    let mut head = request("/api/v1/namespaces/a");
+    *head.method_mut() = Method::HEAD;
+    let answer = client.send_request(head).await.unwrap();
+    assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), "");
 
     for (subject, status) in [(Some(running.authority.issue("joe", None)), 403), (None, 401)] {
         let stream = running.connect(subject, b"http/1.1").await.unwrap();
