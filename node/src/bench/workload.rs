@@ -199,9 +199,7 @@ impl Workspace {
         let bar = ProgressBar::new_spinner().with_message("removing objects");
         let deadline = Instant::now() + REMOVAL_LIMIT;
         for path in &paths {
-            while connection.send(ask(Method::HEAD, path)).await.map_err(Error::failed)?.status()
-                != StatusCode::NOT_FOUND
-            {
+            while status(&mut connection, ask(Method::GET, path)).await? != StatusCode::NOT_FOUND {
                 if Instant::now() >= deadline {
                     return Err(Error::failed(format_args!("{path} is still there after {REMOVAL_LIMIT:?}")));
                 }
@@ -253,6 +251,13 @@ fn request(method: Method, server: &str, path: &str, body: String) -> Request<Fu
         .header("user-agent", concat!("quorate-bench/", env!("CARGO_PKG_VERSION")))
         .body(Full::from(body))
         .expect("the parts of the request are well formed")
+}
+
+/// How a request is answered.
+async fn status(connection: &mut Connection, request: Request<Full<Bytes>>) -> Result<StatusCode, Error> {
+    let (head, body) = connection.send(request).await.map_err(Error::failed)?.into_parts();
+    body.collect().await.map_err(Error::failed)?;
+    Ok(head.status)
 }
 
 async fn must_succeed(connection: &mut Connection, request: Request<Full<Bytes>>) -> Result<(), Error> {
