@@ -66,6 +66,8 @@ pub struct Version {
     pub build_date: String,
 }
 
+    /// What compiled the build, for example `rustc 1.95.0`, or empty. Clients know it as `goVersion`.
+    pub compiler: String,
 /// The API of a cluster as one node serves it, independent of any connection.
 pub struct Api {
     /// Every name that depends on the naming profile.

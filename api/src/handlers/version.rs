@@ -27,6 +27,7 @@ pub(crate) fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Err
         ("gitCommit", Value::from(version.git_commit.as_str())),
         ("gitTreeState", Value::from("clean")),
         ("buildDate", Value::from(version.build_date.as_str())),
+        ("goVersion", Value::from(version.compiler.as_str())),
         ("compiler", Value::from("rustc")),
         ("platform", Value::from(format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH))),
     ]);

@@ -99,6 +99,7 @@ pub(super) fn api(
         env: parts.env.clone(),
         version: Version {
             git_version: concat!("v1.35.0+quorate-", env!("CARGO_PKG_VERSION")).to_owned(),
+            compiler: env!("QUORATE_COMPILER").to_owned(),
             ..Version::default()
         },
         phase: Phase::Starting,
