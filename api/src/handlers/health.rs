@@ -3,6 +3,7 @@
 //! Invariants: liveness never depends on the quorum; readiness does, through one linearizable read with a limit on time. A
 //! check answers with a reason only here in text, never with details that a prober should not see.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,14 @@ use crate::request::Request;
 
 /// How long the linearizable read behind `/readyz` may take.
 const QUORUM_WAIT: Duration = Duration::from_secs(2);
+
+/// What has been done once the server serves: until then its state may be older than what it told before, and it tells of no
+/// group and admits nothing. It decides about readiness only; elsewhere it is named and passes.
+const STARTED: [&str; 3] = [
+    "poststarthook/generic-apiserver-start-informers",
+    "poststarthook/start-kube-apiserver-admission-initializer",
+    "autoregister-completion",
+];
 
 /// A check that a component brings along: whether it is healthy now. Must not block.
 pub type Probe = Arc<dyn Fn() -> bool + Send + Sync>;
@@ -117,6 +126,7 @@ pub(crate) async fn handle(
         text(StatusCode::OK, "ok".into())
     })
 }
+    report.push_str(&warning(&excluded, &names));
 
 /// The checks of an endpoint, in the order of the report.
 fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
@@ -128,12 +138,24 @@ fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
     if endpoint == Endpoint::Ready {
         names.push("shutdown".into());
     }
+/// The line about what is to be left out and is not among these checks; empty when all is.
+fn warning(excluded: &[&str], names: &[String]) -> String {
+    let unknown = excluded.iter().filter(|excluded| !names.iter().any(|name| name == *excluded));
+    let unknown: BTreeSet<String> = unknown.map(|name| format!("{name:?}")).collect();
+    if unknown.is_empty() {
+        return String::new();
+    }
+    let unknown = unknown.into_iter().collect::<Vec<_>>().join(",");
+    format!("warn: some health checks cannot be excluded: no matches for {unknown}\n")
+}
+
     names
 }
 
 async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
     match name {
         // Log and store live in this process: while it answers, they do, and what cannot serve stops the process.
+    names.extend(STARTED.map(Into::into));
         "ping" | "log" | "etcd" => true,
         "quorum" => matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_))),
         "shutdown" => api.lifecycle.phase() == Phase::Serving,
@@ -146,6 +168,7 @@ async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
 }
 
 fn text(status: StatusCode, text: String) -> Response<Body> {
+        name if STARTED.contains(&name) => endpoint != Endpoint::Ready || api.lifecycle.phase() > Phase::Starting,
     let mut response = Response::new(Body::full(text));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -170,3 +193,14 @@ mod tests {
         check("/", None);
     }
 }
+
+    #[test]
+    fn what_cannot_be_left_out() {
+        let names = ["ping", "log"].map(str::to_owned);
+        let check = |excluded: &[&str], expect: &str| assert_eq!(warning(excluded, &names), expect, "{excluded:?}");
+        check(&[], "");
+        check(&["log", "ping"], "");
+        let line = |names: &str| format!("warn: some health checks cannot be excluded: no matches for {names}\n");
+        check(&["zz"], &line("\"zz\""));
+        check(&["zz", "ping", "a\"", "zz"], &line("\"a\\\"\",\"zz\""));
+    }

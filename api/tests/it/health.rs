@@ -5,6 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::harness::Server;
 
+/// What a server says of its start.
+const STARTED: &str = "[+]poststarthook/generic-apiserver-start-informers ok\n\
+                       [+]poststarthook/start-kube-apiserver-admission-initializer ok\n\
+                       [+]autoregister-completion ok\n";
+
 #[tokio::test]
 async fn short_and_verbose() {
     let server = Server::new();
@@ -13,11 +18,14 @@ async fn short_and_verbose() {
         assert_eq!((answer.status.as_u16(), answer.text().as_str()), (200, "ok"), "{path}");
         assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
     }
-    assert_eq!(server.get("/livez?verbose").await.text(), "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n");
-    let text = server.get("/readyz?verbose&exclude=ping&exclude=log").await.text();
-    let expect =
-        "[+]ping excluded: ok\n[+]log excluded: ok\n[+]etcd ok\n[+]quorum ok\n[+]shutdown ok\nreadyz check passed\n";
+    let expect = format!("[+]ping ok\n[+]log ok\n[+]etcd ok\n{STARTED}livez check passed\n");
+    assert_eq!(server.get("/livez?verbose").await.text(), expect);
+    let text = server.get("/readyz?verbose&exclude=ping&exclude=log&exclude=zz").await.text();
+    let excluded = "[+]ping excluded: ok\n[+]log excluded: ok\n";
+    let warning = "warn: some health checks cannot be excluded: no matches for \"zz\"\n";
+    let expect = format!("{excluded}[+]etcd ok\n[+]quorum ok\n{STARTED}[+]shutdown ok\n{warning}readyz check passed\n");
     assert_eq!(text, expect);
+    assert_eq!(server.get("/readyz/autoregister-completion").await.text(), "ok");
     assert_eq!(server.get("/livez/no-such-check").await.status, 404);
 }
 
@@ -28,8 +36,10 @@ async fn a_failing_check_and_a_drain() {
     let probe = healthy.clone();
     server.api.health.add("poststarthook/x", Arc::new(move || probe.load(Ordering::Relaxed)));
     let answer = server.get("/livez").await;
-    let expect = "[+]ping ok\n[+]log ok\n[+]etcd ok\n[-]poststarthook/x failed: reason withheld\nlivez check failed\n";
-    assert_eq!((answer.status.as_u16(), answer.text().as_str()), (500, expect));
+    let expect = format!(
+        "[+]ping ok\n[+]log ok\n[+]etcd ok\n{STARTED}[-]poststarthook/x failed: reason withheld\nlivez check failed\n"
+    );
+    assert_eq!((answer.status.as_u16(), answer.text()), (500, expect));
     assert_eq!(server.get("/livez?exclude=poststarthook/x").await.status, 200);
     assert_eq!(server.get("/livez/poststarthook/x").await.status, 500);
     healthy.store(true, Ordering::Relaxed);
