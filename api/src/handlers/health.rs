@@ -74,14 +74,15 @@ pub(crate) enum Endpoint {
 }
 
 impl Endpoint {
+    const ALL: [Self; 3] = [Self::Live, Self::Ready, Self::Health];
+
     /// The endpoint of a path and, below it, the one check that is asked for.
     pub(crate) fn find(path: &str) -> Option<(Self, Option<&str>)> {
-        [(Self::Live, "/livez"), (Self::Ready, "/readyz"), (Self::Health, "/healthz")].iter().find_map(
-            |(endpoint, prefix)| match path.strip_prefix(prefix)? {
-                "" | "/" => Some((*endpoint, None)),
-                check => Some((*endpoint, Some(check.strip_prefix('/')?))),
-            },
-        )
+        let path = path.strip_prefix('/')?;
+        Self::ALL.into_iter().find_map(|endpoint| match path.strip_prefix(endpoint.name())? {
+            "" | "/" => Some((endpoint, None)),
+            check => Some((endpoint, Some(check.strip_prefix('/')?))),
+        })
     }
 
     fn name(self) -> &'static str {
@@ -91,6 +92,15 @@ impl Endpoint {
             Self::Health => "healthz",
         }
     }
+}
+
+/// The paths of all endpoints and of each of their checks.
+pub(crate) fn paths(api: &Api) -> Vec<String> {
+    let of_endpoint = |endpoint: Endpoint| {
+        let checks = names(api, endpoint).into_iter().map(move |check| format!("/{}/{check}", endpoint.name()));
+        checks.chain([format!("/{}", endpoint.name())])
+    };
+    Endpoint::ALL.into_iter().flat_map(of_endpoint).collect()
 }
 
 pub(crate) async fn handle(
@@ -116,6 +126,7 @@ pub(crate) async fn handle(
     if one.is_some() && report.is_empty() {
         return Err(Error::no_such_path());
     }
+    report.push_str(&warning(&excluded, &names));
     let verbose = request.info.query.get("verbose").is_some();
     Ok(if !failed.is_empty() {
         tracing::debug!(endpoint = endpoint.name(), ?failed, "health check failed");
@@ -126,18 +137,7 @@ pub(crate) async fn handle(
         text(StatusCode::OK, "ok".into())
     })
 }
-    report.push_str(&warning(&excluded, &names));
 
-/// The checks of an endpoint, in the order of the report.
-fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
-    let mut names: Vec<String> = ["ping", "log", "etcd"].map(Into::into).to_vec();
-    if endpoint == Endpoint::Ready {
-        names.push("quorum".into());
-    }
-    names.extend(api.health.checks.read().iter().map(|check| check.name.clone()));
-    if endpoint == Endpoint::Ready {
-        names.push("shutdown".into());
-    }
 /// The line about what is to be left out and is not among these checks; empty when all is.
 fn warning(excluded: &[&str], names: &[String]) -> String {
     let unknown = excluded.iter().filter(|excluded| !names.iter().any(|name| name == *excluded));
@@ -149,15 +149,26 @@ fn warning(excluded: &[&str], names: &[String]) -> String {
     format!("warn: some health checks cannot be excluded: no matches for {unknown}\n")
 }
 
+/// The checks of an endpoint, in the order of the report.
+fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
+    let mut names: Vec<String> = ["ping", "log", "etcd"].map(Into::into).to_vec();
+    if endpoint == Endpoint::Ready {
+        names.push("quorum".into());
+    }
+    names.extend(STARTED.map(Into::into));
+    names.extend(api.health.checks.read().iter().map(|check| check.name.clone()));
+    if endpoint == Endpoint::Ready {
+        names.push("shutdown".into());
+    }
     names
 }
 
 async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
     match name {
         // Log and store live in this process: while it answers, they do, and what cannot serve stops the process.
-    names.extend(STARTED.map(Into::into));
         "ping" | "log" | "etcd" => true,
         "quorum" => matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_))),
+        name if STARTED.contains(&name) => endpoint != Endpoint::Ready || api.lifecycle.phase() > Phase::Starting,
         "shutdown" => api.lifecycle.phase() == Phase::Serving,
         _ => {
             let checks = api.health.checks.read();
@@ -168,7 +179,6 @@ async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
 }
 
 fn text(status: StatusCode, text: String) -> Response<Body> {
-        name if STARTED.contains(&name) => endpoint != Endpoint::Ready || api.lifecycle.phase() > Phase::Starting,
     let mut response = Response::new(Body::full(text));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -192,7 +202,6 @@ mod tests {
         check("/livezz", None);
         check("/", None);
     }
-}
 
     #[test]
     fn what_cannot_be_left_out() {
@@ -204,3 +213,4 @@ mod tests {
         check(&["zz"], &line("\"zz\""));
         check(&["zz", "ping", "a\"", "zz"], &line("\"a\\\"\",\"zz\""));
     }
+}

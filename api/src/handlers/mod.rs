@@ -21,6 +21,7 @@ mod get;
 mod gzip;
 pub mod health;
 mod identity;
+mod index;
 mod list;
 mod list_cbor;
 mod list_order;

@@ -11,8 +11,8 @@ use quorate_store::env::blocking_whenever_it_runs;
 
 use super::health::Endpoint;
 use super::{
-    binding, create, delete, deletecollection, discovery, eviction, get, health, list, openapi, openid, patch, review,
-    scale, token_request, update, version, warnings, watch,
+    binding, create, delete, deletecollection, discovery, eviction, get, health, index, list, openapi, openid, patch,
+    review, scale, token_request, update, version, warnings, watch,
 };
 use crate::Api;
 use crate::body::Body;
@@ -39,6 +39,8 @@ pub(crate) enum Route {
     Health(Endpoint, Option<String>),
     /// To the version.
     Version,
+    /// To the paths that there are.
+    Index,
 }
 
 impl Route {
@@ -59,7 +61,7 @@ impl Route {
             Self::Resource(_) => Some(Offer::Objects),
             Self::Discovery(page) if page.is_aggregated() => None,
             Self::Discovery(_) => Some(Offer::Document),
-            Self::OpenApi(_) | Self::OpenId(_) | Self::Health(..) | Self::Version => None,
+            Self::OpenApi(_) | Self::OpenId(_) | Self::Health(..) | Self::Version | Self::Index => None,
         }
     }
 }
@@ -81,8 +83,10 @@ fn find_page(api: &Api, path: &str) -> Option<Route> {
         return Some(Route::Health(endpoint, check.map(str::to_owned)));
     }
     let trimmed = path.strip_suffix('/').unwrap_or(path);
-    if trimmed == "/version" {
-        return Some(Route::Version);
+    match trimmed {
+        "" => return Some(Route::Index),
+        "/version" => return Some(Route::Version),
+        _ => {}
     }
     if let Some(page) = openapi::Page::find(trimmed) {
         return Some(Route::OpenApi(page));
@@ -168,6 +172,7 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
         Route::Resource(resource) if resource.group.is_empty() && resource.plural == binding::BINDINGS => {
             binding::create(api, request).await
         }
+        Route::Index => index::handle(api, request),
         Route::Resource(resource) if !resource.stored => review::handle(api, request).await,
         Route::Resource(_) if request.info.subresource.as_deref() == Some(scale::SCALE) => {
             scale::handle(api, request).await

@@ -141,6 +141,21 @@ async fn version() {
         (&json!("1"), &json!("35"), &json!("v1.35.0+test"))
     );
 }
+#[tokio::test]
+async fn the_index_names_paths_that_are_served() {
+    let server = Server::new();
+    let index = server.get("/").await.json();
+    let paths: Vec<&str> = index["paths"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect();
+    assert!(paths.is_sorted(), "{paths:?}");
+    for path in ["/api/v1", "/apis/apps", "/apis/apps/v1", "/livez/ping", "/readyz/shutdown", "/healthz", "/version"] {
+        assert!(paths.contains(&path), "{path}");
+    }
+    for path in paths {
+        assert_eq!(server.get(path).await.status, 200, "{path}");
+    }
+    assert_eq!(server.send(Method::POST, "/", &[], "{}").await.status, 405);
+}
+
 
 #[tokio::test]
 async fn schemas_have_urls_that_never_change() {

@@ -1,0 +1,46 @@
+//! `/`: which paths there are, for people and programs that look around.
+//!
+//! Only what is about the server: objects are found by way of the groups.
+
+use std::collections::BTreeSet;
+
+use http::{Response, StatusCode};
+use quorate_meta::{Map, Value};
+
+use super::health;
+use crate::Api;
+use crate::body::Body;
+use crate::error::Error;
+use crate::request::Request;
+use crate::respond;
+
+/// Those that every server has, beside its groups and health checks.
+const PAGES: [&str; 9] = [
+    "/.well-known/openid-configuration",
+    "/api",
+    "/apis",
+    "/apis/",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/openapi/v3/",
+    "/openid/v1/jwks",
+    "/version",
+];
+
+pub(crate) fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+    let paths: Vec<Value> = paths(api).into_iter().map(Value::from).collect();
+    respond::value(&request.format, StatusCode::OK, &Value::Map(Map::from([("paths", Value::List(paths))])))
+}
+
+fn paths(api: &Api) -> BTreeSet<String> {
+    let mut paths: BTreeSet<String> = PAGES.map(str::to_owned).into();
+    for (group, version) in api.registry.group_versions() {
+        if group.is_empty() {
+            paths.insert(format!("/api/{version}"));
+        } else {
+            paths.extend([format!("/apis/{group}"), format!("/apis/{group}/{version}")]);
+        }
+    }
+    paths.extend(health::paths(api));
+    paths
+}
