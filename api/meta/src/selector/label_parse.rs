@@ -99,18 +99,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Values in parentheses; `(a,)` and `(,a)` hold the empty value too, `()` holds none.
+    /// Values in parentheses; nothing between two of `( , )` is the empty value, so that `()` holds that one.
     fn values(&mut self) -> Result<Vec<String>, String> {
         match self.next() {
             Token::Symbol("(") => {}
             other => return Err(format!("found '{}' expected: '('", other.text())),
         }
         match self.peek() {
-            Token::Symbol(")") => {
-                self.next();
-                return Ok(Vec::new());
-            }
-            Token::Word(_) | Token::Symbol(",") => {}
+            Token::Word(_) | Token::Symbol("," | ")") => {}
             other => return Err(format!("found '{}', expected: ',', ')' or identifier", other.text())),
         }
         let mut values = Vec::new();
