@@ -16,8 +16,6 @@ const MAX_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;
 const MATCH_WITH_TOKEN: &str = "resourceVersionMatch is forbidden when continue is provided";
 /// The object's name as a field.
 const NAME: &str = "metadata.name";
-/// The fields that every kind can be selected by.
-const COMMON: [&str; 2] = [NAME, "metadata.namespace"];
 
 /// Which state a read wants to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,9 +224,7 @@ impl<'a> Raw<'a> {
 pub(crate) fn parse_selection(resource: &Resource, labels: &str, fields: &str) -> Result<Selection, Error> {
     let labels = LabelSelector::parse(labels).map_err(|e| Error::bad_request(e.to_string()))?;
     let fields = FieldSelector::parse(fields).map_err(|e| Error::bad_request(e.to_string()))?;
-    let own: Vec<&String> =
-        resource.selectable_fields.iter().filter(|field| !COMMON.contains(&field.as_str())).collect();
-    fields.check_fields(&own).map_err(|e| Error::bad_request(e.to_string()))?;
+    fields.check_fields(&resource.selectable_fields).map_err(|e| Error::bad_request(e.to_string()))?;
     if resource.stored_form.is_none() {
         return Ok(Selection { labels, fields });
     }

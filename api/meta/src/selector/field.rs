@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{MAX_REQUIREMENTS, SelectorError, too_many};
 
-/// Fields that can be selected in every kind.
+/// Fields that can be selected in every kind that has no fields of its own beside them.
 const COMMON_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
 
 /// One condition on one field.
@@ -61,16 +61,22 @@ impl FieldSelector {
         self.terms.iter().find(|term| term.equal && term.field == field).map(|term| term.value.as_str())
     }
 
-    /// Refuses fields that cannot be selected. `selectable` are those that the kind has besides name and namespace.
+    /// Refuses fields that cannot be selected: a kind has those that it names, `selectable`, and not even a namespace when it
+    /// leaves that out; one that names nothing else has name and namespace.
     pub fn check_fields<S: AsRef<str>>(&self, selectable: &[S]) -> Result<(), SelectorError> {
-        let known = |field: &str| COMMON_FIELDS.contains(&field) || selectable.iter().any(|own| own.as_ref() == field);
+        let is_common = |field: &str| COMMON_FIELDS.contains(&field);
+        let has_own = selectable.iter().any(|field| !is_common(field.as_ref()));
+        let known = |field: &str| match has_own {
+            true => selectable.iter().any(|known| known.as_ref() == field),
+            false => is_common(field),
+        };
         let Some(term) = self.terms.iter().find(|term| !known(&term.field)) else { return Ok(()) };
         let field = &term.field;
-        Err(SelectorError(if selectable.is_empty() {
+        Err(SelectorError(if has_own {
+            format!("field label not supported: {field}")
+        } else {
             let [name, namespace] = COMMON_FIELDS;
             format!("\"{field}\" is not a known field selector: only \"{name}\", \"{namespace}\"")
-        } else {
-            format!("field label not supported: {field}")
         }))
     }
 }

@@ -151,7 +151,9 @@ fn fields_select() {
 #[test]
 fn refused_field_selectors_say_why() {
     let refuse = |text: &str, message: &str| {
-        let selectable: &[&str] = if message.starts_with("field label") { &["type"] } else { &[] };
+        let own: &[&str] = &["metadata.name", "type"];
+        let selectable =
+            if message.starts_with("field label") { own } else { &["metadata.name", "metadata.namespace"] };
         let checked = FieldSelector::parse(text).and_then(|selector| selector.check_fields(selectable));
         assert_eq!(checked.map_err(|error| error.0), Err(message.to_owned()), "{text}");
     };
@@ -177,6 +179,7 @@ fn refused_field_selectors_say_why() {
     );
     refuse("status.certificate=x", "field label not supported: status.certificate");
     refuse("data=x", "field label not supported: data");
+    refuse("metadata.name=a,metadata.namespace=b", "field label not supported: metadata.namespace");
     refuse(r"metadata.name=a\b", r"invalid field selector: invalid escape sequence: \b");
 }
 
