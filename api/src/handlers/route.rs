@@ -133,6 +133,10 @@ fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> 
         Some(name) => &resource.subresource(name).ok_or_else(Error::no_such_path)?.verbs,
         None => &resource.verbs,
     };
+    // A list is one by its path, and asks to be watched in its query.
+    if info.verb == Verb::Watch && resource.serves("list") && !resource.serves("watch") {
+        return Err(Status::verb_not_supported(&resource.group_resource(), info.verb.name()).into());
+    }
     // Across all namespaces one can only look.
     let across = resource.namespaced && info.namespace.is_none() && !matches!(info.verb, Verb::List | Verb::Watch);
     let named_create = info.verb == Verb::Create && info.name.is_some() && info.subresource.is_none();
@@ -168,11 +172,11 @@ async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Res
         Route::OpenApi(page) => openapi::handle(api, request, &page).await,
         Route::Health(endpoint, check) => health::handle(api, request, endpoint, check.as_deref()).await,
         Route::Version => version::handle(api, request),
+        Route::Index => index::handle(api, request),
         Route::OpenId(page) => openid::handle(api, page),
         Route::Resource(resource) if resource.group.is_empty() && resource.plural == binding::BINDINGS => {
             binding::create(api, request).await
         }
-        Route::Index => index::handle(api, request),
         Route::Resource(resource) if !resource.stored => review::handle(api, request).await,
         Route::Resource(_) if request.info.subresource.as_deref() == Some(scale::SCALE) => {
             scale::handle(api, request).await

@@ -226,4 +226,8 @@ async fn components_are_made_up_when_somebody_looks() {
     assert_eq!(none.names(), [""; 0]);
     let answer = server.get("/api/v1/componentstatuses/other").await;
     assert_eq!((answer.status.as_u16(), answer.json()["details"]["kind"].clone()), (404, json!("componentstatus")));
+    let watch = server.get("/api/v1/componentstatuses?watch=1").await;
+    let (status, body) = (watch.status.as_u16(), watch.json());
+    assert_eq!((status, &body["details"]["kind"]), (405, &json!("componentstatuses")));
+    assert_eq!(body["message"], "watch is not supported on resources of kind \"componentstatuses\"");
 }

@@ -171,6 +171,12 @@ impl Status {
         Self::bare(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource")
     }
 
+    /// 405 for a verb that a resource does not have, where its path takes the method.
+    pub fn verb_not_supported(resource: &GroupResource, verb: &str) -> Self {
+        let message = format!("{verb} is not supported on resources of kind \"{resource}\"");
+        Self::of(Reason::MethodNotAllowed, resource, "", message)
+    }
+
     /// 406 at the routing stage, naming what can be produced.
     pub fn not_acceptable(available: &[&str]) -> Self {
         let message = format!("406: Not Acceptable\n\nAvailable representations: {}", available.join(", "));

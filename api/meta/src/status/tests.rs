@@ -67,6 +67,11 @@ fn about_paths_and_bodies() {
         json!({"code": 405, "reason": "MethodNotAllowed", "details": {}, "message": "the server does not allow this method on the requested resource"}),
     );
     check(
+        &Status::verb_not_supported(&configmaps(), "watch"),
+        json!({"code": 405, "reason": "MethodNotAllowed", "details": {"kind": "configmaps"},
+            "message": "watch is not supported on resources of kind \"configmaps\""}),
+    );
+    check(
         &Status::not_acceptable(&["application/json", "application/yaml"]),
         json!({"code": 406, "reason": "NotAcceptable", "details": {},
             "message": "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"}),
