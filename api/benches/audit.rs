@@ -70,6 +70,7 @@ fn api(audit: Option<Audit>) -> Arc<Api> {
         store: Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone()))),
         env,
         version: Version::default(),
+        address: String::new(),
         phase: Phase::Serving,
         authentication: AuthenticationOptions::default(),
         audit: audit.map(Arc::new),

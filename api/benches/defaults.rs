@@ -65,6 +65,7 @@ fn api(store: Arc<dyn Store>) -> Arc<Api> {
         store,
         env: SystemEnv::env(),
         version: Version::default(),
+        address: String::new(),
         phase: Phase::Serving,
         authentication: AuthenticationOptions::default(),
         audit: None,

@@ -57,6 +57,7 @@ fn api() -> Arc<Api> {
         store: Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone()))),
         env,
         version: Version::default(),
+        address: String::new(),
         phase: Phase::Serving,
         authentication: AuthenticationOptions::default(),
         audit: None,

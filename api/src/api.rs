@@ -39,6 +39,8 @@ pub struct ApiOptions {
     pub env: Env,
     /// What `/version` says.
     pub version: Version,
+    /// Where clients reach this server, `HOST:PORT`.
+    pub address: String,
     /// Where the process stands: [`Phase::Starting`] when the store has to catch up first.
     pub phase: Phase,
     /// How users are found out.
@@ -64,10 +66,10 @@ pub struct Version {
     pub git_commit: String,
     /// RFC 3339, or empty.
     pub build_date: String,
-}
-
     /// What compiled the build, for example `rustc 1.95.0`, or empty. Clients know it as `goVersion`.
     pub compiler: String,
+}
+
 /// The API of a cluster as one node serves it, independent of any connection.
 pub struct Api {
     /// Every name that depends on the naming profile.
@@ -92,6 +94,7 @@ pub struct Api {
     pub authentication: Authentication,
     pub(crate) admission: Arc<Admission>,
     pub(crate) version: Version,
+    pub(crate) address: String,
     pub(crate) tokens: Tokens,
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) openapi: OpenApi,
@@ -139,6 +142,7 @@ impl Api {
             registry: options.registry,
             env: options.env,
             version: options.version,
+            address: options.address,
         })
     }
 }

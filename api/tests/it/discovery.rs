@@ -13,6 +13,8 @@ async fn the_plain_lists() {
     for path in ["/api", "/api/"] {
         let body = server.get(path).await.json();
         assert_eq!((&body["kind"], &body["versions"]), (&json!("APIVersions"), &json!(["v1"])));
+        let addresses = json!([{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1:6443"}]);
+        assert_eq!(body["serverAddressByClientCIDRs"], addresses);
     }
     let groups = server.get("/apis").await.json();
     assert_eq!((&groups["kind"], &groups["apiVersion"]), (&json!("APIGroupList"), &json!("v1")));

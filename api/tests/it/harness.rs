@@ -186,6 +186,7 @@ impl Server {
             store,
             env: Env { clock: clock.clone(), entropy, network: SystemEnv::env().network },
             version: Version { git_version: "v1.35.0+test".into(), ..Version::default() },
+            address: "127.0.0.1:6443".into(),
             phase: Phase::Serving,
             authentication: AuthenticationOptions { tokens: tokens(), ..authentication },
             audit: None,

@@ -102,6 +102,7 @@ pub(super) fn api(
             compiler: env!("QUORATE_COMPILER").to_owned(),
             ..Version::default()
         },
+        address: config.api.advertise.clone(),
         phase: Phase::Starting,
         authentication,
         audit: audit.map(Arc::new),

@@ -81,6 +81,7 @@ fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
         store,
         env,
         version: Version::default(),
+        address: String::new(),
         phase: Phase::Starting,
         authentication: AuthenticationOptions::default(),
         audit: None,

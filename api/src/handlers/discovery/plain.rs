@@ -29,7 +29,8 @@ pub(super) fn document(api: &Api, page: &Page) -> Value {
 }
 
 fn core(api: &Api) -> Value {
-    let address = Map::from([("clientCIDR", Value::from("0.0.0.0/0")), ("serverAddress", Value::from(""))]);
+    let address =
+        Map::from([("clientCIDR", Value::from("0.0.0.0/0")), ("serverAddress", Value::from(api.address.as_str()))]);
     let versions: Vec<Value> = versions(api, "").into_iter().map(Value::from).collect();
     Value::Map(Map::from([
         ("kind", Value::from("APIVersions")),
