@@ -49,6 +49,6 @@ fn component(name: &str, well: bool) -> Value {
         condition.insert("error", "the quorum does not answer");
     }
     // Every object has a uid; there is only ever one component of a name.
-    let metadata = Map::from([("creationTimestamp", Value::Null), ("name", name.into()), ("uid", name.into())]);
+    let metadata = Map::from([("name", name), ("uid", name)]);
     Value::from([("conditions", Value::List(vec![condition.into()])), ("metadata", metadata.into())])
 }

@@ -53,7 +53,7 @@ pub(super) fn document(registry: &Registry, core: bool, form: &Form) -> Value {
         }
     }
     let items = groups.into_iter().map(|(name, versions)| {
-        let mut metadata = Map::from([("creationTimestamp", Value::Null)]);
+        let mut metadata = Map::new();
         if !name.is_empty() {
             metadata.insert("name", name);
         }
