@@ -199,7 +199,8 @@ impl Formats {
         Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
     }
 
-    fn media(&self, name: &str, offer: Offer) -> Option<Media> {
+    /// The syntax with this name, where a place offers it.
+    pub(crate) fn media(&self, name: &str, offer: Offer) -> Option<Media> {
         match name {
             well_known::MEDIA_JSON => Some(Media::Json),
             well_known::MEDIA_YAML if offer != Offer::Stream => Some(Media::Yaml),

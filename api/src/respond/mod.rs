@@ -18,14 +18,7 @@ use crate::negotiation::{Format, Formats, Media, Unacceptable};
 
 /// JSON bytes as the answer, in the wanted syntax; `ty` is their type where it matters to know it.
 pub fn document(format: &Format, status: StatusCode, ty: Option<TypeId>, json: Bytes) -> Result<Response<Body>, Error> {
-    let bytes = match (&format.media, format.pretty) {
-        (Media::Json, false) => json,
-        (Media::Json, true) => indent::whole(&json).into(),
-        (Media::Yaml, _) => yaml(&json)?.into(),
-        (Media::Protobuf(protobuf), _) => protobuf.body_of_json(&json)?.into(),
-        (Media::Cbor(cbor), _) => cbor.body_of_json(ty, &json)?.into(),
-    };
-    Ok(encoded(format, status, bytes))
+    Ok(encoded(format, status, bytes_of_json(format, ty, json)?))
 }
 
 /// Bytes that are in the wanted syntax already as the answer.
@@ -38,11 +31,26 @@ pub fn encoded(format: &Format, status: StatusCode, bytes: Bytes) -> Response<Bo
 
 /// A tree as the answer, in the wanted syntax.
 pub fn value(format: &Format, status: StatusCode, value: &Value) -> Result<Response<Body>, Error> {
+    Ok(encoded(format, status, bytes(format, value)?))
+}
+
+/// A tree in the wanted syntax.
+pub fn bytes(format: &Format, value: &Value) -> Result<Bytes, Error> {
     match &format.media {
-        Media::Protobuf(protobuf) => Ok(encoded(format, status, protobuf.body(value)?.into())),
-        Media::Cbor(cbor) => Ok(encoded(format, status, cbor.body(value)?.into())),
-        Media::Json | Media::Yaml => document(format, status, None, json(value)),
+        Media::Protobuf(protobuf) => Ok(protobuf.body(value)?.into()),
+        Media::Cbor(cbor) => Ok(cbor.body(value)?.into()),
+        Media::Json | Media::Yaml => bytes_of_json(format, None, json(value)),
     }
+}
+
+fn bytes_of_json(format: &Format, ty: Option<TypeId>, json: Bytes) -> Result<Bytes, Error> {
+    Ok(match (&format.media, format.pretty) {
+        (Media::Json, false) => json,
+        (Media::Json, true) => indent::whole(&json).into(),
+        (Media::Yaml, _) => yaml(&json)?.into(),
+        (Media::Protobuf(protobuf), _) => protobuf.body_of_json(&json)?.into(),
+        (Media::Cbor(cbor), _) => cbor.body_of_json(ty, &json)?.into(),
+    })
 }
 
 /// A Status as the answer.

@@ -77,6 +77,12 @@ async fn everything_at_once() {
     assert_eq!(alias.json()["apiVersion"], "apidiscovery.k8s.io/v2beta1");
     assert_eq!(server.get_as("/apis", &ALL.replace("v2", "v3")).await.status, 406);
     assert_eq!(server.get_as("/api/v1", ALL).await.status, 406);
+    for media in ["application/yaml", "application/vnd.svc.protobuf"] {
+        let answer = server.get_as("/apis", &ALL.replace("application/json", media)).await;
+        let expect = format!("{media};g=apidiscovery.svc.io;v=v2;as=APIGroupDiscoveryList");
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, expect.as_str()));
+        assert!(String::from_utf8_lossy(&answer.body).contains("certificatesigningrequests"), "{media}");
+    }
     let tag = answer.header("etag");
     let again = server.send(Method::GET, "/apis", &[("accept", ALL), ("if-none-match", tag)], "").await;
     assert_eq!((again.status.as_u16(), again.body.len(), again.header("etag")), (304, 0, tag));
@@ -136,14 +142,6 @@ async fn plain_lists_have_no_etag() {
 }
 
 #[tokio::test]
-async fn version() {
-    let body = Server::new().get("/version").await.json();
-    assert_eq!(
-        (&body["major"], &body["minor"], &body["gitVersion"]),
-        (&json!("1"), &json!("35"), &json!("v1.35.0+test"))
-    );
-}
-#[tokio::test]
 async fn the_index_names_paths_that_are_served() {
     let server = Server::new();
     let index = server.get("/").await.json();
@@ -158,6 +156,14 @@ async fn the_index_names_paths_that_are_served() {
     assert_eq!(server.send(Method::POST, "/", &[], "{}").await.status, 405);
 }
 
+#[tokio::test]
+async fn version() {
+    let body = Server::new().get("/version").await.json();
+    assert_eq!(
+        (&body["major"], &body["minor"], &body["gitVersion"]),
+        (&json!("1"), &json!("35"), &json!("v1.35.0+test"))
+    );
+}
 
 #[tokio::test]
 async fn schemas_have_urls_that_never_change() {

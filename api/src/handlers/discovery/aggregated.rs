@@ -1,41 +1,52 @@
 //! The aggregated form: every group, version and resource in one document, with an ETag.
 
-use quorate_meta::{Map, Names, Value, well_known};
+use quorate_meta::{Map, Names, Value};
 
 use super::plain::texts;
-use crate::negotiation;
+use crate::negotiation::{self, Formats, Media, Offer};
 use crate::registry::{Registry, Resource, Subresource};
 
 const KIND: &str = "APIGroupDiscoveryList";
+/// The version whose messages are known.
+const VERSION: &str = "v2";
+/// The same as JSON, as clients asked for it at first.
+const VERSION_BETA: &str = "v2beta1";
 
 /// The aggregated form as the client asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Form {
+    pub(super) media: Media,
     group: String,
-    version: String,
+    version: &'static str,
 }
 
 impl Form {
     /// The form that an Accept header asks for before any other; `None` when it prefers the plain one or has neither.
-    pub(super) fn asked(names: &Names, accept: &str) -> Option<Self> {
+    pub(super) fn asked(names: &Names, formats: &Formats, accept: &str) -> Option<Self> {
         for clause in negotiation::clauses(accept) {
-            let json = matches!(clause.media.as_ref(), "*/*" | "application/*" | well_known::MEDIA_JSON);
-            let plain = clause.parameter("as").is_empty();
-            if plain && (json || clause.media == well_known::MEDIA_YAML) {
+            let mut meant = negotiation::meant(&clause, accept, || formats.media_types()).into_iter();
+            let Some(media) = meant.find_map(|name| formats.media(name, Offer::Document)) else { continue };
+            if clause.parameter("as").is_empty() {
                 return None;
             }
-            let (group, version) = (clause.parameter("g"), clause.parameter("v"));
+            let group = clause.parameter("g");
             let known = group == names.group_discovery
                 || names.edge_group(group).is_some_and(|group| group == names.group_discovery);
-            if json && known && clause.parameter("as") == KIND && matches!(version, "v2" | "v2beta1") {
-                return Some(Self { group: group.to_owned(), version: version.to_owned() });
+            let version = match clause.parameter("v") {
+                VERSION => VERSION,
+                VERSION_BETA if !matches!(media, Media::Protobuf(_)) => VERSION_BETA,
+                _ => continue,
+            };
+            if known && clause.parameter("as") == KIND {
+                return Some(Self { media, group: group.to_owned(), version });
             }
         }
         None
     }
 
-    pub(super) fn content_type(&self) -> String {
-        format!("application/json;g={};v={};as={KIND}", self.group, self.version)
+    /// The Content-Type of the document in the syntax `media`.
+    pub(super) fn content_type(&self, media: &str) -> String {
+        format!("{media};g={};v={};as={KIND}", self.group, self.version)
     }
 }
 
@@ -117,26 +128,41 @@ fn response_kind(group: &str, version: &str, kind: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use quorate_meta::Naming;
+    use quorate_schema::Graph;
 
     use super::*;
+    use crate::negotiation::Format;
 
     #[test]
     fn which_form_is_asked_for() {
+        let names = Naming::Svc.names();
+        let formats = Formats::new(Arc::new(Graph::builtin(names)), false);
         let check = |accept: &str, expect: Option<&str>| {
-            let got = Form::asked(Naming::Svc.names(), accept).map(|form| form.content_type());
-            assert_eq!(got.as_deref(), expect, "{accept}");
+            let got = Form::asked(names, &formats, accept).map(|form| {
+                let format = Format { media: form.media.clone(), ..Format::JSON };
+                form.content_type(format.content_type())
+            });
+            let expect = expect.map(|expect| format!("{expect};as=APIGroupDiscoveryList"));
+            assert_eq!(got, expect, "{accept}");
         };
         let ask = |group: &str, version: &str| format!("application/json;as={KIND};v={version};g={group}");
         let (svc, alias) = ("apidiscovery.svc.io", "apidiscovery.k8s.io");
-        check(&ask(svc, "v2"), Some("application/json;g=apidiscovery.svc.io;v=v2;as=APIGroupDiscoveryList"));
-        check(
-            &ask(alias, "v2beta1"),
-            Some("application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"),
-        );
+        check(&ask(svc, "v2"), Some("application/json;g=apidiscovery.svc.io;v=v2"));
+        check(&ask(alias, "v2beta1"), Some("application/json;g=apidiscovery.k8s.io;v=v2beta1"));
         check(&format!("{},application/json", ask(svc, "v3")), None);
         check(&ask(svc, "v3"), None);
         check(&format!("application/json,{}", ask(svc, "v2")), None);
         check("", None);
+        let with = |media: &str, version: &str| ask(alias, version).replace("application/json", media);
+        check(&with("*/*", "v2"), Some("application/json;g=apidiscovery.k8s.io;v=v2"));
+        check(&with("application/yaml", "v2"), Some("application/yaml;g=apidiscovery.k8s.io;v=v2"));
+        let protobuf = "application/vnd.kubernetes.protobuf";
+        check(&with(protobuf, "v2"), Some(&format!("{protobuf};g=apidiscovery.k8s.io;v=v2")));
+        check(&with(protobuf, "v2beta1"), None);
+        check(&format!("{protobuf},{}", ask(svc, "v2")), None);
+        check(&format!("application/xml,{}", ask(svc, "v2")), Some("application/json;g=apidiscovery.svc.io;v=v2"));
     }
 }

@@ -4,6 +4,7 @@
 
 use http::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Response, StatusCode};
+use quorate_meta::Value;
 
 use super::{aggregated, plain};
 use crate::Api;
@@ -74,8 +75,8 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
     }
     let accept = request.header("accept").unwrap_or_default();
     let core = *page == Page::Core;
-    if let Some(form) = aggregated::Form::asked(api.names, accept) {
-        return aggregated_answer(request, &form, &respond::json(&aggregated::document(&api.registry, core, &form)));
+    if let Some(form) = aggregated::Form::asked(api.names, &api.formats, accept) {
+        return aggregated_answer(request, &form, &aggregated::document(&api.registry, core, &form));
     }
     let format = api.formats.negotiate(accept, Offer::Document);
     let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;
@@ -85,14 +86,16 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
     Ok(response)
 }
 
-fn aggregated_answer(request: &Request, form: &aggregated::Form, json: &[u8]) -> Result<Response<Body>, Error> {
-    let tag = respond::etag(json);
+fn aggregated_answer(request: &Request, form: &aggregated::Form, tree: &Value) -> Result<Response<Body>, Error> {
+    let format = Format { media: form.media.clone(), ..Format::JSON };
+    let bytes = respond::bytes(&format, tree)?;
+    let tag = respond::etag(&bytes);
     let same = respond::is_known(request.header(IF_NONE_MATCH.as_str()), &tag);
-    let mut response = Response::new(if same { Body::empty() } else { Body::full(json.to_vec()) });
+    let mut response = Response::new(if same { Body::empty() } else { Body::full(bytes) });
     *response.status_mut() = if same { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     headers.insert(ETAG, respond::header(&tag)?);
-    headers.insert(CONTENT_TYPE, respond::header(&form.content_type())?);
+    headers.insert(CONTENT_TYPE, respond::header(&form.content_type(format.content_type()))?);
     Ok(response)
 }
