@@ -43,11 +43,8 @@ impl<'g> Definitions<'g> {
 
     /// The reference to a patch body of any format.
     pub(super) fn patch(&mut self) -> Value {
-        self.opaque(
-            "pkg.apis.meta.v1.Patch",
-            &[("type", "object")],
-            "A patch in the format that the content type names.",
-        )
+        let description = "A patch in the format that the content type names.";
+        self.opaque("pkg.apis.meta.v1.Patch", Map::from([("type", "object")]), description)
     }
 
     /// All definitions, those they use included.
@@ -64,13 +61,12 @@ impl<'g> Definitions<'g> {
         Value::from([("$ref", self.dialect.reference(definition))])
     }
 
-    /// A definition of the machinery that is no type of the graph.
-    fn opaque(&mut self, name: &str, schema: &[(&str, &str)], description: &str) -> Value {
+    /// The reference to a definition of the machinery that is no type of the graph.
+    pub(super) fn opaque(&mut self, name: &str, mut schema: Map, description: &str) -> Value {
         let name = format!("{}.{name}", self.graph.names().openapi_machinery_prefix);
         if !self.done.contains_key(&name) {
-            let mut map: Map = schema.iter().copied().collect();
-            map.insert("description", description);
-            self.done.insert(name.clone(), Value::Map(map));
+            schema.insert("description", description);
+            self.done.insert(name.clone(), Value::Map(schema));
         }
         self.refer(&name)
     }
@@ -220,12 +216,12 @@ impl<'g> Definitions<'g> {
             Scalar::Any => plain(&[("type", "object")]),
             Scalar::Time => into_map(self.opaque(
                 "pkg.apis.meta.v1.Time",
-                &[("format", "date-time"), ("type", "string")],
+                Map::from([("format", "date-time"), ("type", "string")]),
                 "A time with whole seconds, RFC 3339.",
             )),
             Scalar::MicroTime => into_map(self.opaque(
                 "pkg.apis.meta.v1.MicroTime",
-                &[("format", "date-time"), ("type", "string")],
+                Map::from([("format", "date-time"), ("type", "string")]),
                 "A time with microseconds, RFC 3339.",
             )),
             Scalar::Quantity => into_map(self.number_or_text(
@@ -250,7 +246,7 @@ impl<'g> Definitions<'g> {
             (Dialect::V3, true) => &[],
             (Dialect::V3, false) => &[("format", format)],
         };
-        let reference = self.opaque(name, pairs, description);
+        let reference = self.opaque(name, pairs.iter().copied().collect(), description);
         if self.dialect == Dialect::V3 {
             let name = format!("{}.{name}", self.graph.names().openapi_machinery_prefix);
             if let Some(Value::Map(map)) = self.done.get_mut(&name) {

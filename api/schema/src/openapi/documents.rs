@@ -6,8 +6,11 @@ use quorate_meta::{GroupVersion, Map, Value};
 
 use super::definitions::Definitions;
 use super::operation::Operation;
-use super::{Dialect, Style, naming, paths};
+use super::{Dialect, Style, naming, pages, paths};
 use crate::graph::{Graph, KindDef};
+
+/// The name of the only way to authenticate that documents tell of.
+const BEARER: &str = "BearerToken";
 
 /// A resource that is served.
 #[derive(Clone, Debug)]
@@ -41,7 +44,7 @@ impl<'g> Documents<'g> {
 
     /// Paths of the documents of version 3, as the index lists them: `api`, `api/v1`, `apis/apps`, `apis/apps/v1`, ...
     pub fn paths(&self) -> Vec<String> {
-        let mut all = BTreeSet::from(["api".to_owned(), "apis".to_owned(), "version".to_owned()]);
+        let mut all = BTreeSet::from(pages::PATHS.map(str::to_owned));
         for served in &self.served {
             let root = paths::root(served.kind);
             all.insert(root.trim_start_matches('/').to_owned());
@@ -69,9 +72,13 @@ impl<'g> Documents<'g> {
         for served in resources {
             paths::of_resource(self.style(Dialect::V3), served, &mut definitions, &mut all);
         }
-        let schemas = Value::from([("schemas", definitions.finish())]);
-        let head =
-            [("openapi", Value::from("3.0.0")), ("info", self.info()), ("paths", all.into()), ("components", schemas)];
+        let components = Value::from([("schemas", definitions.finish()), ("securitySchemes", security())]);
+        let head = [
+            ("openapi", Value::from("3.0.0")),
+            ("info", self.info()),
+            ("paths", all.into()),
+            ("components", components),
+        ];
         Some(Value::from(head))
     }
 
@@ -94,6 +101,8 @@ impl<'g> Documents<'g> {
             ("info", self.info()),
             ("paths", all.into()),
             ("definitions", definitions.finish()),
+            ("securityDefinitions", security()),
+            ("security", vec![Value::from([(BEARER, Value::List(Vec::new()))])].into()),
         ];
         Value::from(head)
     }
@@ -125,30 +134,29 @@ impl<'g> Documents<'g> {
             kind: None,
             body: None,
             answer: Some(answer),
+            media: None,
         };
         let methods = Map::from([("get", operation.write(self.style(dialect)))]);
         all.insert(format!("{}/", paths::root(kind)), methods);
     }
 
-    /// A page about the server or a group: `api`, `apis`, `apis/GROUP`, `version`.
+    /// A page about the server or a group.
     fn page(&self, dialect: Dialect, path: &str, definitions: &mut Definitions<'g>, all: &mut Map) {
-        let (answer, tag, description) = match path {
-            "api" => (Some("meta/v1.APIVersions"), "core", "List the versions of the core group."),
-            "apis" => (Some("meta/v1.APIGroupList"), "apis", "List the groups."),
-            "version" => (None, "version", "Tell the release of the server."),
-            _ => (Some("meta/v1.APIGroup"), "apis", "List the versions of this group."),
-        };
-        let words = path.split(['/', '.']).map(naming::capital).collect::<String>();
-        let operation = Operation {
-            action: "read",
-            id: format!("get{words}"),
-            tag: tag.to_owned(),
-            description: description.to_owned(),
-            kind: None,
-            body: None,
-            answer: answer.map(|name| definitions.machinery(name)),
-        };
-        let slash = if path == "version" { "" } else { "/" };
-        all.insert(format!("/{path}{slash}"), Map::from([("get", operation.write(self.style(dialect)))]));
+        let group = path.strip_prefix("apis/").unwrap_or_default();
+        let served = self.served.iter().find(|served| served.kind.group == group);
+        let group = served.map(|served| served.kind.neutral_group).unwrap_or_default();
+        let operation = pages::operation(path, group, definitions).write(self.style(dialect));
+        all.insert(format!("/{path}/"), Map::from([("get", operation)]));
     }
+}
+
+/// How clients say who they are: a token in a header. Their certificates are the connection's, of which documents do not tell.
+fn security() -> Value {
+    let token = [
+        ("description", "Bearer Token authentication"),
+        ("in", "header"),
+        ("name", "authorization"),
+        ("type", "apiKey"),
+    ];
+    Value::from([(BEARER, Value::from(token))])
 }

@@ -8,6 +8,7 @@ mod definitions;
 mod documents;
 mod naming;
 mod operation;
+mod pages;
 mod parameters;
 mod paths;
 

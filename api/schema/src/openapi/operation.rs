@@ -21,6 +21,8 @@ pub(super) struct Operation {
     pub(super) body: Option<Value>,
     /// Reference to the type of the answer.
     pub(super) answer: Option<Value>,
+    /// The one format of the answer; in those of objects when there is none.
+    pub(super) media: Option<&'static str>,
 }
 
 impl Operation {
@@ -38,9 +40,10 @@ impl Operation {
         }
         let query = parameters::of_action(self.action);
         let mut list: Vec<Value> = query.into_iter().map(|parameter| parameters::query(dialect, parameter)).collect();
-        let mut media = vec![well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
+        let of_objects = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
+        let mut media = self.media.map_or_else(|| of_objects.to_vec(), |media| vec![media]);
         let mut consumed = if self.action == "patch" { PATCH_MEDIA.to_vec() } else { vec!["*/*"] };
-        if style.cbor {
+        if style.cbor && self.media.is_none() {
             media.push(well_known::MEDIA_CBOR);
             consumed.extend((self.action == "patch").then_some(well_known::MEDIA_APPLY_PATCH_CBOR));
         }

@@ -144,7 +144,8 @@ impl<'g> Writer<'g, '_, '_> {
         answer: Option<Value>,
     ) -> Value {
         let kind = Some(gvk_value(&self.kind.gvk()));
-        Operation { action, id, tag: naming::tag(self.kind), description, kind, body, answer }.write(self.style)
+        Operation { action, id, tag: naming::tag(self.kind), description, kind, body, answer, media: None }
+            .write(self.style)
     }
 
     /// The path of the collection, with its namespace.

@@ -47,6 +47,50 @@ fn every_part_is_there() {
 }
 
 #[test]
+fn pages_have_the_names_that_clients_call() {
+    svc(|documents| {
+        let whole = documents.whole();
+        let check = |path: &str, id: &str, tag: &str, produces: usize| {
+            let operation = whole.at(&["paths", path, "get"]).expect("a path");
+            assert_eq!(operation.str_at(&["operationId"]), Some(id));
+            assert_eq!(operation.get("tags"), Some(&Value::from(vec![tag])), "{path}");
+            let media = operation.get("produces").and_then(Value::as_list).unwrap_or_default();
+            assert_eq!(media.len(), produces, "{path}");
+        };
+        check("/api/", "getCoreAPIVersions", "core", 3);
+        check("/api/v1/", "getCoreV1APIResources", "core_v1", 3);
+        check("/apis/", "getAPIVersions", "apis", 3);
+        check("/apis/rbac.authorization.svc.io/", "getRbacAuthorizationAPIGroup", "rbacAuthorization", 3);
+        check("/apis/events.svc.io/v1/", "getEventsV1APIResources", "events_v1", 3);
+        check("/version/", "getCodeVersion", "version", 1);
+        let issuer = "getServiceAccountIssuerOpenIDConfiguration";
+        check("/.well-known/openid-configuration/", issuer, "WellKnown", 1);
+        check("/openid/v1/jwks/", "getServiceAccountIssuerOpenIDKeyset", "openid", 1);
+        let release = whole.at(&["definitions", "io.svc.apimachinery.pkg.version.Info"]).expect("a definition");
+        assert_eq!(keys(release.get("properties").expect("properties")).len(), 13);
+    });
+}
+
+#[test]
+fn documents_say_how_to_authenticate() {
+    svc(|documents| {
+        let scheme = [
+            ("description", "Bearer Token authentication"),
+            ("in", "header"),
+            ("name", "authorization"),
+            ("type", "apiKey"),
+        ];
+        let schemes = Value::from([("BearerToken", Value::from(scheme))]);
+        let whole = documents.whole();
+        assert_eq!(whole.get("securityDefinitions"), Some(&schemes));
+        let none = Value::from([("BearerToken", Value::List(Vec::new()))]);
+        assert_eq!(whole.get("security"), Some(&Value::List(vec![none])));
+        let part = documents.part("version").expect("a document");
+        assert_eq!(part.at(&["components", "securitySchemes"]), Some(&schemes));
+    });
+}
+
+#[test]
 fn paths_of_a_group_version() {
     svc(|documents| {
         let part = documents.part("apis/rbac.authorization.svc.io/v1").expect("a document");

@@ -15,6 +15,8 @@ pub(super) enum Form {
     Entries(&'static str),
     /// Entries of the map that the message is, each with a name and any JSON.
     Extensions,
+    /// Entries of the map that the message is, each with a name and a list of texts.
+    Lists,
     /// The message is this, and nothing else.
     Is(&'static str),
     IsFlag,
@@ -22,7 +24,7 @@ pub(super) enum Form {
     IsNumber,
 }
 
-use Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Many, One, Text, Texts};
+use Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text, Texts};
 
 /// The fields of a message: number, name in JSON, form.
 pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
@@ -37,6 +39,8 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
             (7, "produces", Texts),
             (8, "paths", One("Paths")),
             (9, "definitions", One("Definitions")),
+            (12, "security", Many("SecurityRequirement")),
+            (13, "securityDefinitions", One("SecurityDefinitions")),
             (16, "", Extensions),
         ],
         "Info" => &[
@@ -48,6 +52,12 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
         ],
         "Paths" => &[(1, "", Extensions), (2, "", Entries("PathItem"))],
         "Definitions" | "Properties" => &[(1, "", Entries("Schema"))],
+        "SecurityRequirement" => &[(1, "", Lists)],
+        "SecurityDefinitions" => &[(1, "", Entries("SecurityDefinitionsItem"))],
+        "SecurityDefinitionsItem" => &[(2, "", Is("ApiKeySecurity"))],
+        "ApiKeySecurity" => {
+            &[(1, "type", Text), (2, "name", Text), (3, "in", Text), (4, "description", Text), (5, "", Extensions)]
+        }
         "PathItem" => &[
             (1, "$ref", Text),
             (2, "get", One("Operation")),
@@ -163,7 +173,14 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
             (8, "summary", Text),
         ],
         "3.Paths" => &[(1, "", Entries("3.PathItem")), (2, "", Extensions)],
-        "3.Components" => &[(1, "schemas", One("3.Schemas")), (10, "", Extensions)],
+        "3.Components" => {
+            &[(1, "schemas", One("3.Schemas")), (7, "securitySchemes", One("3.SecuritySchemes")), (10, "", Extensions)]
+        }
+        "3.SecuritySchemes" => &[(1, "", Entries("3.SecuritySchemeOrReference"))],
+        "3.SecuritySchemeOrReference" => &[(1, "", Is("3.SecurityScheme")), (2, "", Is("3.Reference"))],
+        "3.SecurityScheme" => {
+            &[(1, "type", Text), (2, "description", Text), (3, "name", Text), (4, "in", Text), (9, "", Extensions)]
+        }
         "3.Schemas" => &[(1, "", Entries("3.SchemaOrReference"))],
         "3.SchemaOrReference" => &[(1, "", Is("3.Schema")), (2, "", Is("3.Reference"))],
         "3.Reference" => &[(1, "$ref", Text), (2, "summary", Text), (3, "description", Text)],

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::harness::Server;
-use fields::Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Many, One, Text, Texts};
+use fields::Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text, Texts};
 use fields::fields;
 
 const V2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
@@ -114,6 +114,7 @@ fn read(message: &str, bytes: &[u8]) -> Value {
             One(inner) => (name.to_owned(), read(inner, payload.bytes())),
             Entries(inner) => entry(payload.bytes(), |bytes| read(inner, bytes)),
             Extensions => entry(payload.bytes(), any),
+            Lists => entry(payload.bytes(), |bytes| parts(bytes).iter().map(|(_, item)| item.text()).collect()),
             Is(inner) => return read(inner, payload.bytes()),
             IsFlag => return payload.flag(),
             IsText => return payload.text(),

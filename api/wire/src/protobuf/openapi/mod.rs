@@ -41,6 +41,8 @@ enum Form {
     Named(u32, &'static [u32], &'static Message),
     /// A list of parts.
     Parts(&'static Message),
+    /// A list of what has another form.
+    Each(&'static Form),
     Parameters,
     /// A schema, or whether anything goes.
     Allowance(&'static Message),
@@ -109,6 +111,7 @@ fn field(tag: u32, form: &Form, value: &Value, out: &mut Vec<u8>) {
         Form::Anys => items.iter().for_each(|item| within(tag, out, |out| any(item, out))),
         Form::Part(message) => within(tag, out, |out| content(message, value, out)),
         Form::Parts(message) => items.iter().for_each(|item| within(tag, out, |out| content(message, item, out))),
+        Form::Each(form) => items.iter().for_each(|item| field(tag, form, item, out)),
         Form::Nested(around, message) => within(tag, out, |out| nested(around, message, value, out)),
         Form::Named(own, around, message) => within(tag, out, |out| {
             for (name, value) in value.as_map().into_iter().flat_map(Map::iter) {
@@ -173,6 +176,18 @@ mod tests {
         check(
             r##"{"definitions":{"a":{"$ref":"#/b","type":"array","items":{"type":"string"}}}}"##,
             b"\x4a\x26\x0a\x24\x0a\x01a\x12\x1f\x0a\x03#/b\xb2\x01\x07\x0a\x05array\xba\x01\x0d\x0a\x0b\xb2\x01\x08\x0a\x06string",
+        );
+    }
+
+    #[test]
+    fn security() {
+        check(
+            r#"{"security":[{"a":[]},{"b":["c"]}]}"#,
+            b"\x62\x07\x0a\x05\x0a\x01a\x12\x00\x62\x0a\x0a\x08\x0a\x01b\x12\x03\x0a\x01c",
+        );
+        check(
+            r#"{"securityDefinitions":{"a":{"type":"apiKey","in":"header"}}}"#,
+            b"\x6a\x19\x0a\x17\x0a\x01a\x12\x12\x12\x10\x0a\x06apiKey\x1a\x06header",
         );
     }
 

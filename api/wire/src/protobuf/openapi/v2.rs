@@ -11,6 +11,8 @@ pub(super) static DOCUMENT: Message = Message {
         ("info", 2, Form::Part(&INFO)),
         ("paths", 8, Form::Named(2, &[], &PATH)),
         ("definitions", 9, Form::Named(1, &[], &SCHEMA)),
+        ("security", 12, Form::Each(&Form::Named(1, &[], &SCOPES))),
+        ("securityDefinitions", 13, Form::Named(1, &[2], &API_KEY)),
     ],
     extensions: Some(16),
     reference: None,
@@ -18,6 +20,15 @@ pub(super) static DOCUMENT: Message = Message {
 
 static INFO: Message =
     Message { fields: &[("title", 1, Form::Text), ("version", 2, Form::Text)], extensions: Some(7), reference: None };
+
+/// What a way to authenticate must allow: the message is the list.
+static SCOPES: Message = Message { fields: &[("", FIRST, Form::Texts)], extensions: None, reference: None };
+
+static API_KEY: Message = Message {
+    fields: &[("type", 1, Form::Text), ("name", 2, Form::Text), ("in", 3, Form::Text), ("description", 4, Form::Text)],
+    extensions: Some(5),
+    reference: None,
+};
 
 static PATH: Message = Message {
     fields: &[

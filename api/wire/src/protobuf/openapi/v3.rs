@@ -17,8 +17,20 @@ pub(super) static DOCUMENT: Message = Message {
 static INFO: Message =
     Message { fields: &[("title", 1, Form::Text), ("version", 6, Form::Text)], extensions: Some(7), reference: None };
 
-static COMPONENTS: Message =
-    Message { fields: &[("schemas", 1, Form::Named(1, &[], &SCHEMA))], extensions: Some(10), reference: None };
+static COMPONENTS: Message = Message {
+    fields: &[
+        ("schemas", 1, Form::Named(1, &[], &SCHEMA)),
+        ("securitySchemes", 7, Form::Named(1, &[FIRST], &SECURITY_SCHEME)),
+    ],
+    extensions: Some(10),
+    reference: None,
+};
+
+static SECURITY_SCHEME: Message = Message {
+    fields: &[("type", 1, Form::Text), ("description", 2, Form::Text), ("name", 3, Form::Text), ("in", 4, Form::Text)],
+    extensions: Some(9),
+    reference: None,
+};
 
 static PATH: Message = Message {
     fields: &[
