@@ -6,7 +6,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use quorate_meta::{Status, Value};
+use quorate_meta::Value;
 use quorate_store::Snapshot;
 use tokio::time::sleep;
 
@@ -53,24 +53,12 @@ async fn tend(
     services: &Resource,
     snapshot: &Snapshot,
 ) -> Result<(), Error> {
-    let text = |object: &Value, field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
-    let (name, seen) = (text(object, "name"), text(object, "resourceVersion"));
-    let target = Target { resource, namespace: None, name: &name };
+    let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
+    let target = Target { resource, namespace: None, name };
     let wanted = object.at(&["spec", "service"]);
     let service = wanted.and_then(|wanted| snapshot.get(&services.key(wanted.str_at(&["namespace"]), of(wanted))));
     let service = service.and_then(|entry| form::decode(services, entry).ok());
-    let condition = condition(wanted, service.as_ref());
-    if conditions::says(object, &condition) {
-        return Ok(());
-    }
-    conditions::write(context, target, &[condition], |current| {
-        let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), &name))?;
-        match text(current, "resourceVersion") == seen {
-            true => Ok(current.clone()),
-            false => Err(Status::stale(&resource.group_resource(), &name).into()),
-        }
-    })
-    .await
+    conditions::say(context, target, object, condition(wanted, service.as_ref())).await
 }
 
 fn of(wanted: &Value) -> &str {

@@ -1,6 +1,6 @@
 //! What controllers say about objects in `status.conditions`; first of all, what holds a namespace that is being deleted.
 
-use quorate_meta::{Map, Time, Value};
+use quorate_meta::{Map, Status, Time, Value};
 
 use super::context::{Context, is_overtaken, is_settled};
 use super::namespaces::{Failures, Found, Remaining};
@@ -26,12 +26,35 @@ pub(super) async fn report(
 }
 
 /// Whether an object says a condition already.
-pub(super) fn says(object: &Value, (kind, status, reason, message): &Condition) -> bool {
+fn says(object: &Value, (kind, status, reason, message): &Condition) -> bool {
     let list = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
     let text = |condition: &Value, field: &str| condition.str_at(&[field]).unwrap_or_default().to_owned();
     let status = if *status { "True" } else { "False" };
     let expect = [*kind, status, *reason, message.as_str()];
     list.iter().any(|condition| ["type", "status", "reason", "message"].map(|field| text(condition, field)) == expect)
+}
+
+/// Writes a condition of an object that was seen like this, unless it says so already or has changed since.
+pub(super) async fn say(
+    context: &Context,
+    target: Target<'_>,
+    seen: &Value,
+    condition: Condition,
+) -> Result<(), Error> {
+    if says(seen, &condition) {
+        return Ok(());
+    }
+    write(context, target, &[condition], |current| same(target, seen, current)).await
+}
+
+/// The object as it is now; 404 when it is gone, 409 when it has changed since it was seen.
+pub(super) fn same(target: Target<'_>, seen: &Value, current: Option<&Value>) -> Result<Value, Error> {
+    const VERSION: [&str; 2] = ["metadata", "resourceVersion"];
+    let current = current.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name))?;
+    match current.str_at(&VERSION) == seen.str_at(&VERSION) {
+        true => Ok(current.clone()),
+        false => Err(Status::stale(&target.resource.group_resource(), target.name).into()),
+    }
 }
 
 /// Writes conditions into the status of the object that `again` finds to be the same as before, unless it has changed;

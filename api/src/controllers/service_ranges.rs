@@ -7,11 +7,11 @@ use std::future::pending;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use quorate_meta::{Status, Time, Value};
+use quorate_meta::{Time, Value};
 use quorate_store::Snapshot;
 use tokio::time::sleep;
 
-use super::conditions::{self, Condition};
+use super::conditions;
 use super::context::{Context, is_overtaken, is_settled};
 use super::later::Later;
 use crate::error::Error;
@@ -100,12 +100,18 @@ async fn tend(
 ) -> Result<(), Error> {
     if !is_going(object) {
         set_finalizer(context, target, object, true).await?;
-        return say(context, target, object, (READY, true, "", "Kubernetes Service CIDR is ready".to_owned())).await;
+        return conditions::say(
+            context,
+            target,
+            object,
+            (READY, true, "", "Kubernetes Service CIDR is ready".to_owned()),
+        )
+        .await;
     }
     if leaves_some(object, all, addresses) {
         let why = "There are still IPAddresses referencing the ServiceCIDR, \
                    please remove them or create a new ServiceCIDR";
-        return say(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
+        return conditions::say(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
     }
     let since = Time::parse(text(object, "deletionTimestamp")).map(Time::ms).unwrap_or_default();
     if context.api.env.clock.now_ms() < since + GRACE_MS {
@@ -123,22 +129,6 @@ fn leaves_some(object: &Value, all: &[Value], addresses: &[IpAddr]) -> bool {
     addresses.iter().any(|address| lies(&own, address) && !lies(&others, address))
 }
 
-async fn say(context: &Context, target: Target<'_>, object: &Value, condition: Condition) -> Result<(), Error> {
-    if conditions::says(object, &condition) {
-        return Ok(());
-    }
-    conditions::write(context, target, &[condition], |current| same(target, object, current)).await
-}
-
-/// The object as it is now; 404 when it is gone, 409 when it has changed since it was looked at.
-fn same(target: Target<'_>, object: &Value, current: Option<&Value>) -> Result<Value, Error> {
-    let current = current.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name))?;
-    match text(current, "resourceVersion") == text(object, "resourceVersion") {
-        true => Ok(current.clone()),
-        false => Err(Status::stale(&target.resource.group_resource(), target.name).into()),
-    }
-}
-
 /// Puts the finalizer that holds a range in its place, or takes it away.
 async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, held: bool) -> Result<(), Error> {
     const FINALIZERS: [&str; 2] = ["metadata", "finalizers"];
@@ -148,7 +138,7 @@ async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, he
         return Ok(());
     }
     let change = |current: Option<&Value>| {
-        let mut object = same(target, object, current)?;
+        let mut object = conditions::same(target, object, current)?;
         let mut finalizers = list(&object);
         finalizers.retain(|finalizer| *finalizer != own);
         if held {
