@@ -1,5 +1,5 @@
 //! What the cluster does by itself: bootstrap objects, default roles and gathered rules, namespace deletion, garbage collection, objects that every namespace
-//! has, ranges of services' addresses, where the API is served, what is used of quotas, expiry of events.
+//! has, ranges of services' addresses, where the API is served, what is used of quotas, where flow schemas lead, expiry of events.
 //!
 //! Invariants: controllers run on the leader only, and write through the registry's [`crate::registry::write::Writer`] like
 //! any client. A deposed leader's late writes do no harm: each is bound to the state that it was made from. Every
@@ -12,6 +12,7 @@ pub mod certificates;
 mod conditions;
 mod context;
 mod events;
+mod flow_schemas;
 mod garbage;
 mod later;
 mod namespaces;

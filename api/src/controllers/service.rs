@@ -13,8 +13,8 @@ use super::context::{Context, RETRY};
 use super::events::{self, Notes};
 use super::provided::{self, Provided};
 use super::{
-    ApiServers, api_endpoints, api_services, bootstrap, garbage, namespaces, quotas, roles, service_ranges,
-    token_secrets,
+    ApiServers, api_endpoints, api_services, bootstrap, flow_schemas, garbage, namespaces, quotas, roles,
+    service_ranges, token_secrets,
 };
 use crate::Api;
 use crate::error::Error;
@@ -108,6 +108,7 @@ impl Controllers {
         let holders = context("service-account-token-controller");
         let (ranger, aggregated) = (context("service-cidr-controller"), context("apiservice-availability-controller"));
         let (pointer, counter) = (context("api-endpoints-controller"), context("resourcequota-controller"));
+        let flow = context("flow-schema-controller");
         let start = async {
             while let Err(error) = bootstrap::run(&starter).await {
                 tracing::warn!(%error, "bootstrap objects cannot be made yet");
@@ -158,6 +159,7 @@ impl Controllers {
             again(&aggregated, || api_services::run(&aggregated)),
             again(&pointer, || api_endpoints::run(&pointer, &*self.options.api_servers)),
             again(&counter, || quotas::run(&counter)),
+            again(&flow, || flow_schemas::run(&flow)),
             sign,
             publish,
             expire,
