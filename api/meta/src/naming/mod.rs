@@ -152,6 +152,12 @@ impl Names {
         format!("{}/{name}", self.domain)
     }
 
+    /// The key of a taint that says in which condition a node is: `not-ready` becomes `node.svc.io/not-ready`. It lies in
+    /// the domain and not in the group of the same first name.
+    pub fn node_taint(&self, condition: &str) -> String {
+        format!("node.{}", self.domain_key(condition))
+    }
+
     /// A user extra key of the authentication domain: `pod-name`, `credential-id`, ...
     pub fn user_extra(&self, name: &str) -> String {
         format!("{}{name}", self.user_extra_prefix)

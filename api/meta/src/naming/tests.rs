@@ -35,6 +35,8 @@ fn composed_names() {
     assert_eq!(svc.extension("list-type"), "x-svc-list-type");
     assert_eq!(kubernetes.extension("embedded-type"), "x-kubernetes-embedded-resource");
     assert_eq!(kubernetes.domain_key("tls"), "kubernetes.io/tls");
+    assert_eq!(svc.node_taint("not-ready"), "node.svc.io/not-ready");
+    assert_eq!(kubernetes.node_taint("not-ready"), "node.kubernetes.io/not-ready");
     assert_eq!(svc.user_extra("pod-name"), "authentication.svc.io/pod-name");
     assert_eq!(svc.meta_api_version(), "meta.svc.io/v1");
 }

@@ -44,7 +44,7 @@ impl Strategy for Node {
 
     /// A node that nobody has seen ready takes no pods.
     fn prepare_create(&self, names: &Names, object: &mut Value) {
-        let key = format!("{}/not-ready", names.group("node"));
+        let key = names.node_taint("not-ready");
         let mut taints =
             object.at(&["spec", "taints"]).and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
         let is_there =
@@ -183,7 +183,23 @@ mod tests {
         let expect = json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.1.0.0/16"]},
             "status": {"capacity": {"cpu": "1"}, "allocatable": {"cpu": "1"}}});
         assert_eq!(object, expect.into());
-        Node.prepare_create(Naming::Svc.names(), &mut object);
-        assert_eq!(object.at(&["spec", "taints"]).and_then(Value::as_list).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_new_node_is_not_ready() {
+        let check = |naming: Naming, key: &str, spec: serde_json::Value, expect: usize| {
+            let mut object = Value::from(json!({ "spec": spec }));
+            Node.prepare_create(naming.names(), &mut object);
+            let taints = object.at(&["spec", "taints"]).and_then(Value::as_list).unwrap();
+            assert_eq!(
+                (taints.len(), taints.last()),
+                (expect, Some(&json!({"key": key, "effect": NO_SCHEDULE}).into()))
+            );
+        };
+        check(Naming::Svc, "node.svc.io/not-ready", json!({}), 1);
+        check(Naming::Kubernetes, "node.kubernetes.io/not-ready", json!({}), 1);
+        let own = json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": NO_SCHEDULE}]});
+        check(Naming::Kubernetes, "node.kubernetes.io/not-ready", own.clone(), 1);
+        check(Naming::Svc, "node.svc.io/not-ready", own, 2);
     }
 }

@@ -163,8 +163,8 @@ fn add_tolerations(names: &Names, object: &mut Value) {
     const SECONDS: i64 = 300;
     let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
     let mut list = spec.get("tolerations").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
-    for name in ["not-ready", "unreachable"] {
-        let key = format!("{}/{name}", names.group("node"));
+    for condition in ["not-ready", "unreachable"] {
+        let key = names.node_taint(condition);
         let told = list.iter().any(|toleration| {
             let text = |field: &str| toleration.str_at(&[field]).unwrap_or_default();
             (text("key").is_empty() || text("key") == key) && matches!(text("effect"), "" | "NoExecute")
@@ -192,5 +192,29 @@ fn check_status(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     rules::optional_name(&nominated, quorate_meta::name::dns_subdomain, causes);
     for address in after.get("podIPs").items() {
         rules::address(&address.get("ip"), causes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn pods_wait_for_their_node() {
+        let check = |naming: Naming, spec: serde_json::Value, expect: &[&str]| {
+            let mut object = Value::from(json!({ "spec": spec }));
+            add_tolerations(naming.names(), &mut object);
+            let list = object.at(&["spec", "tolerations"]).and_then(Value::as_list).unwrap();
+            let keys: Vec<_> = list.iter().map(|toleration| toleration.str_at(&["key"]).unwrap_or_default()).collect();
+            assert_eq!(keys, expect);
+        };
+        check(Naming::Svc, json!({}), &["node.svc.io/not-ready", "node.svc.io/unreachable"]);
+        let both = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+        check(Naming::Kubernetes, json!({}), &both);
+        let own = json!({"tolerations": [{"key": both[0], "operator": "Exists", "effect": "NoExecute"}]});
+        check(Naming::Kubernetes, own, &both);
+        check(Naming::Kubernetes, json!({"tolerations": [{"operator": "Exists"}]}), &[""]);
     }
 }
