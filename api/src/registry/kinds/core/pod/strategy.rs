@@ -95,8 +95,16 @@ impl Strategy for Pod {
     }
 
     fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
-        let guests = Field::root(object).get("spec.ephemeralContainers");
-        if guests.is_empty() { Vec::new() } else { vec![guests.forbidden("cannot be set on create")] }
+        let mut causes = Vec::new();
+        let spec = Field::root(object).get("spec");
+        let (guests, node) = (spec.get("ephemeralContainers"), spec.get("nodeName"));
+        if !guests.is_empty() {
+            causes.push(guests.forbidden("cannot be set on create"));
+        }
+        if !node.is_empty() && !spec.get("schedulingGates").is_empty() {
+            causes.push(node.forbidden("cannot be set until all schedulingGates have been cleared"));
+        }
+        causes
     }
 
     fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
@@ -198,8 +206,21 @@ fn check_status(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::kinds::rules::testing::shown;
     use quorate_meta::Naming;
     use serde_json::json;
+
+    #[test]
+    fn creations() {
+        let check = |spec: serde_json::Value, expect: &[&str]| {
+            let causes = Pod.validate_create(Naming::Svc.names(), &json!({ "spec": spec }).into());
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!({"nodeName": "n", "schedulingGates": []}), &[]);
+        check(json!({"schedulingGates": [{"name": "g"}]}), &[]);
+        check(json!({"nodeName": "n", "schedulingGates": [{"name": "g"}]}), &["Forbidden spec.nodeName"]);
+        check(json!({"ephemeralContainers": [{"name": "e"}]}), &["Forbidden spec.ephemeralContainers"]);
+    }
 
     #[test]
     fn pods_wait_for_their_node() {
