@@ -182,7 +182,10 @@ impl Operation {
                 budget.shift(to, target)?;
                 to.add(target, value.clone())
             }
-            Self::Test(path, value) => path.get(target).is_some_and(|found| equal(found, value)).then_some(()),
+            Self::Test(path, value) => {
+                let found = if value.is_null() { path.get_member(target) } else { path.get(target) };
+                found.is_some_and(|found| equal(found, value)).then_some(())
+            }
             Self::Nonsense => None,
         }
     }
@@ -281,6 +284,12 @@ mod tests {
             Some(json!({"a": {}, "c": 1})),
         );
         check(json!({"a": {"b": 1}}), json!([{"op": "move", "from": "/a", "path": "/a/c"}]), None);
+        check(json!({"a": [1, 2]}), add("/a/-1", json!(3)), Some(json!({"a": [1, 2, 3]})));
+        check(json!({"a": [1, 2]}), add("/a/-3", json!(3)), Some(json!({"a": [3, 1, 2]})));
+        check(json!({"a": [1, 2]}), add("/a/-4", json!(3)), None);
+        check(json!({"a": [1, 2]}), json!([{"op": "remove", "path": "/a/-2"}]), Some(json!({"a": [2]})));
+        check(json!({"a": [1]}), json!([{"op": "replace", "path": "/a/-1", "value": 2}]), Some(json!({"a": [2]})));
+        check(json!({"a": [1]}), json!([{"op": "remove", "path": "/a/-2"}]), None);
         check(json!({"a": 1}), json!([{"op": "move", "from": "/a", "path": "/a"}]), Some(json!({"a": 1})));
         check(json!({"a": 1}), json!([{"op": "copy", "from": "/a", "path": "/b"}]), Some(json!({"a": 1, "b": 1})));
         check(json!({"a": 1}), json!([{"op": "copy", "from": "/c", "path": "/b"}]), None);
@@ -319,6 +328,9 @@ mod tests {
         assert_eq!(patched(json!({"op": "remove", "path": "/a/0"}), list(), 65), Err(64));
         assert_eq!(patched(json!({"op": "add", "path": "/a/-", "value": 0}), list(), 65), Ok(()));
         assert_eq!(patched(json!({"op": "move", "from": "/a/0", "path": "/a/1"}), list(), 65), Err(32));
+        let heads = (1..=65).map(|turn| json!({"op": "add", "path": format!("/a/-{}", LENGTH + turn), "value": 0}));
+        let patch = JsonPatch::parse(Value::List(heads.map(Value::from).collect())).unwrap();
+        assert_eq!(patch.apply(&mut list().into()).map_err(|rejected| rejected.index), Err(63));
         let map = || (0..LENGTH).map(|at| (format!("k{at:07}"), json!(0))).collect::<serde_json::Map<_, _>>();
         let turns = |count: usize| {
             let pair = [json!({"op": "add", "path": "/b", "value": 0}), json!({"op": "remove", "path": "/b"})];
@@ -340,6 +352,10 @@ mod tests {
         check(json!({"a": {"x": 1, "y": 2}}), test("/a", json!({"x": 1})), None);
         check(json!({"a": 1}), test("/b", json!(1)), None);
         check(json!({"a": null}), json!([{"op": "test", "path": "/a"}]), Some(json!({"a": null})));
+        check(json!({"a": 1}), test("/b", json!(null)), Some(json!({"a": 1})));
+        check(json!({"a": 1}), test("/a", json!(null)), None);
+        check(json!({"a": 1}), test("/b/c", json!(null)), None);
+        check(json!({"a": [1]}), test("/a/1", json!(null)), None);
     }
 
     #[test]

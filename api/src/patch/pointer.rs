@@ -33,12 +33,23 @@ impl Pointer {
         follow(root, &self.0)
     }
 
+    /// The same, but `null` for a member that a map does not have.
+    pub(super) fn get_member<'v>(&self, root: &'v Value) -> Option<&'v Value> {
+        static ABSENT: Value = Value::Null;
+        let (last, parents) = self.0.split_last()?;
+        match follow(root, parents)? {
+            Value::Map(map) => Some(map.get(last).unwrap_or(&ABSENT)),
+            list => follow(list, std::slice::from_ref(last)),
+        }
+    }
+
     /// How many siblings move when something is inserted or removed there.
     pub(super) fn siblings_after(&self, root: &Value) -> usize {
         let Some((last, parents)) = self.0.split_last() else { return 0 };
         match follow(root, parents) {
             Some(Value::Map(map)) => map.len_after(last),
-            Some(Value::List(items)) => index(last).map_or(0, |at| items.len().saturating_sub(at)),
+            // An insertion has one place more than a removal, and so reaches further.
+            Some(Value::List(items)) => index(last, items.len() + 1).map_or(0, |at| items.len().saturating_sub(at)),
             _ => 0,
         }
     }
@@ -76,7 +87,7 @@ impl Pointer {
                 map.insert(last.as_str(), value);
             }
             Value::List(items) => {
-                let at = if last == "-" { items.len() } else { index(last)? };
+                let at = if last == "-" { items.len() } else { index(last, items.len() + 1)? };
                 if at > items.len() {
                     return None;
                 }
@@ -93,7 +104,7 @@ impl Pointer {
         match walk(root, parents)? {
             Value::Map(map) => map.remove(last),
             Value::List(items) => {
-                let at = index(last)?;
+                let at = index(last, items.len())?;
                 (at < items.len()).then(|| items.remove(at))
             }
             _ => None,
@@ -104,7 +115,7 @@ impl Pointer {
 fn follow<'v>(root: &'v Value, steps: &[String]) -> Option<&'v Value> {
     steps.iter().try_fold(root, |value, step| match value {
         Value::Map(map) => map.get(step),
-        Value::List(items) => items.get(index(step)?),
+        Value::List(items) => items.get(index(step, items.len())?),
         _ => None,
     })
 }
@@ -112,15 +123,21 @@ fn follow<'v>(root: &'v Value, steps: &[String]) -> Option<&'v Value> {
 fn walk<'v>(root: &'v mut Value, steps: &[String]) -> Option<&'v mut Value> {
     steps.iter().try_fold(root, |value, step| match value {
         Value::Map(map) => map.get_mut(step),
-        Value::List(items) => items.get_mut(index(step)?),
+        Value::List(items) => {
+            let at = index(step, items.len())?;
+            items.get_mut(at)
+        }
         _ => None,
     })
 }
 
-/// A list index: digits without a leading zero.
-fn index(step: &str) -> Option<usize> {
-    let plain = step.bytes().all(|byte| byte.is_ascii_digit()) && (step == "0" || !step.starts_with('0'));
-    if plain { step.parse().ok() } else { None }
+/// A place of so many in a list: digits without a leading zero, or how far it is from the end, as `-1`. The standard has no places
+/// counted from the end, but clients of release 1.35 use them.
+fn index(step: &str, places: usize) -> Option<usize> {
+    let digits = step.strip_prefix('-').unwrap_or(step);
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    let number: usize = digits.parse().ok().filter(|_| plain)?;
+    if digits.len() == step.len() { Some(number) } else { places.checked_sub(number) }
 }
 
 #[cfg(test)]
@@ -139,6 +156,17 @@ mod tests {
             assert_eq!(Pointer::parse(absent).unwrap().get(&tree), None, "{absent}");
         }
         assert_eq!(Pointer::parse("foo"), None);
+    }
+
+    #[test]
+    fn places_may_be_counted_from_the_end() {
+        let check = |step: &str, expect: Option<usize>| assert_eq!(index(step, 3), expect, "{step}");
+        for (step, expect) in [("0", 0), ("12", 12), ("-1", 2), ("-3", 0)] {
+            check(step, Some(expect));
+        }
+        for step in ["", "-", "-4", "-01", "--1", "+1", "1-"] {
+            check(step, None);
+        }
     }
 
     #[test]

