@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use quorate_meta::{GroupVersion, Names, Status, Value, well_known};
+use quorate_meta::{GroupVersion, GroupVersionKind, Names, Status, Value, well_known};
 use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_wire::{cbor, json, protobuf, yaml};
 
@@ -50,6 +50,10 @@ impl<'a> BodyKind<'a> {
     pub(super) fn of(resource: &'a Resource) -> Self {
         let Resource { group, version, kind, api_version, ty, .. } = resource;
         Self { group, version, kind, api_version, ty: *ty }
+    }
+
+    fn group_version_kind(self) -> GroupVersionKind {
+        GroupVersionKind::new(self.group, self.version, self.kind)
     }
 }
 
@@ -136,10 +140,7 @@ pub(super) fn of_kind(
         .map_err(|error| Error::bad_request(error.for_kind(wanted.kind, wanted.api_version)))?;
     let findings = Findings::of_body(unknown, duplicates, &request.body);
     if validation == FieldValidation::Strict && !findings.is_empty() {
-        let (kind, version, why) = (wanted.kind, wanted.api_version, findings.refusal());
-        return Err(Error::bad_request(format!(
-            "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
-        )));
+        return Err(Status::unusable_body(&wanted.group_version_kind(), &findings.refusal()).into());
     }
     let warnings = if validation == FieldValidation::Warn { findings.warnings() } else { Vec::new() };
     Ok((Decoded { object, warnings }, asked))
@@ -207,7 +208,7 @@ fn check_kind(names: &Names, wanted: BodyKind<'_>, object: &mut Value) -> Result
     };
     let (version, kind) = (text("apiVersion")?, text("kind")?);
     if !kind.is_empty() && kind != wanted.kind {
-        let version = if version.is_empty() { wanted.api_version } else { version };
+        let version = version.rsplit('/').next().filter(|version| !version.is_empty()).unwrap_or(wanted.version);
         let expected = wanted.kind;
         return Err(WrongKind::Other(format!(
             "{kind} in version \"{version}\" cannot be handled as a {expected}: converting ({kind}) to ({expected}): unknown conversion"

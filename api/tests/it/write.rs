@@ -98,6 +98,10 @@ async fn fields_that_are_unknown_or_given_twice() {
     check("default", "", 201, &told).await;
     check("strict", "Strict", 400, &[]).await;
     check("Bad", "Warn", 422, &told).await;
+    let lease = json!({"metadata": {"name": "l"}, "spec": {"odd": 1}});
+    let refused = post(&server, "/apis/coordination.svc.io/v1/namespaces/a/leases?fieldValidation=Strict", lease).await;
+    let why = r#"Lease in version "v1" cannot be handled as a Lease: strict decoding error: unknown field "spec.odd""#;
+    assert_eq!(refused.json()["message"], why);
     let stored = server.get(&format!("{MAPS}/warn")).await.json();
     assert_eq!((&stored["data"]["k"], &stored["zeta"]), (&json!("2"), &Value::Null));
 }
