@@ -75,6 +75,13 @@ async fn creations_that_are_refused() {
     check(&format!("{MAPS}?dryRun=all"), json!({"metadata": {"name": "x"}}), &format!("{options} dryRun")).await;
     let level = format!("{MAPS}?fieldValidation=strict");
     check(&level, json!({"metadata": {"name": "x"}}), &format!("{options} fieldValidation")).await;
+    let numbered = |version: &str| json!({"metadata": {"name": "x", "resourceVersion": version}});
+    let answer = post(&server, MAPS, numbered("7")).await.json();
+    let why = "resourceVersion should not be set on objects to be created";
+    let expect =
+        json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "code": 500, "message": why});
+    assert_eq!(answer, expect);
+    assert_eq!(post(&server, &format!("{MAPS}?dryRun=All"), numbered("0")).await.status, 201);
     let media = send(&server, Method::POST, MAPS, "text/plain", "{}").await;
     assert_eq!(refusal(&media), "415 UnsupportedMediaType");
 }

@@ -111,6 +111,11 @@ impl Status {
         Self { details: Some(details), ..Self::failure(Reason::Invalid, message) }
     }
 
+    /// 500 for a new object that says at which revision it is. Clients know no other code for it, and it has no reason.
+    pub fn revision_on_create() -> Self {
+        Self::failure(Reason::Unknown, "resourceVersion should not be set on objects to be created")
+    }
+
     /// 422 for a patch that cannot be applied.
     pub fn unprocessable() -> Self {
         Self::bare(Reason::Invalid, "the server rejected our request due to an error in our request")

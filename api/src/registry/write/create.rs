@@ -47,8 +47,8 @@ impl Writer {
         owners: Owners,
     ) -> Result<Answer, Error> {
         let resource = target.resource;
-        if !metadata::text(&object, "resourceVersion").is_empty() {
-            return Err(Error::internal("resourceVersion should not be set on objects to be created"));
+        if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
+            return Err(Status::revision_on_create().into());
         }
         let (now, uid) = (self.now(), metadata::new_uid(&*self.env.entropy));
         let namespace = target.namespace.filter(|_| resource.namespaced);
