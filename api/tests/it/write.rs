@@ -114,6 +114,24 @@ async fn fields_that_are_unknown_or_given_twice() {
 }
 
 #[tokio::test]
+async fn who_names_an_owner_twice_is_told() {
+    let server = Server::with_namespace().await;
+    let owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": "a", "uid": "u"});
+    let twice = json!({"metadata": {"name": "m", "ownerReferences": [owner, owner]}});
+    let once = json!({"metadata": {"name": "m", "ownerReferences": [owner]}});
+    let expect = "299 - \".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, \
+                  and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u\"";
+    let check = |answer: &Answer, status: u16| {
+        assert_eq!((answer.status.as_u16(), warnings(answer)), (status, vec![expect.to_owned()]));
+        assert_eq!(answer.json()["metadata"]["ownerReferences"], once["metadata"]["ownerReferences"]);
+    };
+    check(&post(&server, MAPS, twice.clone()).await, 201);
+    check(&put(&server, MAP, twice.clone()).await, 200);
+    check(&patch(&server, MERGE, twice).await, 200);
+    assert_eq!(warnings(&put(&server, MAP, once.clone()).await), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn an_update_is_bound_to_what_it_names() {
     let server = Server::with_namespace().await;
     let first = server.create("a", "m", &[]).await;

@@ -5,9 +5,9 @@ use quorate_meta::{Status, Time, Value, name};
 use quorate_store::{Condition, Operation, Outcome as Decision, Revision, Txn};
 
 use super::holdings::Changes;
-use super::metadata;
 use super::options::{Owners, Target, WriteOptions};
 use super::writer::{Answer, Outcome, Writer, crowded_out, invalid, stale};
+use super::{metadata, owners};
 use crate::error::Error;
 use crate::registry::keys::Key;
 use crate::registry::ownership::Claim;
@@ -50,6 +50,7 @@ impl Writer {
         if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
             return Err(Status::revision_on_create().into());
         }
+        let repeated = owners::dedup(&mut object);
         let (now, uid) = (self.now(), metadata::new_uid(&*self.env.entropy));
         let namespace = target.namespace.filter(|_| resource.namespaced);
         metadata::begin(&mut object, namespace, uid, now, resource.strategy.counts_generations());
@@ -81,7 +82,10 @@ impl Writer {
             }
             self.permit(target, Part::Main, None, &object).await?;
             let refused = match self.attempt_creation(target, &object, options).await? {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    let warnings = repeated.into_iter().chain(answer.warnings).collect();
+                    return Ok(Answer { warnings, ..answer });
+                }
                 Err(refused) => refused,
             };
             match refused {

@@ -13,6 +13,7 @@ mod failures;
 mod holdings;
 mod metadata;
 mod options;
+mod owners;
 mod propagation;
 #[cfg(test)]
 mod testing;

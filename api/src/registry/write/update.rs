@@ -10,7 +10,7 @@ use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, 
 use super::holdings::Changes;
 use super::options::{Owners, Target, UpdateOptions};
 use super::writer::{Answer, Outcome, Writer, crowded_out, invalid, not_found, revision, stale};
-use super::{check, metadata};
+use super::{check, metadata, owners};
 use crate::error::Error;
 use crate::registry::ownership::Claim;
 use crate::registry::{Part, Step, form};
@@ -185,6 +185,7 @@ impl Writer {
         let options = plan.options;
         let mut old = form::decode(target.resource, entry)?;
         let mut new = change(Some(&old))?;
+        let repeated = owners::dedup(&mut new);
         check_revision(target, entry.modified, options, &old, &new)?;
         metadata::of(&mut old).remove("resourceVersion");
         self.complete(target, plan, &old, &mut new);
@@ -203,7 +204,7 @@ impl Writer {
             self.hold(target, options.part, Some(&old), &mut new).await?
         };
         let terms = self.admit(target, options.part, Some(&old), &new, options.write.dry_run).await?;
-        let mut warnings = terms.warnings;
+        let mut warnings: Vec<String> = repeated.into_iter().chain(terms.warnings).collect();
         warnings.extend(strategy.warnings(self.names, Some(&old), &new));
         if same_but_for_owners(&old, &new) && same_owners(&old, &new) {
             let (value, revision) = (entry.value.clone(), entry.modified);
