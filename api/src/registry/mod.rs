@@ -18,6 +18,7 @@ pub(crate) mod selector;
 mod strategy;
 mod table;
 
+pub(crate) use kinds::flowcontrol::mandatory;
 pub(crate) use kinds::net;
 
 pub use admission::{Admission, Change, Terms};

@@ -3,24 +3,22 @@
 use quorate_meta::{Map, Names, Value, well_known};
 
 use super::{Wanted, list, spec};
+use crate::registry::mandatory;
 
-/// A limited level: its name, shares, percent that others may borrow, and queues with the size of a hand; none rejects.
-type Level = (&'static str, i64, i64, Option<(i64, i64)>);
+/// A limited level: its name, shares, percent that others may borrow, and queues with the size of a hand.
+type Level = (&'static str, i64, i64, (i64, i64));
 
-/// All levels but the one for what is exempt.
-const LEVELS: [Level; 7] = [
-    ("catch-all", 5, 0, None),
-    ("global-default", 20, 50, Some((128, 6))),
-    ("leader-election", 10, 0, Some((16, 4))),
-    ("node-high", 40, 25, Some((64, 6))),
-    ("system", 30, 33, Some((64, 6))),
-    ("workload-high", 40, 50, Some((128, 6))),
-    ("workload-low", 100, 90, Some((128, 6))),
+/// All levels but the mandatory ones.
+const LEVELS: [Level; 6] = [
+    ("global-default", 20, 50, (128, 6)),
+    ("leader-election", 10, 0, (16, 4)),
+    ("node-high", 40, 25, (64, 6)),
+    ("system", 30, 33, (64, 6)),
+    ("workload-high", 40, 50, (128, 6)),
+    ("workload-low", 100, 90, (128, 6)),
 ];
 /// Requests that wait in one queue.
 const QUEUE_LENGTH: i64 = 50;
-/// What is always as it is here; of the rest, specs that users have taken over stay.
-const MANDATORY: [&str; 2] = ["catch-all", "exempt"];
 
 const USER: &str = "User";
 const GROUP: &str = "Group";
@@ -34,7 +32,14 @@ enum Asked {
 
 /// Every level and schema.
 pub(super) fn objects(names: &Names) -> Vec<Wanted> {
-    let mut objects = vec![level(names, "exempt", exempt_level())];
+    let mut objects = Vec::new();
+    for name in mandatory::NAMES {
+        // How much the exempt level has and lends is up to its administrators.
+        let creates_only = name == mandatory::EXEMPT;
+        let own_level = mandatory::level(name).map(|own| Wanted { creates_only, ..level(names, name, own) });
+        objects.extend(own_level);
+        objects.extend(mandatory::schema(name).map(|own| flow_schema(names, name, own)));
+    }
     objects.extend(
         LEVELS.iter().map(|(name, shares, lendable, queues)| level(names, name, limited(*shares, *lendable, *queues))),
     );
@@ -50,7 +55,8 @@ fn wanted(names: &Names, plural: &'static str, name: &str, own: Map) -> Wanted {
         name: name.to_owned(),
         metadata: spec("annotations", one(&autoupdate, "true")),
         fields: spec("spec", own),
-        kept_while: (!MANDATORY.contains(&name)).then_some(autoupdate),
+        // Of all but the mandatory ones, specs that users have taken over stay.
+        kept_while: (!mandatory::NAMES.contains(&name)).then_some(autoupdate),
         creates_only: false,
     }
 }
@@ -65,19 +71,13 @@ fn level(names: &Names, name: &str, own: Map) -> Wanted {
     wanted(names, "prioritylevelconfigurations", name, own)
 }
 
-fn exempt_level() -> Map {
-    let exempt = Map::from([("nominalConcurrencyShares", 0), ("lendablePercent", 0)]);
-    Map::from([("type", Value::from("Exempt")), ("exempt", exempt.into())])
+fn flow_schema(names: &Names, name: &str, own: Map) -> Wanted {
+    wanted(names, "flowschemas", name, own)
 }
 
-fn limited(shares: i64, lendable: i64, queues: Option<(i64, i64)>) -> Map {
-    let response = match queues {
-        None => Map::from([("type", Value::from("Reject"))]),
-        Some((queues, hand)) => {
-            let queuing = Map::from([("queues", queues), ("handSize", hand), ("queueLengthLimit", QUEUE_LENGTH)]);
-            Map::from([("type", Value::from("Queue")), ("queuing", queuing.into())])
-        }
-    };
+fn limited(shares: i64, lendable: i64, (queues, hand): (i64, i64)) -> Map {
+    let queuing = Map::from([("queues", queues), ("handSize", hand), ("queueLengthLimit", QUEUE_LENGTH)]);
+    let response = Map::from([("type", Value::from("Queue")), ("queuing", queuing.into())]);
     let limited = Map::from([
         ("nominalConcurrencyShares", Value::from(shares)),
         ("lendablePercent", lendable.into()),
@@ -99,12 +99,10 @@ fn schemas(names: &Names) -> Vec<Wanted> {
     let nodes = || vec![subject(GROUP, well_known::GROUP_NODES)];
     let own_accounts = format!("{}-service-accounts", names.namespace_system);
     let schema = |name: &str, level: &str, precedence: i64, by: &str, subjects: Vec<Map>, asked: Asked| {
-        wanted(names, "flowschemas", name, schema_spec(level, precedence, by, subjects, asked))
+        flow_schema(names, name, schema_spec(level, precedence, by, subjects, asked))
     };
     let (by_user, by_namespace) = ("ByUser", "ByNamespace");
     vec![
-        schema("catch-all", "catch-all", 10_000, by_user, everybody(), Asked::Everything),
-        schema("exempt", "exempt", 1, "", vec![subject(GROUP, well_known::GROUP_MASTERS)], Asked::Everything),
         schema("global-default", "global-default", 9900, by_user, everybody(), Asked::Everything),
         schema(manager, "workload-high", 800, by_namespace, vec![system(manager)], Asked::Everything),
         schema(scheduler, "workload-high", 800, by_namespace, vec![system(scheduler)], Asked::Everything),
@@ -133,29 +131,17 @@ fn schemas(names: &Names) -> Vec<Wanted> {
 
 fn schema_spec(level: &str, precedence: i64, by: &str, subjects: Vec<Map>, asked: Asked) -> Map {
     let subjects = Value::List(subjects.into_iter().map(Value::Map).collect());
-    let mut rule = Map::from([("subjects", subjects)]);
-    let paths = |verbs: &[&str], urls: &[&str]| {
-        Value::List(vec![Map::from([("verbs", list(verbs)), ("nonResourceURLs", list(urls))]).into()])
-    };
-    match asked {
-        Asked::Everything => {
-            let all = Map::from([
-                ("verbs", list(&["*"])),
-                ("apiGroups", list(&["*"])),
-                ("resources", list(&["*"])),
-                ("clusterScope", true.into()),
-                ("namespaces", list(&["*"])),
-            ]);
-            rule.insert("resourceRules", Value::List(vec![all.into()]));
-            rule.insert("nonResourceRules", paths(&["*"], &["*"]));
-        }
+    let rule = match asked {
+        Asked::Everything => mandatory::everything(subjects),
         Asked::Resources(rules) => {
-            rule.insert("resourceRules", Value::List(rules.into_iter().map(Value::Map).collect()));
+            let rules = Value::List(rules.into_iter().map(Value::Map).collect());
+            Map::from([("subjects", subjects), ("resourceRules", rules)])
         }
         Asked::Paths(urls) => {
-            rule.insert("nonResourceRules", paths(&["get"], urls));
+            let paths = Value::from([("verbs", list(&["get"])), ("nonResourceURLs", list(urls))]);
+            Map::from([("subjects", subjects), ("nonResourceRules", Value::List(vec![paths]))])
         }
-    }
+    };
     let mut own = Map::from([
         ("priorityLevelConfiguration", Value::Map(one("name", level))),
         ("matchingPrecedence", precedence.into()),

@@ -12,7 +12,7 @@ mod core;
 mod discovery;
 mod events;
 mod field;
-mod flowcontrol;
+pub(crate) mod flowcontrol;
 mod loadbalancer;
 pub(crate) mod net;
 mod networking;

@@ -2,7 +2,8 @@
 
 use quorate_meta::{Cause, Names, Value, name};
 
-use super::{EXEMPT, flowrules};
+use super::flowrules;
+use super::mandatory::{self, EXEMPT};
 use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
 
@@ -50,6 +51,7 @@ impl Strategy for FlowSchema {
             causes.extend(level.invalid_for(&name::dns_subdomain(level.text())));
         }
         spec.get("rules").items().for_each(|rule| flowrules::check(&rule, &mut causes));
+        mandatory::check_schema(object.str_at(&["metadata", "name"]).unwrap_or_default(), &spec, &mut causes);
         causes
     }
 }
@@ -78,6 +80,6 @@ mod tests {
         check(level, json!("A b"), &["Invalid spec.priorityLevelConfiguration.name"]);
         check("/spec/rules", json!([{}]), &["Required spec.rules[0].subjects", "Required spec.rules[0]"]);
         let exempt = but(&base, &[("/metadata/name", json!("exempt")), ("/spec/matchingPrecedence", json!(1))]);
-        assert!(FlowSchema.validate(Naming::Svc.names(), &exempt).is_empty());
+        assert_eq!(shown(&FlowSchema.validate(Naming::Svc.names(), &exempt)), ["Invalid spec"]);
     }
 }

@@ -2,14 +2,12 @@
 
 mod flowrules;
 mod flowschema;
+pub(crate) mod mandatory;
 mod prioritylevel;
 
 use std::sync::Arc;
 
 use crate::registry::Strategy;
-
-/// Names of the objects that every cluster needs: everything else passes here.
-const EXEMPT: &str = "exempt";
 
 /// The strategy of a kind of this group.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {

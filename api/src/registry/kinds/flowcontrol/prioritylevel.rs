@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::EXEMPT;
+use super::mandatory::{self, EXEMPT};
 use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
@@ -54,6 +54,7 @@ impl Strategy for PriorityLevelConfiguration {
             }
             other => causes.push(Cause::not_supported(kind.path(), other, &["Exempt", "Limited"])),
         }
+        mandatory::check_level(object.str_at(&["metadata", "name"]).unwrap_or_default(), &spec, &mut causes);
         causes
     }
 }
@@ -139,7 +140,8 @@ mod tests {
         check("/spec/limited/lendablePercent", json!(100), &[]);
         check("/spec/type", json!("Odd"), &["NotSupported spec.type"]);
         check("/spec/type", json!("Exempt"), &["Invalid spec.type", "Forbidden spec.limited"]);
-        check("/metadata/name", json!("exempt"), &["Invalid spec.type"]);
+        check("/metadata/name", json!("exempt"), &["Invalid spec.type", "Invalid spec"]);
+        check("/metadata/name", json!("catch-all"), &["Invalid spec"]);
         check("/spec/limited", json!(null), &["Required spec.limited"]);
         check("/spec/exempt", json!({}), &["Forbidden spec.exempt"]);
         for (field, value) in
