@@ -22,6 +22,7 @@ pub(super) struct Around<'a> {
 /// What is wrong with the containers that run side by side, and with those that run before them.
 pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let (main, first) = (spec.get("containers"), spec.get("initContainers"));
+    let grace = spec.get("terminationGracePeriodSeconds").int();
     let mut names = HashSet::new();
     if main.is_empty() {
         causes.push(main.required(""));
@@ -29,7 +30,7 @@ pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Caus
     for container in main.items() {
         check_one(around, &container, causes);
         check_name_is_free(&container, &mut names, causes);
-        handlers::check_hooks(&container.get("lifecycle"), causes);
+        handlers::check_hooks(&container.get("lifecycle"), grace, causes);
         handlers::check_probes(&container, causes);
         handlers::check_restart_rules(&container, causes);
     }
@@ -37,7 +38,7 @@ pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Caus
     for container in first.items() {
         check_one(around, &container, causes);
         check_name_is_free(&container, &mut names, causes);
-        check_first(&container, causes);
+        check_first(&container, grace, causes);
     }
     ports::check_host_conflicts(&first, causes);
 }
@@ -69,10 +70,10 @@ fn check_name_is_free<'v>(container: &Field<'v>, names: &mut HashSet<&'v str>, c
 }
 
 /// A container that runs before the others has no hooks and probes, unless it goes on running beside them.
-fn check_first(container: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_first(container: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
     handlers::check_restart_rules(container, causes);
     if container.get("restartPolicy").text() == "Always" {
-        handlers::check_hooks(&container.get("lifecycle"), causes);
+        handlers::check_hooks(&container.get("lifecycle"), grace, causes);
         handlers::check_probes(container, causes);
         return;
     }

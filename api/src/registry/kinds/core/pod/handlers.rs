@@ -30,23 +30,23 @@ pub(super) fn check_probes(container: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn check_probe(probe: &Field<'_>, causes: &mut Vec<Cause>) {
-    check_handler(probe, &HANDLERS[..4], causes);
+    check_handler(probe, &HANDLERS[..4], None, causes);
     for field in ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"] {
         rules::not_negative(&probe.get(field), causes);
     }
 }
 
-/// What is wrong with the hooks of a container.
-pub(super) fn check_hooks(lifecycle: &Field<'_>, causes: &mut Vec<Cause>) {
+/// What is wrong with the hooks of a container that has so many seconds to end in.
+pub(super) fn check_hooks(lifecycle: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
     for field in ["postStart", "preStop"] {
         let hook = lifecycle.get(field);
         if hook.is_set() {
-            check_handler(&hook, &["exec", "httpGet", "tcpSocket", "sleep"], causes);
+            check_handler(&hook, &["exec", "httpGet", "tcpSocket", "sleep"], grace, causes);
         }
     }
 }
 
-fn check_handler(handler: &Field<'_>, known: &[&str], causes: &mut Vec<Cause>) {
+fn check_handler(handler: &Field<'_>, known: &[&str], grace: Option<i64>, causes: &mut Vec<Cause>) {
     let given: Vec<&&str> = known.iter().filter(|field| handler.get(field).is_set()).collect();
     for (turn, field) in given.iter().enumerate() {
         let part = handler.get(field);
@@ -59,15 +59,20 @@ fn check_handler(handler: &Field<'_>, known: &[&str], causes: &mut Vec<Cause>) {
             "httpGet" => check_request(&part, causes),
             "tcpSocket" => rules::port_or_name(&part.get("port"), causes),
             "grpc" => rules::port(&part.get("port"), causes),
-            _ => {
-                if part.get("seconds").int().is_some_and(|seconds| seconds < 0) {
-                    causes.push(part.get("seconds").invalid("must be non-negative"));
-                }
-            }
+            _ => check_sleep(&part, grace, causes),
         }
     }
     if given.is_empty() {
         causes.push(handler.required("must specify a handler type"));
+    }
+}
+
+/// A container sleeps while it has time to end in.
+fn check_sleep(sleep: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
+    let seconds = sleep.get("seconds").int().unwrap_or_default();
+    if let Some(grace) = grace.filter(|grace| !(0..=*grace).contains(&seconds)) {
+        let why = format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
+        causes.push(Cause::invalid(sleep.path(), seconds, &why));
     }
 }
 
@@ -111,6 +116,23 @@ mod tests {
     use crate::registry::kinds::rules::testing::shown;
     use quorate_meta::Value;
     use serde_json::json;
+
+    #[test]
+    fn sleeps() {
+        let check = |seconds: i64, grace: Option<i64>, expect: &[&str]| {
+            let object = Value::from(json!({"preStop": {"sleep": {"seconds": seconds}}}));
+            let mut causes = Vec::new();
+            check_hooks(&Field::root(&object), grace, &mut causes);
+            assert_eq!(shown(&causes), expect, "{seconds} of {grace:?}");
+        };
+        for seconds in [0, 1, 30] {
+            check(seconds, Some(30), &[]);
+        }
+        for seconds in [-1, 31] {
+            check(seconds, Some(30), &["Invalid preStop.sleep"]);
+        }
+        check(5, None, &[]);
+    }
 
     #[test]
     fn probes() {
