@@ -17,6 +17,7 @@ mod scheduling;
 mod security;
 mod spec;
 mod strategy;
+mod system;
 pub(in crate::registry::kinds) mod template;
 mod update;
 mod volume_files;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, name};
 
 use super::containers::{self, Around};
-use super::{affinity, ephemeral, network, resources, scheduling, security, volumes};
+use super::{affinity, ephemeral, network, resources, scheduling, security, system, volumes};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 
@@ -53,7 +53,7 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Ve
     if own.is_set() {
         resources::check(names, &own, &HashSet::new(), causes);
     }
-    check_system(spec, causes);
+    system::check(spec, causes);
 }
 
 fn check_restart_policy(policy: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -61,12 +61,5 @@ fn check_restart_policy(policy: &Field<'_>, causes: &mut Vec<Cause>) {
         causes.push(policy.required(""));
     } else if !RESTART_POLICIES.contains(&policy.text()) {
         causes.push(policy.not_supported(&RESTART_POLICIES));
-    }
-}
-
-fn check_system(spec: &Field<'_>, causes: &mut Vec<Cause>) {
-    let system = spec.get("os");
-    if system.is_set() {
-        rules::one_of(&system.get("name"), &["linux", "windows"], causes);
     }
 }
