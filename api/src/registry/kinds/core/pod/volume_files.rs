@@ -1,5 +1,7 @@
 //! Files that volumes are made of: their paths and modes, from config maps, secrets, and the pod's own fields.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Cause, name};
 
 use super::env;
@@ -77,6 +79,7 @@ pub(super) fn check_downward(items: &Field<'_>, causes: &mut Vec<Cause>) {
 /// What is wrong with several sources that fill one volume.
 pub(super) fn check_projected(projected: &Field<'_>, causes: &mut Vec<Cause>) {
     check_mode(&projected.get("defaultMode"), causes);
+    let mut paths = HashSet::new();
     for source in projected.get("sources").items() {
         let known =
             ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
@@ -86,9 +89,30 @@ pub(super) fn check_projected(projected: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         if let Some(part) = given.first() {
             check_source(part, causes);
+            check_paths_are_free(projected, part, &mut paths, causes);
         }
         if given.is_empty() {
             causes.push(source.required("must specify a volume source type"));
+        }
+    }
+}
+
+/// No two sources make the same file; where tokens lie is not compared.
+fn check_paths_are_free<'v>(
+    projected: &Field<'v>,
+    part: &Field<'v>,
+    paths: &mut HashSet<&'v str>,
+    causes: &mut Vec<Cause>,
+) {
+    const OWN: [&str; 4] = ["path", "credentialBundlePath", "keyPath", "certificateChainPath"];
+    let items: Vec<&str> = part.get("items").items().map(|item| item.get("path").text()).collect();
+    let is_token = part.path().as_str().ends_with(".serviceAccountToken");
+    let own = OWN.map(|field| if is_token { "" } else { part.get(field).text() });
+    for path in items.into_iter().chain(own).filter(|path| !path.is_empty()) {
+        if !paths.insert(path) {
+            let name = part.get("name").text();
+            let shown = if part.get("items").is_empty() || name.is_empty() { path } else { name };
+            causes.push(Cause::invalid(projected.path(), shown, "conflicting duplicate paths"));
         }
     }
 }
@@ -141,6 +165,32 @@ mod tests {
         check("...", 1);
         check("../x", 1);
         check("/a/../b", 2);
+    }
+
+    #[test]
+    fn every_file_has_one_source() {
+        let check = |sources: serde_json::Value, expect: &[&str]| {
+            let object = Value::from(json!({"p": {"sources": sources}}));
+            let mut causes = Vec::new();
+            check_projected(&Field::root(&object).get("p"), &mut causes);
+            let texts: Vec<String> = causes.iter().map(Cause::text).collect();
+            assert_eq!(texts, expect, "{object:?}");
+        };
+        let of = |kind: &str, paths: &[&str]| {
+            let items: Vec<_> = paths.iter().map(|path| json!({"key": "k", "path": path})).collect();
+            json!({kind: {"name": "n", "items": items}})
+        };
+        let downward = json!({"downwardAPI": {"items": [{"path": "a", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}]}});
+        let token = json!({"serviceAccountToken": {"path": "a", "expirationSeconds": 3600}});
+        let bundle = json!({"clusterTrustBundle": {"name": "b", "path": "a"}});
+        check(json!([of("secret", &["a", "b"]), of("configMap", &["c"]), token]), &[]);
+        let named = "p: Invalid value: \"n\": conflicting duplicate paths";
+        check(json!([of("secret", &["a"]), of("configMap", &["b", "a"])]), &[named]);
+        check(json!([of("secret", &["a", "a"])]), &[named]);
+        let unnamed = "p: Invalid value: \"a\": conflicting duplicate paths";
+        check(json!([of("secret", &["a"]), downward]), &[unnamed]);
+        check(json!([of("secret", &["a"]), bundle]), &[unnamed]);
+        check(json!([token, token]), &[]);
     }
 
     #[test]
