@@ -10,6 +10,7 @@ use quorate_meta::{Cause, Map, Names, Time, Value};
 use quorate_store::Operation;
 
 use super::author::{Gift, Permission, Who};
+use super::disabled::Disabled;
 use super::holdings::Holder;
 use super::keys::Key;
 use super::kinds::status;
@@ -142,6 +143,11 @@ pub trait Strategy: Send + Sync + Debug + 'static {
     fn only(&self, part: Part) -> Option<&'static [&'static str]> {
         let _ = part;
         None
+    }
+
+    /// Fields of features that are off.
+    fn disabled(&self) -> &'static [Disabled] {
+        &[]
     }
 
     /// Sets or clears what a creator does not decide.

@@ -1,7 +1,6 @@
 //! The semantics of each served kind: a folder per group, a file per kind, and the table that finds them.
 
 mod admissionregistration;
-mod alpha;
 mod apiregistration;
 mod apps;
 mod autoscaling;

@@ -128,6 +128,7 @@ impl Writer {
             return Err(self.refuse_creation(target, refusal).await?);
         }
         resource.strategy.prepare_create(self.names, object);
+        resource.strategy.disabled().iter().for_each(|disabled| disabled.clear(None, object));
         resource.strategy.stamp(self.names, None, object, now);
         resource.strategy.created_by(self.author(), object);
         Ok(())

@@ -251,6 +251,7 @@ impl Writer {
             );
         }
         resource.strategy.prepare_update(self.names, part, old, new);
+        resource.strategy.disabled().iter().for_each(|disabled| disabled.clear(Some(old), new));
         resource.strategy.stamp(self.names, Some(old), new, self.now());
         if resource.strategy.changes_intent(old, new) {
             metadata::next_generation(new);

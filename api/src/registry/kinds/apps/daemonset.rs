@@ -7,9 +7,11 @@ use quorate_meta::{Cause, Names, Value};
 use crate::registry::kinds::core::pod::{template, warnings};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, status, workload};
-use crate::registry::{Part, Strategy};
+use crate::registry::{Disabled, Part, Strategy};
 
 const TEMPLATE_GENERATION: [&str; 3] = ["metadata", "annotations", "deprecated.daemonset.template.generation"];
+
+const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
 /// The semantics of daemon sets.
 #[derive(Debug)]
@@ -41,6 +43,10 @@ impl Strategy for DaemonSet {
 
     fn has_status(&self) -> bool {
         true
+    }
+
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

@@ -5,10 +5,12 @@ use quorate_meta::{Cause, Map, Names, Value};
 use crate::registry::kinds::core::pod::{template, warnings};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, status, workload};
-use crate::registry::{Part, Strategy};
+use crate::registry::{Disabled, Part, Strategy};
 
 /// How many pods may be missing or too many during a change, where nothing is said.
 const DEFAULT_SLACK: &str = "25%";
+
+const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
 /// The semantics of deployments.
 #[derive(Debug)]
@@ -46,6 +48,10 @@ impl Strategy for Deployment {
             Part::Status => &["metadata.labels", "spec"],
             part => status::ignored(part),
         }
+    }
+
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

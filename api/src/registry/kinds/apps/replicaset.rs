@@ -5,7 +5,9 @@ use quorate_meta::{Cause, Names, Value};
 use crate::registry::kinds::core::pod::{template, warnings};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, workload};
-use crate::registry::{Part, Strategy};
+use crate::registry::{Disabled, Part, Strategy};
+
+const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
 /// The semantics of replica sets.
 #[derive(Debug)]
@@ -26,6 +28,10 @@ impl Strategy for ReplicaSet {
 
     fn has_status(&self) -> bool {
         true
+    }
+
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

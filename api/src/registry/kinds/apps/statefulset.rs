@@ -5,8 +5,8 @@ use quorate_meta::{Cause, Map, Names, Value, name};
 use super::statefulset_status::check_status;
 use crate::registry::kinds::core::pod::{check_claim_template, template, warnings};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{alpha, rules, status, workload};
-use crate::registry::{NameRule, Part, Strategy};
+use crate::registry::kinds::{rules, workload};
+use crate::registry::{Disabled, NameRule, Part, Strategy};
 
 /// What may change in a specification.
 const CHANGEABLE: [&str; 7] = [
@@ -21,8 +21,11 @@ const CHANGEABLE: [&str; 7] = [
 const WHY: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
                    'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
-/// How many pods of a set may be away at once.
-const ALPHA: [&[&str]; 1] = [&["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"]];
+/// How many pods of a set may be away at once, and what its pods lack.
+const DISABLED: &[Disabled] = &[
+    Disabled { below: "spec", fields: &["updateStrategy.rollingUpdate.maxUnavailable"] },
+    template::disabled("spec.template.spec"),
+];
 
 /// The semantics of stateful sets.
 #[derive(Debug)]
@@ -57,14 +60,12 @@ impl Strategy for StatefulSet {
         true
     }
 
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        alpha::drop_fields(&ALPHA, None, object);
-        object.set_at(&["status"], [("availableReplicas", 0), ("replicas", 0)]);
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
-    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        status::restore(part, old, new);
-        alpha::drop_fields(&ALPHA, Some(old), new);
+    fn prepare_create(&self, _: &Names, object: &mut Value) {
+        object.set_at(&["status"], [("availableReplicas", 0), ("replicas", 0)]);
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

@@ -3,14 +3,16 @@
 use quorate_meta::{Cause, Names, Value};
 
 use super::{job_spec, schedule};
-use crate::registry::Strategy;
 use crate::registry::kinds::core::pod::{template, warnings};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, workload};
+use crate::registry::{Disabled, Strategy};
 
 /// Characters of a name: the names of the jobs append a time to it.
 const MAX_NAME: usize = 52;
 const TEMPLATE: [&str; 4] = ["spec", "jobTemplate", "spec", "template"];
+
+const DISABLED: &[Disabled] = &[template::disabled("spec.jobTemplate.spec.template.spec")];
 
 /// The semantics of cron jobs.
 #[derive(Debug)]
@@ -31,6 +33,10 @@ impl Strategy for CronJob {
 
     fn has_status(&self) -> bool {
         true
+    }
+
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

@@ -11,7 +11,7 @@ use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 use crate::registry::strategy::plain_field;
 use crate::registry::write::Propagation;
-use crate::registry::{Part, Strategy};
+use crate::registry::{Disabled, Part, Strategy};
 
 const TEMPLATE: [&str; 2] = ["spec", "template"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
@@ -19,6 +19,8 @@ const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 const BACKOFF: [i64; 2] = [6, 2_147_483_647];
 /// What of a template may change while the job waits and has never run.
 const SCHEDULING: [&str; 4] = ["nodeSelector", "affinity", "tolerations", "schedulingGates"];
+
+const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
 /// The semantics of jobs.
 #[derive(Debug)]
@@ -43,6 +45,10 @@ impl Strategy for Job {
 
     fn has_status(&self) -> bool {
         true
+    }
+
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {

@@ -3,11 +3,11 @@
 use quorate_meta::{Cause, Names, Value};
 
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{alpha, rules};
-use crate::registry::{Part, Strategy};
+use crate::registry::kinds::rules;
+use crate::registry::{Disabled, Strategy};
 
 /// How a coordinator would choose the holder.
-const ALPHA: [&[&str]; 2] = [&["spec", "strategy"], &["spec", "preferredHolder"]];
+const DISABLED: &[Disabled] = &[Disabled { below: "spec", fields: &["strategy", "preferredHolder"] }];
 
 /// The semantics of leases.
 #[derive(Debug)]
@@ -26,12 +26,8 @@ impl Strategy for Lease {
         false
     }
 
-    fn prepare_create(&self, _: &Names, object: &mut Value) {
-        alpha::drop_fields(&ALPHA, None, object);
-    }
-
-    fn prepare_update(&self, _: &Names, _: Part, old: &Value, new: &mut Value) {
-        alpha::drop_fields(&ALPHA, Some(old), new);
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

@@ -3,8 +3,10 @@
 use quorate_meta::{Cause, Names, Value};
 
 use super::pod::{template, warnings};
-use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
+use crate::registry::{Disabled, Strategy};
+
+const DISABLED: &[Disabled] = &[template::disabled("template.spec")];
 
 /// The semantics of templates.
 #[derive(Debug)]
@@ -21,6 +23,10 @@ impl Strategy for PodTemplate {
 
     fn default(&self, _: &Names, object: &mut Value) {
         template::default(object, &["template"]);
+    }
+
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

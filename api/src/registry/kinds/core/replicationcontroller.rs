@@ -8,9 +8,11 @@ use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 use crate::registry::strategy::plain_field;
 use crate::registry::write::Propagation;
-use crate::registry::{Part, Strategy};
+use crate::registry::{Disabled, Part, Strategy};
 
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
+
+const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
 /// The semantics of replication controllers.
 #[derive(Debug)]
@@ -42,6 +44,10 @@ impl Strategy for ReplicationController {
 
     fn has_status(&self) -> bool {
         true
+    }
+
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

@@ -2,11 +2,13 @@
 
 use quorate_meta::{Cause, Map, Names, Value};
 
-use super::{defaults, deletion, ephemeral, resources, spec, update, warnings};
+use super::{defaults, deletion, ephemeral, resources, spec, template, update, warnings};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, status};
 use crate::registry::strategy::{intent_differs, plain_field};
-use crate::registry::{Part, Strategy};
+use crate::registry::{Disabled, Part, Strategy};
+
+const DISABLED: &[Disabled] = &[template::disabled("spec")];
 
 /// The semantics of pods.
 #[derive(Debug)]
@@ -43,6 +45,10 @@ impl Strategy for Pod {
             Part::Status => &["metadata.ownerReferences", "spec"],
             part => status::ignored(part),
         }
+    }
+
+    fn disabled(&self) -> &'static [Disabled] {
+        DISABLED
     }
 
     fn only(&self, part: Part) -> Option<&'static [&'static str]> {

@@ -3,10 +3,24 @@
 use quorate_meta::{Cause, LabelSelector, Names, Value, name};
 
 use super::{defaults, spec};
+use crate::registry::Disabled;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
+
+/// What belongs to features of pods that are off.
+const DISABLED: &[&str] = &[
+    "workloadRef",
+    "containers[].lifecycle.stopSignal",
+    "initContainers[].lifecycle.stopSignal",
+    "ephemeralContainers[].lifecycle.stopSignal",
+];
+
+/// The fields of features that are off, of a specification at a path.
+pub(in crate::registry::kinds) const fn disabled(below: &'static str) -> Disabled {
+    Disabled { below, fields: DISABLED }
+}
 
 /// Fills in the template at a path of the object.
 pub(in crate::registry::kinds) fn default(object: &mut Value, path: &[&str]) {
@@ -107,6 +121,15 @@ mod tests {
         run(json!({"spec": {"nodeSelector": {"a b": "c"}}}), &["Invalid t.spec.nodeSelector"]);
         run(json!({"metadata": {"labels": {"a b": "c"}}}), &["Invalid t.metadata.labels"]);
         run(json!({"spec": {"os": {"name": "odd"}}}), &["NotSupported t.spec.os.name"]);
+    }
+
+    #[test]
+    fn signals_and_workloads_are_not_taken_yet() {
+        let spec = |part: serde_json::Value| json!({"containers": [part], "initContainers": [part]});
+        let mut object = Value::from(json!({"t": spec(json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}}))}));
+        object.set_at(&["t", "workloadRef"], [("name", "w")]);
+        disabled("t").clear(None, &mut object);
+        assert_eq!(object, json!({"t": spec(json!({"lifecycle": {"preStop": {}}}))}).into());
     }
 
     #[test]
