@@ -1,5 +1,6 @@
 //! The kinds of the resource group: devices, and claims to them. The schema says most of what they must have.
 
+mod attributes;
 mod deviceclass;
 mod requests;
 mod resourceclaim;

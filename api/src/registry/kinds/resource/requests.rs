@@ -6,13 +6,31 @@ use quorate_meta::{Cause, Value, name};
 
 use super::super::field::Field;
 use super::super::rules;
+use super::attributes;
+use crate::registry::Disabled;
 
 /// Requests, and choices within one.
 const MAX_REQUESTS: usize = 32;
+/// What holds between requests.
+const MAX_CONSTRAINTS: usize = 32;
 /// Choices within one request.
 const MAX_CHOICES: usize = 8;
 /// Selectors of one request.
 const MAX_SELECTORS: usize = 32;
+
+/// What belongs to features that are off: taints of devices, and devices of which a part is used.
+const DISABLED: &[&str] = &[
+    "requests[].exactly.tolerations",
+    "requests[].firstAvailable[].tolerations",
+    "requests[].exactly.capacity",
+    "requests[].firstAvailable[].capacity",
+    "constraints[].distinctAttribute",
+];
+
+/// The fields of features that are off, of a claim for devices at a path.
+pub(super) const fn disabled(below: &'static str) -> Disabled {
+    Disabled { below, fields: DISABLED }
+}
 
 /// Fills in the number of devices of each request below `spec`.
 pub(super) fn default_counts(spec: &mut Value) {
@@ -61,7 +79,56 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
             }
         }
     }
-    devices.get("config").items().for_each(|config| configuration(&config, causes));
+    let known = names_of(&requests);
+    let (constraints, configurations) = (devices.get("constraints"), devices.get("config"));
+    too_many(&constraints, MAX_CONSTRAINTS, causes);
+    for constraint in constraints.items() {
+        references(&constraint.get("requests"), &known, causes);
+        let attribute = constraint.get("matchAttribute");
+        if attribute.is_set() {
+            attributes::check_qualified(&attribute, causes);
+        } else {
+            causes.push(attribute.required(""));
+        }
+    }
+    for config in configurations.items() {
+        references(&config.get("requests"), &known, causes);
+        configuration(&config, causes);
+    }
+}
+
+/// What requests are called by others: by their names, and their choices by both names.
+fn names_of(requests: &Field<'_>) -> HashSet<String> {
+    let mut names = HashSet::new();
+    for request in requests.items() {
+        let own = request.get("name").text();
+        let choices = request.get("firstAvailable");
+        names.extend(choices.items().map(|choice| format!("{own}/{}", choice.get("name").text())));
+        names.insert(own.to_owned());
+    }
+    names
+}
+
+/// Checks which requests something is about.
+fn references(list: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
+    const UNKNOWN: &str =
+        "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+    too_many(list, MAX_REQUESTS, causes);
+    let mut seen = HashSet::new();
+    for reference in list.items() {
+        let text = reference.text();
+        if text.split('/').count() <= 2 {
+            text.split('/').for_each(|part| {
+                causes.extend(name::dns_label(part).iter().map(|why| Cause::invalid(reference.path(), part, why)));
+            });
+        }
+        if !known.contains(text) {
+            causes.push(reference.invalid(UNKNOWN));
+        }
+        if !seen.insert(text) {
+            causes.push(reference.duplicate());
+        }
+    }
 }
 
 fn named<'v>(entry: &Field<'v>, seen: &mut HashSet<&'v str>, causes: &mut Vec<Cause>) {
@@ -156,6 +223,42 @@ mod tests {
         );
         let all = json!({"deviceClassName": "c", "allocationMode": "All", "count": 1});
         check(json!([{"name": "a", "firstAvailable": [all]}]), &["Invalid requests[0].firstAvailable[0].count"]);
+    }
+
+    #[test]
+    fn taints_and_parts_of_devices_are_not_taken_yet() {
+        let with = json!({"deviceClassName": "c", "tolerations": [{"operator": "Exists"}], "capacity": {}});
+        let without = json!({"deviceClassName": "c"});
+        let claim = |request: &Json| json!({"d": {"requests": [{"exactly": request}, {"firstAvailable": [request]}]}});
+        let mut object = claim(&with).into();
+        disabled("d").clear(None, &mut object);
+        assert_eq!(object, claim(&without).into());
+    }
+
+    #[test]
+    fn what_constraints_and_configurations_are_about() {
+        let one = json!({"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1});
+        let mut choice = one.clone();
+        choice["name"] = "s".into();
+        let requests = json!([{"name": "a", "exactly": one}, {"name": "b", "firstAvailable": [choice]}]);
+        let check = |field: &str, entry: Json, expect: &[&str]| {
+            let object = json!({"requests": requests, field: [entry]}).into();
+            let mut causes = Vec::new();
+            devices(&Field::root(&object), &mut causes);
+            assert_eq!(shown(&causes), expect, "{object:?}");
+        };
+        let about = |requests: &[&str]| json!({"requests": requests, "matchAttribute": "x.example.com/a"});
+        check("constraints", about(&[]), &[]);
+        check("constraints", about(&["a", "b", "b/s"]), &[]);
+        check("constraints", about(&["a", "a"]), &["Duplicate constraints[0].requests[1]"]);
+        for unknown in ["c", "a/s", "b/t", "b/s/s"] {
+            check("constraints", about(&[unknown]), &["Invalid constraints[0].requests[0]"]);
+        }
+        check("constraints", json!({}), &["Required constraints[0].matchAttribute"]);
+        check("constraints", json!({"matchAttribute": "a"}), &["Invalid constraints[0].matchAttribute"]);
+        let opaque = json!({"driver": "x.example.com", "parameters": {}});
+        check("config", json!({"requests": ["b/s"], "opaque": opaque}), &[]);
+        check("config", json!({"requests": ["c"], "opaque": opaque}), &["Invalid config[0].requests[0]"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use quorate_meta::{Cause, Names, Value};
 use super::requests;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
-use crate::registry::{Part, Strategy};
+use crate::registry::{Disabled, Part, Strategy};
 
 /// Users of one claim.
 const MAX_RESERVED: usize = 256;
@@ -19,6 +19,11 @@ impl Strategy for ResourceClaim {
         true
     }
 
+    fn disabled(&self) -> &'static [Disabled] {
+        const DISABLED: &[Disabled] = &[requests::disabled("spec.devices")];
+        DISABLED
+    }
+
     fn default(&self, _: &Names, object: &mut Value) {
         if let Some(spec) = object.get_mut("spec") {
             requests::default_counts(spec);
@@ -28,7 +33,6 @@ impl Strategy for ResourceClaim {
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let object = Field::root(object);
-        requests::devices(&object.get("spec.devices"), &mut causes);
         let (reserved, allocation) = (object.get("status.reservedFor"), object.get("status.allocation"));
         if reserved.items().len() > MAX_RESERVED {
             causes.push(Cause::too_many(reserved.path(), reserved.items().len(), MAX_RESERVED));
@@ -36,6 +40,13 @@ impl Strategy for ResourceClaim {
         if !reserved.is_empty() && !allocation.is_set() {
             causes.push(reserved.forbidden("may not be specified when `allocated` is not set"));
         }
+        causes
+    }
+
+    /// What is asked for never changes, and so is looked at once.
+    fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        requests::devices(&Field::root(object).get("spec.devices"), &mut causes);
         causes
     }
 
@@ -56,13 +67,18 @@ impl Strategy for ResourceClaim {
 pub(super) struct ResourceClaimTemplate;
 
 impl Strategy for ResourceClaimTemplate {
+    fn disabled(&self) -> &'static [Disabled] {
+        const DISABLED: &[Disabled] = &[requests::disabled("spec.spec.devices")];
+        DISABLED
+    }
+
     fn default(&self, _: &Names, object: &mut Value) {
         if let Some(spec) = object.at_mut(&["spec", "spec"]) {
             requests::default_counts(spec);
         }
     }
 
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         requests::devices(&Field::root(object).get("spec.spec.devices"), &mut causes);
         causes

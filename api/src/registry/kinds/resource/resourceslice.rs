@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Time, Value, name};
 
+use super::attributes;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 use crate::registry::{Part, Strategy};
@@ -76,14 +77,9 @@ fn check_devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
         if !own.is_empty() && !names.insert(own.text()) {
             causes.push(own.duplicate());
         }
-        for (_, attribute) in device.get("attributes").entries() {
-            let values =
-                ["int", "bool", "string", "version"].iter().filter(|kind| attribute.get(kind).is_set()).count();
-            match values {
-                1 => {}
-                0 => causes.push(attribute.required("exactly one value must be specified")),
-                _ => causes.push(attribute.invalid("exactly one value must be specified")),
-            }
+        for (key, attribute) in device.get("attributes").entries() {
+            attributes::check_name(&attribute, key, causes);
+            attributes::check_value(&attribute, causes);
         }
     }
 }
@@ -118,6 +114,11 @@ mod tests {
             "devices/0/attributes",
             json!({"a": {"int": 1, "bool": true}}),
             &["Invalid spec.devices[0].attributes[a]"],
+        );
+        check(
+            "devices/0/attributes",
+            json!({"x.example.com/a": {"int": 1}, "a-b": {"version": "1"}}),
+            &["Invalid spec.devices[0].attributes[a-b]", "Invalid spec.devices[0].attributes[a-b].version"],
         );
     }
 
