@@ -97,8 +97,8 @@ impl Strategy for Deployment {
         causes
     }
 
-    fn warnings(&self, _: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_template(old, new, "spec.template")
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        warnings::of_workload(names, old, new, "spec.template")
     }
 }
 

@@ -115,8 +115,8 @@ impl Strategy for StatefulSet {
         causes
     }
 
-    fn warnings(&self, _: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_template(old, new, "spec.template")
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        warnings::of_template(names, old, new, "spec.template")
     }
 }
 

@@ -66,8 +66,8 @@ impl Strategy for CronJob {
         if long { vec![name.invalid(&format!("must be no more than {MAX_NAME} characters"))] } else { Vec::new() }
     }
 
-    fn warnings(&self, _: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_template(old, new, "spec.jobTemplate.spec.template")
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        warnings::of_workload(names, old, new, "spec.jobTemplate.spec.template")
     }
 }
 

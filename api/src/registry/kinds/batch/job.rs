@@ -116,8 +116,8 @@ impl Strategy for Job {
         )
     }
 
-    fn warnings(&self, _: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_template(old, new, "spec.template")
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        warnings::of_workload(names, old, new, "spec.template")
     }
 
     fn selectable(&self, object: &Value, field: &str) -> String {

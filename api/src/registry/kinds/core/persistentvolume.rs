@@ -2,6 +2,7 @@
 
 use quorate_meta::{Cause, Map, Names, Time, Value, name};
 
+use super::pod::node_labels;
 use super::volumesource;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
@@ -81,13 +82,9 @@ impl Strategy for PersistentVolume {
     }
 
     fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
-        let mut warnings = Vec::new();
-        let old = format!("volume.beta.{}", names.domain_key("storage-class"));
-        if new.at(&["metadata", "annotations", &old]).is_some() {
-            warnings.push(format!(
-                "metadata.annotations[{old}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
-            ));
-        }
+        let mut warnings: Vec<String> = warning_of_class(names, new).into_iter().collect();
+        let terms = Field::root(new).get("spec.nodeAffinity.required.nodeSelectorTerms");
+        terms.items().for_each(|term| node_labels::of_term(names, &term, &mut warnings));
         if new.str_at(&["spec", "persistentVolumeReclaimPolicy"]) == Some("Recycle") {
             let why = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
             warnings.push(format!("spec.persistentVolumeReclaimPolicy: {why}"));
@@ -95,6 +92,14 @@ impl Strategy for PersistentVolume {
         warnings.extend(volumesource::warnings(new));
         warnings
     }
+}
+
+/// What is told of a class that is named in the annotation of old.
+pub(super) fn warning_of_class(names: &Names, object: &Value) -> Option<String> {
+    let old = format!("volume.beta.{}", names.domain_key("storage-class"));
+    object.at(&["metadata", "annotations", &old])?;
+    let why = "deprecated since v1.8; use \"storageClassName\" attribute instead";
+    Some(format!("metadata.annotations[{old}]: {why}"))
 }
 
 /// Adds the finalizer that keeps a volume or a claim while it is in use.

@@ -1,8 +1,8 @@
 //! PersistentVolumeClaim: storage that a namespace asks for.
 
-use quorate_meta::{Cause, Map, Names, Value, name};
+use quorate_meta::{Cause, Map, Names, Value, name, quoted};
 
-use super::persistentvolume::{access_modes, protect};
+use super::persistentvolume::{access_modes, protect, warning_of_class};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, status};
 use crate::registry::{Part, Strategy};
@@ -89,6 +89,17 @@ impl Strategy for PersistentVolumeClaim {
         }
         causes
     }
+
+    fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        let size = Field::root(new).get("spec.resources.requests");
+        let size = Field::new(size.get("storage").value(), size.path().key("storage"));
+        let mut warnings: Vec<String> = warning_of_class(names, new).into_iter().collect();
+        if !rules::quantity(&size).is_whole() {
+            let text = quoted(size.text());
+            warnings.push(format!("{}: fractional byte value {text} is invalid, must be an integer", size.path()));
+        }
+        warnings
+    }
 }
 
 /// The part of a claim's spec that does not change any more, given what the claim was.
@@ -166,6 +177,27 @@ mod tests {
     use crate::registry::kinds::rules::testing::{but, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
+
+    #[test]
+    fn what_is_told() {
+        let check = |pointer: &str, value: Json, expect: &[&str]| {
+            let claim = but(&claim(), &[(pointer, value)]);
+            assert_eq!(PersistentVolumeClaim.warnings(Naming::Svc.names(), None, &claim), expect);
+        };
+        check("/metadata/annotations", json!({"a": "b"}), &[]);
+        check(
+            "/metadata/annotations",
+            json!({"volume.beta.svc.io/storage-class": "slow"}),
+            &[
+                "metadata.annotations[volume.beta.svc.io/storage-class]: deprecated since v1.8; use \"storageClassName\" attribute instead",
+            ],
+        );
+        check(
+            "/spec/resources/requests/storage",
+            json!("1500m"),
+            &["spec.resources.requests[storage]: fractional byte value \"1500m\" is invalid, must be an integer"],
+        );
+    }
 
     fn claim() -> Json {
         let spec = json!({

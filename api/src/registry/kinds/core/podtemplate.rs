@@ -35,7 +35,7 @@ impl Strategy for PodTemplate {
         causes
     }
 
-    fn warnings(&self, _: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_template(old, new, "template")
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        warnings::of_template(names, old, new, "template")
     }
 }

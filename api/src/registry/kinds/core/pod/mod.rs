@@ -11,6 +11,7 @@ mod ephemeral;
 mod handlers;
 mod mounts;
 mod network;
+pub(in crate::registry::kinds) mod node_labels;
 mod ports;
 mod resources;
 mod scheduling;

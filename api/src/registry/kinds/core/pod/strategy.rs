@@ -124,13 +124,8 @@ impl Strategy for Pod {
         causes
     }
 
-    fn warnings(&self, _: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        if old.is_some_and(|old| old.get("spec") == new.get("spec")) {
-            return Vec::new();
-        }
-        let name = new.str_at(&["metadata", "name"]).unwrap_or_default();
-        let own = if old.is_none() { warnings::of_name(name) } else { None };
-        own.into_iter().chain(warnings::of_spec(&Field::root(new).get("spec"))).collect()
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        warnings::of_pod(names, old, new)
     }
 
     fn grace_seconds(&self, object: &Value, asked: Option<i64>) -> Option<i64> {

@@ -3,9 +3,10 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use quorate_meta::{Quantity, Value, name, quoted};
+use quorate_meta::{Names, Quantity, Value, name, quoted};
 
 use super::defaults::CONTAINERS;
+use super::node_labels;
 use crate::registry::kinds::field::Field;
 
 /// Volume sources that are gone or going, and what is said of them.
@@ -28,31 +29,58 @@ const OLD_VOLUMES: [(&str, &str); 16] = [
     ("portworxVolume", "deprecated in v1.25, in-tree driver replaced in v1.31+"),
 ];
 
-/// What is odd about a pod's own name.
-pub(super) fn of_name(text: &str) -> Option<String> {
+/// What is odd about the name of a new pod, or of what makes pods, and becomes this.
+fn of_name(object: &Value, becomes: &str) -> Option<String> {
+    let text = object.str_at(&["metadata", "name"]).unwrap_or_default();
     let wrong = name::dns_label(text);
     if wrong.is_empty() {
         return None;
     }
     let wrong = if text.contains('.') { vec!["must not contain dots".to_owned()] } else { wrong };
     Some(format!(
-        "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [{}]",
+        "metadata.name: this is used in {becomes}, which can result in surprising behavior; a DNS label is recommended: [{}]",
         wrong.join(" ")
     ))
 }
 
+/// What is odd about a pod; nothing when its specification has been there before.
+pub(super) fn of_pod(names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+    if old.is_some_and(|old| old.get("spec") == new.get("spec")) {
+        return Vec::new();
+    }
+    let own = if old.is_none() { of_name(new, "the Pod's hostname") } else { None };
+    own.into_iter().chain(of_spec(names, &Field::root(new).get("spec"))).collect()
+}
+
+/// What is odd about a workload whose pods have names that begin with its own, and about its template.
+pub(in crate::registry::kinds) fn of_workload(
+    names: &Names,
+    old: Option<&Value>,
+    new: &Value,
+    path: &str,
+) -> Vec<String> {
+    let own = if old.is_none() { of_name(new, "Pod names and hostnames") } else { None };
+    own.into_iter().chain(of_template(names, old, new, path)).collect()
+}
+
 /// What is odd about the template at a path of a workload; nothing when it has been there before.
-pub(in crate::registry::kinds) fn of_template(old: Option<&Value>, new: &Value, path: &str) -> Vec<String> {
+pub(in crate::registry::kinds) fn of_template(
+    names: &Names,
+    old: Option<&Value>,
+    new: &Value,
+    path: &str,
+) -> Vec<String> {
     let template = Field::root(new).get(path);
     if old.is_some_and(|old| Field::root(old).get(path).value() == template.value()) {
         return Vec::new();
     }
-    of_spec(&template.get("spec"))
+    of_spec(names, &template.get("spec"))
 }
 
 /// What is odd about a specification.
-pub(super) fn of_spec(spec: &Field<'_>) -> Vec<String> {
+fn of_spec(names: &Names, spec: &Field<'_>) -> Vec<String> {
     let mut told = Vec::new();
+    of_nodes(names, spec, &mut told);
     of_lists(spec, &mut told);
     for volume in spec.get("volumes").items() {
         let old = OLD_VOLUMES.iter().filter(|(field, _)| volume.get(field).is_set());
@@ -68,6 +96,20 @@ pub(super) fn of_spec(spec: &Field<'_>) -> Vec<String> {
     }
     of_selectors(spec, &mut told);
     told
+}
+
+/// Labels that choose nodes, and how pods are spread over them.
+fn of_nodes(names: &Names, spec: &Field<'_>, told: &mut Vec<String>) {
+    node_labels::of_selector(names, &spec.get("nodeSelector"), told);
+    let affinity = spec.get("affinity.nodeAffinity");
+    let required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+    required.items().for_each(|term| node_labels::of_term(names, &term, told));
+    for preference in affinity.get("preferredDuringSchedulingIgnoredDuringExecution").items() {
+        node_labels::of_term(names, &preference.get("preference"), told);
+    }
+    for constraint in spec.get("topologySpreadConstraints").items() {
+        node_labels::of_key(names, &constraint.get("topologyKey"), told);
+    }
 }
 
 fn of_lists(spec: &Field<'_>, told: &mut Vec<String>) {
@@ -151,13 +193,14 @@ fn of_selectors(spec: &Field<'_>, told: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use quorate_meta::Naming;
     use serde_json::json;
 
     #[test]
     fn what_is_told() {
         let check = |spec: serde_json::Value, expect: &[&str]| {
             let object = Value::from(json!({ "spec": spec }));
-            assert_eq!(of_spec(&Field::root(&object).get("spec")), expect);
+            assert_eq!(of_spec(Naming::Svc.names(), &Field::root(&object).get("spec")), expect);
         };
         let container = |part: &str, value: serde_json::Value| json!({"containers": [{"name": "c", part: value}]});
         check(json!({}), &[]);
@@ -197,8 +240,43 @@ mod tests {
     }
 
     #[test]
-    fn names_of_pods() {
-        assert_eq!(of_name("a-b"), None);
-        assert!(of_name("a.b").is_some_and(|text| text.ends_with("[must not contain dots]")));
+    fn labels_of_nodes() {
+        let old = json!({"matchExpressions": [{"key": "beta.svc.io/os", "operator": "Exists"}]});
+        let affinity = json!({"nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, old]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": old}]}});
+        let spread = json!([{"topologyKey": "failure-domain.beta.svc.io/zone", "labelSelector": {}}]);
+        let object = json!({"spec": {"nodeSelector": {"beta.svc.io/arch": "a"}, "affinity": affinity, "topologySpreadConstraints": spread}});
+        let told = of_spec(Naming::Svc.names(), &Field::root(&object.into()).get("spec"));
+        let places: Vec<&str> = told.iter().map(|told| told.split(": ").next().unwrap_or_default()).collect();
+        let affinity = "spec.affinity.nodeAffinity";
+        assert_eq!(
+            places,
+            [
+                "spec.nodeSelector[beta.svc.io/arch]".to_owned(),
+                format!(
+                    "{affinity}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1].matchExpressions[0].key"
+                ),
+                format!(
+                    "{affinity}.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].key"
+                ),
+                "spec.topologySpreadConstraints[0].topologyKey".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_of_pods_and_of_what_makes_them() {
+        let check = |name: &str, expect: Option<&str>| {
+            let object = Value::from(json!({"metadata": {"name": name}}));
+            let names = Naming::Svc.names();
+            let made = of_workload(names, None, &object, "spec.template");
+            assert_eq!(made.first().map(String::as_str), expect);
+            assert_eq!(of_pod(names, None, &object).len(), made.len());
+            assert_eq!(of_workload(names, Some(&object), &object, "spec.template"), Vec::<String>::new());
+        };
+        check("a-b", None);
+        let why = "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended";
+        check("a.b", Some(&format!("metadata.name: {why}: [must not contain dots]")));
     }
 }
