@@ -1,4 +1,4 @@
-//! Service accounts: a new pod runs as one that is there, and gets what that one has for its pods: a token, and secrets to pull images
+//! Service accounts: a new pod runs as one, and gets what that one has for its pods: a token, and secrets to pull images
 //! with. A pod of an account that limits its secrets names no others.
 //!
 //! Invariants: a pod that stands for one which a node runs by itself runs as nobody and is not changed; what a guest of a running
@@ -33,7 +33,8 @@ impl Plugin for ServiceAccount {
         }
         let uid = object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned();
         let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
-        let account = account(world, change, name_account(spec))?;
+        // One that is made later than its pods says nothing to them, as the default one does, which comes a moment after its namespace.
+        let account = account(world, change, name_account(spec))?.unwrap_or_default();
         if mounts_token(&account, spec) {
             mount::add(world.names, &uid, spec);
         }
@@ -55,7 +56,14 @@ impl Plugin for ServiceAccount {
             // Made before pods were given their account.
             None => DEFAULT,
         };
-        let account = account(world, change, name)?;
+        let found = account(world, change, name)?;
+        if found.is_none() && name != DEFAULT {
+            let namespace = change.target.namespace.unwrap_or_default();
+            let missing = format!("serviceaccount {} not found", quoted(name));
+            let why = format!("error looking up service account {namespace}/{name}: {missing}");
+            return Err(forbidden(change, &why));
+        }
+        let account = found.unwrap_or_default();
         secrets::check_guests(world.names, &account, new).map_err(|why| forbidden(change, &why))
     }
 }
@@ -74,22 +82,12 @@ fn name_account(spec: &mut Map) -> &str {
     spec.get_str("serviceAccountName").unwrap_or(DEFAULT)
 }
 
-/// The account of this name. The default one comes a moment after its namespace, and says nothing to pods that are made before.
-///
-/// # Errors
-/// 403 when there is no such account.
-fn account(world: &World<'_>, change: &Change<'_>, name: &str) -> Result<Value, Error> {
-    let found = match world.resource("", "v1", "serviceaccounts") {
-        Some(resource) => world.get(resource, change.target.namespace, name)?,
-        None => None,
-    };
-    if found.is_none() && name != DEFAULT {
-        let namespace = change.target.namespace.unwrap_or_default();
-        let missing = format!("serviceaccount {} not found", quoted(name));
-        let why = format!("error looking up service account {namespace}/{name}: {missing}");
-        return Err(forbidden(change, &why));
+/// The account of this name.
+fn account(world: &World<'_>, change: &Change<'_>, name: &str) -> Result<Option<Value>, Error> {
+    match world.resource("", "v1", "serviceaccounts") {
+        Some(resource) => world.get(resource, change.target.namespace, name),
+        None => Ok(None),
     }
-    Ok(found.unwrap_or_default())
 }
 
 /// Whether the pod gets a token: it says so itself, or its account does, or nobody says otherwise.
