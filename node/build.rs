@@ -3,7 +3,6 @@
 use std::env;
 use std::process::Command;
 
-#[expect(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());

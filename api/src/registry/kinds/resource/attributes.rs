@@ -59,7 +59,8 @@ fn check_identifier(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>) {
         causes.push(Cause::too_long(field.path(), MAX_IDENTIFIER));
     }
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if !text.bytes().all(inner) || !text.bytes().next().is_some_and(|first| !first.is_ascii_digit()) {
+    let begins = text.bytes().next().is_some_and(|first| !first.is_ascii_digit());
+    if !(begins && text.bytes().all(inner)) {
         causes.push(Cause::invalid(field.path(), text, NOT_AN_IDENTIFIER));
     }
 }
