@@ -5,6 +5,7 @@
 //! a refusal is told only from a state that is known to be current, and what a plugin lets through from an older one is bound to the
 //! objects whose numbers it has changed.
 
+mod admin_access;
 mod amounts;
 mod ingress_class;
 mod limit_range;
@@ -59,6 +60,7 @@ const PLUGINS: &[&dyn Plugin] = &[
     &storage_class::DefaultStorageClass,
     &ingress_class::DefaultIngressClass,
     &runtime_class::RuntimeClass,
+    &admin_access::AdminAccess,
     &quota::ResourceQuota,
 ];
 

@@ -348,3 +348,30 @@ async fn who_says_nothing_of_a_pods_priority_leaves_it() {
     let body = put.json();
     assert_eq!((&body["spec"], &body["metadata"]["labels"]["a"]), (&made["spec"], &json!("b")));
 }
+
+#[tokio::test]
+async fn devices_are_for_administrators_where_the_namespace_says_so() {
+    let server = Server::with_namespace().await;
+    let request = json!({"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": true}});
+    let spec = json!({"devices": {"requests": [request]}});
+    let claim = |name: &str| json!({"metadata": {"name": name}, "spec": spec});
+    let template = |name: &str| json!({"metadata": {"name": name}, "spec": {"spec": spec}});
+    let group = "/apis/resource.svc.io/v1/namespaces/a";
+    let answers = async |name: &str| {
+        let claim = post(&server, &format!("{group}/resourceclaims"), &claim(name)).await;
+        let template = post(&server, &format!("{group}/resourceclaimtemplates"), &template(name)).await;
+        [claim, template]
+    };
+    let why =
+        "admin access to devices requires the `resource.svc.io/admin-access: true` label on the containing namespace";
+    for answer in answers("x").await {
+        let cause = json!([{"reason": "FieldValueForbidden", "message": format!("Forbidden: {why}"),
+            "field": "spec.devices.requests[0].adminAccess"}]);
+        assert_eq!((answer.status.as_u16(), &answer.json()["details"]["causes"]), (422, &cause), "{}", answer.text());
+    }
+    let label = json!({"metadata": {"labels": {"resource.svc.io/admin-access": "true"}}});
+    assert_eq!(merge(&server, "/api/v1/namespaces/a", label).await.status, 200);
+    for answer in answers("x").await {
+        assert_eq!(answer.status, 201, "{}", answer.text());
+    }
+}
