@@ -10,6 +10,7 @@ mod amounts;
 mod ingress_class;
 mod limit_range;
 mod pod_security;
+pub(crate) mod pod_topology;
 mod priority;
 pub(crate) mod quota;
 mod runtime_class;
@@ -60,6 +61,7 @@ const PLUGINS: &[&dyn Plugin] = &[
     &storage_class::DefaultStorageClass,
     &ingress_class::DefaultIngressClass,
     &runtime_class::RuntimeClass,
+    &pod_topology::PodTopology,
     &admin_access::AdminAccess,
     &quota::ResourceQuota,
 ];

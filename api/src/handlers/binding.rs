@@ -12,6 +12,7 @@ use quorate_meta::{Cause, GroupResource, Map, Status, Time, Value};
 use super::write_options::Parameters;
 use super::{decode, identity, warnings};
 use crate::Api;
+use crate::admission::pod_topology;
 use crate::body::Body;
 use crate::error::Error;
 use crate::registry::write::{Target, UpdateOptions};
@@ -53,6 +54,10 @@ async fn bind(
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let decode::Decoded { object: mut binding, warnings } = decode::object(api, request, form, parameters.validation)?;
     identity::set_namespace(form, request.namespace(), &mut binding)?;
+    if let Some(node) = node_of(&binding).map(str::to_owned) {
+        let snapshot = api.store.snapshot();
+        pod_topology::label_binding(api.names, &api.registry, &snapshot, &node, &mut binding)?;
+    }
     let own_name = binding.str_at(&["metadata", "name"]).unwrap_or_default();
     let name = path_name.unwrap_or(own_name);
     identity::check_name(name, &binding)?;
@@ -84,6 +89,12 @@ fn problems(binding: &Value) -> Vec<Cause> {
         causes.push(Cause::required("target.name", ""));
     }
     causes
+}
+
+/// The node whose labels the pod is to have. Who does not say that it is a node gets none.
+fn node_of(binding: &Value) -> Option<&str> {
+    let target = binding.get("target")?;
+    target.str_at(&["name"]).filter(|_| target.str_at(&["kind"]) == Some(NODE))
 }
 
 /// The pod on its node; `Err` is why it cannot get there.

@@ -74,6 +74,27 @@ async fn a_binding_may_be_created_by_itself() {
 }
 
 #[tokio::test]
+async fn a_pod_has_the_topology_of_its_node() {
+    let server = server().await;
+    let labels = json!({"topology.svc.io/zone": "z", "topology.svc.io/region": "r", "other": "o"});
+    let node = json!({"metadata": {"name": "n", "labels": labels}});
+    assert_eq!(server.send(Method::POST, "/api/v1/nodes", &[], node.to_string()).await.status, 201);
+    let labels = async |name: &str| server.get(&format!("{PODS}/{name}")).await.json()["metadata"]["labels"].clone();
+    let given = json!({"topology.svc.io/zone": "mine"});
+    assert_eq!(bind(&server, "p", "", |binding| binding["metadata"]["labels"] = given.clone()).await.status, 201);
+    let expect = json!({"topology.svc.io/zone": "mine", "topology.svc.io/region": "r"});
+    assert_eq!(labels("p").await, expect);
+    let make = async |name: &str, node: &str| {
+        let spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "i"}]});
+        let pod = json!({"metadata": {"name": name, "labels": given}, "spec": spec});
+        assert_eq!(server.send(Method::POST, PODS, &[], pod.to_string()).await.status, 201);
+        labels(name).await
+    };
+    assert_eq!(make("q", "n").await, expect);
+    assert_eq!(make("r", "absent").await, given);
+}
+
+#[tokio::test]
 async fn bindings_that_are_refused() {
     let server = server().await;
     let check = async |pod: &str, change: &dyn Fn(&mut Value), code: u16| {
