@@ -20,6 +20,7 @@ mod deletecollection;
 mod deposed;
 mod discovery;
 mod eviction;
+mod flow_schemas;
 mod garbage;
 mod generated_names;
 mod get;
