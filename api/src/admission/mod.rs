@@ -10,7 +10,7 @@ mod amounts;
 mod ingress_class;
 mod limit_range;
 mod pod_security;
-pub(crate) mod pod_topology;
+mod pod_topology;
 mod priority;
 pub(crate) mod quota;
 mod runtime_class;

@@ -4,7 +4,7 @@ use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, Snapshot};
 
 use crate::error::Error;
-use crate::registry::{Change, Registry, Resource, form};
+use crate::registry::{Change, Registry, Resource, form, topology};
 
 /// One state of the cluster.
 pub(super) struct World<'a> {
@@ -23,6 +23,11 @@ impl<'a> World<'a> {
     pub(super) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&'a Resource> {
         let group = if group.is_empty() { String::new() } else { self.names.group(group) };
         self.registry.find(&group, version, plural).map(|resource| &**resource)
+    }
+
+    /// Gives an object the labels that say where this node is.
+    pub(super) fn place(&self, node: &str, object: &mut Value) -> Result<(), Error> {
+        topology::label(self.names, self.registry, self.snapshot, node, object)
     }
 
     /// An object as clients see it; `None` when there is none.

@@ -12,11 +12,10 @@ use quorate_meta::{Cause, GroupResource, Map, Status, Time, Value};
 use super::write_options::Parameters;
 use super::{decode, identity, warnings};
 use crate::Api;
-use crate::admission::pod_topology;
 use crate::body::Body;
 use crate::error::Error;
 use crate::registry::write::{Target, UpdateOptions};
-use crate::registry::{Part, Resource, builtin};
+use crate::registry::{Part, Resource, builtin, topology};
 use crate::request::Request;
 use crate::respond;
 
@@ -56,7 +55,7 @@ async fn bind(
     identity::set_namespace(form, request.namespace(), &mut binding)?;
     if let Some(node) = node_of(&binding).map(str::to_owned) {
         let snapshot = api.store.snapshot();
-        pod_topology::label_binding(api.names, &api.registry, &snapshot, &node, &mut binding)?;
+        topology::label(api.names, &api.registry, &snapshot, &node, &mut binding)?;
     }
     let own_name = binding.str_at(&["metadata", "name"]).unwrap_or_default();
     let name = path_name.unwrap_or(own_name);

@@ -18,6 +18,7 @@ mod resource;
 pub(crate) mod selector;
 mod strategy;
 mod table;
+pub(crate) mod topology;
 
 pub(crate) use kinds::flowcontrol::mandatory;
 pub(crate) use kinds::net;

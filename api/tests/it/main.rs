@@ -34,6 +34,7 @@ mod limit_ranges;
 mod list;
 mod modes;
 mod negotiation;
+mod node_tokens;
 mod nodes;
 mod openapi;
 mod overload;

@@ -38,7 +38,8 @@ impl File for SystemFile {
         let direct = self.direct.as_ref().filter(|_| bytes.len() >= DIRECT_BYTES && is_in_blocks(offset, bytes));
         match direct.map(|direct| direct.write_all_at(bytes, offset)) {
             Some(Ok(())) => Ok(()),
-            // Whatever is wrong, the ordinary way finds out as well, or does without.
+            Some(Err(error)) if error.kind() == io::ErrorKind::StorageFull => Err(error),
+            // Whatever else is wrong, the ordinary way finds out as well, or does without.
             Some(Err(_)) | None => self.file.write_all_at(bytes, offset),
         }
     }
