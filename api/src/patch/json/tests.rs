@@ -1,3 +1,5 @@
+//! What JSON patches do to objects, and what they refuse.
+
 use super::*;
 use serde_json::json;
 
