@@ -101,7 +101,9 @@ async fn metadata_tells_who_did_what_and_how_it_ended() {
     let last = &events[1];
     assert_eq!(last["user"]["username"], "admin");
     assert_eq!(last["verb"], "create");
-    assert_eq!(last["objectRef"], json!({"resource": "configmaps", "namespace": "a", "apiVersion": "v1"}));
+    let collection = json!({"resource": "configmaps", "namespace": "a", "apiVersion": "v1"});
+    let object = json!({"resource": "configmaps", "namespace": "a", "apiVersion": "v1", "name": "x"});
+    assert_eq!([&events[0]["objectRef"], &last["objectRef"]], [&collection, &object]);
     assert_eq!(last["responseStatus"], json!({"metadata": {}, "code": 201}));
     assert_eq!(last["annotations"]["authorization.svc.io/decision"], "allow");
     assert!(last.get("requestObject").is_none() && last.get("responseObject").is_none());
