@@ -50,9 +50,11 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let mut told = Vec::new();
     apply_defaults(&api.graph, kind.ty, &mut object);
     identity::set_namespace(request.resource()?, request.namespace(), &mut object)?;
-    let answer = answer(api, request, &mut object, &mut told).await.and_then(|()| {
+    let answer = answer(api, request, &mut object, &mut told).await.and_then(|id| {
         if parameters.dry_run {
             object.set_at(&["status", "token"], "");
+        } else {
+            request.issued.get_or_init(|| format!("JTI={id}"));
         }
         if let Some(asked) = asked {
             object.set_at(&["apiVersion"], asked);
@@ -68,8 +70,8 @@ fn kind(api: &Api) -> Result<&KindDef, Error> {
     kind.ok_or_else(|| Error::internal("the schema has no TokenRequest"))
 }
 
-/// Completes the request with its answer.
-async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec<String>) -> Result<(), Error> {
+/// Completes the request with its answer. Gives the token's id.
+async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec<String>) -> Result<String, Error> {
     let (name, namespace) = (request.name()?, request.namespace().unwrap_or_default());
     let own = GroupKind::new(api.names.group("authentication"), KIND);
     let text = |object: &Value, field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
@@ -104,20 +106,19 @@ async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec
         token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
     }
     let id = id(api);
-    request.issued.get_or_init(|| format!("JTI={id}"));
     let issue = Issue {
         namespace: namespace.to_owned(),
         account: Identified { name: name.to_owned(), uid },
         audiences: audiences(api, object),
         lifetime: Some(lifetime),
         bound,
-        id,
+        id: id.clone(),
     };
     let issued = api.authentication.service_accounts.issue(issue, now_ms);
     let issued = issued.map_err(|refusal| not_issued(&own, &refusal))?;
     let end = Time::from_ms(issued.expires_ms.unwrap_or_default()).seconds();
     object.set_at(&["status"], [("expirationTimestamp", end), ("token", issued.token)]);
-    Ok(())
+    Ok(id)
 }
 
 /// Nothing but the audiences can make a token too long; whatever else is wrong may pass.

@@ -44,7 +44,6 @@ pub(super) struct Nodes {
     /// What all nodes may alike.
     rules: Vec<Rule>,
     groups: Groups,
-    lease_namespace: &'static str,
     names: &'static Names,
 }
 
@@ -70,7 +69,6 @@ impl Nodes {
             graph: Followed::new(FollowedOptions { store, resources, prefixes, what }),
             rules: Rule::of_role(&role.object),
             groups: Groups { coordination, resource, storage },
-            lease_namespace: names.namespace_node_lease,
             names,
         })
     }
@@ -123,8 +121,9 @@ impl Nodes {
                 at.looks_after_own("CSINode")
             }
             (group, "leases") if group == coordination => {
-                let why = format!("can only access leases in the {:?} system namespace", self.lease_namespace);
-                allowed(on.namespace == self.lease_namespace, &why)?;
+                let why =
+                    format!("can only access leases in the {:?} system namespace", self.names.namespace_node_lease);
+                allowed(on.namespace == self.names.namespace_node_lease, &why)?;
                 at.looks_after_own("node lease")
             }
             _ => allowed(self.rules.iter().any(|rule| rule.allows_resource(on)), ""),

@@ -1,9 +1,9 @@
 //! What nodes may write, as far as only the object tells it (a part of what release 1.35 restricts for nodes at admission).
 //!
 //! A node creates objects for itself alone, and only such pods as name nothing; of pods it tells what becomes of them, not
-//! what they are or use; of itself, nothing by which others choose it (see `itself`). Invariants: where this mode is configured, this
-//! holds for every node, whichever mode has let the request through; members of `system:masters` may write
-//! everything. The same goes for tokens of accounts: a node gets them for its pods, so that each ends with its pod.
+//! what they are or use; of itself, nothing by which others choose it (see `itself`). Invariants: where this mode is configured,
+//! this holds for every node, whichever mode has let the request through; members of `system:masters` may write everything.
+//! The same goes for tokens of accounts: a node gets them for its pods, so that each ends with its pod.
 
 use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Status, Value};
@@ -78,7 +78,7 @@ impl Nodes {
                 itself::may_create(self.names, object)
             }
             (group, "csinodes") if group == storage => own_name("CSINode"),
-            (group, "leases") if group == coordination && target.namespace == Some(self.lease_namespace) => {
+            (group, "leases") if group == coordination && target.namespace == Some(self.names.namespace_node_lease) => {
                 own_name("node lease")
             }
             (group, "resourceslices") if group == resource => {
