@@ -111,6 +111,25 @@ async fn metadata_tells_who_did_what_and_how_it_ended() {
 }
 
 #[tokio::test]
+async fn a_credential_is_told_where_one_is_issued() {
+    let trail = Trail::start("omitStages: [RequestReceived]\nrules: [{level: Metadata}]").await;
+    let accounts = "/api/v1/namespaces/a/serviceaccounts";
+    let account = json!({"metadata": {"name": "robot"}}).to_string();
+    assert_eq!(trail.server.send(Method::POST, accounts, &[], account).await.status, 201);
+    let token = format!("{accounts}/robot/token");
+    let too_short = json!({"spec": {"expirationSeconds": 1}}).to_string();
+    for (path, body, code) in
+        [(&token, "{}", 201), (&format!("{token}?dryRun=All"), "{}", 201), (&token, &too_short, 422)]
+    {
+        assert_eq!(trail.server.send(Method::POST, path, &[], body.to_owned()).await.status, code);
+    }
+    let events = trail.events(&token).await;
+    let issued = events.iter().map(|event| &event["annotations"]["authentication.svc.io/issued-credential-id"]);
+    let issued: Vec<_> = issued.map(|id| id.as_str().is_some_and(|id| id.starts_with("JTI="))).collect();
+    assert_eq!(issued, [true, false, false]);
+}
+
+#[tokio::test]
 async fn bodies_are_told_where_the_policy_says_so_and_never_of_secrets() {
     let rules = "omitStages: [RequestReceived]\nomitManagedFields: true\nrules: [{level: RequestResponse}]";
     let trail = Trail::start(rules).await;
