@@ -1,8 +1,8 @@
 //! Client certificates: the subject's common name is the user, its organizations are the groups (document 000). As in release 1.35,
 //! an attribute of the subject may give the uid, and the certificate's hash is kept among the extra attributes.
 //!
-//! Invariant: the chain has been verified against the client CA by TLS before this file sees the certificate; here only
-//! the verified leaf's subject is read, and when the chain ends. TLS looks at that once, a connection may live on.
+//! Invariant: the chain has been verified against the client CA before this file sees the certificate; here only
+//! the verified leaf's subject is read, and when the chain ends. That is looked at once, a connection may live on.
 
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub struct Identity {
     pub peer: Option<Arc<str>>,
     /// The name of the proxy that is at the other end; `None` when it is none.
     pub proxy: Option<Arc<str>>,
+    /// Whether the certificate that came is of nobody who is known here.
+    pub is_stranger: bool,
     /// The last moment at which the certificates behind this hold, in milliseconds since the Unix epoch; `None` when there
     /// are none.
     pub until_ms: Option<u64>,
@@ -36,6 +38,12 @@ impl Identity {
     #[must_use]
     pub fn of_certificate(names: &Names, der: &[u8]) -> Self {
         Self { certificate: from_certificate(names, der).map(Arc::new), ..Self::default() }
+    }
+
+    /// The identity of a connection whose client certificate does not verify.
+    #[must_use]
+    pub fn of_stranger() -> Self {
+        Self { is_stranger: true, ..Self::default() }
     }
 
     /// The same, at the other end of a connection from this address.

@@ -2,8 +2,8 @@
 //!
 //! Invariants: the first that is there decides, in this order: the headers of a trusted proxy, a bearer token, a client
 //! certificate. There is no falling through: a wrong token beside a right certificate is refused, because whoever sends a
-//! token means to be its user; so is whoever comes with a certificate that has ended since the connection began. Without any
-//! credential a request is refused, unless anonymous requests are let in where it goes to.
+//! token means to be its user; so is whoever comes with a certificate alone that nobody here vouches for, or that has ended since the
+//! connection began. Without any credential a request is refused, unless anonymous requests are let in where it goes to.
 
 use std::fmt;
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl Authentication {
             None => None,
         };
         if let Some(user) = proxied {
-            refuse_ended(identity, now_ms)?;
+            refuse_bad(identity, now_ms)?;
             return Ok(user);
         }
         if let Some(token) = bearer(headers)? {
@@ -94,7 +94,7 @@ impl Authentication {
                 }
             };
         }
-        refuse_ended(identity, now_ms)?;
+        refuse_bad(identity, now_ms)?;
         match &identity.certificate {
             Some(user) => Ok(User::clone(user)),
             None if is_health && self.anonymous_health => Ok(User::anonymous()),
@@ -169,10 +169,10 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
     Ok(Some(token).filter(|token| !token.is_empty()))
 }
 
-/// TLS has checked the certificate when the connection began, which may be long ago.
-fn refuse_ended(identity: &Identity, now_ms: u64) -> Result<(), Error> {
-    if identity.has_ended(now_ms) {
-        tracing::debug!("a client certificate that has ended was refused");
+/// The certificate was looked at when the connection began, which may be long ago.
+fn refuse_bad(identity: &Identity, now_ms: u64) -> Result<(), Error> {
+    if identity.is_stranger || identity.has_ended(now_ms) {
+        tracing::debug!("a client certificate that is nobody's here, or has ended, was refused");
         return Err(Status::unauthorized().into());
     }
     Ok(())
@@ -206,6 +206,19 @@ mod tests {
             Ok(user) => user.name,
             Err(error) => error.into_status().code.to_string(),
         }
+    }
+
+    #[tokio::test]
+    async fn a_stranger_needs_a_token() {
+        let check = async |headers: &[(&'static str, &str)], expect: &str| {
+            for is_health in [false, true] {
+                let name = who(&Identity::of_stranger(), END_MS, headers, is_health).await;
+                assert_eq!(name, expect, "{headers:?}");
+            }
+        };
+        check(&[], "401").await;
+        check(&[("authorization", "Bearer secret")], "ann").await;
+        check(&[("x-remote-user", "eve")], "401").await;
     }
 
     #[tokio::test]

@@ -1,7 +1,8 @@
 //! The server's certificate and the CA of its clients, replaceable while connections are open.
 //!
-//! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, but one that verifies neither against the CA of
-//! clients nor against that of proxies ends the handshake; one of the latter makes nobody a client. A
+//! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, and whoever shows one has its key. A handshake takes
+//! everybody's certificate, because a stranger is to be answered with 401 like everybody who is nobody here (document 000), and may have
+//! a token; who it is of is found out right after, by the CA of clients and that of proxies, and the latter makes nobody a client. A
 //! replacement counts for new connections only, and each of those verifies its client.
 
 use std::fmt;
@@ -9,12 +10,13 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use quorate_meta::Names;
+use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
-use rustls::server::danger::ClientCertVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 use thiserror::Error;
 
 use crate::authentication::Identity;
@@ -58,18 +60,71 @@ pub(super) struct Current {
 }
 
 impl Current {
-    /// Who is at the other end, by the chain that the handshake has verified, and for how long.
+    /// Who is at the other end, by the chain that came, and for how long.
     pub(super) fn identify(&self, names: &Names, chain: &[CertificateDer<'_>], now_ms: u64) -> Identity {
         let Some((leaf, others)) = chain.split_first() else { return Identity::default() };
-        self.who(names, leaf, others).until_end_of(leaf, others, now_ms)
+        let is = |of: &Arc<dyn ClientCertVerifier>| match of.verify_client_cert(leaf, others, UnixTime::now()) {
+            Ok(_) => true,
+            Err(error) => {
+                tracing::debug!(%error, "a client's certificate does not verify");
+                false
+            }
+        };
+        let (is_client, is_proxy) = (is(&self.clients), self.proxies.as_ref().is_some_and(is));
+        if !is_client && !is_proxy {
+            return Identity::of_stranger();
+        }
+        let identity = if is_client { Identity::of_certificate(names, leaf) } else { Identity::default() };
+        let identity = if is_proxy { identity.with_proxy(leaf) } else { identity };
+        identity.until_end_of(leaf, others, now_ms)
+    }
+}
+
+/// Takes every certificate whose key the client has; see the module.
+#[derive(Debug)]
+struct AnyClient {
+    /// Checks signatures, and names the CAs whose certificates are asked for.
+    known: Arc<dyn ClientCertVerifier>,
+}
+
+impl ClientCertVerifier for AnyClient {
+    fn client_auth_mandatory(&self) -> bool {
+        false
     }
 
-    /// A client, a proxy, or both, each by its own CAs.
-    fn who(&self, names: &Names, leaf: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> Identity {
-        let Some(proxies) = &self.proxies else { return Identity::of_certificate(names, leaf) };
-        let is = |of: &Arc<dyn ClientCertVerifier>| of.verify_client_cert(leaf, others, UnixTime::now()).is_ok();
-        let identity = if is(&self.clients) { Identity::of_certificate(names, leaf) } else { Identity::default() };
-        if is(proxies) { identity.with_proxy(leaf) } else { identity }
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.known.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.known.verify_tls12_signature(message, leaf, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.known.verify_tls13_signature(message, leaf, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.known.supported_verify_schemes()
     }
 }
 
@@ -101,11 +156,11 @@ fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
         all.roots.extend(roots.roots.iter().cloned());
         proxies = Some(verifier(roots, &provider)?);
     }
-    let (clients, verifier) = (verifier(clients, &provider)?, verifier(all, &provider)?);
+    let (clients, known) = (verifier(clients, &provider)?, verifier(all, &provider)?);
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .map_err(|e| problem("TLS", e))?
-        .with_client_cert_verifier(verifier)
+        .with_client_cert_verifier(Arc::new(AnyClient { known }))
         .with_single_cert(chain, key)
         .map_err(|e| problem("server certificate", e))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use quorate_store::env::SystemEnv;
+use rcgen::{CertificateParams, date_time_ymd};
 use rustls::AlertDescription;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -65,15 +66,22 @@ async fn certificates_of_others() {
     let good = Some(castle.authority.issue("admin", masters));
     assert_eq!(castle.verdict(&good).await, Some(Ok(200)), "the good one lets in");
     let foreign = Authority::new("client CA");
-    let unknown = Err(AlertDescription::UnknownCA);
-    let attempts: [(&str, Subject, Verdict); 5] = [
+    let (certificate, _) = castle.authority.issue("admin", masters);
+    let admin_with_another_key = Some((certificate, castle.authority.issue("joe", masters).1));
+    let past = |params: &mut CertificateParams| params.not_after = date_time_ymd(2020, 1, 1);
+    let future = |params: &mut CertificateParams| params.not_before = date_time_ymd(4000, 1, 1);
+    let attempts: [(&str, Subject, Verdict); 8] = [
         // The name fits, and the signature does not.
-        ("an authority of the same name", Some(foreign.issue("admin", masters)), Err(AlertDescription::DecryptError)),
+        ("an authority of the same name", Some(foreign.issue("admin", masters)), Ok(401)),
         // A proxy that speaks for nobody.
         ("the proxies' authority", Some(castle.proxies.issue("admin", masters)), Ok(401)),
-        ("the peers' authority", Some(Authority::new("peer CA").issue("node-1", masters)), unknown),
+        ("the peers' authority", Some(Authority::new("peer CA").issue("node-1", masters)), Ok(401)),
         ("nobody's name", Some(castle.authority.issue("", masters)), Ok(401)),
-        ("itself", Some(self_issued("admin", "system:masters")), unknown),
+        ("itself", Some(self_issued("admin", "system:masters")), Ok(401)),
+        ("the past", Some(castle.authority.issue_with("admin", masters, past)), Ok(401)),
+        ("the future", Some(castle.authority.issue_with("admin", masters, future)), Ok(401)),
+        // Whoever has seen a certificate has not its key.
+        ("another key", admin_with_another_key, Err(AlertDescription::DecryptError)),
     ];
     let mut count = 0;
     for (what, subject, expect) in attempts {
@@ -81,7 +89,7 @@ async fn certificates_of_others() {
         count += 1;
     }
     println!("{count} attempts with certificates, none got in");
-    assert_eq!(count, 5);
+    assert_eq!(count, 8);
 }
 
 /// Paths to the secret that somebody might read in another way than the server does.
