@@ -46,12 +46,21 @@ impl Connection {
     }
 
     /// Connects to `host:port`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the server shows a certificate that is not believed: it will be the same the next time.
     pub(crate) async fn open(network: &dyn Network, address: &str, tls: Arc<ClientConfig>) -> Result<Self, Error> {
         let unreachable = |error: &dyn std::fmt::Display| Error::failed(format_args!("{address}: {error}"));
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
         let name = ServerName::try_from(host.to_owned()).map_err(|error| unreachable(&error))?;
         let tcp = network.connect(address).await.map_err(|error| unreachable(&error))?;
-        let stream = TlsConnector::from(tls).connect(name, tcp).await.map_err(|error| unreachable(&error))?;
+        let stream = TlsConnector::from(tls).connect(name, tcp).await.map_err(|error| {
+            let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+            match cause {
+                Some(rustls::Error::InvalidCertificate(_)) => Error::config(format_args!("{address}: {error}")),
+                _ => unreachable(&error),
+            }
+        })?;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let io = TokioIo::new(stream);
         if is_http2 {

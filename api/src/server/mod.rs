@@ -3,6 +3,7 @@
 //! [`Options`] and an [`crate::Api`] make an [`ApiServer`], whose `run` serves until its [`Handle`] says stop. Nothing
 //! here knows what a request means.
 
+mod anchor;
 mod connection;
 mod cork;
 mod gather;
@@ -13,6 +14,7 @@ mod stall;
 mod tls;
 mod welcome;
 
+pub use anchor::{Purpose, is_anchor};
 pub use limits::Limits;
 pub use service::{ApiServer, Handle, Options};
 pub use tls::{ServerTls, TlsError, TlsFiles};

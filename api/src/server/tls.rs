@@ -2,8 +2,8 @@
 //!
 //! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, and whoever shows one has its key. A handshake takes
 //! everybody's certificate, because a stranger is to be answered with 401 like everybody who is nobody here (document 000), and may have
-//! a token; who it is of is found out right after, by the CA of clients and that of proxies, and the latter makes nobody a client. A
-//! replacement counts for new connections only, and each of those verifies its client.
+//! a token; who it is of is found out right after, by the CA of clients and that of proxies, and the latter makes nobody a client; what is
+//! itself one of these CAs needs no other (see `anchor`). A replacement counts for new connections only, and each of those verifies its client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 use thiserror::Error;
 
+use super::anchor::{Purpose, is_anchor};
 use crate::authentication::Identity;
 
 /// Why certificates cannot be used.
@@ -55,22 +56,37 @@ pub struct ServerTls {
 #[derive(Debug)]
 pub(super) struct Current {
     pub(super) config: Arc<ServerConfig>,
-    clients: Arc<dyn ClientCertVerifier>,
-    proxies: Option<Arc<dyn ClientCertVerifier>>,
+    clients: Authorities,
+    proxies: Option<Authorities>,
+}
+
+/// Who vouches for clients, or for proxies.
+#[derive(Debug)]
+struct Authorities {
+    certificates: Vec<CertificateDer<'static>>,
+    verifier: Arc<dyn ClientCertVerifier>,
+}
+
+impl Authorities {
+    fn know(&self, leaf: &CertificateDer<'_>, others: &[CertificateDer<'_>]) -> bool {
+        let now = UnixTime::now();
+        match self.verifier.verify_client_cert(leaf, others, now) {
+            Ok(_) => true,
+            Err(_) if is_anchor(&self.certificates, leaf, now, Purpose::Client) => true,
+            Err(error) => {
+                tracing::debug!(%error, "a client's certificate does not verify");
+                false
+            }
+        }
+    }
 }
 
 impl Current {
     /// Who is at the other end, by the chain that came, and for how long.
     pub(super) fn identify(&self, names: &Names, chain: &[CertificateDer<'_>], now_ms: u64) -> Identity {
         let Some((leaf, others)) = chain.split_first() else { return Identity::default() };
-        let is = |of: &Arc<dyn ClientCertVerifier>| match of.verify_client_cert(leaf, others, UnixTime::now()) {
-            Ok(_) => true,
-            Err(error) => {
-                tracing::debug!(%error, "a client's certificate does not verify");
-                false
-            }
-        };
-        let (is_client, is_proxy) = (is(&self.clients), self.proxies.as_ref().is_some_and(is));
+        let is_of = |authorities: &Authorities| authorities.know(leaf, others);
+        let (is_client, is_proxy) = (is_of(&self.clients), self.proxies.as_ref().is_some_and(is_of));
         if !is_client && !is_proxy {
             return Identity::of_stranger();
         }
@@ -149,14 +165,10 @@ fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
     let chain = certificates(&files.certificate, "server certificate")?;
     let key = PrivateKeyDer::from_pem_slice(&files.key).map_err(|e| problem("server key", e))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let clients = roots(&files.client_authority, "client CA")?;
-    let (mut all, mut proxies) = (clients.clone(), None);
-    if let Some(authority) = &files.proxy_authority {
-        let roots = roots(authority, "proxy CA")?;
-        all.roots.extend(roots.roots.iter().cloned());
-        proxies = Some(verifier(roots, &provider)?);
-    }
-    let (clients, known) = (verifier(clients, &provider)?, verifier(all, &provider)?);
+    let clients = authorities(&files.client_authority, "client CA", &provider)?;
+    let proxies = files.proxy_authority.as_ref().map(|pem| authorities(pem, "proxy CA", &provider)).transpose()?;
+    let of_proxies = proxies.iter().flat_map(|proxies| &proxies.certificates);
+    let known = verifier(clients.certificates.iter().chain(of_proxies), "client CA", &provider)?;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .map_err(|e| problem("TLS", e))?
@@ -170,17 +182,23 @@ fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
     Ok(Arc::new(Current { config: Arc::new(config), clients, proxies }))
 }
 
-fn roots(pem: &[u8], what: &str) -> Result<RootCertStore, TlsError> {
-    let mut roots = RootCertStore::empty();
-    for authority in certificates(pem, what)? {
-        roots.add(authority).map_err(|e| problem(what, e))?;
-    }
-    Ok(roots)
+fn authorities(pem: &[u8], what: &str, provider: &Arc<CryptoProvider>) -> Result<Authorities, TlsError> {
+    let certificates = certificates(pem, what)?;
+    let verifier = verifier(&certificates, what, provider)?;
+    Ok(Authorities { certificates, verifier })
 }
 
-fn verifier(roots: RootCertStore, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+fn verifier<'a>(
+    authorities: impl IntoIterator<Item = &'a CertificateDer<'static>>,
+    what: &str,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for authority in authorities {
+        roots.add(authority.clone()).map_err(|e| problem(what, e))?;
+    }
     let builder = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone());
-    builder.allow_unauthenticated().build().map_err(|e| problem("client CA", e))
+    builder.allow_unauthenticated().build().map_err(|e| problem(what, e))
 }
 
 fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {

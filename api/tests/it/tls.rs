@@ -187,6 +187,18 @@ async fn both_protocols_and_who_asks() {
     }
 }
 
+#[tokio::test]
+async fn an_authority_may_be_a_client_itself() {
+    let running = start().await;
+    let check = async |of: &Authority, expect: u16| {
+        let subject = (of.pem.clone(), of.issuer.key().serialize_pem());
+        let (mut client, _) = running.client(&Arc::new(client_config(&running.authority.pem, Some(subject)))).await;
+        assert_eq!(code(&mut client).await, expect);
+    };
+    check(&running.authority, 403).await;
+    check(&Authority::new("test CA"), 401).await;
+}
+
 /// The code of an answer, which has come whole.
 async fn code(client: &mut SendRequest<Empty<Bytes>>) -> StatusCode {
     let answer = client.send_request(request("/api/v1/namespaces/a")).await.unwrap();

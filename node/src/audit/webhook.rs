@@ -39,7 +39,8 @@ impl Sink for WebhookSink {
 
     async fn write(&mut self, events: &Lines) -> Result<(), String> {
         let answer = timeout(LIMIT, self.webhook.post(list(&self.api_version, events))).await;
-        let (status, _) = answer.unwrap_or_else(|_| Err("no answer in time".to_owned()))?;
+        let answer = answer.map_err(|_| "no answer in time".to_owned())?;
+        let (status, _) = answer.map_err(|error| error.to_string())?;
         if status.is_success() { Ok(()) } else { Err(format!("the server answers {status}")) }
     }
 }

@@ -28,7 +28,10 @@ impl ServerReviewer {
 #[async_trait]
 impl Reviewer for ServerReviewer {
     async fn review(&self, review: Bytes) -> Result<Bytes, Unanswered> {
-        let (status, body) = self.webhook.post(review).await.map_err(Unanswered::ForNow)?;
+        let (status, body) = self.webhook.post(review).await.map_err(|error| match error {
+            Error::Config(why) => Unanswered::ForGood(why),
+            Error::Failed(why) => Unanswered::ForNow(why),
+        })?;
         let said = format!("the server answers {status}");
         match status {
             status if status.is_success() => Ok(body),

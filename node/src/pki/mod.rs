@@ -16,6 +16,7 @@ mod identity;
 pub(crate) mod issue;
 pub(crate) mod leaf;
 pub(crate) mod names;
+mod server_verifier;
 mod tls;
 pub(crate) mod vault;
 

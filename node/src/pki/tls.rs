@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use quorate_api::server::TlsFiles;
 use quorate_raft::Credentials;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 
 use super::identity::certificates;
+use super::server_verifier::ServerVerifier;
 use super::{Identity, names};
 use crate::error::Error;
 use crate::files::read_text;
@@ -43,14 +44,13 @@ pub(crate) fn client_config(
     identity: Option<&Identity>,
     protocols: &[&[u8]],
 ) -> Result<Arc<ClientConfig>, Error> {
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates(authority)? {
-        roots.add(certificate).map_err(|error| Error::config(format_args!("authority certificate: {error}")))?;
-    }
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = ServerVerifier::new(certificates(authority)?, &provider)?;
+    let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(Error::failed)?
-        .with_root_certificates(roots);
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match identity {
         None => config.with_no_client_auth(),
         Some(identity) => config

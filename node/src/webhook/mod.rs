@@ -81,8 +81,11 @@ impl Webhook {
     }
 
     /// Sends JSON; gives the answer, whatever its status, without a body that is too long.
-    pub(crate) async fn post(&self, body: Bytes) -> Result<(StatusCode, Bytes), String> {
-        let _place = self.places.acquire().await.map_err(|error| error.to_string())?;
+    ///
+    /// # Errors
+    /// [`Error::Config`] when another try would be in vain.
+    pub(crate) async fn post(&self, body: Bytes) -> Result<(StatusCode, Bytes), Error> {
+        let _place = self.places.acquire().await.map_err(Error::failed)?;
         self.look(LOOK_INTERVAL).await;
         let target = self.target();
         let answer = self.post_to(&target, body.clone()).await;
@@ -124,7 +127,7 @@ impl Webhook {
         }
     }
 
-    async fn post_to(&self, target: &Arc<Target>, body: Bytes) -> Result<(StatusCode, Bytes), String> {
+    async fn post_to(&self, target: &Arc<Target>, body: Bytes) -> Result<(StatusCode, Bytes), Error> {
         let idle = {
             let mut idle = self.idle.lock();
             idle.retain(|open| Arc::ptr_eq(&open.target, target));
@@ -137,12 +140,11 @@ impl Webhook {
         }
         // The others are as old.
         self.idle.lock().clear();
-        let connection = Connection::open(&*self.network, &target.address, target.tls.clone()).await;
-        let connection = connection.map_err(|error| error.to_string())?;
+        let connection = Connection::open(&*self.network, &target.address, target.tls.clone()).await?;
         self.send(Open { connection, target: target.clone() }, body).await
     }
 
-    async fn send(&self, mut open: Open, body: Bytes) -> Result<(StatusCode, Bytes), String> {
+    async fn send(&self, mut open: Open, body: Bytes) -> Result<(StatusCode, Bytes), Error> {
         let Target { address, path, token, .. } = &*open.target;
         let mut request = Request::post(path)
             .header("host", address)
@@ -151,14 +153,14 @@ impl Webhook {
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let request = request.body(Full::new(body)).map_err(|error| error.to_string())?;
-        let answer = open.connection.send(request).await.map_err(|error| error.to_string())?;
+        let request = request.body(Full::new(body)).map_err(Error::failed)?;
+        let answer = open.connection.send(request).await.map_err(Error::failed)?;
         let status = answer.status();
         let body = match Limited::new(answer.into_body(), MAX_ANSWER).collect().await {
             Ok(body) => body,
             // The rest is not waited for, so this connection cannot be used again.
             Err(error) if error.is::<LengthLimitError>() => return Ok((status, Bytes::new())),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(Error::failed(error)),
         };
         let mut idle = self.idle.lock();
         if idle.len() < MAX_IDLE {

@@ -30,6 +30,9 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Bytes of what a requester chooses beyond which an answer is not remembered.
 const MAX_CHOSEN: usize = 10_000;
 
+/// Why there is no answer when the server says nothing.
+const LATE: &str = "no answer in time";
+
 /// Carries reviews to the server that decides.
 #[async_trait]
 pub trait Reviewer: Send + Sync + fmt::Debug {
@@ -88,8 +91,9 @@ impl Webhook {
         if let Some(remembered) = key.and_then(|key| self.answers.get(&key, now_ms)) {
             return remembered;
         }
-        let asked = timeout(self.options.timeout, self.ask(review)).await;
-        match asked.unwrap_or_else(|_| Err("no answer in time".to_owned())) {
+        let mut last = None;
+        let asked = timeout(self.options.timeout, self.ask(review, &mut last)).await;
+        match asked.unwrap_or_else(|_| Err(last.unwrap_or_else(|| LATE.to_owned()))) {
             Ok(decision) => {
                 let ttl =
                     if decision.is_allowed() { self.options.authorized_ttl } else { self.options.unauthorized_ttl };
@@ -111,7 +115,8 @@ impl Webhook {
         }
     }
 
-    async fn ask(&self, review: Bytes) -> Result<Decision, String> {
+    /// Asks until there is an answer; `last` becomes why the last try that has ended had none.
+    async fn ask(&self, review: Bytes, last: &mut Option<String>) -> Result<Decision, String> {
         let mut wait = FIRST_WAIT;
         let mut tries = 1;
         loop {
@@ -120,11 +125,12 @@ impl Webhook {
                 Ok(Ok(answer)) => return review::decode(&answer),
                 Ok(Err(Unanswered::ForGood(why))) => return Err(why),
                 Ok(Err(Unanswered::ForNow(why))) => why,
-                Err(_) => "no answer in time".to_owned(),
+                Err(_) => LATE.to_owned(),
             };
             if tries == MAX_TRIES {
                 return Err(why);
             }
+            *last = Some(why);
             tries += 1;
             sleep(wait).await;
             wait = wait * 3 / 2;

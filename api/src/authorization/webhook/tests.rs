@@ -210,6 +210,20 @@ async fn a_server_that_hangs_holds_nobody_for_long() {
     let decision = setting.decide("joe", "a").await;
     assert_eq!((decision.verdict, started.elapsed().as_secs()), (Verdict::Deny, TIMEOUT.as_secs()));
     assert_eq!(setting.count(), 2, "one try gets half of the time");
+    assert!(decision.error.ends_with(": no answer in time"), "{decision:?}");
+    setting.answers(failed("busy"));
+    let decision = setting.decide("ann", "a").await;
+    assert!(decision.error.ends_with(": no answer in time"), "{decision:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_the_time_is_over_the_last_failure_is_told() {
+    let setting = Setting::new(|options| options.timeout = FIRST_WAIT * 2);
+    setting.answers(failed("not there"));
+    setting.answers(failed("refused"));
+    let decision = setting.decide("joe", "a").await;
+    assert!(decision.error.ends_with(": refused"), "{decision:?}");
+    assert_eq!(setting.count(), 2);
 }
 
 #[tokio::test]
