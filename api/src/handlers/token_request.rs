@@ -98,7 +98,8 @@ async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec
     let lifetime = expiration(api, &own, object, told)?;
     let bound = bound(api, &snapshot, namespace, name, object)?;
     let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
-    api.authorizer.check_token(&request.user, target, bound.as_ref())?;
+    let by_uid = object.str_at(&["spec", "boundObjectRef", "uid"]).is_some_and(|uid| !uid.is_empty());
+    api.authorizer.check_token(&request.user, target, bound.as_ref(), by_uid)?;
     if let Some(Bound::Pod(pod, _)) = &bound
         && api.authorizer.restricts(&request.user)
     {
@@ -190,6 +191,9 @@ fn bound(
             return Err(Error::bad_request(what));
         }
     };
+    if name.is_empty() {
+        return Err(Error::bad_request("Name parameter required."));
+    }
     let found = find(api, snapshot, resource, scope, name)?;
     if kind == "Pod" && account_of(&found) != Some(account) {
         return Err(Error::bad_request(format!(

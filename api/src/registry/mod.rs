@@ -21,7 +21,7 @@ mod table;
 pub(crate) mod topology;
 
 pub(crate) use kinds::flowcontrol::mandatory;
-pub(crate) use kinds::net;
+pub(crate) use kinds::{certificates, net};
 
 pub use admission::{Admission, Change, Terms};
 pub use author::{Author, Gift, Permission, Who};

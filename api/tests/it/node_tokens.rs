@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 
-use crate::nodes::{CORE, make, setting};
+use crate::nodes::{CORE, make, setting, to_pod};
 
 #[tokio::test]
 async fn a_node_gets_tokens_for_whom_its_pods_name() {
@@ -36,7 +36,7 @@ async fn a_node_gets_tokens_for_whom_its_pods_name() {
     let spec = json!({"nodeName": "n1", "serviceAccountName": "robot", "volumes": volumes, "containers": containers});
     make(&server, &format!("{CORE}/pods"), json!({"metadata": {"name": "mine"}, "spec": spec})).await;
     let check = async |audiences: &[&str], why: &str| {
-        let bound = json!({"apiVersion": "v1", "kind": "Pod", "name": "mine"});
+        let bound = to_pod(&server, "mine").await;
         let body = json!({"spec": {"boundObjectRef": bound, "audiences": audiences}}).to_string();
         let answer = node.send(Method::POST, &format!("{CORE}/serviceaccounts/robot/token"), &[], body).await;
         assert_eq!(answer.status, if why.is_empty() { 201 } else { 403 }, "{audiences:?}: {}", answer.text());

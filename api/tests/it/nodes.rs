@@ -179,7 +179,8 @@ fn ordinary(node: &str) -> Value {
 
 /// A pod that stands for one which a node runs by itself.
 fn mirror(name: &str, node: &str) -> Value {
-    let metadata = json!({"name": name, "annotations": {"svc.io/config.mirror": "x"}});
+    let owner = json!({"apiVersion": "v1", "kind": "Node", "name": node, "uid": "u", "controller": true});
+    let metadata = json!({"name": name, "annotations": {"svc.io/config.mirror": "x"}, "ownerReferences": [owner]});
     json!({"metadata": metadata, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}})
 }
 
@@ -237,6 +238,12 @@ async fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
     check(json!({"status": {"extendedResourceClaimStatus": {"resourceClaimName": "r"}}}), 403).await;
 }
 
+/// What a token is bound to that is for a pod which is there.
+pub(crate) async fn to_pod(server: &Server, name: &str) -> Value {
+    let pod = server.get(&format!("{CORE}/pods/{name}")).await.json();
+    json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"]})
+}
+
 #[tokio::test]
 async fn a_node_gets_tokens_that_end_with_its_pods() {
     let (server, node) = setting().await;
@@ -257,9 +264,11 @@ async fn a_node_gets_tokens_that_end_with_its_pods() {
         }
     };
     let to = |kind: &str, name: &str| json!({"apiVersion": "v1", "kind": kind, "name": name});
-    check(to("Pod", "mine"), 201, "").await;
     let refused = r#"serviceaccounts \"robot\" is forbidden: node requested token"#;
-    check(to("Pod", "other"), 403, &format!("{refused} bound to a pod scheduled on a different node")).await;
+    check(to_pod(&server, "mine").await, 201, "").await;
+    check(to("Pod", "mine"), 403, &format!("{refused} with a pod binding without a uid")).await;
+    let elsewhere = format!("{refused} bound to a pod scheduled on a different node");
+    check(to_pod(&server, "other").await, 403, &elsewhere).await;
     for bound in [json!(null), to("Secret", "mine"), to("Node", "n1")] {
         check(bound, 403, &format!("{refused} not bound to a pod")).await;
     }
@@ -270,8 +279,7 @@ async fn a_node_gets_tokens_of_the_default_account_for_pods_that_name_none() {
     let (server, node) = setting().await;
     account(&server, "default").await;
     let check = async |pod: &str, expect: u16| {
-        let bound = json!({"apiVersion": "v1", "kind": "Pod", "name": pod});
-        let body = json!({"spec": {"boundObjectRef": bound}}).to_string();
+        let body = json!({"spec": {"boundObjectRef": to_pod(&server, pod).await}}).to_string();
         let path = format!("{CORE}/serviceaccounts/default/token");
         let answer = node.send(Method::POST, &path, &[], body).await;
         assert_eq!(answer.status, expect, "{pod}: {}", answer.text());

@@ -120,6 +120,7 @@ async fn what_a_request_may_not_say() {
     check(of("ConfigMap", "x"), 400, "cannot bind token to object of type /v1, Kind=ConfigMap").await;
     check(of("Secret", "x"), 404, r#"secrets \"x\" not found"#).await;
     check(of("Node", "x"), 404, r#"nodes \"x\" not found"#).await;
+    check(of("Pod", ""), 400, "Name parameter required.").await;
     let pods = "/api/v1/namespaces/a/pods";
     let other = json!({"metadata": {"name": "x"}, "spec": {"serviceAccountName": "other", "containers": [{"name": "c", "image": "i"}]}});
     assert_eq!(post(&server, ACCOUNTS, json!({"metadata": {"name": "other"}})).await.status, 201);

@@ -5,6 +5,7 @@
 //! Invariants: it never denies a request, so others may allow more; what is there goes by its name, or by the pods of the node.
 //! What is to be created has no name yet: that is let through here, and looked at in [`objects`] when it is written.
 
+mod claim;
 mod graph;
 mod itself;
 #[cfg(test)]
@@ -32,6 +33,7 @@ const NODE_NAME: &str = "spec.nodeName";
 /// Groups that have resources of which nodes see a part.
 #[derive(Debug)]
 struct Groups {
+    certificates: String,
     coordination: String,
     resource: String,
     storage: String,
@@ -53,8 +55,8 @@ type Verdict = Result<(), String>;
 impl Nodes {
     /// `None` when the registry does not serve what pods refer to.
     pub(super) fn new(names: &'static Names, registry: &Registry, store: Arc<dyn Store>) -> Option<Self> {
-        let [coordination, resource, storage] =
-            ["coordination", "resource", "storage"].map(|neutral| names.group(neutral));
+        let [certificates, coordination, resource, storage] =
+            ["certificates", "coordination", "resource", "storage"].map(|neutral| names.group(neutral));
         let find = |group: &str, plural: &str| registry.find(group, "v1", plural).cloned();
         let resources = vec![
             find("", "pods")?,
@@ -68,7 +70,7 @@ impl Nodes {
         Some(Self {
             graph: Followed::new(FollowedOptions { store, resources, prefixes, what }),
             rules: Rule::of_role(&role.object),
-            groups: Groups { coordination, resource, storage },
+            groups: Groups { certificates, coordination, resource, storage },
             names,
         })
     }
@@ -103,7 +105,7 @@ impl Nodes {
             }
         };
         let at = Question { graph, node, on };
-        let Groups { coordination, resource, storage } = &self.groups;
+        let Groups { coordination, resource, storage, .. } = &self.groups;
         match (on.group, on.resource) {
             ("", "secrets") => at.reads(Kind::Secret),
             ("", "configmaps") => at.reads(Kind::ConfigMap),

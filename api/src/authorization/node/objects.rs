@@ -1,19 +1,23 @@
 //! What nodes may write, as far as only the object tells it (a part of what release 1.35 restricts for nodes at admission).
 //!
-//! A node creates objects for itself alone, and only such pods as name nothing; of pods it tells what becomes of them, not
-//! what they are or use; of itself, nothing by which others choose it (see `itself`). Invariants: where this mode is configured,
-//! this holds for every node, whichever mode has let the request through; members of `system:masters` may write everything.
-//! The same goes for tokens of accounts: a node gets them for its pods, so that each ends with its pod.
+//! A node creates objects for itself alone, certificates that are asked for among them, and only such pods as name nothing and go with it;
+//! of pods it tells what becomes of them, not what they are or use; of claims, how far they have grown (see `claim`); of itself, nothing by
+//! which others choose it (see `itself`). Invariants: where this mode is configured, this holds for every node, whichever mode has let the
+//! request through; members of `system:masters` may write everything. The same goes for tokens of accounts: a node gets them for its pods,
+//! so that each ends with its pod.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use quorate_meta::well_known::GROUP_MASTERS;
-use quorate_meta::{Status, Value};
+use quorate_meta::{Names, Status, Value};
 
 use super::graph::Kind;
-use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, itself, references};
+use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, claim, itself, references};
 use crate::authentication::User;
 use crate::authentication::token::Bound;
 use crate::authorization::Authorizer;
 use crate::error::Error;
+use crate::registry::certificates::common_names;
 use crate::registry::write::Target;
 
 /// What leads to a pod or from it to claims, and is not for its node to say.
@@ -35,19 +39,26 @@ impl Authorizer {
     ) -> Result<(), Error> {
         let Some((nodes, node)) = self.restricted(user) else { return Ok(()) };
         let verdict = match old {
-            None => nodes.may_create(node, target, new),
+            None => nodes.may_create(user, node, target, new),
             Some(old) => nodes.may_change(node, target, old, new),
         };
         verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
     }
 
-    /// Lets through a token of the account `target`, with what it is bound to: any, unless the user is a node.
+    /// Lets through a token of the account `target`, with what it is bound to and whether the request says the uid of that: any, unless
+    /// the user is a node.
     ///
     /// # Errors
     /// 403 otherwise.
-    pub(crate) fn check_token(&self, user: &User, target: Target<'_>, bound: Option<&Bound>) -> Result<(), Error> {
+    pub(crate) fn check_token(
+        &self,
+        user: &User,
+        target: Target<'_>,
+        bound: Option<&Bound>,
+        by_uid: bool,
+    ) -> Result<(), Error> {
         let Some((_, node)) = self.restricted(user) else { return Ok(()) };
-        let verdict = may_get_token(node, bound);
+        let verdict = may_get_token(node, bound, by_uid);
         verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
     }
 
@@ -64,18 +75,22 @@ impl Authorizer {
 }
 
 impl Nodes {
-    fn may_create(&self, node: &str, target: Target<'_>, object: &Value) -> Verdict {
+    fn may_create(&self, user: &User, node: &str, target: Target<'_>, object: &Value) -> Verdict {
         allowed(!node.is_empty(), "could not determine node identity from user")?;
         let own_name = |what: &str| {
             let why = format!("node {node:?} can only create a {what} with the same name as its own");
             allowed(target.name == node, &why)
         };
-        let Groups { coordination, resource, storage } = &self.groups;
+        let Groups { certificates, coordination, resource, storage } = &self.groups;
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
-            ("", "pods") => may_create_pod(node, target.namespace.unwrap_or_default(), object),
+            ("", "pods") => may_create_pod(self.names, node, target.namespace.unwrap_or_default(), object),
             ("", "nodes") => {
                 own_name("Node")?;
                 itself::may_create(self.names, object)
+            }
+            ("", "persistentvolumeclaims") => Err("may only update PVC status".to_owned()),
+            (group, "certificatesigningrequests") if group == certificates => {
+                may_ask_for_certificate(self.names, &user.name, object)
             }
             (group, "csinodes") if group == storage => own_name("CSINode"),
             (group, "leases") if group == coordination && target.namespace == Some(self.names.namespace_node_lease) => {
@@ -93,17 +108,20 @@ impl Nodes {
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
             ("", "pods") => may_change_pod(node, old, new),
             ("", "nodes") => itself::may_change(self.names, node, old, new),
+            ("", "persistentvolumeclaims") => claim::may_change(node, old, new),
             _ => Ok(()),
         }
     }
 }
 
 /// A pod that stands for one which the node runs by itself, and that would lead the node nowhere even if it became another one.
-fn may_create_pod(node: &str, namespace: &str, pod: &Value) -> Verdict {
-    let why = format!("pod does not have a \"config.mirror\" annotation, node {node:?} can only create mirror pods");
+fn may_create_pod(names: &Names, node: &str, namespace: &str, pod: &Value) -> Verdict {
+    let key = names.domain_key("config.mirror");
+    let why = format!("pod does not have {key:?} annotation, node {node:?} can only create mirror pods");
     allowed(references::is_mirror(pod), &why)?;
     let why = format!("node {node:?} can only create pods with {NODE_NAME} set to itself");
     allowed(pod.str_at(&["spec", "nodeName"]) == Some(node), &why)?;
+    is_owned(node, pod)?;
     let refuse = |what: &str| Err(format!("node {node:?} can not create pods that reference {what}"));
     // The status of a pod may come to name what is made from a template.
     if filled(pod, &["spec", "resourceClaims"]).is_some() {
@@ -116,8 +134,37 @@ fn may_create_pod(node: &str, namespace: &str, pod: &Value) -> Verdict {
     if references::has_token(pod) { refuse("service account tokens") } else { Ok(()) }
 }
 
-fn may_get_token(node: &str, bound: Option<&Bound>) -> Verdict {
+/// A certificate that a node serves with, or is a client by: its own.
+fn may_ask_for_certificate(names: &Names, user: &str, request: &Value) -> Verdict {
+    let signer = request.str_at(&["spec", "signerName"]).unwrap_or_default();
+    if ![names.signer_node_agent_serving, names.signer_client_node_agent].contains(&signer) {
+        return Ok(());
+    }
+    let text = STANDARD.decode(request.str_at(&["spec", "request"]).unwrap_or_default()).unwrap_or_default();
+    let names = common_names(&text).map_err(|why| format!("unable to parse csr: {why}"))?;
+    allowed(names == [user], &format!("can only create a node CSR with CN={user}"))
+}
+
+/// Whether a pod goes when the node goes. An owner of its name and another uid is gone already.
+fn is_owned(node: &str, pod: &Value) -> Verdict {
+    let owners = pod.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
+    let [owner] = owners else {
+        let how = if owners.is_empty() { "an" } else { "a single" };
+        return Err(format!("node {node:?} can only create pods with {how} owner reference set to itself"));
+    };
+    let says = |field: &str, value: &str| owner.str_at(&[field]) == Some(value);
+    let flag = |field: &str| owner.get(field).and_then(Value::as_bool).unwrap_or_default();
+    let why = format!("node {node:?} can only create pods with an owner reference set to itself");
+    allowed(says("apiVersion", "v1") && says("kind", "Node") && says("name", node), &why)?;
+    let why = format!("node {node:?} can only create pods with a controller owner reference set to itself");
+    allowed(flag("controller"), &why)?;
+    let why = format!("node {node:?} must not set blockOwnerDeletion on an owner reference");
+    allowed(!flag("blockOwnerDeletion"), &why)
+}
+
+fn may_get_token(node: &str, bound: Option<&Bound>, by_uid: bool) -> Verdict {
     let Some(Bound::Pod(_, at)) = bound else { return Err("node requested token not bound to a pod".to_owned()) };
+    allowed(by_uid, "node requested token with a pod binding without a uid")?;
     let is_own = at.as_ref().is_some_and(|at| at.name == node);
     allowed(is_own, "node requested token bound to a pod scheduled on a different node")
 }
@@ -153,13 +200,17 @@ fn filled<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
 mod tests {
     use super::*;
     use crate::authentication::token::Identified;
+    use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
     /// A pod that the node `n1` may create, but for one thing.
     fn pod_but(pointer: &str, value: Json) -> Value {
         let volume = json!({"name": "h", "hostPath": {"path": "/"}});
         let mut pod = json!({
-            "metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}, "labels": {"a": "b"}},
+            "metadata": {
+                "annotations": {"kubernetes.io/config.mirror": "x"}, "labels": {"a": "b"},
+                "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u", "controller": true}],
+            },
             "spec": {"nodeName": "n1", "serviceAccountName": "", "containers": [{"name": "c", "env": []}],
                      "imagePullSecrets": [], "resourceClaims": [], "volumes": [volume]},
             "status": {"phase": "Pending", "resourceClaimStatuses": []}
@@ -171,7 +222,8 @@ mod tests {
     #[test]
     fn a_node_creates_only_mirror_pods_of_its_own_that_name_nothing() {
         let check = |pointer: &str, value: Json, expect: &str| {
-            let why = may_create_pod("n1", "a", &pod_but(pointer, value.clone())).err().unwrap_or_default();
+            let pod = pod_but(pointer, value.clone());
+            let why = may_create_pod(Naming::Kubernetes.names(), "n1", "a", &pod).err().unwrap_or_default();
             assert!(why.contains(expect) && why.is_empty() == expect.is_empty(), "{pointer} {value}: {why}");
         };
         let volume = |source: Json| {
@@ -182,7 +234,20 @@ mod tests {
         let projected = |source: Json| volume(json!({"projected": {"sources": [source]}}));
         let env = |source: Json| json!([{"name": "E", "valueFrom": source}]);
         check("/metadata/labels", json!({}), "");
-        check("/metadata/annotations", json!({"other": "x"}), "can only create mirror pods");
+        let not_mirror =
+            r#"pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods"#;
+        check("/metadata/annotations", json!({"other": "x"}), not_mirror);
+        let owner = "/metadata/ownerReferences";
+        let of_itself = json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u", "controller": true});
+        check(owner, json!([]), "an owner reference set to itself");
+        check(owner, json!([of_itself, of_itself]), "a single owner reference set to itself");
+        check("/metadata/ownerReferences/0/name", json!("n2"), "an owner reference set to itself");
+        check("/metadata/ownerReferences/0/kind", json!("Pod"), "an owner reference set to itself");
+        check("/metadata/ownerReferences/0/apiVersion", json!("v2"), "an owner reference set to itself");
+        check("/metadata/ownerReferences/0/controller", json!(false), "a controller owner reference");
+        let mut blocks = of_itself;
+        blocks["blockOwnerDeletion"] = json!(true);
+        check(owner, json!([blocks]), "must not set blockOwnerDeletion");
         check("/spec/nodeName", json!("n2"), "spec.nodeName set to itself");
         check("/spec/nodeName", json!(""), "spec.nodeName set to itself");
         check("/spec/serviceAccountName", json!("robot"), "a service account");
@@ -204,11 +269,38 @@ mod tests {
     }
 
     #[test]
+    fn a_node_asks_for_certificates_of_its_own() {
+        let names = Naming::Kubernetes.names();
+        let check = |signer: &str, common_names: &[&str], expect: bool| {
+            let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            params.distinguished_name = rcgen::DistinguishedName::new();
+            for name in common_names {
+                params.distinguished_name.push(rcgen::DnType::CommonName, *name);
+            }
+            let key = rcgen::KeyPair::generate().unwrap();
+            let text = STANDARD.encode(params.serialize_request(&key).unwrap().pem().unwrap());
+            let request = json!({"spec": {"signerName": signer, "request": text}}).into();
+            let verdict = may_ask_for_certificate(names, "system:node:n1", &request);
+            assert_eq!(verdict.is_ok(), expect, "{signer} {common_names:?}: {verdict:?}");
+        };
+        for signer in ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"] {
+            check(signer, &["system:node:n1"], true);
+            check(signer, &["system:node:n2"], false);
+            check(signer, &[], false);
+        }
+        check("example.com/signer", &["system:node:n2"], true);
+        let spec = json!({"signerName": names.signer_node_agent_serving, "request": "AAEC"});
+        let refused = may_ask_for_certificate(names, "system:node:n1", &json!({"spec": spec}).into()).unwrap_err();
+        assert!(refused.starts_with("unable to parse csr: "), "{refused}");
+    }
+
+    #[test]
     fn a_node_gets_tokens_for_its_pods() {
         let named = |name: &str| Identified { name: name.to_owned(), uid: "u".to_owned() };
         let check = |bound: Option<Bound>, expect: bool| {
-            let verdict = may_get_token("n1", bound.as_ref());
+            let verdict = may_get_token("n1", bound.as_ref(), true);
             assert_eq!(verdict.is_ok(), expect, "{bound:?}: {verdict:?}");
+            may_get_token("n1", bound.as_ref(), false).unwrap_err();
         };
         check(Some(Bound::Pod(named("p"), Some(named("n1")))), true);
         check(Some(Bound::Pod(named("p"), Some(named("n2")))), false);

@@ -5,7 +5,7 @@ mod apiregistration;
 mod apps;
 mod autoscaling;
 mod batch;
-mod certificates;
+pub(crate) mod certificates;
 mod coordination;
 mod core;
 mod discovery;

@@ -10,6 +10,7 @@ mod trust_bundle;
 
 use std::sync::Arc;
 
+pub(crate) use self::pem_text::common_names;
 use crate::registry::Strategy;
 
 /// The strategy of a kind of this group that has one of its own.

@@ -1,6 +1,6 @@
 //! What certificates and requests look like as text: blocks of PEM with anything between them.
 
-use x509_parser::prelude::{FromDer, X509Certificate, X509CertificationRequest};
+use x509_parser::prelude::{AttributeTypeAndValue, FromDer, X509Certificate, X509CertificationRequest, X509Name};
 
 /// The label of a certificate.
 pub(super) const CERTIFICATE: &str = "CERTIFICATE";
@@ -49,12 +49,29 @@ pub(super) fn check_request(text: &[u8]) -> Result<(), String> {
 
 /// The organizations in the subject of a request; none when the text is no request.
 pub(super) fn organizations(text: &[u8]) -> Vec<String> {
-    let blocks = blocks(text).unwrap_or_default();
-    let Some(Ok((_, request))) = blocks.first().map(|block| X509CertificationRequest::from_der(&block.contents)) else {
-        return Vec::new();
-    };
-    let subject = &request.certification_request_info.subject;
-    subject.iter_organization().filter_map(|o| o.as_str().ok()).map(str::to_owned).collect()
+    let of = |subject: &X509Name<'_>| subject.iter_organization().map(shown).collect();
+    subject(text, of).unwrap_or_default()
+}
+
+/// The common names in the subject of a request.
+///
+/// # Errors
+/// Why the text is no request.
+pub(crate) fn common_names(text: &[u8]) -> Result<Vec<String>, String> {
+    subject(text, |subject| subject.iter_common_name().map(shown).collect())
+}
+
+/// What is read from the subject of the request that a text begins with.
+fn subject<T>(text: &[u8], read: impl FnOnce(&X509Name<'_>) -> T) -> Result<T, String> {
+    let blocks = blocks(text)?;
+    let first = blocks.first().ok_or("there is no PEM block")?;
+    let (_, request) = X509CertificationRequest::from_der(&first.contents).map_err(|error| error.to_string())?;
+    Ok(read(&request.certification_request_info.subject))
+}
+
+/// A part of a subject; empty when it is of a sort that no name has.
+fn shown(part: &AttributeTypeAndValue<'_>) -> String {
+    part.as_str().unwrap_or_default().to_owned()
 }
 
 /// The certificate that a block holds, or `None`.
@@ -91,6 +108,22 @@ mod tests {
         assert_eq!(check_request(certificate.as_bytes()), Err(wrong_label.clone()));
         assert_eq!(check_request(b""), Err(wrong_label));
         let garbage = "-----BEGIN CERTIFICATE REQUEST-----\nAAEC\n-----END CERTIFICATE REQUEST-----\n";
-        assert!(check_request(garbage.as_bytes()).is_err());
+        assert!(check_request(garbage.as_bytes()).is_err() && common_names(garbage.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_subject_may_have_several_names() {
+        let check = |names: &[&str]| {
+            let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            params.distinguished_name = rcgen::DistinguishedName::new();
+            for name in names {
+                params.distinguished_name.push(rcgen::DnType::CommonName, *name);
+            }
+            let key = rcgen::KeyPair::generate().unwrap();
+            let request = params.serialize_request(&key).unwrap().pem().unwrap();
+            assert_eq!(common_names(request.as_bytes()).unwrap(), names);
+        };
+        check(&[]);
+        check(&["system:node:a"]);
     }
 }
