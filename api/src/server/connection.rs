@@ -81,7 +81,7 @@ async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity, patien
         .timer(TokioTimer::new())
         .header_read_timeout(shared.limits.header)
         .max_headers(shared.limits.header_fields)
-        .max_buf_size(shared.limits.header_bytes as usize);
+        .max_buf_size(shared.limits.buffer_bytes);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         result = connection.as_mut() => return Ok(result?),

@@ -18,8 +18,10 @@ pub struct Limits {
     pub stall: Duration,
     /// The same for a peer that watches, if it is longer: the history should last for as long.
     pub watch_stall: Duration,
-    /// Bytes of all header fields of a request; over HTTP/1.1 also of its buffers, at least 8 KiB.
+    /// Bytes of all header fields of an HTTP/2 request, each counted with 32 more (RFC 9113, section 6.5.2).
     pub header_bytes: u32,
+    /// Bytes of the buffers of an HTTP/1.1 connection, at least 8 KiB: a request's head has to fit.
+    pub buffer_bytes: usize,
     /// Header fields of an HTTP/1.1 request.
     pub header_fields: usize,
     /// Requests that run at one time on an HTTP/2 connection.
@@ -40,8 +42,9 @@ impl Default for Limits {
             header: Duration::from_secs(60),
             stall: Duration::from_secs(60),
             watch_stall: Duration::from_secs(300),
-            header_bytes: 128 * 1024,
-            header_fields: 128,
+            header_bytes: 256 * 1024,
+            buffer_bytes: 128 * 1024,
+            header_fields: 1024,
             streams: 256,
             ping: Duration::from_secs(30),
             pong: Duration::from_secs(15),

@@ -3,7 +3,8 @@
 //! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, and whoever shows one has its key. A handshake takes
 //! everybody's certificate, because a stranger is to be answered with 401 like everybody who is nobody here (document 000), and may have
 //! a token; who it is of is found out right after, by the CA of clients and that of proxies, and the latter makes nobody a client; what is
-//! itself one of these CAs needs no other (see `anchor`). A replacement counts for new connections only, and each of those verifies its client.
+//! itself one of these CAs needs no other (see `anchor`). A replacement counts for new connections only, and each of those verifies its
+//! client.
 
 use std::fmt;
 use std::sync::Arc;

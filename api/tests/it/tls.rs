@@ -192,7 +192,9 @@ async fn an_authority_may_be_a_client_itself() {
     let running = start().await;
     let check = async |of: &Authority, expect: u16| {
         let subject = (of.pem.clone(), of.issuer.key().serialize_pem());
-        let (mut client, _) = running.client(&Arc::new(client_config(&running.authority.pem, Some(subject)))).await;
+        let mut config = client_config(&running.authority.pem, Some(subject));
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let (mut client, _) = running.client(&Arc::new(config)).await;
         assert_eq!(code(&mut client).await, expect);
     };
     check(&running.authority, 403).await;
@@ -340,6 +342,31 @@ async fn a_refusal_reaches_a_client_that_is_still_sending() {
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.expect("an answer and a clean end");
         assert!(answer.starts_with(expect.as_bytes()), "{}", String::from_utf8_lossy(&answer));
+    }
+}
+
+/// A request with so many lines of groups.
+fn long_request(lines: usize) -> Request<Empty<Bytes>> {
+    let mut request = request("/api/v1/namespaces/a");
+    for line in 0..lines {
+        request.headers_mut().append("x-remote-group", format!("g{line}").parse().unwrap());
+    }
+    request
+}
+
+#[tokio::test]
+async fn a_request_may_have_very_many_lines() {
+    let running = start().await;
+    let admin = || Some(running.authority.issue("admin", Some("system:masters")));
+    let stream = running.connect(admin(), b"http/1.1").await.unwrap();
+    let (mut client, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    assert_eq!(client.send_request(long_request(1000)).await.unwrap().status(), 200);
+    let mut config = client_config(&running.authority.pem, admin());
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let (mut client, _) = running.client(&Arc::new(config)).await;
+    for (lines, expect) in [(2500, 200), (6000, 431), (1, 200)] {
+        assert_eq!(client.send_request(long_request(lines)).await.unwrap().status(), expect, "{lines}");
     }
 }
 
