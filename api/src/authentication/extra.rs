@@ -1,10 +1,17 @@
-//! Further attributes of a user that headers name: one half of a header's name is the key, its values are the values.
+//! What headers say of a user: their values are texts, and of further attributes one half of a header's name is the key.
 //!
-//! Invariant: every key is in lower case and there once, however the headers spell it (document 000, SelfSubjectReview).
+//! Invariants: a text is UTF-8, as names of users are everywhere else; every key is in lower case and there once, however the headers
+//! spell it (document 000, SelfSubjectReview).
 
 use std::collections::BTreeMap;
 
+use http::HeaderValue;
 use percent_encoding::percent_decode_str;
+
+/// The text of a header's value; `None` when it is none.
+pub(super) fn text(value: &HeaderValue) -> Option<&str> {
+    str::from_utf8(value.as_bytes()).ok()
+}
 
 /// The attributes by key, of keys as the headers have them, which may be percent-encoded, with their values.
 pub(super) fn by_key<'h, V>(found: impl Iterator<Item = (&'h str, V)>) -> Vec<(String, Vec<String>)>

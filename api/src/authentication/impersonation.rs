@@ -4,12 +4,14 @@
 //! rights than their own. Everything that they name must be allowed to be impersonated; whether it is, is not decided here.
 
 use http::HeaderMap;
+use quorate_meta::Names;
+use quorate_meta::name::{dns_label, dns_subdomain};
 use quorate_meta::well_known::{
     GROUP_SERVICE_ACCOUNTS, GROUP_UNAUTHENTICATED, USER_ANONYMOUS, USER_SERVICE_ACCOUNT_PREFIX,
 };
 
 use super::User;
-use super::extra::by_key;
+use super::extra::{by_key, text};
 use crate::error::Error;
 
 const USER: &str = "impersonate-user";
@@ -42,15 +44,13 @@ pub(crate) struct ImpersonatedPart {
 }
 
 /// The user that the headers of a request ask to act as; `None` when they ask for nobody.
-pub(crate) fn asked(headers: &HeaderMap) -> Result<Option<Impersonation>, Error> {
+pub(crate) fn asked(names: &Names, headers: &HeaderMap) -> Result<Option<Impersonation>, Error> {
     let is_ours = |name: &str| matches!(name, USER | GROUP | UID) || name.starts_with(EXTRA);
     if !headers.keys().any(|name| is_ours(name.as_str())) {
         return Ok(None);
     }
-    if let Some((header, _)) = headers.iter().find(|(name, value)| is_ours(name.as_str()) && value.to_str().is_err()) {
-        return Err(Error::bad_request(format!(
-            "the header {header} holds something else than visible ASCII characters"
-        )));
+    if let Some((header, _)) = headers.iter().find(|(name, value)| is_ours(name.as_str()) && text(value).is_none()) {
+        return Err(Error::bad_request(format!("the header {header} holds something else than text in UTF-8")));
     }
     if let Some(header) = [USER, UID].into_iter().find(|header| texts(headers, header).nth(1).is_some()) {
         return Err(Error::bad_request(format!("the header {header} comes more than once")));
@@ -59,14 +59,10 @@ pub(crate) fn asked(headers: &HeaderMap) -> Result<Option<Impersonation>, Error>
     let groups: Vec<String> = texts(headers, GROUP).map(str::to_owned).collect();
     let uid = texts(headers, UID).next().unwrap_or_default();
     let extra = extra(headers);
-    if name.is_empty() {
-        return if groups.is_empty() && uid.is_empty() && extra.is_empty() {
-            Ok(None)
-        } else {
-            Err(Error::bad_request("requested groups, uid or extra fields without impersonating a user"))
-        };
-    }
     let parts = parts(name, &groups, uid, &extra);
+    if name.is_empty() {
+        return if parts.is_empty() { Ok(None) } else { Err(Error::bad_request(without_user(names, &parts))) };
+    }
     let groups = if groups.is_empty() { groups_of_account(name) } else { groups };
     let mut user = User { uid: uid.to_owned(), extra, ..User::new(name, groups) };
     if name == USER_ANONYMOUS && !user.is_in(GROUP_UNAUTHENTICATED) {
@@ -82,12 +78,13 @@ fn parts(name: &str, groups: &[String], uid: &str, extra: &[(String, Vec<String>
         name: name.to_owned(),
         ..ImpersonatedPart::default()
     };
-    let mut parts = vec![match account(name) {
+    let mut parts = Vec::new();
+    parts.extend(match account(name) {
         Some((namespace, name)) => {
-            ImpersonatedPart { namespace: namespace.to_owned(), ..part("serviceaccounts", name) }
+            Some(ImpersonatedPart { namespace: namespace.to_owned(), ..part("serviceaccounts", name) })
         }
-        None => part("users", name),
-    }];
+        None => (!name.is_empty()).then(|| part("users", name)),
+    });
     parts.extend(groups.iter().map(|group| part("groups", group)));
     for (key, values) in extra {
         parts.extend(values.iter().map(|value| ImpersonatedPart {
@@ -102,11 +99,25 @@ fn parts(name: &str, groups: &[String], uid: &str, extra: &[(String, Vec<String>
     parts
 }
 
-/// The namespace and name of a service account's user.
+/// The refusal of what is asked for without saying who is to have it: kind, name, version and key of each part, as clients know it.
+fn without_user(names: &Names, parts: &[ImpersonatedPart]) -> String {
+    let shown = parts.iter().map(|part| {
+        let ImpersonatedPart { of_authentication, resource, subresource, name, .. } = part;
+        let kind = match *resource {
+            "groups" => "Group",
+            "uids" => "UID",
+            _ => "UserExtra",
+        };
+        let version = if *of_authentication { format!("{}/v1", names.group("authentication")) } else { String::new() };
+        format!("{{{kind}  {name}  {version}  {subresource}}}")
+    });
+    format!("requested [{}] without impersonating a user", shown.collect::<Vec<_>>().join(" "))
+}
+
+/// The namespace and name of a service account's user; `None` for what only begins like one.
 fn account(name: &str) -> Option<(&str, &str)> {
-    name.strip_prefix(USER_SERVICE_ACCOUNT_PREFIX)?
-        .split_once(':')
-        .filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty() && !name.contains(':'))
+    let (namespace, name) = name.strip_prefix(USER_SERVICE_ACCOUNT_PREFIX)?.split_once(':')?;
+    (dns_label(namespace).is_empty() && dns_subdomain(name).is_empty()).then_some((namespace, name))
 }
 
 /// Groups that a service account has by its name.
@@ -126,17 +137,18 @@ fn extra(headers: &HeaderMap) -> Vec<(String, Vec<String>)> {
 }
 
 fn texts<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
-    headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
+    headers.get_all(name).into_iter().filter_map(text)
 }
 
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use quorate_meta::Naming;
 
     use super::*;
 
     #[track_caller]
-    fn check(headers: &[(&'static str, &'static str)], expect: &str) {
+    fn check(headers: &[(&'static str, &str)], expect: &str) {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
@@ -145,7 +157,7 @@ mod tests {
             let ImpersonatedPart { resource, subresource, namespace, name, .. } = part;
             format!("{resource}/{subresource} {namespace}/{name}")
         };
-        let got = match asked(&map) {
+        let got = match asked(Naming::Svc.names(), &map) {
             Ok(None) => "nobody".to_owned(),
             Ok(Some(Impersonation { user, parts })) => {
                 let parts: Vec<String> = parts.iter().map(part).collect();
@@ -154,6 +166,17 @@ mod tests {
             Err(error) => error.into_status().message,
         };
         assert_eq!(got, expect);
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused() {
+        for header in [USER, GROUP, UID, "impersonate-extra-scopes"] {
+            let mut map = HeaderMap::new();
+            map.append(USER, HeaderValue::from_static("ann"));
+            map.insert(header, HeaderValue::from_bytes(b"j\xfcrgen").unwrap());
+            let refused = asked(Naming::Svc.names(), &map).unwrap_err().into_status().message;
+            assert_eq!(refused, format!("the header {header} holds something else than text in UTF-8"));
+        }
     }
 
     #[test]
@@ -178,10 +201,19 @@ mod tests {
         check(&[(USER, "system:anonymous")], anonymous);
         let unauthenticated = r#"ann  ["system:unauthenticated"] []; users/ /ann, groups/ /system:unauthenticated"#;
         check(&[(USER, "ann"), (GROUP, "system:unauthenticated")], unauthenticated);
-        check(&[(GROUP, "a")], "requested groups, uid or extra fields without impersonating a user");
-        let unreadable = "the header impersonate-user holds something else than visible ASCII characters";
-        check(&[(USER, "jürgen")], unreadable);
-        check(&[(USER, "ann"), (GROUP, "gäste")], &unreadable.replace("user", "group"));
+        for (header, value, expect) in [
+            (GROUP, "a", "{Group  a    }"),
+            (UID, "7", "{UID  7  authentication.svc.io/v1  }"),
+            ("impersonate-extra-scopes", "view", "{UserExtra  view  authentication.svc.io/v1  scopes}"),
+        ] {
+            check(&[(header, value)], &format!("requested [{expect}] without impersonating a user"));
+        }
+        let umlauts = r#"jürgen  ["gäste", "system:authenticated"] []; users/ /jürgen, groups/ /gäste"#;
+        check(&[(USER, "jürgen"), (GROUP, "gäste")], umlauts);
+        for name in ["Bad_NS:x", "ns:Bad", "ns:a:b", "ns:", ":x", "ns"] {
+            let name = format!("system:serviceaccount:{name}");
+            check(&[(USER, name.as_str())], &format!(r#"{name}  ["system:authenticated"] []; users/ /{name}"#));
+        }
         let twice = "the header impersonate-user comes more than once";
         for names in [["ann", "joe"], ["ann", "ann"], ["", "joe"], ["", ""]] {
             check(&names.map(|name| (USER, name)), twice);

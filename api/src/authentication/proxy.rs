@@ -7,7 +7,7 @@ use http::HeaderMap;
 use quorate_meta::Status;
 
 use super::User;
-use super::extra::by_key;
+use super::extra::{by_key, text};
 use crate::error::Error;
 
 /// Whom to believe and how it speaks.
@@ -79,7 +79,7 @@ fn only<'a>(names: &[String], headers: &'a HeaderMap) -> Result<Option<&'a str>,
 
 /// The values of a header that are texts and not empty.
 fn texts<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'a str> + use<'a> {
-    headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok()).filter(|value| !value.is_empty())
+    headers.get_all(name).into_iter().filter_map(text).filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
         let check = |allowed: &[&str], headers: &[(&'static str, &'static str)], expect: Option<&str>| {
             let mut map = HeaderMap::new();
             for (name, value) in headers {
-                map.append(*name, HeaderValue::from_static(value));
+                map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
             }
             let allowed_names = allowed.iter().map(|name| (*name).to_owned()).collect();
             let user_headers = vec!["x-remote-user".to_owned(), "x-other-user".to_owned()];
@@ -118,6 +118,8 @@ mod tests {
         check(&["other"], &ann, None);
         check(&[], &ann[1..], None);
         check(&[], &[("x-remote-user", "")], None);
+        let umlauts = [("x-remote-user", "jörg"), ("x-remote-group", "gäste")];
+        check(&[], &umlauts, Some(r#"jörg  ["gäste", "system:authenticated"] []"#));
         // The order is that of the names, not that of the request.
         let (ann, bob, eve) = (("x-remote-user", "ann"), ("x-other-user", "bob"), ("x-remote-user", "eve"));
         let (nobody, uid, other_uid) = (("x-remote-user", ""), ("x-remote-uid", "7"), ("x-remote-uid", "8"));

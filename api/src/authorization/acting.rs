@@ -21,7 +21,7 @@ impl Authorizer {
         headers: &HeaderMap,
         what_for: &Action<'_>,
     ) -> Result<Option<User>, Error> {
-        let Some(impersonation) = asked(headers)? else { return Ok(None) };
+        let Some(impersonation) = asked(self.names, headers)? else { return Ok(None) };
         // All at once: where no quorum answers, each of them takes its time.
         let checks = impersonation.parts.iter().map(|part| self.check_part(sender, part, what_for));
         join_all(checks).await.into_iter().collect::<Result<(), Error>>()?;
