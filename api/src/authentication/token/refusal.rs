@@ -39,6 +39,9 @@ pub enum Refusal {
     /// It was taken out of the Secret that held it.
     #[error("service account token has been invalidated: its secret holds another")]
     Replaced,
+    /// Somebody has marked the Secret that holds it.
+    #[error("service account token has been invalidated: its secret is marked as invalid")]
+    Marked,
     /// There are no keys to check or sign it with yet.
     #[error("the keys of service account tokens are not known yet")]
     NoKeys,
@@ -54,6 +57,6 @@ impl Refusal {
     /// Whether a newer state of the cluster might say otherwise.
     #[must_use]
     pub fn is_of_this_state(&self) -> bool {
-        matches!(self, Self::Gone(_) | Self::Replaced)
+        matches!(self, Self::Gone(_) | Self::Replaced | Self::Marked)
     }
 }

@@ -219,6 +219,12 @@ async fn a_token_without_an_end_is_good_while_its_secret_holds_it() {
     cluster.put("secrets", "it", held(kind, &token)).await;
     cluster.check(&token, ROBOT);
     assert_eq!(cluster.at(&token, u64::MAX / 2), ROBOT);
+    let mut marked = held(kind, &token);
+    for (label, expect) in [("x", ROBOT), ("svc.io/legacy-token-invalid-since", "Marked")] {
+        marked["metadata"]["labels"][label] = "2024-01-01".into();
+        cluster.put("secrets", "it", marked.clone()).await;
+        cluster.check(&token, expect);
+    }
     cluster.put("secrets", "it", held(kind, "another")).await;
     cluster.check(&token, "Replaced");
     cluster.put("secrets", "it", held("Opaque", &token)).await;

@@ -3,6 +3,8 @@
 //! Invariants: every check asks the state that it is given, so what is gone there is gone at once; what was found at a
 //! revision of the object is remembered with that revision, since an object only changes with it.
 
+use std::collections::HashMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -71,10 +73,18 @@ struct Found {
 /// The part of a Secret that holds a token.
 #[derive(Deserialize)]
 struct Holder {
+    #[serde(default)]
+    metadata: Metadata,
     #[serde(default, rename = "type")]
     kind: String,
     #[serde(default)]
     data: Data,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    labels: Option<HashMap<String, String>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -114,6 +124,11 @@ impl Witness {
             let held = STANDARD.decode(&holder.data.token).map_err(|_| Refusal::Replaced)?;
             if holder.kind != names.domain_key("service-account-token") || hash(&held) != token {
                 return Err(Refusal::Replaced);
+            }
+            let labels = holder.metadata.labels.unwrap_or_default();
+            let mark = labels.get(&names.domain_key("legacy-token-invalid-since"));
+            if mark.is_some_and(|since| !since.is_empty()) {
+                return Err(Refusal::Marked);
             }
         }
         match stored.deletion_timestamp() {
