@@ -12,7 +12,7 @@ use crate::error::Error;
 
 /// The answer to somebody who may not.
 pub(crate) fn refusal(user: &User, action: &Action<'_>, decision: &Decision) -> Error {
-    let mut sentence = Sentence { user, action }.to_string();
+    let mut sentence = escaped(&Sentence { user, action }.to_string());
     if !decision.reason.is_empty() {
         sentence = format!("{sentence}: {}", decision.reason);
     }
@@ -20,6 +20,11 @@ pub(crate) fn refusal(user: &User, action: &Action<'_>, decision: &Decision) -> 
         Action::Resource(on) => Error::forbidden(on.group, on.resource, &on.name, &sentence),
         Action::Path { .. } => Status::path_forbidden(&sentence).into(),
     }
+}
+
+/// A text that says what it says where it is taken for HTML, too: whoever asks has chosen parts of it.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// A refused action, displayed as the refusal's sentence.
@@ -44,5 +49,21 @@ impl fmt::Display for Sentence<'_> {
             "" => f.write_str("at the cluster scope"),
             namespace => write!(f, "in the namespace {namespace:?}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_told_in_text() {
+        let check = |user: &str, path: &str, expect: &str| {
+            let action = Action::Path { verb: "get", path };
+            let status = refusal(&User::new(user, []), &action, &Decision::default()).into_status();
+            assert_eq!(status.message, format!("forbidden: {expect}"));
+        };
+        check("bob", "/foo&bar", r#"User "bob" cannot get path "/foo&amp;bar""#);
+        check("a<b>&c", "/", r#"User "a&lt;b&gt;&amp;c" cannot get path "/""#);
     }
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue, USER_AGENT};
-use http::{HeaderMap, Method, Request as HttpRequest, Response, Uri, request};
+use http::header::{ACCEPT, CACHE_CONTROL, EXPECT, HeaderValue, USER_AGENT, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, Method, Request as HttpRequest, Response, StatusCode, Uri, request};
 use quorate_meta::{Status, Time};
 use tokio::time::{Instant, timeout};
 
@@ -88,7 +88,13 @@ where
             trace.iter_mut().for_each(|trace| trace.failed(&status));
             let (format, info) = (api.formats.for_errors(wanted), RequestInfo::parse(api.names, &method, &uri));
             let pretty = is_pretty(&info, agent.as_ref(), format.pretty);
-            respond::error(&Format { pretty, ..format }, status.into())
+            let is_forbidden = status.code == StatusCode::FORBIDDEN.as_u16();
+            let mut response = respond::error(&Format { pretty, ..format }, status.into());
+            if is_forbidden {
+                // The text has parts that whoever asks has chosen.
+                response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            }
+            response
         }
     };
     match trace {
