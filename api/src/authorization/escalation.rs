@@ -92,7 +92,8 @@ impl Authorizer {
             return Ok(());
         }
         let groups: Vec<String> = user.groups.iter().map(|group| format!("{group:?}")).collect();
-        let lines: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        let mut lines: Vec<String> = missing.iter().flat_map(lines).collect();
+        lines.sort_unstable();
         let mut why = format!(
             "user {:?} (groups=[{}]) is attempting to grant RBAC permissions not currently held:\n{}",
             user.name,
@@ -104,6 +105,15 @@ impl Authorizer {
         }
         Err(refused(target, &why))
     }
+}
+
+/// What is missing, as refusals tell it: of paths, each verb for itself.
+fn lines(rule: &Rule) -> Vec<String> {
+    if rule.urls.is_empty() {
+        return vec![rule.to_string()];
+    }
+    let single = |verb: &str| Rule { urls: rule.urls.clone(), verbs: [verb].into_iter().collect(), ..Rule::default() };
+    rule.verbs.iter().map(|verb| single(verb).to_string()).collect()
 }
 
 fn refused(target: Target<'_>, why: &str) -> Error {
