@@ -6,8 +6,8 @@
 //! Members of an object are written with a comma before each; the first one's becomes the brace ([`close`]).
 
 use bytes::Bytes;
-use quorate_meta::{Names, Status, Time};
-use quorate_wire::json::write_string;
+use quorate_meta::{Details, Names, Status, Time};
+use quorate_wire::json::{self, write_string};
 
 use super::policy::{Level, Stage, verb};
 use crate::authentication::User;
@@ -81,6 +81,8 @@ pub(super) struct Draft {
     issued: Vec<u8>,
     /// How the request has ended: the code and, where somebody has said why, a status.
     outcome: Option<(u16, Option<Box<Status>>)>,
+    /// The member that says what that status is about; empty when nobody has said it.
+    details: Vec<u8>,
     /// Whether a body is missing here that the policy asks for.
     pub(super) left_out: bool,
     /// The bodies, as JSON.
@@ -113,8 +115,8 @@ impl Draft {
         out.extend_from_slice(b",\"requestReceivedTimestamp\":\"");
         facts.received.write_microseconds(out);
         let decision_at = out.len();
-        let (received, issued, outcome, left_out) = (facts.received, Vec::new(), None, false);
-        Self { text, name_at, decision_at, received, issued, outcome, left_out, request: None, response: None }
+        let (received, issued, outcome, details, left_out) = (facts.received, Vec::new(), None, Vec::new(), false);
+        Self { text, name_at, decision_at, received, issued, outcome, details, left_out, request: None, response: None }
     }
 
     /// Says what the object is called, unless that was known before.
@@ -145,6 +147,8 @@ impl Draft {
 
     /// Says how the request has ended: with this code and, where somebody has said why, this status.
     pub(super) fn conclude(&mut self, code: u16, why: Option<Box<Status>>) {
+        let details = why.as_ref().and_then(|why| why.details.as_ref()).map(Details::to_value);
+        self.details = details.map_or(Vec::new(), |details| [&b",\"details\":"[..], &json::to_vec(&details)].concat());
         self.outcome = Some((code, why));
     }
 
@@ -153,7 +157,8 @@ impl Draft {
         let why = self.outcome.as_ref().and_then(|(_, why)| why.as_ref());
         let why = why.map_or(0, |why| why.message.len() + why.reason.as_str().len());
         let bodies = [&self.request, &self.response].map(|body| body.as_ref().map_or(0, Bytes::len));
-        self.text.len() + self.issued.len() + LINE_BYTES + ESCAPE_BYTES * why + bodies.iter().sum::<usize>()
+        let own: usize = [&self.text, &self.issued, &self.details].map(Vec::len).iter().sum();
+        own + LINE_BYTES + ESCAPE_BYTES * why + bodies.iter().sum::<usize>()
     }
 
     /// Writes the line of one stage; without a time, it is that of the request.
@@ -169,7 +174,9 @@ impl Draft {
         out.extend_from_slice(stage.name().as_bytes());
         out.push(b'"');
         if let Some((code, why)) = &self.outcome {
-            write_object(",\"responseStatus\":", out, |out| write_outcome(*code, why.as_deref(), out));
+            write_object(",\"responseStatus\":", out, |out| {
+                write_outcome(*code, why.as_deref(), &self.details, out);
+            });
         }
         for (key, body) in [(",\"requestObject\":", &self.request), (",\"responseObject\":", &self.response)] {
             if let Some(body) = body {
@@ -243,13 +250,14 @@ fn write_list(texts: impl Iterator<Item = impl AsRef<str>>, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-fn write_outcome(code: u16, why: Option<&Status>, out: &mut Vec<u8>) {
+fn write_outcome(code: u16, why: Option<&Status>, details: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"metadata\":{}");
     match why {
         Some(why) => {
             write_text(",\"status\":", if why.success { "Success" } else { "Failure" }, out);
             write_text(",\"message\":", &why.message, out);
             write_text(",\"reason\":", why.reason.as_str(), out);
+            out.extend_from_slice(details);
         }
         None if code >= 400 => write_text(",\"status\":", "Failure", out),
         None => {}
@@ -288,7 +296,7 @@ fn write_user(user: &User, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use http::Method;
-    use quorate_meta::Naming;
+    use quorate_meta::{GroupResource, Naming};
     use serde_json::{Value, json};
 
     #[test]
@@ -374,6 +382,13 @@ mod tests {
             (
                 Some(Box::new(Status::bad_request("no \"x\""))),
                 json!({"metadata": {}, "status": "Failure", "message": "no \"x\"", "reason": "BadRequest", "code": 400}),
+            ),
+            (
+                Some(Box::new(Status::not_found(&GroupResource::new("g", "things"), "\"a\""))),
+                json!({
+                    "metadata": {}, "status": "Failure", "message": "things.g \"\"a\"\" not found", "reason": "NotFound",
+                    "details": {"name": "\"a\"", "group": "g", "kind": "things"}, "code": 400
+                }),
             ),
         ] {
             draft.conclude(400, why);

@@ -120,11 +120,16 @@ impl<'a> Trace<'a> {
         self.told.iter_mut().for_each(|told| told.panicked = true);
     }
 
-    /// The answer will be this failure.
+    /// The answer will be this failure. Where secrets are, only its reason is told and which object it is about: the rest may quote them.
     pub(crate) fn failed(&mut self, status: &Status) {
         if let Some(told) = &mut self.told {
-            let message = if told.scope.private { String::new() } else { status.message.clone() };
-            told.failure = Some(Box::new(Status { message, reason: status.reason.clone(), ..Status::default() }));
+            let (mut message, mut details) = (status.message.clone(), status.details.clone());
+            if told.scope.private {
+                message.clear();
+                details.iter_mut().for_each(|details| details.causes.clear());
+            }
+            let reason = status.reason.clone();
+            told.failure = Some(Box::new(Status { message, reason, details, ..Status::default() }));
         }
     }
 

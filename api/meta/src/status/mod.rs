@@ -99,7 +99,8 @@ impl std::fmt::Display for Status {
 }
 
 impl Details {
-    fn to_value(&self) -> Value {
+    /// The details as a tree.
+    pub fn to_value(&self) -> Value {
         let mut map = Map::new();
         put(&mut map, "name", &self.name);
         put(&mut map, "group", &self.group);

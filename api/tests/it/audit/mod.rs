@@ -175,6 +175,7 @@ async fn refusals_and_impersonation_are_told() {
         (&json!(403), &json!("Failure"), &json!("Forbidden"))
     );
     assert!(status["message"].as_str().unwrap().contains("joe"), "{status}");
+    assert_eq!(status["details"], json!({"name": "x", "kind": "configmaps"}));
     assert_eq!(
         (&last[1]["user"]["username"], &last[1]["impersonatedUser"]["username"]),
         (&json!("admin"), &json!("ann"))
