@@ -169,7 +169,14 @@ impl Controllers {
     /// The published certificate, where there is one.
     fn root_ca(&self) -> Option<Provided> {
         let ControllersOptions { api, root_ca, .. } = &self.options;
-        let fields = Map::from([("data", Map::from([("ca.crt", root_ca.as_str())]))]);
+        let description = format!(
+            "Contains a CA bundle that can be used to verify the API server when using internal endpoints such as the internal \
+             service IP or {}.default.svc. No other usage is guaranteed across clusters.",
+            api.names.service_api
+        );
+        let annotations = Map::from([(api.names.domain_key("description"), description)]);
+        let metadata = Map::from([("annotations", annotations)]);
+        let fields = Map::from([("metadata", metadata), ("data", Map::from([("ca.crt", root_ca.as_str())]))]);
         let name = api.names.configmap_root_ca.into();
         (!root_ca.is_empty()).then_some(Provided { plural: "configmaps", name, fields })
     }
