@@ -1,14 +1,21 @@
 //! The static tokens of a node while it runs: read again when their file changes.
 //!
-//! Invariant: a file with a mistake changes nothing, and the log says which line it is, never what stands there.
+//! Invariants: a file with a mistake changes nothing, and the log says which line it is, never what stands there; a file that is just
+//! being written is not taken for a whole one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use quorate_api::Api;
 
+use tokio::time::sleep;
+
 use crate::access;
 use crate::watched::{Looks, Seen};
+
+/// How long a changed file has to stay as it is before it is read.
+const SETTLED: Duration = Duration::from_millis(200);
 
 /// Looks after the tokens of a file for as long as the node runs.
 pub(super) async fn run(file: PathBuf, api: Arc<Api>) {
@@ -22,7 +29,7 @@ pub(super) async fn run(file: PathBuf, api: Arc<Api>) {
     // What the node has read at its start may be older than this look: it is read once more.
     let mut seen = Seen::default();
     loop {
-        let current = Seen::of([file.clone()]);
+        let current = settled(&file).await;
         if current != seen {
             match access::static_tokens(&file) {
                 Ok(tokens) => {
@@ -34,5 +41,19 @@ pub(super) async fn run(file: PathBuf, api: Arc<Api>) {
             seen = current;
         }
         looks.next().await;
+    }
+}
+
+/// The file as it is when nobody is about to write it.
+async fn settled(file: &Path) -> Seen {
+    let look = || Seen::of([file.to_owned()]);
+    let mut last = look();
+    loop {
+        sleep(SETTLED).await;
+        let current = look();
+        if current == last {
+            return current;
+        }
+        last = current;
     }
 }
