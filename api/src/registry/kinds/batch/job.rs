@@ -3,12 +3,12 @@
 //! A job's pods are told from all others by its own identity, which the server writes into template and selector unless
 //! the client takes care of both.
 
-use quorate_meta::{Cause, LabelSelector, Map, Names, Value};
+use quorate_meta::{Cause, LabelSelector, Map, Names, Value, name};
 
 use super::{job_spec, job_status};
 use crate::registry::kinds::core::pod::{template, warnings};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::rules;
+use crate::registry::kinds::{rules, status};
 use crate::registry::strategy::plain_field;
 use crate::registry::write::Propagation;
 use crate::registry::{Disabled, Part, Strategy};
@@ -18,7 +18,14 @@ const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 /// Failures that are borne, without and with a limit for each index.
 const BACKOFF: [i64; 2] = [6, 2_147_483_647];
 /// What of a template may change while the job waits and has never run.
-const SCHEDULING: [&str; 4] = ["nodeSelector", "affinity", "tolerations", "schedulingGates"];
+const SCHEDULING: [&[&str]; 6] = [
+    &["spec", "nodeSelector"],
+    &["spec", "affinity", "nodeAffinity"],
+    &["spec", "tolerations"],
+    &["spec", "schedulingGates"],
+    &["metadata", "labels"],
+    &["metadata", "annotations"],
+];
 
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
@@ -85,6 +92,7 @@ impl Strategy for Job {
             causes.push(selector.required(""));
         }
         template::check_chosen(&selector, &spec.get("template"), &mut causes);
+        check_host_names(&root, &mut causes);
         causes
     }
 
@@ -198,6 +206,17 @@ fn check_own_labels(names: &Names, root: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
+/// The pods of an indexed job are called by its name and their indexes, and so are the hosts that they are.
+fn check_host_names(job: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (own, completions) = (job.get("metadata.name"), job.get("spec.completions").int().unwrap_or_default());
+    if job.get("spec.completionMode").text() == "Indexed" && completions > 0 {
+        let last = format!("{}-{}", own.text(), completions - 1);
+        if !name::dns_label(&last).is_empty() {
+            causes.push(own.invalid(&format!("will not able to create pod with invalid DNS label: {last}")));
+        }
+    }
+}
+
 /// The number of completions only follows the number of pods side by side, in an indexed job.
 fn check_completions(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     let (had, has) = (before.get("completions"), after.get("completions"));
@@ -215,21 +234,24 @@ fn check_template(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let waits = old.at(&["spec", "suspend"]).and_then(Value::as_bool) == Some(true)
         && old.at(&["status", "startTime"]).is_none_or(Value::is_null);
     let mut wanted = new.at(&TEMPLATE).cloned().unwrap_or_default();
-    let had = old.at(&TEMPLATE).cloned().unwrap_or_default();
+    let mut had = old.at(&TEMPLATE).cloned().unwrap_or_default();
     if waits {
-        for path in SCHEDULING
-            .map(|field| ["spec", field])
-            .into_iter()
-            .chain([["metadata", "labels"], ["metadata", "annotations"]])
-        {
-            match had.at(&path) {
-                Some(value) => drop(wanted.set_at(&path, value.clone())),
-                None => drop(wanted.remove_at(&path)),
-            }
+        for path in SCHEDULING {
+            status::keep_at(path, &had, &mut wanted);
         }
+        forget_empty_affinity(&mut wanted);
+        forget_empty_affinity(&mut had);
     }
     if wanted != had {
         causes.push(Field::root(new).get("spec.template").invalid(rules::IMMUTABLE));
+    }
+}
+
+/// An affinity to nothing is the same as none.
+fn forget_empty_affinity(template: &mut Value) {
+    let path = ["spec", "affinity"];
+    if template.at(&path).is_some_and(Value::is_empty) {
+        template.remove_at(&path);
     }
 }
 
@@ -278,6 +300,22 @@ mod tests {
     }
 
     #[test]
+    fn pods_of_indexed_jobs_have_names_of_hosts() {
+        let check = |name: &str, completions: i64, expect: &[&str]| {
+            let spec = json!({"completionMode": "Indexed", "completions": completions});
+            let object = json!({"metadata": {"name": name}, "spec": spec}).into();
+            let mut causes = Vec::new();
+            check_host_names(&Field::root(&object), &mut causes);
+            assert_eq!(shown(&causes), expect, "{name}");
+        };
+        check("a", 3, &[]);
+        check("a.b", 0, &[]);
+        check("a.b", 3, &["Invalid metadata.name"]);
+        check(&"a".repeat(61), 10, &[]);
+        check(&"a".repeat(61), 11, &["Invalid metadata.name"]);
+    }
+
+    #[test]
     fn defaults() {
         let check = |given: serde_json::Value, expect: &[(&str, serde_json::Value)]| {
             let mut spec = Value::from(given).as_map().cloned().unwrap();
@@ -307,6 +345,9 @@ mod tests {
         let elsewhere = json!({"template": {"spec": {"nodeSelector": {"no": "where"}}}});
         check(json!({}), elsewhere.clone(), &["Invalid spec.template"]);
         check(json!({"suspend": true}), elsewhere, &[]);
+        let affinity = |kind: &str| json!({"template": {"spec": {"affinity": {kind: {"a": "b"}}}}});
+        check(json!({"suspend": true}), affinity("nodeAffinity"), &[]);
+        check(json!({"suspend": true}), affinity("podAffinity"), &["Invalid spec.template"]);
         check(json!({}), json!({"completionMode": "Indexed"}), &["Invalid spec.completionMode"]);
     }
 }
