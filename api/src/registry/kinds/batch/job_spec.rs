@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, name};
 
+use super::indexes;
 use crate::registry::kinds::core::pod::template;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{rules, workload};
@@ -18,12 +19,20 @@ const COUNTS: [&str; 7] = [
     "backoffLimitPerIndex",
     "maxFailedIndexes",
 ];
-/// Pods of an indexed job side by side.
+/// Pods of an indexed job side by side, and indexes of it that may fail.
 const MAX_PARALLEL: i64 = 100_000;
+/// Completions of a job with a limit for each index; with more, less may run and fail.
+const MANY_COMPLETIONS: i64 = 100_000;
+/// Pods side by side, and indexes that may fail, where there are that many completions.
+const MAX_OF_MANY: i64 = 10_000;
 /// Rules of a policy.
 const MAX_RULES: usize = 20;
 /// Exit codes in a rule.
 const MAX_CODES: usize = 255;
+/// Conditions in a rule.
+const MAX_CONDITIONS: usize = 20;
+/// Bytes of a list of indexes.
+const MAX_INDEXES: usize = 64 << 10;
 /// Bytes of the name of who runs the job instead of the cluster.
 const MAX_MANAGER: usize = 63;
 
@@ -49,20 +58,7 @@ fn check_mode(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let mode = spec.get("completionMode");
     rules::optional_one_of(&mode, &MODES, causes);
     if mode.text() == "Indexed" {
-        let (completions, parallelism) = (spec.get("completions"), spec.get("parallelism"));
-        if !completions.is_set() {
-            causes.push(completions.required("when completion mode is Indexed"));
-        }
-        if parallelism.int().is_some_and(|pods| pods > MAX_PARALLEL) {
-            causes.push(
-                parallelism
-                    .invalid(&format!("must be less than or equal to {MAX_PARALLEL} when completion mode is Indexed")),
-            );
-        }
-        let (most, completions) = (spec.get("maxFailedIndexes"), completions.int().unwrap_or_default());
-        if most.int().is_some_and(|most| most > completions) {
-            causes.push(most.invalid("must be less than or equal to completions"));
-        }
+        check_indexed(spec, causes);
     } else {
         for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
             if spec.get(field).is_set() {
@@ -70,10 +66,36 @@ fn check_mode(spec: &Field<'_>, causes: &mut Vec<Cause>) {
             }
         }
     }
-    let most = spec.get("maxFailedIndexes");
-    if most.is_set() && !spec.get("backoffLimitPerIndex").is_set() {
-        let limit = spec.get("backoffLimitPerIndex");
+    let (limit, failed) = (spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes"));
+    if failed.is_set() && !limit.is_set() {
         causes.push(limit.required("when maxFailedIndexes is specified"));
+    }
+}
+
+fn check_indexed(spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (completions, parallelism) = (spec.get("completions"), spec.get("parallelism"));
+    let failed = spec.get("maxFailedIndexes");
+    let mut at_most = |field: &Field<'_>, most: i64, when: &str| {
+        if field.int().is_some_and(|number| number > most) {
+            causes.push(field.invalid(&format!("must be less than or equal to {most}{when}")));
+        }
+    };
+    at_most(&parallelism, MAX_PARALLEL, " when completion mode is Indexed");
+    at_most(&failed, MAX_PARALLEL, "");
+    let many = completions.int().is_some_and(|completions| completions > MANY_COMPLETIONS)
+        && spec.get("backoffLimitPerIndex").is_set();
+    if many {
+        let when = format!(" when completions are above {MANY_COMPLETIONS} and used with backoff limit per index");
+        at_most(&parallelism, MAX_OF_MANY, &when);
+        at_most(&failed, MAX_OF_MANY, &when);
+        if !failed.is_set() {
+            causes.push(failed.required(&format!("must be specified when completions is above {MANY_COMPLETIONS}")));
+        }
+    }
+    if !completions.is_set() {
+        causes.push(completions.required("when completion mode is Indexed"));
+    } else if failed.int() > completions.int() {
+        causes.push(failed.invalid("must be less than or equal to completions"));
     }
 }
 
@@ -116,6 +138,9 @@ fn check_failure_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
             (false, true) => causes.push(rule.invalid("specifying one of OnExitCodes and OnPodConditions is required")),
             (true, true) => check_codes(&codes, &containers, causes),
             (false, false) => {
+                if conditions.items().len() > MAX_CONDITIONS {
+                    causes.push(Cause::too_many(conditions.path(), conditions.items().len(), MAX_CONDITIONS));
+                }
                 for condition in conditions.items() {
                     causes
                         .extend(condition.get("type").invalid_for(&name::qualified_name(condition.get("type").text())));
@@ -159,6 +184,7 @@ fn check_success_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     if spec.get("completionMode").text() != "Indexed" {
         causes.push(policy.invalid("requires indexed completion mode"));
+        return;
     }
     let list = policy.get("rules");
     match list.items().len() {
@@ -166,28 +192,33 @@ fn check_success_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
         count if count > MAX_RULES => causes.push(Cause::too_many(list.path(), count, MAX_RULES)),
         _ => {}
     }
-    for rule in list.items() {
-        let (indexes, count) = (rule.get("succeededIndexes"), rule.get("succeededCount"));
-        if !indexes.is_set() && !count.is_set() {
-            causes.push(rule.required("at least one of succeededCount or succeededIndexes must be specified"));
-        }
-        rules::not_negative(&count, causes);
-        if indexes.is_set() && !are_indexes(indexes.text(), spec.get("completions").int().unwrap_or_default()) {
-            causes.push(indexes.invalid("error parsing succeededIndexes"));
-        }
-    }
+    let completions = spec.get("completions").int().unwrap_or_default();
+    list.items().for_each(|rule| check_success_rule(&rule, completions, causes));
 }
 
-/// Whether a text is a list of ascending numbers and ranges below a bound: `1,3-5`.
-fn are_indexes(text: &str, bound: i64) -> bool {
-    let mut last = -1;
-    text.split(',').all(|part| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        let (Ok(from), Ok(to)) = (from.parse::<i64>(), to.parse::<i64>()) else { return false };
-        let ascends = from > last && to >= from && to < bound;
-        last = to;
-        ascends
-    })
+fn check_success_rule(rule: &Field<'_>, completions: i64, causes: &mut Vec<Cause>) {
+    let (list, count) = (rule.get("succeededIndexes"), rule.get("succeededCount"));
+    if !list.is_set() && !count.is_set() {
+        causes.push(rule.required("at least one of succeededCount or succeededIndexes must be specified"));
+    }
+    if list.text().len() > MAX_INDEXES {
+        causes.push(Cause::too_long(list.path(), MAX_INDEXES));
+    }
+    let listed = indexes::count(list.text(), completions);
+    if let Err(why) = &listed {
+        causes.push(list.invalid(&format!("error parsing succeededIndexes: {why}")));
+    }
+    rules::not_negative(&count, causes);
+    let mut at_most = |most: i64, what: &str| {
+        if count.int().is_some_and(|count| count > most) {
+            causes.push(count.invalid(&format!("must be less than or equal to {most} ({what})")));
+        }
+    };
+    at_most(completions, "the number of specified completions");
+    if list.is_set() {
+        let what = "the number of indexes in the specified succeededIndexes field";
+        at_most(listed.unwrap_or_default(), what);
+    }
 }
 
 fn check_replacement(spec: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -246,18 +277,44 @@ mod tests {
             ],
         );
         run(json!({"podReplacementPolicy": "Soon"}), &["NotSupported spec.podReplacementPolicy"]);
-        run(
-            json!({"successPolicy": {"rules": []}}),
-            &["Invalid spec.successPolicy", "Required spec.successPolicy.rules"],
-        );
+        run(json!({"successPolicy": {"rules": []}}), &["Invalid spec.successPolicy"]);
         run(json!({"managedBy": "me"}), &["Invalid spec.managedBy"]);
     }
 
     #[test]
-    fn indexes() {
-        for (text, expect) in [("0-1", true), ("0,2-3", true), ("1,0", false), ("4", false), ("x", false), ("", false)]
-        {
-            assert_eq!(are_indexes(text, 4), expect, "{text}");
-        }
+    fn indexed_jobs() {
+        let run = |change: serde_json::Value, expect: &[&str]| {
+            let mut object = Value::from(json!({"completionMode": "Indexed", "completions": 4}));
+            crate::patch::merge(&mut object, change.clone().into());
+            let mut causes = Vec::new();
+            check_mode(&Field::root(&object), &mut causes);
+            check_success_policy(&Field::root(&object), &mut causes);
+            assert_eq!(shown(&causes), expect, "{change}");
+        };
+        run(json!({}), &[]);
+        run(json!({"maxFailedIndexes": 5, "backoffLimitPerIndex": 1}), &["Invalid maxFailedIndexes"]);
+        let many = |change: serde_json::Value, expect: &[&str]| {
+            let mut all = json!({"completions": 200_000, "backoffLimitPerIndex": 1, "maxFailedIndexes": 10_000});
+            for (key, value) in change.as_object().unwrap() {
+                all[key] = value.clone();
+            }
+            run(all, expect);
+        };
+        many(json!({"parallelism": 10_000}), &[]);
+        many(
+            json!({"parallelism": 20_000, "maxFailedIndexes": null}),
+            &["Invalid parallelism", "Required maxFailedIndexes"],
+        );
+        many(json!({"maxFailedIndexes": 10_001}), &["Invalid maxFailedIndexes"]);
+        many(json!({"maxFailedIndexes": 100_001}), &["Invalid maxFailedIndexes"; 2]);
+        many(json!({"backoffLimitPerIndex": null, "maxFailedIndexes": null, "parallelism": 20_000}), &[]);
+        let rule = |rule: serde_json::Value, expect: &[&str]| run(json!({"successPolicy": {"rules": [rule]}}), expect);
+        let (list, count) =
+            ("Invalid successPolicy.rules[0].succeededIndexes", "Invalid successPolicy.rules[0].succeededCount");
+        rule(json!({"succeededIndexes": "0,2-3", "succeededCount": 3}), &[]);
+        rule(json!({"succeededIndexes": "0-1", "succeededCount": 3}), &[count]);
+        rule(json!({"succeededCount": 5}), &[count]);
+        rule(json!({"succeededIndexes": "4"}), &[list]);
+        rule(json!({}), &["Required successPolicy.rules[0]"]);
     }
 }

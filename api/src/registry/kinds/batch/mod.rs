@@ -1,6 +1,7 @@
 //! The kinds of the batch group: work that ends.
 
 mod cronjob;
+mod indexes;
 mod job;
 mod job_spec;
 mod job_status;
