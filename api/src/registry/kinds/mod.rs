@@ -22,6 +22,7 @@ mod rbac;
 mod resource;
 mod rules;
 mod scheduling;
+mod resource_names;
 pub(super) mod status;
 mod storage;
 mod workload;

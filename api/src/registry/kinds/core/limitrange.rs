@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Map, Names, Quantity, Value, name};
 
 use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::rules;
+use crate::registry::kinds::{resource_names, rules};
 
 const TYPES: [&str; 3] = ["Pod", "Container", "PersistentVolumeClaim"];
 
@@ -32,7 +32,7 @@ impl Strategy for LimitRange {
         }
     }
 
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let mut types = HashSet::new();
         for item in Field::root(object).get("spec.limits").items() {
@@ -41,7 +41,7 @@ impl Strategy for LimitRange {
             if !types.insert(kind.text()) {
                 causes.push(kind.duplicate());
             }
-            check_item(&item, &mut causes);
+            check_item(names, &item, &mut causes);
         }
         causes
     }
@@ -71,7 +71,7 @@ fn check_type(kind: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_item(item: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
     let part = |field: &str| item.get(field);
     let (min, max, default, request) = (part("min"), part("max"), part("default"), part("defaultRequest"));
     let ratio = part("maxLimitRequestRatio");
@@ -89,49 +89,77 @@ fn check_item(item: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         _ => {}
     }
-    let names: BTreeSet<&str> = [&max, &min, &default, &request, &ratio]
-        .into_iter()
-        .flat_map(|field| field.entries().map(|(name, _)| name).collect::<Vec<_>>())
-        .collect();
-    for name in names {
-        check_order(name, [&min, &request, &default, &max], causes);
-        check_ratio(name, &ratio, [&min, &max], causes);
+    let mut resources = BTreeSet::new();
+    for field in [&max, &min, &default, &request, &ratio] {
+        for (resource, amount) in field.entries() {
+            check_resource(names, item.get("type").text(), &amount, resource, causes);
+            resources.insert(resource);
+        }
     }
+    for resource in resources {
+        check_order(resource, [&min, &request, &default, &max], causes);
+        check_ratio(resource, &ratio, [&min, &max], causes);
+        if !resource_names::may_overcommit(names, resource) {
+            check_equal(resource, &request, &default, causes);
+        }
+    }
+}
+
+/// Only what containers use can be limited for them and for pods.
+fn check_resource(names: &Names, kind: &str, amount: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+    match kind {
+        "Pod" | "Container" => resource_names::check_of_container(names, amount, resource, causes),
+        _ => resource_names::check(amount, resource, causes),
+    }
+}
+
+/// The amount of a resource.
+fn of(field: &Field<'_>, resource: &str) -> Option<Quantity> {
+    Quantity::parse(field.value().get(resource)?.as_str()?)
+}
+
+/// A cause that shows an amount of a resource that stands elsewhere.
+fn wrong(at: &Field<'_>, resource: &str, shown: &Field<'_>, why: &str) -> Cause {
+    let value = shown.value().get(resource).cloned().unwrap_or_default();
+    Cause::invalid(at.path().key(resource), value, why)
 }
 
 /// Each amount must not be above those that come after it.
-fn check_order(name: &str, [min, request, default, max]: [&Field<'_>; 4], causes: &mut Vec<Cause>) {
-    let of = |field: &Field<'_>| Quantity::parse(field.value().get(name)?.as_str()?);
-    let mut check = |small: (&Field<'_>, &str), large: (&Field<'_>, &str), at: &Field<'_>| {
-        let (Some(low), Some(high)) = (of(small.0), of(large.0)) else { return };
+fn check_order(resource: &str, [min, request, default, max]: [&Field<'_>; 4], causes: &mut Vec<Cause>) {
+    let mut check = |small: (&Field<'_>, &str), large: (&Field<'_>, &str), at: &Field<'_>, shown: &Field<'_>| {
+        let (Some(low), Some(high)) = (of(small.0, resource), of(large.0, resource)) else { return };
         if low > high {
             let why = format!("{} value {low} is greater than {} value {high}", small.1, large.1);
-            let value = at.value().get(name).cloned().unwrap_or_default();
-            causes.push(Cause::invalid(at.path().key(name), value, &why));
+            causes.push(wrong(at, resource, shown, &why));
         }
     };
-    check((min, "min"), (max, "max"), min);
-    check((min, "min"), (request, "default request"), request);
-    check((request, "default request"), (max, "max"), request);
-    check((request, "default request"), (default, "default limit"), request);
-    check((min, "min"), (default, "default"), default);
-    check((default, "default"), (max, "max"), default);
+    check((min, "min"), (max, "max"), min, min);
+    check((min, "min"), (request, "default request"), request, request);
+    check((request, "default request"), (max, "max"), request, request);
+    check((request, "default request"), (default, "default limit"), request, request);
+    check((min, "min"), (default, "default"), default, min);
+    check((default, "default"), (max, "max"), default, max);
 }
 
-fn check_ratio(name: &str, ratio: &Field<'_>, [min, max]: [&Field<'_>; 2], causes: &mut Vec<Cause>) {
-    let of = |field: &Field<'_>| Quantity::parse(field.value().get(name)?.as_str()?);
-    let Some(asked) = of(ratio) else { return };
-    let value = || ratio.value().get(name).cloned().unwrap_or_default();
-    if asked < Quantity::from_units(1) {
-        causes.push(Cause::invalid(ratio.path().key(name), value(), &format!("ratio {asked} is less than 1")));
+/// What cannot be shared is requested as far as it is limited.
+fn check_equal(resource: &str, request: &Field<'_>, default: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (Some(asked), Some(limit)) = (of(request, resource), of(default, resource)) else { return };
+    if asked != limit {
+        let why = format!("default value {limit} must equal to defaultRequest value {asked} in {resource}");
+        causes.push(wrong(request, resource, request, &why));
     }
-    if let (Some(low), Some(high)) = (of(min), of(max))
-        && asked.units() > high.units() / low.units().max(1)
-        && low.is_whole()
-        && high.is_whole()
-    {
-        let why = format!("ratio {asked} is greater than max/min = {}", high.units() / low.units().max(1));
-        causes.push(Cause::invalid(ratio.path().key(name), value(), &why));
+}
+
+fn check_ratio(resource: &str, ratio: &Field<'_>, [min, max]: [&Field<'_>; 2], causes: &mut Vec<Cause>) {
+    let Some(asked) = of(ratio, resource) else { return };
+    if asked < Quantity::from_units(1) {
+        causes.push(wrong(ratio, resource, ratio, &format!("ratio {asked} is less than 1")));
+    }
+    let (Some(low), Some(high)) = (of(min, resource), of(max, resource)) else { return };
+    // As clients know it, this is an inexact number.
+    let most = high.millis() as f64 / low.millis() as f64;
+    if asked.millis() as f64 / 1000.0 > most {
+        causes.push(wrong(ratio, resource, ratio, &format!("ratio {asked} is greater than max/min = {most:.6}")));
     }
 }
 
@@ -176,6 +204,15 @@ mod tests {
             of("maxLimitRequestRatio", json!({"cpu": "500m"})),
             &["Invalid spec.limits[0].maxLimitRequestRatio[cpu]"],
         );
+        let ratio = |most: &str| json!([{"type": "Container", "max": {"cpu": "1"}, "min": {"cpu": "400m"}, "maxLimitRequestRatio": {"cpu": most}}]);
+        check(ratio("2500m"), &[]);
+        check(ratio("3"), &["Invalid spec.limits[0].maxLimitRequestRatio[cpu]"]);
+        check(of("max", json!({"foo": "1"})), &["Invalid spec.limits[0].max[foo]"; 2]);
+        check(of("max", json!({"storage": "1"})), &["Invalid spec.limits[0].max[storage]"]);
+        check(json!([{"type": "PersistentVolumeClaim", "max": {"storage": "1", "pods": "1"}}]), &[]);
+        let pages = |request: &str| json!([{"type": "Container", "default": {"hugepages-2Mi": "4Mi"}, "defaultRequest": {"hugepages-2Mi": request}}]);
+        check(pages("4Mi"), &[]);
+        check(pages("2Mi"), &["Invalid spec.limits[0].defaultRequest[hugepages-2Mi]"]);
         check(json!([{"type": "PersistentVolumeClaim"}]), &["Required spec.limits[0].limits"]);
         check(json!([{"type": "Box"}]), &["Invalid spec.limits[0].type"]);
     }

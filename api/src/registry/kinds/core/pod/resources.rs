@@ -2,13 +2,12 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::{Cause, Names, Quantity, Value, name};
+use quorate_meta::{Cause, Names, Quantity, Value};
 
 use super::defaults::CONTAINERS;
 use crate::registry::kinds::field::Field;
+use crate::registry::kinds::resource_names::{self, is_huge_pages, is_native, may_overcommit};
 
-const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-const HUGE_PAGES: &str = "hugepages-";
 /// What decides the quality class.
 const COMPUTE: [&str; 2] = ["cpu", "memory"];
 
@@ -19,9 +18,9 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
     let mut compute = false;
     for list in [&limits, &requests] {
         for (resource, amount) in list.entries() {
-            causes.extend(name_causes(&amount, resource));
+            resource_names::check_of_container(names, &amount, resource, causes);
             check_amount(names, resource, &amount, causes);
-            huge |= resource.starts_with(HUGE_PAGES);
+            huge |= is_huge_pages(resource);
             compute |= COMPUTE.contains(&resource);
         }
         if list.path() == requests.path() {
@@ -80,26 +79,6 @@ pub(in crate::registry::kinds) fn check_amount(
     if is_counted(names, resource) && !quantity.is_whole() {
         causes.push(amount.invalid("must be an integer"));
     }
-}
-
-/// What is wrong with the name of a resource that a container may have.
-fn name_causes(at: &Field<'_>, resource: &str) -> Vec<Cause> {
-    let wrong = name::qualified_name(resource);
-    if !wrong.is_empty() {
-        return wrong.iter().map(|why| Cause::invalid(at.path(), resource, why)).collect();
-    }
-    let known = resource.contains('/') || STANDARD.contains(&resource) || resource.starts_with(HUGE_PAGES);
-    let why = "must be a standard resource type or fully qualified";
-    if known { Vec::new() } else { vec![Cause::invalid(at.path(), resource, why)] }
-}
-
-/// Resources of the system itself; all others are somebody's extension.
-fn is_native(names: &Names, resource: &str) -> bool {
-    !resource.contains('/') || resource.contains(&format!("{}/", names.domain))
-}
-
-fn may_overcommit(names: &Names, resource: &str) -> bool {
-    is_native(names, resource) && !resource.starts_with(HUGE_PAGES)
 }
 
 /// Whether only whole numbers of it make sense.
@@ -181,8 +160,8 @@ mod tests {
             json!({"limits": {"example.com/gpu": "2"}, "requests": {"example.com/gpu": "1"}}),
             &["Invalid r.requests"],
         );
-        check(json!({"limits": {"gpu": "1"}}), &["Invalid r.limits[gpu]"]);
-        check(json!({"limits": {"a/b/c": "1"}}), &["Invalid r.limits[a/b/c]"]);
+        check(json!({"limits": {"gpu": "1"}}), &["Invalid r.limits[gpu]"; 2]);
+        check(json!({"limits": {"a/b/c": "1"}}), &["Invalid r.limits[a/b/c]"; 2]);
         check(json!({"limits": {"example.com/gpu": "500m"}}), &["Invalid r.limits[example.com/gpu]"]);
         check(json!({"limits": {"hugepages-2Mi": "2Mi"}}), &["Forbidden r"]);
         check(

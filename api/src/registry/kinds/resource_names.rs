@@ -1,0 +1,119 @@
+//! Names of what pods use and quotas count: those of the system itself, and those that others bring along.
+
+use quorate_meta::{Cause, Names, name};
+
+use super::field::Field;
+
+/// What a container may have by a plain name.
+const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+/// Everything else with a plain name.
+const OTHERS: [&str; 17] = [
+    "requests.cpu",
+    "requests.memory",
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "storage",
+    "requests.storage",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+const HUGE_PAGES: &str = "hugepages-";
+const REQUESTS: &str = "requests.";
+
+/// What is wrong with the name of a resource whose amount stands in this field.
+pub(super) fn check(amount: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+    let wrong = name::qualified_name(resource);
+    causes.extend(wrong.iter().map(|why| Cause::invalid(amount.path(), resource, why)));
+    if wrong.is_empty() && !resource.contains('/') && !is_standard(resource) {
+        let why = "must be a standard resource type or fully qualified";
+        causes.push(Cause::invalid(amount.path(), resource, why));
+    }
+}
+
+/// What is wrong with the name of a resource that a container may have.
+pub(super) fn check_of_container(names: &Names, amount: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+    check(amount, resource, causes);
+    let why = if !resource.contains('/') {
+        let known = OF_CONTAINERS.contains(&resource) || is_huge_pages(resource);
+        (!known).then_some("must be a standard resource for containers")
+    } else {
+        let known = is_native(names, resource) || is_extension(names, resource);
+        (!known).then_some("doesn't follow extended resource name standard")
+    };
+    causes.extend(why.map(|why| Cause::invalid(amount.path(), resource, why)));
+}
+
+fn is_standard(resource: &str) -> bool {
+    let pages = is_huge_pages(resource) || resource.strip_prefix(REQUESTS).is_some_and(is_huge_pages);
+    OF_CONTAINERS.contains(&resource) || OTHERS.contains(&resource) || pages
+}
+
+/// Whether these are pages of memory of a larger size.
+pub(super) fn is_huge_pages(resource: &str) -> bool {
+    resource.starts_with(HUGE_PAGES)
+}
+
+/// Resources of the system itself; all others are somebody's extension.
+pub(super) fn is_native(names: &Names, resource: &str) -> bool {
+    !resource.contains('/') || resource.contains(&format!("{}/", names.domain))
+}
+
+/// Whether this can be the name of somebody's extension, of which a quota counts what is requested.
+pub(super) fn is_extension(names: &Names, resource: &str) -> bool {
+    !is_native(names, resource)
+        && !resource.starts_with(REQUESTS)
+        && name::qualified_name(&format!("{REQUESTS}{resource}")).is_empty()
+}
+
+/// Whether less of it may be requested than the limit is.
+pub(super) fn may_overcommit(names: &Names, resource: &str) -> bool {
+    is_native(names, resource) && !is_huge_pages(resource)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::{Naming, Value};
+    use serde_json::json;
+
+    #[test]
+    fn names() {
+        let check = |resource: &str, plain: usize, of_container: usize| {
+            let object = Value::from(json!({resource: "1"}));
+            let root = Field::root(&object);
+            let (_, amount) = root.entries().next().unwrap();
+            let (mut all, mut container) = (Vec::new(), Vec::new());
+            check(&amount, resource, &mut all);
+            check_of_container(Naming::Svc.names(), &amount, resource, &mut container);
+            assert_eq!((all.len(), container.len()), (plain, of_container), "{resource}");
+        };
+        for resource in ["cpu", "hugepages-2Mi", "example.com/gpu", "svc.io/foo"] {
+            check(resource, 0, 0);
+        }
+        for resource in ["storage", "pods", "requests.hugepages-2Mi", "requests.example.com/gpu"] {
+            check(resource, 0, 1);
+        }
+        check("foo", 1, 2);
+        check("a b", 1, 2);
+    }
+
+    #[test]
+    fn extensions() {
+        let check = |resource: &str, expect: bool| {
+            assert_eq!(is_extension(Naming::Svc.names(), resource), expect, "{resource}");
+            assert_eq!(may_overcommit(Naming::Svc.names(), resource), !resource.contains('.'), "{resource}");
+        };
+        check("cpu", false);
+        check("example.com/gpu", true);
+        check("requests.example.com/gpu", false);
+    }
+}
