@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quorate_meta::{Cause, Map, Names, Path, Value};
+use quorate_wire::json;
 
 use super::data;
 use crate::registry::{Part, Strategy};
@@ -70,24 +71,37 @@ fn check_type(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
         "basic-auth" if !contents.contains_key("username") && !contents.contains_key("password") => {
             require(&["username", "password"]);
         }
-        "ssh-auth" => require(&["ssh-privatekey"]),
+        "ssh-auth" if contents.get_str("ssh-privatekey").is_none_or(str::is_empty) => {
+            causes.push(Cause::required(at("ssh-privatekey"), ""));
+        }
         "tls" => require(&["tls.crt", "tls.key"]),
-        "dockercfg" => check_json(contents, ".dockercfg", causes),
-        "dockerconfigjson" => check_json(contents, ".dockerconfigjson", causes),
+        "dockercfg" => check_object(contents, ".dockercfg", causes),
+        "dockerconfigjson" => check_object(contents, ".dockerconfigjson", causes),
         _ => {}
     }
 }
 
-fn check_json(contents: &Map, key: &str, causes: &mut Vec<Cause>) {
+/// The content must be an object in JSON, or `null`; what is in it is a matter of those who use it.
+fn check_object(contents: &Map, key: &str, causes: &mut Vec<Cause>) {
     let path = Path::new("data").key(key);
     let Some(text) = contents.get_str(key) else {
         causes.push(Cause::required(&path, ""));
         return;
     };
     let bytes = STANDARD.decode(text).unwrap_or_default();
-    if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&bytes) {
-        causes.push(Cause::invalid(&path, REDACTED, &error.to_string()));
-    }
+    let found = match json::parse(&bytes) {
+        Err(error) => {
+            causes.push(Cause::invalid(&path, REDACTED, &error.to_string()));
+            return;
+        }
+        Ok((Value::Map(_) | Value::Null, _)) => return,
+        Ok((Value::List(_), _)) => "array",
+        Ok((Value::String(_), _)) => "string",
+        Ok((Value::Bool(_), _)) => "bool",
+        Ok(_) => "number",
+    };
+    let why = format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
+    causes.push(Cause::invalid(&path, REDACTED, &why));
 }
 
 #[cfg(test)]
@@ -131,6 +145,14 @@ mod tests {
             json!({".dockerconfigjson": "ew=="}),
             &["FieldValueInvalid data[.dockerconfigjson]"],
         );
+        for wrong in ["W10=", "MQ==", "dHJ1ZQ==", "Ingi", "Ing="] {
+            check("svc.io/dockercfg", json!({".dockercfg": wrong}), &["FieldValueInvalid data[.dockercfg]"]);
+        }
+        check("svc.io/dockercfg", json!({".dockercfg": "bnVsbA=="}), &[]);
+        check("svc.io/ssh-auth", json!({"ssh-privatekey": "eA=="}), &[]);
+        for empty in [json!({}), json!({"ssh-privatekey": ""})] {
+            check("svc.io/ssh-auth", empty, &["FieldValueRequired data[ssh-privatekey]"]);
+        }
         check("svc.io/dockercfg", json!({}), &["FieldValueRequired data[.dockercfg]"]);
         let annotation = "metadata.annotations[svc.io/service-account.name]";
         check("svc.io/service-account-token", json!({}), &[&format!("FieldValueRequired {annotation}")]);
