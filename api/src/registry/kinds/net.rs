@@ -10,6 +10,17 @@ pub(super) const NOT_AN_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.
 /// What is said of text that is no range of addresses.
 pub(super) const NOT_A_RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
+/// What is said of text that is no address together with the range that it lies in.
+pub(super) const NOT_AN_INTERFACE_ADDRESS: &str =
+    "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
+
+/// The canonical form of an address together with the range that it lies in, as a network interface has it.
+pub(super) fn interface_address(text: &str) -> Option<String> {
+    let range = Range::parse(text)?;
+    let own = address(text.split_once('/')?.0)?;
+    Some(format!("{own}/{}", range.prefix))
+}
+
 /// An address; one of the fourth version that is written as one of the sixth is taken for the former.
 pub(crate) fn address(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
@@ -142,6 +153,15 @@ mod tests {
         let check = |text: &str, expect: Option<(&str, u128, Option<&str>)>| {
             let range = Range::parse(text);
             let first = range.and_then(|range| range.usable_at(0)).map(|first| first.to_string());
+    #[test]
+    fn addresses_of_interfaces() {
+        let check = |text: &str, expect: Option<&str>| assert_eq!(interface_address(text).as_deref(), expect, "{text}");
+        check("10.1.2.3/24", Some("10.1.2.3/24"));
+        check("010.1.2.3/24", Some("10.1.2.3/24"));
+        check("FD00::1/64", Some("fd00::1/64"));
+        check("10.1.2.3", None);
+    }
+
             let found = range.map(|range| (range.to_string(), range.usable(), first));
             let expect = expect.map(|(text, usable, first)| (text.to_owned(), usable, first.map(str::to_owned)));
             assert_eq!(found, expect, "{text}");

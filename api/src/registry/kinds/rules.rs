@@ -109,6 +109,39 @@ pub(super) fn labels(field: &Field<'_>, causes: &mut Vec<Cause>) {
     causes.extend(name::labels(field.path(), texts));
 }
 
+/// The map must hold annotations.
+pub(super) fn annotations(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    let texts = field.entries().map(|(key, value)| (key, value.text()));
+    causes.extend(name::annotations(field.path(), texts));
+}
+
+/// The metadata of what is made by a template: labels and annotations, and nothing that is of a single object.
+pub(super) fn template_metadata(metadata: &Field<'_>, causes: &mut Vec<Cause>) {
+    annotations(&metadata.get("annotations"), causes);
+    labels(&metadata.get("labels"), causes);
+    for (key, _) in metadata.value().as_map().into_iter().flat_map(|map| map.iter()) {
+        let field = metadata.get(key);
+        if !matches!(key, "annotations" | "labels") && !field.is_empty() {
+            let path = metadata.path().child(if key == "uid" { "uID" } else { key });
+            causes.push(Cause::forbidden(path, "cannot be set"));
+        }
+    }
+}
+
+/// The text must not have more bytes.
+pub(super) fn at_most_bytes(field: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
+    if field.text().len() > max {
+        causes.push(Cause::too_long(field.path(), max));
+    }
+}
+
+/// The list must not have more items.
+pub(super) fn at_most_items(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
+    if list.items().len() > max {
+        causes.push(Cause::too_many(list.path(), list.items().len(), max));
+    }
+}
+
 /// The value, when it is there, must be a label selector.
 pub(super) fn selector(field: &Field<'_>, causes: &mut Vec<Cause>) {
     labels(&field.get("matchLabels"), causes);
@@ -230,6 +263,18 @@ mod tests {
         check(term("k", "Is", json!(null)), &["Invalid s.matchExpressions[0].operator"]);
         check(term("", "Exists", json!(null)), &["Invalid s.matchExpressions[0].key"; 2]);
         check(term("k", "NotIn", json!(["-"])), &["Invalid s.matchExpressions[0].values[0]"]);
+    }
+
+    #[test]
+    fn templates() {
+        let check = |value: serde_json::Value, expect: &[&str]| testing::field_causes(template_metadata, value, expect);
+        check(json!(null), &[]);
+        check(json!({"labels": {"a": "b"}, "annotations": {"c": "d"}, "creationTimestamp": null}), &[]);
+        check(
+            json!({"labels": {"a b": "c"}, "annotations": {"a b": "c"}}),
+            &["Invalid s.annotations", "Invalid s.labels"],
+        );
+        check(json!({"name": "x", "uid": "u"}), &["Forbidden s.name", "Forbidden s.uID"]);
     }
 
     #[test]

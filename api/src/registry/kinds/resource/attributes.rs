@@ -1,14 +1,13 @@
 //! Attributes of devices: their names, which are C identifiers, with the domain of who defines them before a slash, and their
 //! values.
 
-use quorate_meta::{Cause, name};
+use quorate_meta::Cause;
 
+use super::names;
 use crate::registry::kinds::field::Field;
 
 /// Bytes of a name without its domain.
 const MAX_IDENTIFIER: usize = 32;
-/// Bytes of a domain.
-const MAX_DOMAIN: usize = 63;
 /// Bytes of a value that is a text.
 const MAX_TEXT: usize = 64;
 const NOT_AN_IDENTIFIER: &str = "a valid C identifier must start with alphabetic character or '_', followed by a string of \
@@ -27,7 +26,7 @@ pub(super) fn check_name(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>)
             if domain.is_empty() {
                 causes.push(Cause::invalid(field.path(), "", "the domain must not be empty"));
             } else {
-                check_domain(field, domain, causes);
+                names::domain(field, domain, causes);
             }
             if identifier.is_empty() {
                 causes.push(Cause::invalid(field.path(), "", "the name must not be empty"));
@@ -44,14 +43,6 @@ pub(super) fn check_qualified(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if !field.text().contains('/') {
         causes.push(field.invalid("a fully qualified name must be a domain and a name separated by a slash"));
     }
-}
-
-fn check_domain(field: &Field<'_>, domain: &str, causes: &mut Vec<Cause>) {
-    if domain.len() > MAX_DOMAIN {
-        causes.push(Cause::too_long(field.path(), MAX_DOMAIN));
-    }
-    let wrong = name::dns_subdomain(&domain.to_lowercase());
-    causes.extend(wrong.iter().map(|why| Cause::invalid(field.path(), domain, why)));
 }
 
 fn check_identifier(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>) {
@@ -135,7 +126,7 @@ mod tests {
             check(text, &["Invalid n"], &["Invalid n"]);
         }
         check(&too_long, &["TooLong n"], &["TooLong n", "Invalid n"]);
-        check(&format!("{}/m", "a".repeat(MAX_DOMAIN + 1)), &["TooLong n"], &["TooLong n"]);
+        check(&format!("{}/m", "a".repeat(64)), &["TooLong n"], &["TooLong n"]);
     }
 
     fn shown_as(expect: &[&str]) -> Vec<String> {

@@ -5,6 +5,7 @@ use quorate_meta::{Cause, Names, Value};
 use super::requests;
 use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
+use crate::registry::kinds::resource_names;
 
 /// The semantics of classes.
 #[derive(Debug)]
@@ -15,11 +16,36 @@ impl Strategy for DeviceClass {
         true
     }
 
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         requests::selectors(&spec.get("selectors"), &mut causes);
         spec.get("config").items().for_each(|config| requests::configuration(&config, &mut causes));
+        let resource = spec.get("extendedResourceName");
+        if resource.is_set() && !resource_names::is_extension(names, resource.text()) {
+            causes.push(resource.invalid("must be a valid extended resource name"));
+        }
         causes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::kinds::rules::testing::shown;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn resources_of_a_class() {
+        let check = |resource: serde_json::Value, expect: &[&str]| {
+            let object = json!({"spec": {"extendedResourceName": resource}}).into();
+            assert_eq!(shown(&DeviceClass.validate(Naming::Svc.names(), &object)), expect);
+        };
+        check(json!(null), &[]);
+        check(json!("example.com/gpu"), &[]);
+        for bad in ["", "gpu", "svc.io/gpu", "requests.example.com/gpu"] {
+            check(json!(bad), &["Invalid spec.extendedResourceName"]);
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! The kinds of the resource group: devices, and claims to them. The schema says most of what they must have.
 
 mod attributes;
+mod claimstatus;
 mod deviceclass;
+mod names;
+mod placement;
 mod requests;
 mod resourceclaim;
 mod resourceslice;

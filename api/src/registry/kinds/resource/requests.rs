@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Value, name};
 
 use super::super::field::Field;
 use super::super::rules;
-use super::attributes;
+use super::{attributes, names};
 use crate::registry::Disabled;
 
 /// Requests, and choices within one.
@@ -54,7 +54,7 @@ fn default_count(request: &mut Value) {
 /// Checks the devices that a claim asks for.
 pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
     let requests = devices.get("requests");
-    too_many(&requests, MAX_REQUESTS, causes);
+    rules::at_most_items(&requests, MAX_REQUESTS, causes);
     let mut names = HashSet::new();
     for request in requests.items() {
         named(&request, &mut names, causes);
@@ -70,7 +70,7 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
             }
             (true, true) => check_request(&exactly, causes),
             (false, false) => {
-                too_many(&choices, MAX_CHOICES, causes);
+                rules::at_most_items(&choices, MAX_CHOICES, causes);
                 let mut names = HashSet::new();
                 for choice in choices.items() {
                     named(&choice, &mut names, causes);
@@ -81,7 +81,7 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     let known = names_of(&requests);
     let (constraints, configurations) = (devices.get("constraints"), devices.get("config"));
-    too_many(&constraints, MAX_CONSTRAINTS, causes);
+    rules::at_most_items(&constraints, MAX_CONSTRAINTS, causes);
     for constraint in constraints.items() {
         references(&constraint.get("requests"), &known, causes);
         let attribute = constraint.get("matchAttribute");
@@ -98,7 +98,7 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// What requests are called by others: by their names, and their choices by both names.
-fn names_of(requests: &Field<'_>) -> HashSet<String> {
+pub(super) fn names_of(requests: &Field<'_>) -> HashSet<String> {
     let mut names = HashSet::new();
     for request in requests.items() {
         let own = request.get("name").text();
@@ -110,24 +110,29 @@ fn names_of(requests: &Field<'_>) -> HashSet<String> {
 }
 
 /// Checks which requests something is about.
-fn references(list: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
-    const UNKNOWN: &str =
-        "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
-    too_many(list, MAX_REQUESTS, causes);
+pub(super) fn references(list: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
+    rules::at_most_items(list, MAX_REQUESTS, causes);
     let mut seen = HashSet::new();
     for reference in list.items() {
-        let text = reference.text();
-        if text.split('/').count() <= 2 {
-            text.split('/').for_each(|part| {
-                causes.extend(name::dns_label(part).iter().map(|why| Cause::invalid(reference.path(), part, why)));
-            });
-        }
-        if !known.contains(text) {
-            causes.push(reference.invalid(UNKNOWN));
-        }
-        if !seen.insert(text) {
+        self::reference(&reference, known, causes);
+        if !seen.insert(reference.text()) {
             causes.push(reference.duplicate());
         }
+    }
+}
+
+/// Checks which request something is about.
+pub(super) fn reference(reference: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
+    const UNKNOWN: &str =
+        "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+    let text = reference.text();
+    if text.split('/').count() <= 2 {
+        text.split('/').for_each(|part| {
+            causes.extend(name::dns_label(part).iter().map(|why| Cause::invalid(reference.path(), part, why)));
+        });
+    }
+    if !known.contains(text) {
+        causes.push(reference.invalid(UNKNOWN));
     }
 }
 
@@ -154,7 +159,7 @@ fn check_request(request: &Field<'_>, causes: &mut Vec<Cause>) {
 
 /// Checks selectors: each has an expression.
 pub(super) fn selectors(list: &Field<'_>, causes: &mut Vec<Cause>) {
-    too_many(list, MAX_SELECTORS, causes);
+    rules::at_most_items(list, MAX_SELECTORS, causes);
     let empty = list.items().map(|selector| selector.get("cel")).filter(|cel| !cel.is_set());
     causes.extend(empty.map(|cel| cel.required("")));
 }
@@ -166,16 +171,10 @@ pub(super) fn configuration(config: &Field<'_>, causes: &mut Vec<Cause>) {
         causes.push(opaque.required(""));
         return;
     }
-    rules::optional_name(&opaque.get("driver"), name::dns_subdomain, causes);
+    names::driver(&opaque.get("driver"), causes);
     let parameters = opaque.get("parameters");
     if parameters.is_set() && parameters.value().as_map().is_none() {
         causes.push(parameters.invalid("must be a valid JSON object"));
-    }
-}
-
-fn too_many(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
-    if list.items().len() > max {
-        causes.push(Cause::too_many(list.path(), list.items().len(), max));
     }
 }
 

@@ -2,13 +2,10 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::requests;
+use super::{claimstatus, requests};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 use crate::registry::{Disabled, Part, Strategy};
-
-/// Users of one claim.
-const MAX_RESERVED: usize = 256;
 
 /// The semantics of claims.
 #[derive(Debug)]
@@ -30,19 +27,6 @@ impl Strategy for ResourceClaim {
         }
     }
 
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
-        let mut causes = Vec::new();
-        let object = Field::root(object);
-        let (reserved, allocation) = (object.get("status.reservedFor"), object.get("status.allocation"));
-        if reserved.items().len() > MAX_RESERVED {
-            causes.push(Cause::too_many(reserved.path(), reserved.items().len(), MAX_RESERVED));
-        }
-        if !reserved.is_empty() && !allocation.is_set() {
-            causes.push(reserved.forbidden("may not be specified when `allocated` is not set"));
-        }
-        causes
-    }
-
     /// What is asked for never changes, and so is looked at once.
     fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
@@ -53,10 +37,8 @@ impl Strategy for ResourceClaim {
     fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         spec_stays(old, new, &mut causes);
-        let allocation = |object| Field::root(object).get("status.allocation");
-        let (before, after) = (allocation(old), allocation(new));
-        if part == Part::Status && before.is_set() && after.is_set() {
-            rules::immutable(&before, &after, &mut causes);
+        if part == Part::Status {
+            claimstatus::check(&Field::root(old), &Field::root(new), &mut causes);
         }
         causes
     }
@@ -80,7 +62,9 @@ impl Strategy for ResourceClaimTemplate {
 
     fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        requests::devices(&Field::root(object).get("spec.spec.devices"), &mut causes);
+        let spec = Field::root(object).get("spec");
+        rules::template_metadata(&spec.get("metadata"), &mut causes);
+        requests::devices(&spec.get("spec.devices"), &mut causes);
         causes
     }
 
@@ -103,27 +87,26 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn the_spec_stays_and_so_does_an_allocation() {
-        let check = |part: Part, old: Json, new: Json, expect: &[&str]| {
-            let causes = ResourceClaim.validate_update(Naming::Svc.names(), part, &old.into(), &new.into());
+    fn the_spec_stays() {
+        let check = |old: Json, new: Json, expect: &[&str]| {
+            let causes = ResourceClaim.validate_update(Naming::Svc.names(), Part::Main, &old.into(), &new.into());
             assert_eq!(shown(&causes), expect);
         };
         let spec = |name: &str| json!({"spec": {"devices": {"requests": [{"name": name}]}}});
-        check(Part::Main, spec("a"), spec("a"), &[]);
-        check(Part::Main, spec("a"), spec("b"), &["Invalid spec"]);
-        let allocated = |node: &str| json!({"status": {"allocation": {"devices": {"results": [node]}}}});
-        check(Part::Status, json!({}), allocated("a"), &[]);
-        check(Part::Status, allocated("a"), json!({}), &[]);
-        check(Part::Status, allocated("a"), allocated("b"), &["Invalid status.allocation"]);
+        check(spec("a"), spec("a"), &[]);
+        check(spec("a"), spec("b"), &["Invalid spec"]);
     }
 
     #[test]
-    fn only_an_allocated_claim_is_reserved() {
-        let check = |status: Json, expect: &[&str]| {
-            let object = json!({"spec": {"devices": {}}, "status": status}).into();
-            assert_eq!(shown(&ResourceClaim.validate(Naming::Svc.names(), &object)), expect);
+    fn claims_have_labels_and_annotations_of_their_template() {
+        let check = |metadata: Json, expect: &[&str]| {
+            let object = json!({"spec": {"metadata": metadata, "spec": {}}}).into();
+            assert_eq!(shown(&ResourceClaimTemplate.validate_create(Naming::Svc.names(), &object)), expect);
         };
-        check(json!({"allocation": {}, "reservedFor": [{"uid": "u"}]}), &[]);
-        check(json!({"reservedFor": [{"uid": "u"}]}), &["Forbidden status.reservedFor"]);
+        check(json!({"labels": {"a": "b"}}), &[]);
+        check(
+            json!({"name": "x", "labels": {"a b": "c"}}),
+            &["Invalid spec.metadata.labels", "Forbidden spec.metadata.name"],
+        );
     }
 }

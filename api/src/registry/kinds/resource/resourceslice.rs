@@ -4,15 +4,13 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Time, Value, name};
 
-use super::attributes;
+use super::{attributes, names, placement};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 use crate::registry::{Part, Strategy};
 
 /// Devices of one slice.
 const MAX_DEVICES: usize = 128;
-/// Where a slice's devices are: exactly one of these says it.
-const PLACES: [&str; 4] = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"];
 
 /// The semantics of slices.
 #[derive(Debug)]
@@ -35,24 +33,15 @@ impl Strategy for ResourceSlice {
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
-        rules::optional_name(&spec.get("driver"), name::dns_subdomain, &mut causes);
+        names::driver(&spec.get("driver"), &mut causes);
         let pool = spec.get("pool");
-        for part in pool.get("name").text().split('/').filter(|part| !part.is_empty()) {
-            causes.extend(pool.get("name").invalid_for(&name::dns_subdomain(part)));
-        }
+        names::pool(&pool.get("name"), &mut causes);
         rules::not_negative(&pool.get("generation"), &mut causes);
         let slices = pool.get("resourceSliceCount");
         if slices.int().is_some_and(|count| count <= 0) {
             causes.push(slices.invalid("must be greater than zero"));
         }
-        let given = |place: &&str| {
-            spec.get(place).is_true() || !(spec.get(place).is_empty() || spec.get(place).value().as_bool().is_some())
-        };
-        match PLACES.iter().filter(|place| given(place)).count() {
-            1 => {}
-            0 => causes.push(spec.required("exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required")),
-            _ => causes.push(spec.invalid("exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required, but multiple fields are set")),
-        }
+        placement::check(&spec, &mut causes);
         check_devices(&spec.get("devices"), &mut causes);
         causes
     }
@@ -67,9 +56,7 @@ impl Strategy for ResourceSlice {
 }
 
 fn check_devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
-    if devices.items().len() > MAX_DEVICES {
-        causes.push(Cause::too_many(devices.path(), devices.items().len(), MAX_DEVICES));
-    }
+    rules::at_most_items(devices, MAX_DEVICES, causes);
     let mut names = HashSet::new();
     for device in devices.items() {
         let own = device.get("name");
@@ -80,6 +67,9 @@ fn check_devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
         for (key, attribute) in device.get("attributes").entries() {
             attributes::check_name(&attribute, key, causes);
             attributes::check_value(&attribute, causes);
+        }
+        for (key, capacity) in device.get("capacity").entries() {
+            attributes::check_name(&capacity, key, causes);
         }
     }
 }
@@ -102,13 +92,15 @@ mod tests {
             let object = but(&slice(), &[(&format!("/spec/{field}"), value)]);
             assert_eq!(shown(&ResourceSlice.validate(Naming::Svc.names(), &object)), expect, "{field}");
         };
-        check("allNodes", json!(false), &[]);
+        check("allNodes", json!(false), &["Invalid spec.allNodes"]);
         check("allNodes", json!(true), &["Invalid spec"]);
         check("nodeName", json!(null), &["Required spec"]);
         check("driver", json!("A b"), &["Invalid spec.driver"]);
         check("pool/name", json!("a/B"), &["Invalid spec.pool.name"]);
         check("pool/resourceSliceCount", json!(0), &["Invalid spec.pool.resourceSliceCount"]);
         check("devices/1", json!({"name": "d"}), &["Duplicate spec.devices[1].name"]);
+        check("devices/0/capacity", json!({"memory": {"value": "1"}}), &[]);
+        check("devices/0/capacity", json!({"q q": {"value": "1"}}), &["Invalid spec.devices[0].capacity[q q]"]);
         check("devices/0/attributes", json!({"a": {}}), &["Required spec.devices[0].attributes[a]"]);
         check(
             "devices/0/attributes",

@@ -29,7 +29,7 @@ pub(super) fn check(affinity: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// What is wrong with a selector of nodes: terms of which one must hold.
-fn check_node_selector(selector: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(in crate::registry::kinds) fn check_node_selector(selector: &Field<'_>, causes: &mut Vec<Cause>) {
     let terms = selector.get("nodeSelectorTerms");
     if terms.is_empty() {
         causes.push(terms.required("must have at least one node selector term"));

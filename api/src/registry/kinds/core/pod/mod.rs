@@ -25,6 +25,7 @@ mod volume_files;
 mod volumes;
 pub(in crate::registry::kinds) mod warnings;
 
+pub(in crate::registry::kinds) use affinity::check_node_selector;
 pub(in crate::registry::kinds) use resources::check_amount;
 pub(in crate::registry::kinds) use scheduling::{check_taint_effect, check_tolerations};
 pub(super) use strategy::Pod;
