@@ -6,6 +6,7 @@ mod apps;
 mod autoscaling;
 mod batch;
 pub(crate) mod certificates;
+mod conditions;
 mod coordination;
 mod core;
 mod discovery;

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, Value, name};
 
 use super::{expressions, matching};
-use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::rules;
+use crate::registry::kinds::{conditions, rules};
+use crate::registry::{Part, Strategy};
 
 const NO_RULES: &str = "validations or auditAnnotations must be specified";
 /// Annotations that one policy may write.
@@ -53,6 +53,22 @@ impl Strategy for ValidatingAdmissionPolicy {
         check_annotations(&annotations, &mut causes);
         causes
     }
+
+    fn validate_update(&self, _: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        if part == Part::Status {
+            check_status(&Field::root(new).get("status"), &mut causes);
+        }
+        causes
+    }
+}
+
+fn check_status(status: &Field<'_>, causes: &mut Vec<Cause>) {
+    for warning in status.get("typeChecking.expressionWarnings").items() {
+        rules::required(&warning.get("warning"), causes);
+        rules::required(&warning.get("fieldRef"), causes);
+    }
+    conditions::check(&status.get("conditions"), causes);
 }
 
 fn check_constraints(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -115,6 +131,22 @@ mod tests {
     use crate::registry::kinds::rules::testing::{but, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
+
+    #[test]
+    fn statuses() {
+        let check = |status: Json, expect: &[&str]| {
+            let new = json!({ "status": status }).into();
+            let causes =
+                ValidatingAdmissionPolicy.validate_update(Naming::Svc.names(), Part::Status, &Value::Null, &new);
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!({"observedGeneration": 1}), &[]);
+        let warnings = json!({"expressionWarnings": [{"fieldRef": "spec.variables[0].expression", "warning": ""}]});
+        check(json!({"typeChecking": warnings}), &["Required status.typeChecking.expressionWarnings[0].warning"]);
+        let condition =
+            json!({"type": "a", "status": "X", "reason": "R", "lastTransitionTime": "2024-01-01T00:00:00Z"});
+        check(json!({"conditions": [condition]}), &["NotSupported status.conditions[0].status"]);
+    }
 
     #[test]
     fn policies() {

@@ -3,8 +3,9 @@
 use quorate_meta::{Cause, Map, Names, Value, name};
 
 use super::{behavior, metrics};
-use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
+use crate::registry::kinds::workload;
+use crate::registry::{Part, Strategy};
 
 /// The use of CPU that is aimed at where nothing is said, in percent of what is requested.
 const DEFAULT_CPU_PERCENT: i64 = 80;
@@ -39,6 +40,15 @@ impl Strategy for HorizontalPodAutoscaler {
         check_target(&spec.get("scaleTargetRef"), &mut causes);
         metrics::check(&spec.get("metrics"), spec.get("minReplicas").int() == Some(0), &mut causes);
         behavior::check(&spec.get("behavior"), &mut causes);
+        causes
+    }
+
+    fn validate_update(&self, _: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        if part == Part::Status {
+            let status = Field::root(new).get("status");
+            workload::not_negative(&status, &["currentReplicas", "desiredReplicas"], &mut causes);
+        }
         causes
     }
 }
@@ -124,6 +134,17 @@ mod tests {
             json!({"scaleTargetRef": null}),
             &["FieldValueRequired spec.scaleTargetRef.kind", "FieldValueRequired spec.scaleTargetRef.name", version],
         );
+    }
+
+    #[test]
+    fn statuses() {
+        let check = |count: i64, expect: &[&str]| {
+            let new = json!({"status": {"currentReplicas": count, "desiredReplicas": count}}).into();
+            let causes = HorizontalPodAutoscaler.validate_update(Naming::Svc.names(), Part::Status, &Value::Null, &new);
+            assert_eq!(causes.iter().map(|cause| cause.field.as_str()).collect::<Vec<_>>(), expect);
+        };
+        check(0, &[]);
+        check(-1, &["status.currentReplicas", "status.desiredReplicas"]);
     }
 
     #[test]

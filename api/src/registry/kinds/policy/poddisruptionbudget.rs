@@ -3,7 +3,7 @@
 use quorate_meta::{Cause, Names, Value};
 
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, workload};
+use crate::registry::kinds::{conditions, rules, workload};
 use crate::registry::{Part, Strategy};
 
 const COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
@@ -53,7 +53,9 @@ impl Strategy for PodDisruptionBudget {
     fn validate_update(&self, _: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         if part == Part::Status {
-            workload::not_negative(&Field::root(new).get("status"), &COUNTS, &mut causes);
+            let status = Field::root(new).get("status");
+            conditions::check(&status.get("conditions"), &mut causes);
+            workload::not_negative(&status, &COUNTS, &mut causes);
         }
         causes
     }
@@ -65,6 +67,19 @@ mod tests {
     use crate::registry::kinds::rules::testing::shown;
     use quorate_meta::Naming;
     use serde_json::json;
+
+    #[test]
+    fn statuses() {
+        let check = |status: serde_json::Value, expect: &[&str]| {
+            let new = json!({ "status": status }).into();
+            let causes = PodDisruptionBudget.validate_update(Naming::Svc.names(), Part::Status, &Value::Null, &new);
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!({"currentHealthy": 1}), &[]);
+        check(json!({"currentHealthy": -1}), &["Invalid status.currentHealthy"]);
+        let condition = json!({"type": "a", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z"});
+        check(json!({"conditions": [condition]}), &["Required status.conditions[0].reason"]);
+    }
 
     #[test]
     fn budgets() {
