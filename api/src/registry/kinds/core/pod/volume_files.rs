@@ -27,7 +27,7 @@ pub(super) fn local_path_problems(text: &str) -> Vec<String> {
 }
 
 /// What is wrong with the path of a file that the volume itself makes.
-fn file_path_problems(text: &str) -> Vec<String> {
+pub(super) fn file_path_problems(text: &str) -> Vec<String> {
     let mut wrong = local_path_problems(text);
     if wrong.is_empty() && text.starts_with("..") {
         wrong.push("must not start with '..'".to_owned());

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Quantity, name};
 
-use super::volume_files::{check_downward, check_items, check_mode, check_projected};
+use super::volume_files::{check_downward, check_items, check_mode, check_projected, file_path_problems};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 
@@ -43,6 +43,9 @@ const SOURCES: [(&str, &[&str]); 30] = [
 ];
 const HOST_PATHS: [&str; 8] =
     ["", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"];
+
+/// Bytes of the name of a driver.
+const MAX_DRIVER: usize = 63;
 
 /// What is wrong with the volumes.
 pub(super) fn check(volumes: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -105,9 +108,20 @@ fn check_details(kind: &str, source: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         "projected" => check_projected(source, causes),
         "persistentVolumeClaim" => rules::optional_name(&source.get("claimName"), name::dns_subdomain, causes),
-        "csi" => rules::optional_name(&source.get("driver"), driver_name, causes),
+        "csi" => check_csi(source, causes),
+        "fc" => check_fibre_channel(source, causes),
+        "azureDisk" => check_azure_disk(source, causes),
+        "gcePersistentDisk" | "awsElasticBlockStore" => check_byte(&source.get("partition"), causes),
+        "gitRepo" => {
+            let directory = source.get("directory");
+            causes.extend(directory.invalid_for(&file_path_problems(directory.text())));
+        }
         "image" => rules::optional_one_of(&source.get("pullPolicy"), &["Always", "IfNotPresent", "Never"], causes),
-        "ephemeral" => check_claim_template(&source.get("volumeClaimTemplate"), causes),
+        "ephemeral" => {
+            let template = source.get("volumeClaimTemplate");
+            rules::template_metadata(&template.get("metadata"), causes);
+            check_claim_template(&template, causes);
+        }
         _ => {}
     }
 }
@@ -120,14 +134,63 @@ fn driver_name(text: &str) -> Vec<String> {
     name::dns_subdomain(&text.to_lowercase())
 }
 
+fn check_csi(source: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (driver, secret) = (source.get("driver"), source.get("nodePublishSecretRef"));
+    rules::at_most_bytes(&driver, MAX_DRIVER, causes);
+    rules::optional_name(&driver, driver_name, causes);
+    if secret.is_set() {
+        rules::name(&secret.get("name"), name::dns_subdomain, causes);
+    }
+}
+
+fn check_fibre_channel(source: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (targets, lun) = (source.get("targetWWNs"), source.get("lun"));
+    match (targets.is_empty(), source.get("wwids").is_empty()) {
+        (true, true) => causes.push(targets.required("must specify either targetWWNs or wwids, but not both")),
+        (false, false) => {
+            causes.push(targets.invalid("targetWWNs and wwids can not be specified simultaneously"));
+        }
+        _ => {}
+    }
+    if !targets.is_empty() {
+        if lun.is_set() {
+            check_byte(&lun, causes);
+        } else {
+            causes.push(lun.required("lun is required if targetWWNs is specified"));
+        }
+    }
+}
+
+fn check_azure_disk(source: &Field<'_>, causes: &mut Vec<Cause>) {
+    const MANAGED: &str =
+        "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
+    const BLOB: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
+    let (kind, place) = (source.get("kind"), source.get("diskURI"));
+    rules::optional_one_of(&source.get("cachingMode"), &["None", "ReadOnly", "ReadWrite"], causes);
+    rules::optional_one_of(&kind, &["Dedicated", "Managed", "Shared"], causes);
+    let (begin, form) = if kind.text() == "Managed" { ("/subscriptions/", MANAGED) } else { ("https://", BLOB) };
+    if kind.is_set() && !place.text().starts_with(begin) {
+        causes.push(place.not_supported(&[form]));
+    }
+}
+
+/// The number, when it is given, must be that of a unit or a part of a disk.
+fn check_byte(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    if field.is_set() {
+        rules::between(field, 0, 255, "must be between 0 and 255, inclusive", causes);
+    }
+}
+
 fn check_iscsi(source: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (target, lun) = (source.get("iqn"), source.get("lun"));
+    let target = source.get("iqn");
     let known = ["iqn", "eui", "naa"].iter().any(|prefix| target.text().starts_with(prefix));
     if !target.is_empty() && !known {
         causes.push(target.invalid("must be valid format starting with iqn, eui, or naa"));
     }
-    if lun.int().is_some_and(|lun| !(0..=255).contains(&lun)) {
-        causes.push(lun.invalid("must be between 0 and 255, inclusive"));
+    check_byte(&source.get("lun"), causes);
+    let authenticates = ["chapAuthDiscovery", "chapAuthSession"].iter().any(|field| source.get(field).is_true());
+    if authenticates && !source.get("secretRef").is_set() {
+        causes.push(source.get("secretRef").required(""));
     }
 }
 
@@ -153,6 +216,45 @@ mod tests {
     use crate::registry::kinds::rules::testing::shown;
     use quorate_meta::Value;
     use serde_json::json;
+
+    #[test]
+    fn sources_in_full() {
+        let check = |kind: &str, source: serde_json::Value, expect: &[&str]| {
+            let object = json!({"v": {"name": "v", kind: source}}).into();
+            let mut causes = Vec::new();
+            check_source(&Field::root(&object).get("v"), &mut causes);
+            assert_eq!(shown(&causes), expect, "{object:?}");
+        };
+        check("fc", json!({"wwids": ["a"]}), &[]);
+        check("fc", json!({}), &["Required v.fc.targetWWNs"]);
+        check("fc", json!({"targetWWNs": ["a"], "wwids": ["a"], "lun": 0}), &["Invalid v.fc.targetWWNs"]);
+        check("fc", json!({"targetWWNs": ["a"]}), &["Required v.fc.lun"]);
+        check("fc", json!({"targetWWNs": ["a"], "lun": 300}), &["Invalid v.fc.lun"]);
+        let disk = |uri: &str, kind: &str, mode: &str| json!({"diskName": "a", "diskURI": uri, "kind": kind, "cachingMode": mode});
+        check("azureDisk", disk("/subscriptions/x", "Managed", "None"), &[]);
+        check("azureDisk", disk("b", "Shared", "None"), &["NotSupported v.azureDisk.diskURI"]);
+        check(
+            "azureDisk",
+            disk("https://b", "Y", "X"),
+            &["NotSupported v.azureDisk.cachingMode", "NotSupported v.azureDisk.kind"],
+        );
+        check("csi", json!({"driver": "D.example.com", "nodePublishSecretRef": {"name": "s"}}), &[]);
+        check("csi", json!({"driver": "d", "nodePublishSecretRef": {}}), &["Required v.csi.nodePublishSecretRef.name"]);
+        check("gitRepo", json!({"repository": "r", "directory": "/x"}), &["Invalid v.gitRepo.directory"]);
+        check(
+            "gcePersistentDisk",
+            json!({"pdName": "p", "partition": 300}),
+            &["Invalid v.gcePersistentDisk.partition"],
+        );
+        let session = json!({"targetPortal": "1", "iqn": "iqn.x", "lun": 0, "chapAuthSession": true});
+        check("iscsi", session, &["Required v.iscsi.secretRef"]);
+        let claim = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}});
+        check(
+            "ephemeral",
+            json!({"volumeClaimTemplate": {"metadata": {"name": "x"}, "spec": claim}}),
+            &["Forbidden v.ephemeral.volumeClaimTemplate.metadata.name"],
+        );
+    }
 
     #[test]
     fn volumes() {
