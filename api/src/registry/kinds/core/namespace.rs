@@ -4,7 +4,7 @@
 //! transaction; a namespace goes only when nothing is left in `spec.finalizers`, which the namespace controller empties
 //! through the `finalize` subresource once its content is gone.
 
-use quorate_meta::{Cause, Map, Names, Value, well_known};
+use quorate_meta::{Cause, Map, Names, Path, Value, name, well_known};
 use quorate_store::Operation;
 
 use crate::registry::strategy::live_marker;
@@ -12,6 +12,7 @@ use crate::registry::{NameRule, Part, Step, Strategy};
 
 const ACTIVE: &str = "Active";
 const TERMINATING: &str = "Terminating";
+const FINALIZERS: &str = "spec.finalizers";
 
 /// The semantics of namespaces.
 #[derive(Debug)]
@@ -57,7 +58,17 @@ impl Strategy for Namespace {
         }
     }
 
-    fn validate_update(&self, _: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
+    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        let path = Path::new(FINALIZERS);
+        finalizers(object).iter().flat_map(|finalizer| finalizer_causes(names, &path, finalizer)).collect()
+    }
+
+    fn validate_update(&self, names: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
+        if part == Part::Finalize {
+            let path = Path::new(FINALIZERS);
+            let all = finalizers(new).iter().enumerate();
+            return all.flat_map(|(index, own)| finalizer_causes(names, &path.index(index), own)).collect();
+        }
         if part != Part::Status {
             return Vec::new();
         }
@@ -95,6 +106,18 @@ impl Strategy for Namespace {
 
 fn finalizers(object: &Value) -> &[Value] {
     object.at(&["spec", "finalizers"]).and_then(Value::as_list).unwrap_or_default()
+}
+
+/// What is wrong with something that holds a namespace.
+fn finalizer_causes(names: &Names, path: &Path, finalizer: &Value) -> Vec<Cause> {
+    let standard = [names.finalizer_namespace, well_known::FINALIZER_ORPHAN, well_known::FINALIZER_FOREGROUND];
+    let text = finalizer.as_str().unwrap_or_default();
+    let mut causes = name::finalizer(path, text);
+    if !text.contains('/') && !standard.contains(&text) {
+        let why = "name is neither a standard finalizer name nor is it fully qualified";
+        causes.push(Cause::invalid(path, text, why));
+    }
+    causes
 }
 
 fn restore(old: &Value, new: &mut Value, field: &str) {
@@ -137,6 +160,23 @@ mod tests {
         check(Part::Main, json!({"spec": {"finalizers": ["svc"]}, "status": {"phase": "Active"}}));
         check(Part::Status, json!({"spec": {"finalizers": ["svc"]}, "status": {"phase": "Odd"}}));
         check(Part::Finalize, json!({"spec": {}, "status": {"phase": "Active"}}));
+    }
+
+    #[test]
+    fn finalizers_are_known_or_qualified() {
+        let check = |finalizer: &str, expect: &[&str]| {
+            let names = Naming::Svc.names();
+            let object = json!({"spec": {"finalizers": [finalizer]}}).into();
+            let created = Namespace.validate_create(names, &object);
+            let finalized = Namespace.validate_update(names, Part::Finalize, &object, &object);
+            let fields = |causes: &[Cause]| causes.iter().map(|cause| cause.field.clone()).collect::<Vec<_>>();
+            assert_eq!([fields(&created), fields(&finalized)].concat(), expect, "{finalizer}");
+        };
+        check("svc", &[]);
+        check("orphan", &[]);
+        check("example.com/x", &[]);
+        check("foo", &["spec.finalizers", "spec.finalizers[0]"]);
+        check("a b/c", &["spec.finalizers", "spec.finalizers[0]"]);
     }
 
     #[test]
