@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, Status, Value, well_known};
+use quorate_schema::PatchError;
 
 use super::findings::{Findings, duplicate_fields, unknown_fields};
 use super::write_options::{FieldValidation, Parameters};
@@ -122,10 +123,13 @@ pub(super) fn patched(
         Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
         Patch::Merge(patch) => merge(&mut object, patch.clone()),
         Patch::Strategic(patch) => quorate_schema::strategic(&api.graph, resource.ty, &mut object, patch)
-            .map_err(|error| bad_patch(request, &error.to_string()))?,
+            .map_err(|error| unusable(request, &error))?,
     }
     weight::check_patched(current, &object)?;
     let says = |field: &str| object.str_at(&[field]).unwrap_or_default();
+    if says("apiVersion").is_empty() && says("kind").is_empty() {
+        return Err(bad_patch(request, "the patch leaves nothing that says what it is"));
+    }
     if says("apiVersion") != resource.api_version || says("kind") != resource.kind {
         let why = format!("the patch makes it a {} of {}", says("kind"), says("apiVersion"));
         return Err(bad_patch(request, &why));
@@ -135,6 +139,14 @@ pub(super) fn patched(
     identity::set_namespace(resource, request.namespace(), &mut object)?;
     decode::complete(&api.graph, api.names, resource, &mut object);
     Ok((object, Findings::of_unknown(&unknown)))
+}
+
+/// 400 for a directive that is malformed, and 422 for a patch that does not fit.
+fn unusable(request: &Request, error: &PatchError) -> Error {
+    match error {
+        PatchError::Malformed(_) => Error::bad_request(error.to_string()),
+        PatchError::Unfit(why) => bad_patch(request, why),
+    }
 }
 
 /// 422 for a patch that leads to nothing sensible.

@@ -43,10 +43,11 @@ pub(super) fn action(patch: &mut Map) -> Result<Action, PatchError> {
 /// Takes `$retainKeys` out of a map: everything else in the original goes.
 pub(super) fn retain_keys(original: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
-    let keys = operand(RETAIN_KEYS, keys)?;
+    let keys = operand("retainKeys", keys)?;
     let named: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
-    if let Some(key) = patch.keys().find(|key| !key.starts_with('$') && !named.contains(key)) {
-        return Err(PatchError::new(format!("{RETAIN_KEYS} does not name {key:?}, which the patch sets")));
+    let sets = |(key, value): (&str, &Value)| !value.is_null() && !key.starts_with('$') && !named.contains(key);
+    if patch.iter().any(sets) {
+        return Err(PatchError::Malformed("retainKeys"));
     }
     original.retain(|key, _| named.contains(key));
     Ok(())
@@ -57,12 +58,12 @@ pub(super) fn lists(patch: &mut Map) -> Result<Lists, PatchError> {
     let mut lists = Lists::default();
     let mut failed = None;
     patch.retain(|name, value| {
-        let (of, list) = match (name.strip_prefix(SET_ORDER), name.strip_prefix(DELETE_FROM)) {
-            (Some(list), _) => (&mut lists.orders, list),
-            (None, Some(list)) => (&mut lists.deletions, list),
+        let (of, list, what) = match (name.strip_prefix(SET_ORDER), name.strip_prefix(DELETE_FROM)) {
+            (Some(list), _) => (&mut lists.orders, list, "setElementOrder list"),
+            (None, Some(list)) => (&mut lists.deletions, list, "primitive list"),
             (None, None) => return true,
         };
-        match operand(name, std::mem::take(value)) {
+        match operand(what, std::mem::take(value)) {
             Ok(items) => drop(of.insert(list.to_owned(), items)),
             Err(error) => drop(failed.get_or_insert(error)),
         }
@@ -71,9 +72,9 @@ pub(super) fn lists(patch: &mut Map) -> Result<Lists, PatchError> {
     failed.map_or(Ok(lists), Err)
 }
 
-fn operand(directive: &str, value: Value) -> Result<Vec<Value>, PatchError> {
+fn operand(what: &'static str, value: Value) -> Result<Vec<Value>, PatchError> {
     match value {
         Value::List(items) => Ok(items),
-        other => Err(PatchError::new(format!("{directive} is {} instead of array", other.type_name()))),
+        _ => Err(PatchError::Malformed(what)),
     }
 }

@@ -18,12 +18,18 @@ use crate::graph::{Graph, TypeId};
 
 /// A patch that cannot be applied; the text says why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PatchError(String);
+pub enum PatchError {
+    /// What belongs to a directive has not the form that it must have.
+    #[error("invalid patch format of {0}")]
+    Malformed(&'static str),
+    /// The patch does not fit its object or itself.
+    #[error("{0}")]
+    Unfit(String),
+}
 
 impl PatchError {
     fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
+        Self::Unfit(why.into())
     }
 }
 

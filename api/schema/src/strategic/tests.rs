@@ -100,6 +100,8 @@ fn scalar_lists_and_orders() {
         r#"{"$setElementOrder/finalizers":["a"],"finalizers":["b"]}"#,
         "$setElementOrder does not name every element of the patched list",
     );
+    check(meta, "{}", r#"{"$setElementOrder/finalizers":"x"}"#, "invalid patch format of setElementOrder list");
+    check(meta, "{}", r#"{"$deleteFromPrimitiveList/finalizers":"x"}"#, "invalid patch format of primitive list");
     let ab = r#"{"containers":[{"name":"a"},{"name":"b"}]}"#;
     check(
         POD,
@@ -132,9 +134,15 @@ fn retain_keys() {
         spec,
         rolling,
         r#"{"strategy":{"$retainKeys":["x"],"type":"Recreate"}}"#,
-        "$retainKeys does not name \"type\", which the patch sets",
+        "invalid patch format of retainKeys",
     );
-    check(spec, rolling, r#"{"strategy":{"$retainKeys":"x"}}"#, "$retainKeys is string instead of array");
+    check(spec, rolling, r#"{"strategy":{"$retainKeys":"x"}}"#, "invalid patch format of retainKeys");
+    check(
+        spec,
+        rolling,
+        r#"{"strategy":{"$retainKeys":["type"],"type":"Recreate","rollingUpdate":null}}"#,
+        r#"{"strategy":{"type":"Recreate"}}"#,
+    );
 }
 
 #[test]
