@@ -218,7 +218,8 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Vec::new()
     }
 
-    /// What the writer of `new` should know although nothing is wrong; `old` is what it replaces.
+    /// What the writer of `new` should know although nothing is wrong; `old` is what it replaces. Writers of parts are not
+    /// told: most are controllers.
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         let _ = (names, old, new);
         Vec::new()

@@ -70,6 +70,11 @@ impl Range {
         Some(Self { base: at(base.is_ipv4(), bits(base) & range.mask()), prefix })
     }
 
+    /// Its first address.
+    pub(super) fn first(&self) -> IpAddr {
+        self.base
+    }
+
     /// Whether its addresses are of the fourth version.
     pub(crate) fn is_v4(&self) -> bool {
         self.base.is_ipv4()
@@ -149,11 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn ranges() {
-        let check = |text: &str, expect: Option<(&str, u128, Option<&str>)>| {
-            let range = Range::parse(text);
-            let first = range.and_then(|range| range.usable_at(0)).map(|first| first.to_string());
-    #[test]
     fn addresses_of_interfaces() {
         let check = |text: &str, expect: Option<&str>| assert_eq!(interface_address(text).as_deref(), expect, "{text}");
         check("10.1.2.3/24", Some("10.1.2.3/24"));
@@ -162,6 +162,11 @@ mod tests {
         check("10.1.2.3", None);
     }
 
+    #[test]
+    fn ranges() {
+        let check = |text: &str, expect: Option<(&str, u128, Option<&str>)>| {
+            let range = Range::parse(text);
+            let first = range.and_then(|range| range.usable_at(0)).map(|first| first.to_string());
             let found = range.map(|range| (range.to_string(), range.usable(), first));
             let expect = expect.map(|(text, usable, first)| (text.to_owned(), usable, first.map(str::to_owned)));
             assert_eq!(found, expect, "{text}");

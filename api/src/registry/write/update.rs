@@ -205,7 +205,9 @@ impl Writer {
         };
         let terms = self.admit(target, options.part, Some(&old), &new, options.write.dry_run).await?;
         let mut warnings: Vec<String> = repeated.into_iter().chain(terms.warnings).collect();
-        warnings.extend(strategy.warnings(self.names, Some(&old), &new));
+        if matches!(options.part, Part::Main | Part::Scale) {
+            warnings.extend(strategy.warnings(self.names, Some(&old), &new));
+        }
         if same_but_for_owners(&old, &new) && same_owners(&old, &new) {
             let (value, revision) = (entry.value.clone(), entry.modified);
             return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings }));

@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Names, Path, Time, Value, name};
 
 use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{net, rules};
+use crate::registry::kinds::{net, net_warnings, rules};
 
 /// The semantics of endpoints.
 #[derive(Debug)]
@@ -32,6 +32,16 @@ impl Strategy for Endpoints {
             check_subset(&subset, &mut causes);
         }
         causes
+    }
+
+    fn warnings(&self, _: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for subset in Field::root(new).get("subsets").items() {
+            for list in ["addresses", "notReadyAddresses"].map(|field| subset.get(field)) {
+                warnings.extend(list.items().filter_map(|own| net_warnings::of_address(&own.get("ip"))));
+            }
+        }
+        warnings
     }
 }
 

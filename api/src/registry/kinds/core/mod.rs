@@ -17,10 +17,12 @@ mod secret;
 mod service;
 mod serviceaccount;
 mod serviceaddresses;
+mod serviceannotations;
 mod serviceholdings;
 mod servicekind;
 mod serviceranges;
 mod servicerules;
+mod servicewarnings;
 mod volumesource;
 
 use std::sync::Arc;

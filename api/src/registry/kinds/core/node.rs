@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Names, Path, Value, name};
 
 use super::pod::{check_amount, check_taint_effect};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::net;
+use crate::registry::kinds::{net, net_warnings};
 use crate::registry::{Part, Strategy};
 
 const NO_SCHEDULE: &str = "NoSchedule";
@@ -53,6 +53,18 @@ impl Strategy for Node {
             taints.push([("effect", NO_SCHEDULE), ("key", &key)].into());
             object.set_at(&["spec", "taints"], taints);
         }
+    }
+
+    fn warnings(&self, _: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        let spec = Field::root(new).get("spec");
+        let old = [
+            ("configSource", "the feature is removed"),
+            ("externalID", "this field is deprecated, and is unused by Kubernetes"),
+        ];
+        let old = old.into_iter().filter(|(field, _)| !spec.get(field).is_empty());
+        let mut warnings: Vec<String> = old.map(|(field, why)| format!("spec.{field}: {why}")).collect();
+        warnings.extend(spec.get("podCIDRs").items().flat_map(|range| net_warnings::of_range(&range)));
+        warnings
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

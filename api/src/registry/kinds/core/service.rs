@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Map, Names, Value};
 
 use super::serviceholdings::ServiceHoldings;
 use super::servicekind as kind;
-use super::servicerules;
+use super::{serviceannotations, servicerules, servicewarnings};
 use crate::registry::holdings::Holder;
 use crate::registry::kinds::status;
 use crate::registry::{NameRule, Part, Strategy};
@@ -81,30 +81,18 @@ impl Strategy for Service {
         }
     }
 
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
-        servicerules::check(object)
+    fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = servicerules::check(object);
+        serviceannotations::check(names, object, &mut causes);
+        causes
     }
 
     fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         if part == Part::Main { servicerules::check_change(old, new) } else { Vec::new() }
     }
 
-    fn warnings(&self, _: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if kind::kind(new) != "ExternalName" && !is_empty(new, "externalName") {
-            warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
-        }
-        if kind::address(new) == kind::HEADLESS {
-            let affine = new.str_at(&["spec", "sessionAffinity"]).is_some_and(|affinity| affinity != "None");
-            let ignored = [
-                ("loadBalancerIP", !is_empty(new, "loadBalancerIP")),
-                ("externalIPs", !is_empty(new, "externalIPs")),
-                ("SessionAffinity", affine),
-            ];
-            let ignored = ignored.into_iter().filter(|(_, given)| *given);
-            warnings.extend(ignored.map(|(field, _)| format!("spec.{field} is ignored for headless services")));
-        }
-        warnings
+    fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        servicewarnings::of(names, new)
     }
 
     fn holder(&self) -> Option<&dyn Holder> {
@@ -314,19 +302,5 @@ mod tests {
         cluster["type"] = json!("ClusterIP");
         let expect = json!({"type": "ClusterIP", "ports": [port(80, None), port(81, None)]});
         changed(old, cluster, expect);
-    }
-
-    #[test]
-    fn what_has_no_effect_is_told() {
-        let check = |spec: Json, expect: usize| {
-            let object = json!({"spec": spec}).into();
-            assert_eq!(Service.warnings(Naming::Svc.names(), None, &object).len(), expect);
-        };
-        check(json!({"type": "ClusterIP", "externalName": "x"}), 1);
-        check(json!({"type": "ExternalName", "externalName": "x"}), 0);
-        check(
-            json!({"type": "ClusterIP", "clusterIP": "None", "sessionAffinity": "ClientIP", "externalIPs": ["x"]}),
-            2,
-        );
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, Value, name};
 
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{net, rules};
+use crate::registry::kinds::{net, net_warnings, rules};
 use crate::registry::{Part, Strategy};
 
 /// Endpoints of one slice.
@@ -67,10 +67,14 @@ impl Strategy for EndpointSlice {
     }
 
     fn warnings(&self, _: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
-        match new.str_at(&["addressType"]) {
-            Some("FQDN") => vec!["spec.addressType: FQDN endpoints are deprecated".to_owned()],
-            _ => Vec::new(),
+        if new.str_at(&["addressType"]) == Some("FQDN") {
+            return vec!["spec.addressType: FQDN endpoints are deprecated".to_owned()];
         }
+        let mut warnings = Vec::new();
+        for endpoint in Field::root(new).get("endpoints").items() {
+            warnings.extend(endpoint.get("addresses").items().filter_map(|own| net_warnings::of_address(&own)));
+        }
+        warnings
     }
 }
 

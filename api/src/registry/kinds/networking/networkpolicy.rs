@@ -5,7 +5,7 @@ use quorate_meta::{Cause, Names, Value};
 use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::net::{NOT_A_RANGE, Range};
-use crate::registry::kinds::rules;
+use crate::registry::kinds::{net_warnings, rules};
 
 /// The semantics of network policies.
 #[derive(Debug)]
@@ -29,6 +29,20 @@ impl Strategy for NetworkPolicy {
             }
             object.set_at(&["spec", "policyTypes"], Value::List(types));
         }
+    }
+
+    fn warnings(&self, _: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        let spec = Field::root(new).get("spec");
+        let mut warnings = Vec::new();
+        for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
+            for rule in spec.get(direction).items() {
+                for block in rule.get(peers).items().map(|peer| peer.get("ipBlock")) {
+                    warnings.extend(net_warnings::of_range(&block.get("cidr")));
+                    warnings.extend(block.get("except").items().flat_map(|range| net_warnings::of_range(&range)));
+                }
+            }
+        }
+        warnings
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
