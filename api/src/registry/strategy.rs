@@ -134,9 +134,18 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         false
     }
 
+    /// Whether a write of the status leaves the object's labels, annotations, finalizers and owners as they are.
+    fn status_keeps_metadata(&self) -> bool {
+        false
+    }
+
     /// Paths of fields that a write of this part does not reach, so that its writer owns nothing of them.
     fn ignored(&self, part: Part) -> &'static [&'static str] {
-        if self.has_status() { status::ignored(part) } else { &[] }
+        match part {
+            Part::Status if self.status_keeps_metadata() => &["spec", "metadata"],
+            part if self.has_status() => status::ignored(part),
+            _ => &[],
+        }
     }
 
     /// Paths of the only fields that a write of this part reaches; `None` when that is all but [`Strategy::ignored`].
@@ -163,6 +172,9 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         let _ = names;
         if self.has_status() {
             status::restore(part, old, new);
+        }
+        if part == Part::Status && self.status_keeps_metadata() {
+            status::restore_metadata(old, new);
         }
     }
 

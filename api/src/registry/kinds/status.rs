@@ -20,6 +20,13 @@ pub(in crate::registry) fn restore(part: Part, old: &Value, new: &mut Value) {
     }
 }
 
+/// Restores what writers of the object itself decide in its metadata.
+pub(in crate::registry) fn restore_metadata(old: &Value, new: &mut Value) {
+    for field in ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp"] {
+        keep_at(&["metadata", field], old, new);
+    }
+}
+
 /// Restores one field of the object.
 pub(super) fn keep(field: &str, old: &Value, new: &mut Value) {
     keep_at(&[field], old, new);
@@ -54,5 +61,17 @@ mod tests {
         let mut new = Value::from(json!({"spec": 2, "status": 2}));
         restore(Part::Main, &json!({"spec": 1}).into(), &mut new);
         assert_eq!(new, json!({"spec": 2}).into());
+    }
+
+    #[test]
+    fn the_metadata_is_as_before_but_for_the_owners_of_fields() {
+        let old = json!({"metadata": {"name": "a", "labels": {"a": "1"}, "finalizers": ["x/y"], "managedFields": [1]}});
+        let new =
+            json!({"metadata": {"name": "a", "labels": {"a": "2"}, "annotations": {"b": "3"}, "managedFields": [2]}});
+        let mut new = Value::from(new);
+        restore_metadata(&old.into(), &mut new);
+        let expect =
+            json!({"metadata": {"name": "a", "labels": {"a": "1"}, "finalizers": ["x/y"], "managedFields": [2]}});
+        assert_eq!(new, expect.into());
     }
 }

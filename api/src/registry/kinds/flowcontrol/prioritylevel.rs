@@ -28,6 +28,10 @@ impl Strategy for PriorityLevelConfiguration {
         true
     }
 
+    fn status_keeps_metadata(&self) -> bool {
+        true
+    }
+
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");

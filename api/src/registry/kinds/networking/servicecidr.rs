@@ -23,6 +23,10 @@ impl Strategy for ServiceCidr {
         true
     }
 
+    fn status_keeps_metadata(&self) -> bool {
+        true
+    }
+
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let cidrs = Field::root(object).get("spec.cidrs");

@@ -16,6 +16,10 @@ impl Strategy for ResourceClaim {
         true
     }
 
+    fn status_keeps_metadata(&self) -> bool {
+        true
+    }
+
     fn disabled(&self) -> &'static [Disabled] {
         const DISABLED: &[Disabled] = &[requests::disabled("spec.devices")];
         DISABLED

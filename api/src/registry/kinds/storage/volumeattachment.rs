@@ -30,6 +30,10 @@ impl Strategy for VolumeAttachment {
         true
     }
 
+    fn status_keeps_metadata(&self) -> bool {
+        true
+    }
+
     fn prepare_create(&self, _: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::from([("attached", false)]));
     }
