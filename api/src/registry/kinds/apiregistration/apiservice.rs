@@ -22,7 +22,15 @@ impl Strategy for ApiService {
         NameRule::PathSegment
     }
 
+    fn unconditional_update(&self) -> bool {
+        false
+    }
+
     fn has_status(&self) -> bool {
+        true
+    }
+
+    fn status_keeps_metadata(&self) -> bool {
         true
     }
 
