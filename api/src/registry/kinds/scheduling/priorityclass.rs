@@ -37,8 +37,11 @@ impl Strategy for PriorityClass {
         if name.text().starts_with(SYSTEM_PREFIX) {
             let known = SYSTEM.iter().any(|(own, number)| *own == name.text() && Some(*number) == value.int());
             if !known {
-                let why = "priority class names with 'system-' prefix are reserved for system use only";
-                causes.push(name.forbidden(why));
+                let why = format!(
+                    "priority class names with 'system-' prefix are reserved for system use only. error: {}",
+                    unknown(name.text(), value.int().unwrap_or_default())
+                );
+                causes.push(name.forbidden(&why));
             }
         } else if value.int().is_some_and(|value| value > HIGHEST_OF_USERS) {
             let why = format!("maximum allowed value of a user defined priority is {HIGHEST_OF_USERS}");
@@ -46,6 +49,11 @@ impl Strategy for PriorityClass {
         }
         rules::optional_one_of(&root.get("preemptionPolicy"), &["PreemptLowerPriority", "Never"], &mut causes);
         causes
+    }
+
+    fn undeletable(&self, _: &Names, name: &str) -> Option<&'static str> {
+        let known = SYSTEM.iter().any(|(own, _)| *own == name);
+        known.then_some("this is a system priority class and cannot be deleted")
     }
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
@@ -56,6 +64,14 @@ impl Strategy for PriorityClass {
         }
         rules::immutable(&old.get("preemptionPolicy"), &new.get("preemptionPolicy"), &mut causes);
         causes
+    }
+}
+
+/// Why a class of this name and value is none of the system's.
+fn unknown(name: &str, value: i64) -> String {
+    match SYSTEM.iter().find(|(own, _)| *own == name) {
+        Some((_, number)) if *number != value => format!("value of {name} PriorityClass must be {number}"),
+        _ => format!("{name} is not a known system priority class"),
     }
 }
 
@@ -77,6 +93,23 @@ mod tests {
         check("system-cluster-critical", 2_000_000_000, &[]);
         check("system-cluster-critical", 1, &["Forbidden metadata.name"]);
         check("system-mine", 1, &["Forbidden metadata.name"]);
+    }
+
+    #[test]
+    fn why_a_name_is_reserved() {
+        let check = |name: &str, value: i64, expect: &str| assert_eq!(unknown(name, value), expect);
+        check("system-mine", 1, "system-mine is not a known system priority class");
+        check("system-node-critical", 1, "value of system-node-critical PriorityClass must be 2000001000");
+    }
+
+    #[test]
+    fn classes_of_the_system_are_not_deleted() {
+        let check = |name: &str, expect: bool| {
+            assert_eq!(PriorityClass.undeletable(Naming::Svc.names(), name).is_some(), expect, "{name}");
+        };
+        check("system-node-critical", true);
+        check("system-cluster-critical", true);
+        check("system-mine", false);
     }
 
     #[test]
