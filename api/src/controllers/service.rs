@@ -149,6 +149,7 @@ impl Controllers {
         // What others do makes room where the store is too full for the first objects.
         tokio::join!(
             start,
+            again(&starter, || bootstrap::keep_flow(&starter)),
             again(&reaper, || namespaces::run(&reaper)),
             again(&aggregator, || roles::aggregate::run(&aggregator)),
             again(&collector, || garbage::run(&collector)),

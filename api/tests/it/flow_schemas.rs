@@ -1,9 +1,11 @@
-//! What the cluster says of flow schemas.
+//! What the cluster says of flow schemas, and what it keeps of them.
+
+use std::time::Duration;
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::controllers::{send, start, until_body};
+use crate::controllers::{send, start, until, until_body};
 
 const FLOW: &str = "/apis/flowcontrol.apiserver.svc.io/v1";
 
@@ -30,4 +32,39 @@ async fn flow_schemas_say_whether_their_level_is_there() {
     until_body(&server, &own, says(there)).await;
     assert_eq!(send(&server, Method::DELETE, &format!("{FLOW}/prioritylevelconfigurations/l"), json!({})).await, 200);
     until_body(&server, &own, says(gone)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn schemas_and_levels_of_the_cluster_come_back() {
+    let (server, _controllers) = start();
+    for path in ["flowschemas/catch-all", "prioritylevelconfigurations/exempt", "flowschemas/probes"] {
+        let path = format!("{FLOW}/{path}");
+        until(&server, &path, 200).await;
+        assert_eq!(send(&server, Method::DELETE, &path, json!({})).await, 200);
+        assert_eq!(server.get(&path).await.status, 404);
+        tokio::time::sleep(Duration::from_secs(61)).await;
+        until(&server, &path, 200).await;
+    }
+}
+
+#[tokio::test]
+async fn the_status_of_a_schema_has_no_metadata() {
+    let (server, _controllers) = start();
+    let schema = json!({"metadata": {"name": "s"}, "spec": {"priorityLevelConfiguration": {"name": "exempt"}}});
+    assert_eq!(send(&server, Method::POST, &format!("{FLOW}/flowschemas"), schema).await, 201);
+    let own = format!("{FLOW}/flowschemas/s");
+    let conditions = json!([{"type": "Odd", "status": "True"}]);
+    let metadata = json!({"labels": {"a": "b"}, "annotations": {"a": "b"}, "finalizers": ["example.com/x"]});
+    let body = json!({"metadata": metadata, "status": {"conditions": conditions}}).to_string();
+    let headers = [("content-type", "application/merge-patch+json"), ("user-agent", "tester/1.0")];
+    let answer = server.send(Method::PATCH, &format!("{own}/status"), &headers, &body).await;
+    let body = answer.json();
+    assert_eq!((answer.status.as_u16(), &body["status"]["conditions"][0]["type"]), (200, &json!("Odd")));
+    for field in ["labels", "annotations", "finalizers"] {
+        assert_eq!(body["metadata"][field], Value::Null, "{field}");
+    }
+    let entries = body["metadata"]["managedFields"].as_array().unwrap();
+    let entry = entries.iter().find(|entry| entry["manager"] == "tester").unwrap();
+    let fields: Vec<&str> = entry["fieldsV1"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, ["f:status"]);
 }

@@ -2,7 +2,7 @@
 //! groups that are served, the range of services' addresses, and the service of the API itself.
 //!
 //! Invariants: what is missing is made whenever a node begins to lead, all of it in one transaction; what the cluster owns is
-//! put right, what users may change stays.
+//! put right, what users may change stays. Flow control, which decides whether anybody is served, is looked at again all the time.
 
 mod apiservices;
 mod flow;
@@ -11,8 +11,11 @@ mod network;
 pub use network::SERVICE_ADDRESS;
 pub(super) use network::api_service;
 
+use std::time::Duration;
+
 use quorate_meta::{Map, Value, well_known};
 use quorate_store::Snapshot;
+use tokio::time::sleep;
 
 use super::context::Context;
 use crate::error::Error;
@@ -21,6 +24,9 @@ use crate::registry::{NAMESPACES, Resource, form};
 
 /// How often the objects are looked at anew because one has changed meanwhile.
 const MAX_ATTEMPTS: usize = 8;
+
+/// How often priority levels and flow schemas are looked at.
+const LOOK_AT_FLOW: Duration = Duration::from_secs(60);
 
 /// An object that should be there.
 #[derive(Debug, Clone)]
@@ -55,6 +61,15 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     wanted.extend(apiservices::objects(&context.api));
     wanted.push(network::service_cidr(names));
     reconcile(context, &wanted).await
+}
+
+/// Makes priority levels and flow schemas again that somebody has removed, and puts right those that the cluster owns; returns
+/// only with an error, after which it is started again.
+pub(super) async fn keep_flow(context: &Context) -> Result<(), Error> {
+    loop {
+        sleep(LOOK_AT_FLOW).await;
+        reconcile(context, &flow::objects(context.api.names)).await?;
+    }
 }
 
 fn priority_classes() -> Vec<Wanted> {

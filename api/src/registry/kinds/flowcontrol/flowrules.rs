@@ -6,7 +6,8 @@ use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 
 const VERBS: [&str; 9] = ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
-const PATH_VERBS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
+
+const NOT_A_NAMESPACE: &str = "each member of this list must be '*' or a DNS-1123 label";
 
 /// Checks a rule.
 pub(super) fn check(rule: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -39,7 +40,12 @@ fn check_subject(subject: &Field<'_>, causes: &mut Vec<Cause>) {
         if body.get("name").text() != "*" {
             rules::optional_name(&body.get("name"), name::dns_subdomain, causes);
         }
-        rules::name(&body.get("namespace"), name::dns_label, causes);
+        let namespace = body.get("namespace");
+        if namespace.is_empty() {
+            causes.push(namespace.required("must specify namespace for service account"));
+        } else {
+            causes.extend(namespace.invalid_for(&name::dns_label(namespace.text())));
+        }
     }
     for (other, field) in BODIES.iter().filter(|(_, field)| field != own) {
         if subject.get(field).is_set() {
@@ -50,43 +56,43 @@ fn check_subject(subject: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn check_resources(rule: &Field<'_>, causes: &mut Vec<Cause>) {
-    check_verbs(&rule.get("verbs"), &VERBS, causes);
-    for (field, what) in [("apiGroups", "api groups"), ("resources", "resources")] {
+    check_verbs(&rule.get("verbs"), causes);
+    for (field, one, many) in [("apiGroups", "api group", "api groups"), ("resources", "resource", "resources")] {
         let list = rule.get(field);
         if list.is_empty() {
-            causes.push(list.required(&format!("resource rules must supply at least one of {what}")));
+            causes.push(list.required(&format!("resource rules must supply at least one {one}")));
         }
-        star_alone(&list, causes);
+        star_alone(&list, many, causes);
     }
     let namespaces = rule.get("namespaces");
     if namespaces.is_empty() && !rule.get("clusterScope").is_true() {
         let why = "resource rules that are not cluster scoped must supply at least one namespace";
         causes.push(namespaces.required(why));
     }
-    star_alone(&namespaces, causes);
-    for namespace in namespaces.items().filter(|namespace| namespace.text() != "*") {
-        causes.extend(namespace.invalid_for(&name::dns_label(namespace.text())));
+    if star_alone(&namespaces, "namespaces", causes) {
+        return;
+    }
+    for namespace in namespaces.items() {
+        let wrong = name::dns_label(namespace.text());
+        causes.extend(wrong.iter().map(|why| namespace.invalid(&format!("{NOT_A_NAMESPACE}; {why}"))));
     }
 }
 
 fn check_paths(rule: &Field<'_>, causes: &mut Vec<Cause>) {
-    check_verbs(&rule.get("verbs"), &PATH_VERBS, causes);
+    check_verbs(&rule.get("verbs"), causes);
     let urls = rule.get("nonResourceURLs");
     if urls.is_empty() {
         causes.push(urls.required("nonResourceURLs must contain at least one value"));
     }
-    if urls.items().len() > 1 {
-        star_alone(&urls, causes);
-        if urls.items().any(|url| url.text() == "*") {
-            return;
-        }
+    if star_alone(&urls, "non-resource URLs", causes) {
+        return;
     }
     for url in urls.items() {
         let text = url.text();
         let inner = text.strip_suffix("/*").unwrap_or(text);
         match text {
-            "" => causes.push(url.required("must not be empty")),
-            "*" | "/" => {}
+            "" => causes.push(url.invalid("must not be empty")),
+            "/" => {}
             _ if !text.starts_with('/') => causes.push(url.invalid("must start with slash")),
             _ if text.contains(' ') => causes.push(url.invalid("must not contain white-space")),
             _ if text.contains("//") => causes.push(url.invalid("must not contain double slash")),
@@ -96,20 +102,22 @@ fn check_paths(rule: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_verbs(verbs: &Field<'_>, known: &[&str], causes: &mut Vec<Cause>) {
+/// Paths are asked for with the same verbs as objects.
+fn check_verbs(verbs: &Field<'_>, causes: &mut Vec<Cause>) {
     if verbs.is_empty() {
         causes.push(verbs.required("verbs must contain at least one value"));
-    } else if verbs.items().any(|verb| verb.text() == "*") {
-        star_alone(verbs, causes);
-    } else if verbs.items().any(|verb| !known.contains(&verb.text())) {
-        causes.push(Cause::not_supported(verbs.path(), verbs.value().clone(), known));
+    } else if !star_alone(verbs, "verbs", causes) && verbs.items().any(|verb| !VERBS.contains(&verb.text())) {
+        causes.push(Cause::not_supported(verbs.path(), verbs.value().clone(), &VERBS));
     }
 }
 
-fn star_alone(list: &Field<'_>, causes: &mut Vec<Cause>) {
-    if list.items().len() > 1 && list.items().any(|item| item.text() == "*") {
-        causes.push(list.invalid("if '*' is present, must not specify other values"));
+/// Whether the list has a `*`, which must be all that it has.
+fn star_alone(list: &Field<'_>, what: &str, causes: &mut Vec<Cause>) -> bool {
+    let has_star = list.items().any(|item| item.text() == "*");
+    if has_star && list.items().len() > 1 {
+        causes.push(list.invalid(&format!("if '*' is present, must not specify other {what}")));
     }
+    has_star
 }
 
 #[cfg(test)]
@@ -155,7 +163,7 @@ mod tests {
         check_with("/resourceRules/0/resources", json!(["*", "x"]), &["Invalid resourceRules[0].resources"]);
         check_with("/resourceRules/0/namespaces", json!([]), &["Required resourceRules[0].namespaces"]);
         check_with("/resourceRules/0/namespaces", json!(["A"]), &["Invalid resourceRules[0].namespaces[0]"]);
-        for bad in ["x", "/a b", "/a//b", "/a/*/b"] {
+        for bad in ["", "x", "/a b", "/a//b", "/a/*/b"] {
             check_with(
                 "/nonResourceRules/0/nonResourceURLs",
                 json!([bad]),
@@ -167,6 +175,7 @@ mod tests {
             json!(["*", "/"]),
             &["Invalid nonResourceRules[0].nonResourceURLs"],
         );
-        check_with("/nonResourceRules/0/verbs", json!(["list"]), &["NotSupported nonResourceRules[0].verbs"]);
+        check_with("/nonResourceRules/0/verbs", json!(["list"]), &[]);
+        check_with("/nonResourceRules/0/verbs", json!(["head"]), &["NotSupported nonResourceRules[0].verbs"]);
     }
 }

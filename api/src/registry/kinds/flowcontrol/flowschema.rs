@@ -2,8 +2,8 @@
 
 use quorate_meta::{Cause, Names, Value, name};
 
-use super::flowrules;
 use super::mandatory::{self, EXEMPT};
+use super::{conditions, flowrules};
 use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
 
@@ -56,6 +56,7 @@ impl Strategy for FlowSchema {
         }
         spec.get("rules").items().for_each(|rule| flowrules::check(&rule, &mut causes));
         mandatory::check_schema(object.str_at(&["metadata", "name"]).unwrap_or_default(), &spec, &mut causes);
+        conditions::check(object, &mut causes);
         causes
     }
 }

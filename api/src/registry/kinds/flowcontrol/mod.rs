@@ -1,5 +1,6 @@
 //! The kinds of the flowcontrol group, as objects: what they do to requests is the business of the limits.
 
+mod conditions;
 mod flowrules;
 mod flowschema;
 pub(crate) mod mandatory;

@@ -2,6 +2,7 @@
 
 use quorate_meta::{Cause, Names, Value};
 
+use super::conditions;
 use super::mandatory::{self, EXEMPT};
 use crate::registry::Strategy;
 use crate::registry::kinds::field::Field;
@@ -59,6 +60,7 @@ impl Strategy for PriorityLevelConfiguration {
             other => causes.push(Cause::not_supported(kind.path(), other, &["Exempt", "Limited"])),
         }
         mandatory::check_level(object.str_at(&["metadata", "name"]).unwrap_or_default(), &spec, &mut causes);
+        conditions::check(object, &mut causes);
         causes
     }
 }
