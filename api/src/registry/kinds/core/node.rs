@@ -26,10 +26,11 @@ impl Strategy for Node {
         let one = object.str_at(&["spec", "podCIDR"]).unwrap_or_default().to_owned();
         let all = object.at(&["spec", "podCIDRs"]).and_then(Value::as_list).unwrap_or_default();
         let first = all.first().and_then(Value::as_str).unwrap_or_default().to_owned();
-        if !one.is_empty() && first.is_empty() {
-            object.set_at(&["spec", "podCIDRs"], vec![one]);
-        } else if one.is_empty() && !first.is_empty() {
+        // The one range counts when they differ, as for clients that know no list.
+        if one.is_empty() && !first.is_empty() {
             object.set_at(&["spec", "podCIDR"], first);
+        } else if one != first {
+            object.set_at(&["spec", "podCIDRs"], vec![one]);
         }
         if let Some(capacity) = object.at(&["status", "capacity"]).filter(|capacity| !capacity.is_empty()).cloned()
             && object.at(&["status", "allocatable"]).is_none_or(Value::is_null)
@@ -195,6 +196,10 @@ mod tests {
         let expect = json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.1.0.0/16"]},
             "status": {"capacity": {"cpu": "1"}, "allocatable": {"cpu": "1"}}});
         assert_eq!(object, expect.into());
+        let mut object =
+            Value::from(json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.2.0.0/16", "fd00::/64"]}}));
+        Node.default(Naming::Svc.names(), &mut object);
+        assert_eq!(object, json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.1.0.0/16"]}}).into());
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod handlers;
 mod mounts;
 mod network;
 pub(in crate::registry::kinds) mod node_labels;
+mod pod_status;
 mod ports;
 mod resources;
 mod scheduling;

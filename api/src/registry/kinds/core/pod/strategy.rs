@@ -2,9 +2,9 @@
 
 use quorate_meta::{Cause, Map, Names, Value};
 
-use super::{defaults, deletion, ephemeral, resources, spec, template, update, warnings};
+use super::{defaults, deletion, ephemeral, pod_status, resources, spec, template, update, warnings};
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::{rules, status};
+use crate::registry::kinds::status;
 use crate::registry::strategy::{intent_differs, plain_field};
 use crate::registry::{Disabled, Part, Strategy};
 
@@ -32,6 +32,9 @@ impl Strategy for Pod {
     fn default(&self, _: &Names, object: &mut Value) {
         if let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) {
             defaults::pod(spec);
+        }
+        if let Some(status) = object.get_mut("status").and_then(Value::as_map_mut) {
+            pod_status::align_addresses(status);
         }
     }
 
@@ -119,7 +122,7 @@ impl Strategy for Pod {
         match part {
             Part::Main => update::check(old, new, &mut causes),
             Part::EphemeralContainers => ephemeral::check_update(old, new, &mut causes),
-            _ => check_status(old, new, &mut causes),
+            _ => pod_status::check_change(old, new, &mut causes),
         }
         causes
     }
@@ -188,20 +191,6 @@ fn add_tolerations(names: &Names, object: &mut Value) {
         }
     }
     spec.insert("tolerations", list);
-}
-
-/// What is wrong with the change of a status.
-fn check_status(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
-    let (before, after) = (Field::root(old).get("status"), Field::root(new).get("status"));
-    let (had, has) = (before.get("qosClass"), after.get("qosClass"));
-    if had.is_set() {
-        rules::immutable(&had, &has, causes);
-    }
-    let nominated = after.get("nominatedNodeName");
-    rules::optional_name(&nominated, quorate_meta::name::dns_subdomain, causes);
-    for address in after.get("podIPs").items() {
-        rules::address(&address.get("ip"), causes);
-    }
 }
 
 #[cfg(test)]
