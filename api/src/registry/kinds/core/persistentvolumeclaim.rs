@@ -27,11 +27,13 @@ impl Strategy for PersistentVolumeClaim {
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::from([("phase", "Pending")]));
         protect(object, names.domain_key("pvc-protection"));
+        drop_foreign_source(None, object);
         align_sources(names, object);
     }
 
     fn prepare_update(&self, names: &Names, part: Part, old: &Value, new: &mut Value) {
         status::restore(part, old, new);
+        drop_foreign_source(Some(old), new);
         align_sources(names, new);
     }
 
@@ -120,6 +122,17 @@ fn fixed(old: &Value, claim: &Value) -> Option<Map> {
         spec.remove("storageClassName");
     }
     Some(spec)
+}
+
+/// Drops a source in another namespace, which is a feature that is off, unless the claim has it already.
+fn drop_foreign_source(old: Option<&Value>, new: &mut Value) {
+    const SOURCE: [&str; 2] = ["spec", "dataSourceRef"];
+    let source = |claim: &Value| claim.at(&SOURCE).cloned();
+    let is_foreign = |source: &Value| source.str_at(&["namespace"]).is_some_and(|namespace| !namespace.is_empty());
+    let had = old.and_then(source).is_some_and(|source| is_foreign(&source));
+    if !had && source(new).is_some_and(|source| is_foreign(&source)) {
+        new.remove_at(&SOURCE);
+    }
 }
 
 /// The two ways of naming where the first contents come from say the same. The older one knows claims and snapshots only.
@@ -239,6 +252,20 @@ mod tests {
         check(json!({"dataSource": {"kind": "Pod", "name": "a"}}), json!({}));
         let elsewhere = json!({"dataSourceRef": {"kind": CLAIM, "name": "a", "namespace": "n"}});
         check(elsewhere.clone(), elsewhere);
+    }
+
+    #[test]
+    fn sources_in_another_namespace() {
+        let source = |namespace: &str| json!({"kind": CLAIM, "name": "a", "namespace": namespace});
+        let check = |old: Option<Json>, namespace: &str, expect: bool| {
+            let old = old.map(|source| Value::from(json!({"spec": {"dataSourceRef": source}})));
+            let mut object = json!({"spec": {"dataSourceRef": source(namespace)}}).into();
+            drop_foreign_source(old.as_ref(), &mut object);
+            assert_eq!(object.at(&["spec", "dataSourceRef"]).is_some(), expect);
+        };
+        check(None, "", true);
+        check(None, "b", false);
+        check(Some(source("b")), "b", true);
     }
 
     #[test]
