@@ -1,13 +1,13 @@
 //! HorizontalPodAutoscaler v1 to v2 and back.
 //!
 //! v1 knows one metric, the average use of CPU. What else v2 can say travels in annotations of the v1 form, as JSON of the
-//! metrics as v1 would write them, so that a client of v1 that writes back what it read loses nothing.
+//! metrics as v1 would write them and of the behavior, so that a client of v1 that writes back what it read loses nothing.
 
 use quorate_meta::{Map, Names, Value};
 use quorate_wire::json;
 
 use super::horizontalpodautoscaler::default_spec;
-use super::metric_form;
+use super::{behavior_form, metric_form};
 use crate::registry::Conversion;
 
 /// The conversion, with the names of the annotations.
@@ -56,7 +56,7 @@ impl Conversion for Convert {
                 ));
             }
             put(spec, "metrics", metrics);
-            if let Some(behavior) = behavior.filter(|value| value.as_map().is_some()) {
+            if let Some(behavior) = behavior.as_ref().and_then(behavior_form::to_v2) {
                 spec.insert("behavior", behavior);
             }
             default_spec(spec);
@@ -89,10 +89,15 @@ impl Conversion for Convert {
         }
         let metrics = metrics.iter().map(metric_form::spec_to_v1).collect();
         let statuses = statuses.iter().map(metric_form::status_to_v1).collect();
-        self.annotate(map, &self.metrics, Value::List(metrics));
-        self.annotate(map, &self.current_metrics, Value::List(statuses));
-        self.annotate(map, &self.conditions, Value::List(conditions));
-        self.annotate(map, &self.behavior, behavior.unwrap_or_default());
+        for (key, list) in [(&self.metrics, metrics), (&self.current_metrics, statuses), (&self.conditions, conditions)]
+        {
+            if !list.is_empty() {
+                annotate(map, key, String::from_utf8_lossy(&json::to_vec(&Value::List(list))).into_owned());
+            }
+        }
+        if let Some(behavior) = behavior.filter(|behavior| !behavior.is_empty()) {
+            annotate(map, &self.behavior, behavior_form::to_v1(&behavior));
+        }
     }
 }
 
@@ -104,15 +109,11 @@ impl Convert {
             object.remove_at(&["metadata", "annotations"]);
         }
     }
+}
 
-    fn annotate(&self, object: &mut Map, key: &str, value: Value) {
-        if value.is_empty() {
-            return;
-        }
-        let annotations = object.map_mut("metadata").and_then(|metadata| metadata.map_mut("annotations"));
-        if let Some(annotations) = annotations {
-            annotations.insert(key, String::from_utf8_lossy(&json::to_vec(&value)).into_owned());
-        }
+fn annotate(object: &mut Map, key: &str, text: String) {
+    if let Some(annotations) = object.map_mut("metadata").and_then(|metadata| metadata.map_mut("annotations")) {
+        annotations.insert(key, text);
     }
 }
 
@@ -203,7 +204,7 @@ mod tests {
                 "status": {"currentMetrics": null, "desiredReplicas": 0, "conditions": [condition]}}),
             json!({"metadata": {"annotations": {"k": "v",
                 "autoscaling.alpha.svc.io/metrics": r#"[{"pods":{"metricName":"m","selector":{"matchLabels":{"a":"b"}},"targetAverageValue":"5"},"type":"Pods"}]"#,
-                "autoscaling.alpha.svc.io/behavior": r#"{"scaleDown":{"policies":[],"selectPolicy":"Disabled","stabilizationWindowSeconds":0},"scaleUp":{"policies":[],"selectPolicy":"Disabled","stabilizationWindowSeconds":0}}"#,
+                "autoscaling.alpha.svc.io/behavior": r#"{"ScaleUp":{"StabilizationWindowSeconds":0,"SelectPolicy":"Disabled","Policies":[],"Tolerance":null},"ScaleDown":{"StabilizationWindowSeconds":0,"SelectPolicy":"Disabled","Policies":[],"Tolerance":null}}"#,
                 "autoscaling.alpha.svc.io/conditions": r#"[{"lastTransitionTime":null,"status":"True","type":"AbleToScale"}]"#}},
                 "spec": {"minReplicas": 1}, "status": {"currentReplicas": 0, "desiredReplicas": 0}}),
         );

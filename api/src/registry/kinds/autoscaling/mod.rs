@@ -1,6 +1,7 @@
 //! The kinds of the autoscaling group. HorizontalPodAutoscalers have two versions and are stored as v2.
 
 mod behavior;
+mod behavior_form;
 mod convert;
 mod horizontalpodautoscaler;
 mod metric_form;
