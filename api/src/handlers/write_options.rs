@@ -3,11 +3,9 @@
 use quorate_meta::{Cause, GroupKind, Names, Status};
 
 use crate::error::Error;
-use crate::registry::write::WriteOptions;
+use crate::registry::write::{MAX_MANAGER_BYTES, WriteOptions, check_manager};
 use crate::request::Request;
 
-/// Bytes of a field manager's name.
-const MAX_MANAGER_BYTES: usize = 128;
 /// The options of every patch.
 const PATCH: &str = "PatchOptions";
 /// Who owns fields when nothing says who writes.
@@ -56,7 +54,7 @@ impl Parameters {
     fn read(names: &Names, request: &Request, kind: &str, mut causes: Vec<Cause>) -> Result<Self, Error> {
         let query = &request.info.query;
         let asked = query.text("fieldManager");
-        check_manager(asked, &mut causes);
+        check_manager(&"fieldManager".into(), asked, &mut causes);
         let dry_run = check_dry_run(query.all("dryRun"), &mut causes);
         let validation = match query.text("fieldValidation") {
             "" | "Warn" => FieldValidation::Warn,
@@ -92,16 +90,6 @@ pub(super) fn check_dry_run<'a>(values: impl Iterator<Item = &'a str>, causes: &
         causes.push(Cause::not_supported("dryRun", values.clone(), &["All"]));
     }
     !values.is_empty()
-}
-
-fn check_manager(manager: &str, causes: &mut Vec<Cause>) {
-    if manager.len() > MAX_MANAGER_BYTES {
-        causes.push(Cause::too_long("fieldManager", MAX_MANAGER_BYTES));
-    }
-    if let Some(bad) = manager.chars().find(|c| c.is_control()) {
-        let why = format!("should only contain printable characters, found {:?}", bad);
-        causes.push(Cause::invalid("fieldManager", manager, &why));
-    }
 }
 
 /// The program's name: what stands before the first slash of the User-Agent header.

@@ -8,6 +8,10 @@ use super::metadata::{finalizers, is_terminating, text};
 use crate::registry::NameRule;
 
 const IMMUTABLE: &str = "field is immutable";
+/// Bytes of a field manager's name.
+pub(crate) const MAX_MANAGER_BYTES: usize = 128;
+/// Bytes of the name of the subresource that a field manager wrote through.
+const MAX_SUBRESOURCE_BYTES: usize = 256;
 
 impl NameRule {
     /// What is wrong with a name.
@@ -37,7 +41,19 @@ pub(super) fn metadata(names: &Names, rule: NameRule, object: &Value) -> Vec<Cau
     causes.extend(name::annotations(&Path::new("metadata.annotations"), texts("annotations")));
     check_owners(object, &mut causes);
     check_finalizers(names, object, &mut causes);
+    check_managers(object, &mut causes);
     causes
+}
+
+/// What is wrong with the name of a field manager.
+pub(crate) fn check_manager(path: &Path, manager: &str, causes: &mut Vec<Cause>) {
+    if manager.len() > MAX_MANAGER_BYTES {
+        causes.push(Cause::too_long(path, MAX_MANAGER_BYTES));
+    }
+    if let Some(bad) = manager.chars().find(|c| c.is_control()) {
+        let why = format!("should only contain printable characters, found {bad:?}");
+        causes.push(Cause::invalid(path, manager, &why));
+    }
 }
 
 /// What is wrong with the change of an object's metadata.
@@ -125,6 +141,18 @@ fn check_finalizers(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
+/// What is wrong with who owns fields: a client may have written that too.
+fn check_managers(object: &Value, causes: &mut Vec<Cause>) {
+    let entries = object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
+    for (index, entry) in entries.iter().enumerate() {
+        let path = Path::new("metadata.managedFields").index(index);
+        check_manager(&path.child("manager"), entry.str_at(&["manager"]).unwrap_or_default(), causes);
+        if entry.str_at(&["subresource"]).is_some_and(|subresource| subresource.len() > MAX_SUBRESOURCE_BYTES) {
+            causes.push(Cause::too_long(path.child("subresource"), MAX_SUBRESOURCE_BYTES));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +218,19 @@ mod tests {
             json!({"ownerReferences": [owner(json!({"kind": "Event"}))]}),
             &["FieldValueInvalid metadata.ownerReferences"],
         );
+    }
+
+    #[test]
+    fn owners_of_fields_have_short_names() {
+        let entry = |manager: &str, subresource: &str| json!([{"manager": manager, "subresource": subresource}]);
+        check(json!({"managedFields": entry(&"x".repeat(128), "status")}), &[]);
+        check(
+            json!({"managedFields": entry(&"x".repeat(129), "")}),
+            &["FieldValueTooLong metadata.managedFields[0].manager"],
+        );
+        check(json!({"managedFields": entry("a\nb", "")}), &["FieldValueInvalid metadata.managedFields[0].manager"]);
+        let long = entry("a", &"x".repeat(257));
+        check(json!({"managedFields": long}), &["FieldValueTooLong metadata.managedFields[0].subresource"]);
     }
 
     #[test]

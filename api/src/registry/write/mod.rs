@@ -24,6 +24,7 @@ mod update;
 mod writer;
 
 pub use batch::Put;
+pub(crate) use check::{MAX_MANAGER_BYTES, check_manager};
 pub use delete::{DeleteOptions, Preconditions};
 pub use options::{Target, UpdateOptions, WriteOptions};
 pub use propagation::{FOREGROUND, ORPHAN, Propagation};
