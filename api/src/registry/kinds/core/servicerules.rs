@@ -8,8 +8,6 @@ use super::{serviceaddresses, servicekind as kind};
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::{loadbalancer, net, rules};
 
-/// The port of nodes' own agent, which no service may take over.
-const AGENT_PORT: i64 = 10250;
 /// Seconds of a day: a client stays with its endpoint no longer.
 const MAX_AFFINITY_SECONDS: i64 = 86_400;
 
@@ -45,7 +43,10 @@ pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
         }
     }
     if kind::needs_health_port(old) && kind::needs_health_port(new) {
-        rules::immutable(&field(old, "healthCheckNodePort"), &field(new, "healthCheckNodePort"), &mut causes);
+        let (before, after) = (field(old, "healthCheckNodePort"), field(new, "healthCheckNodePort"));
+        if before.int().unwrap_or_default() != after.int().unwrap_or_default() {
+            causes.push(after.forbidden(rules::IMMUTABLE));
+        }
     }
     causes
 }
@@ -60,13 +61,6 @@ fn check_kind(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     if headless && kind::may_have_node_ports(service) {
         let why = format!("may not be set to 'None' for {} services", own.text());
         causes.push(Cause::invalid(spec.get("clusterIPs").path().index(0), kind::HEADLESS, &why));
-    }
-    if own.text() == "LoadBalancer" {
-        let ports = spec.get("ports");
-        let agents = ports.items().map(|port| port.get("port")).filter(|port| port.int() == Some(AGENT_PORT));
-        causes.extend(
-            agents.map(|port| port.invalid("may not expose port 10250 externally since it is used by kubelet")),
-        );
     }
     if own.text() == "ExternalName" {
         let name = spec.get("externalName");
@@ -303,6 +297,6 @@ mod tests {
         check(class(Some("a/b")), json!({"type": "ClusterIP"}), &[]);
         let health =
             |port: i64| json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": port});
-        check(health(30_001), health(30_002), &["Invalid spec.healthCheckNodePort"]);
+        check(health(30_001), health(30_002), &["Forbidden spec.healthCheckNodePort"]);
     }
 }
