@@ -41,8 +41,10 @@ pub(in crate::registry::kinds) fn check_with_volumes(
     volumes: Vec<&str>,
     causes: &mut Vec<Cause>,
 ) {
-    rules::labels(&template.get("metadata.labels"), causes);
-    let annotations = template.get("metadata.annotations");
+    // Both are told of as if they stood in the template itself.
+    let metadata = Field::new(template.get("metadata").value(), template.path().clone());
+    rules::labels(&metadata.get("labels"), causes);
+    let annotations = metadata.get("annotations");
     let texts = annotations.entries().map(|(key, value)| (key, value.text()));
     causes.extend(name::annotations(annotations.path(), texts));
     spec::check(names, &template.get("spec"), true, volumes, causes);
@@ -119,7 +121,8 @@ mod tests {
         );
         run(json!({"spec": {"activeDeadlineSeconds": 5}}), &["Forbidden t.spec.activeDeadlineSeconds"]);
         run(json!({"spec": {"nodeSelector": {"a b": "c"}}}), &["Invalid t.spec.nodeSelector"]);
-        run(json!({"metadata": {"labels": {"a b": "c"}}}), &["Invalid t.metadata.labels"]);
+        run(json!({"metadata": {"labels": {"a b": "c"}}}), &["Invalid t.labels"]);
+        run(json!({"metadata": {"annotations": {"a b": "c"}}}), &["Invalid t.annotations"]);
         run(json!({"spec": {"os": {"name": "odd"}}}), &["NotSupported t.spec.os.name"]);
     }
 
