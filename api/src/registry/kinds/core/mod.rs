@@ -30,6 +30,7 @@ use std::sync::Arc;
 use crate::registry::Strategy;
 
 pub(super) use event::problems as event_problems;
+pub(super) use persistentvolume::check_inline as check_inline_volume;
 
 /// The strategy of a kind of this group that has one of its own.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {

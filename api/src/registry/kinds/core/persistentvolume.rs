@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Map, Names, Time, Value, name};
 
-use super::pod::node_labels;
+use super::pod::{check_node_selector, node_labels};
 use super::volumesource;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
@@ -57,16 +57,15 @@ impl Strategy for PersistentVolume {
         if spec.get("local").is_set() && !spec.get("nodeAffinity").is_set() {
             causes.push(spec.get("nodeAffinity").required("Local volume requires node affinity"));
         }
-        for class in ["storageClassName", "volumeAttributesClassName"] {
-            rules::optional_name(&spec.get(class), name::dns_subdomain, &mut causes);
-        }
+        rules::optional_name(&spec.get("storageClassName"), name::dns_subdomain, &mut causes);
         rules::optional_one_of(&spec.get("volumeMode"), &["Block", "Filesystem"], &mut causes);
+        check_attributes_class(&spec, &mut causes);
         causes
     }
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        if volumesource::of(old) != volumesource::of(new) {
+        if !volumesource::stays(old, new) {
             let why = "spec.persistentvolumesource is immutable after creation";
             causes.push(Cause::forbidden("spec.persistentvolumesource", why));
         }
@@ -75,8 +74,8 @@ impl Strategy for PersistentVolume {
             causes.push(Cause::invalid("volumeMode", mode, rules::IMMUTABLE));
         }
         let affinity = |object| Field::root(object).get("spec.nodeAffinity");
-        if affinity(old).is_set() {
-            rules::immutable(&affinity(old), &affinity(new), &mut causes);
+        if affinity(old).is_set() && affinity(old).value() != affinity(new).value() {
+            causes.push(Cause::invalid("nodeAffinity", affinity(new).value().clone(), rules::IMMUTABLE));
         }
         causes
     }
@@ -137,37 +136,57 @@ fn is_root(path: &str) -> bool {
 }
 
 fn check_affinity(affinity: &Field<'_>, causes: &mut Vec<Cause>) {
-    if !affinity.is_set() {
-        return;
-    }
     let required = affinity.get("required");
-    if !required.is_set() {
+    if required.is_set() {
+        check_node_selector(&required, causes);
+    } else if affinity.is_set() {
         causes.push(required.required("must specify required node constraints"));
+    }
+}
+
+/// Only drivers know attributes that can change.
+fn check_attributes_class(spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    let class = spec.get("volumeAttributesClassName");
+    if !class.is_set() {
         return;
     }
-    let terms = required.get("nodeSelectorTerms");
-    if terms.is_empty() {
-        causes.push(terms.required("must have at least one node selector term"));
+    if class.is_empty() {
+        causes.push(class.required("an empty string is disallowed"));
+    } else {
+        causes.extend(class.invalid_for(&name::dns_subdomain(class.text())));
     }
-    for expression in terms.items().flat_map(|term| term.get("matchExpressions").items().collect::<Vec<_>>()) {
-        let (operator, values) = (expression.get("operator"), expression.get("values"));
-        match operator.text() {
-            "In" | "NotIn" if values.is_empty() => {
-                causes.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
-            }
-            "Exists" | "DoesNotExist" if !values.is_empty() => {
-                causes.push(values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
-            }
-            "Gt" | "Lt" if values.items().len() != 1 => {
-                causes.push(values.required("must be specified single value when `operator` is 'Lt' or 'Gt'"));
-            }
-            "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-            other => causes.push(Cause::invalid(operator.path(), other, "not a valid selector operator")),
-        }
-        let key = expression.get("key");
-        let wrong = name::qualified_name(key.text());
-        causes.extend(wrong.iter().map(|why| Cause::invalid(key.path(), key.text(), why)));
+    if !spec.get("csi").is_set() {
+        causes.push(spec.get("csi").required("has to be specified when using volumeAttributesClassName"));
     }
+}
+
+/// What is wrong with the specification of a volume that has no object of its own: a driver's, and little more.
+pub(in crate::registry::kinds) fn check_inline(spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    const INLINE: &str = "in the context of inline volumes";
+    let forbid = |fields: &[&str], causes: &mut Vec<Cause>| {
+        let given = fields.iter().map(|field| spec.get(field)).filter(|field| !field.is_empty());
+        causes.extend(given.map(|field| field.forbidden(&format!("may not be specified {INLINE}"))));
+    };
+    forbid(&["claimRef", "capacity"], causes);
+    if !spec.get("csi").is_set() {
+        causes.push(spec.get("csi").required(&format!("has to be specified {INLINE}")));
+    }
+    let (modes, policy, mode) =
+        (spec.get("accessModes"), spec.get("persistentVolumeReclaimPolicy"), spec.get("volumeMode"));
+    if modes.is_empty() {
+        causes.push(modes.required(""));
+    }
+    access_modes(&modes, causes);
+    if !matches!(policy.text(), "" | "Retain") {
+        causes.push(policy.forbidden(&format!("may only be Retain {INLINE}")));
+    }
+    forbid(&["nodeAffinity"], causes);
+    volumesource::check(spec, causes);
+    forbid(&["storageClassName"], causes);
+    if !matches!(mode.text(), "" | "Filesystem") {
+        causes.push(mode.forbidden(&format!("may not specify volumeMode other than Filesystem {INLINE}")));
+    }
+    forbid(&["volumeAttributesClassName"], causes);
 }
 
 #[cfg(test)]
@@ -211,6 +230,9 @@ mod tests {
             &[("/spec/hostPath", json!(null)), ("/spec/local", json!({"path": "/x"}))],
             &["Required spec.nodeAffinity"],
         );
+        let class = |class: &str| ("/spec/volumeAttributesClassName", json!(class));
+        check(&[class("c")], &["Required spec.csi"]);
+        check(&[class("")], &["Required spec.volumeAttributesClassName", "Required spec.csi"]);
     }
 
     #[test]
@@ -232,6 +254,30 @@ mod tests {
             term(json!({"key": "k", "operator": "Is"})),
             &[&format!("Invalid {TERMS}[0].matchExpressions[0].operator")],
         );
+        let named = json!({"key": "metadata.name", "operator": "In", "values": ["a", "b"]});
+        check(
+            json!({"required": {"nodeSelectorTerms": [{"matchFields": [named]}]}}),
+            &[&format!("Required {TERMS}[0].matchFields[0].values")],
+        );
+    }
+
+    #[test]
+    fn volumes_without_an_object() {
+        let check = |changes: &[(&str, Json)], expect: &[&str]| {
+            let base = json!({"spec": {"csi": {"driver": "d", "volumeHandle": "h"}, "accessModes": ["ReadWriteOnce"]}});
+            let object = but(&base, changes);
+            let mut causes = Vec::new();
+            check_inline(&Field::root(&object).get("spec"), &mut causes);
+            assert_eq!(shown(&causes), expect, "{changes:?}");
+        };
+        check(&[], &[]);
+        check(&[("/spec/csi", json!(null))], &["Required spec.csi", "Required spec"]);
+        check(&[("/spec/accessModes", json!(null))], &["Required spec.accessModes"]);
+        check(&[("/spec/capacity", json!({"storage": "1"}))], &["Forbidden spec.capacity"]);
+        check(&[("/spec/storageClassName", json!("x"))], &["Forbidden spec.storageClassName"]);
+        check(&[("/spec/volumeMode", json!("Block"))], &["Forbidden spec.volumeMode"]);
+        let policy = ("/spec/persistentVolumeReclaimPolicy", json!("Delete"));
+        check(&[policy], &["Forbidden spec.persistentVolumeReclaimPolicy"]);
     }
 
     #[test]

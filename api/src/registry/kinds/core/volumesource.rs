@@ -1,9 +1,10 @@
 //! Where a PersistentVolume's storage is: exactly one source, with what that one needs.
 
-use quorate_meta::{Cause, Value};
+use quorate_meta::{Cause, Value, name};
 
+use super::pod::check_source_of;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::rules;
+use crate::registry::kinds::{rules, storage};
 
 /// A kind of source: its field, what it must have, and what is said of sources that are out of use.
 struct Source {
@@ -42,12 +43,26 @@ const SOURCES: [Source; 21] = [
     old("scaleIO", &["gateway", "system", "volumeName"], "deprecated in v1.16, non-functional in v1.22+"),
     source("local", &["path"]),
     old("storageos", &["volumeName"], "deprecated in v1.22, non-functional in v1.25+"),
-    source("csi", &["driver", "volumeHandle"]),
+    source("csi", &[]),
 ];
+/// The secrets that a driver is handed, all but the one for which nothing is asked.
+const CSI_SECRETS: [&str; 4] =
+    ["controllerPublishSecretRef", EXPAND_SECRET, "nodePublishSecretRef", "nodeExpandSecretRef"];
+const EXPAND_SECRET: &str = "controllerExpandSecretRef";
 
 /// The source of a volume: the first one that it has.
 pub(super) fn of(volume: &Value) -> Option<(&'static str, &Value)> {
     SOURCES.iter().find_map(|source| Some((source.field, volume.at(&["spec", source.field])?)))
+}
+
+/// Whether the source stays as it is. A driver may be given the secret with which it makes a volume larger later.
+pub(super) fn stays(old: &Value, new: &Value) -> bool {
+    let (Some((kind, before)), Some((other, after))) = (of(old), of(new)) else { return of(old) == of(new) };
+    let mut after = after.clone();
+    if kind == "csi" && before.get(EXPAND_SECRET).is_none_or(Value::is_null) {
+        after.remove_at(&[EXPAND_SECRET]);
+    }
+    (kind, before) == (other, &after)
 }
 
 /// Checks that there is one source, and that it has what it needs.
@@ -61,15 +76,26 @@ pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     for required in first.required {
         rules::required(&field.get(required), causes);
     }
-    for path in ["path", "readOnlyPath"].map(|name| field.get(name)) {
-        if path.text().split('/').any(|step| step == "..") {
-            causes.push(path.invalid("must not contain '..'"));
+    match first.field {
+        "csi" => check_csi(&field, causes),
+        "local" => {
+            let path = field.get("path");
+            if path.text().split('/').any(|step| step == "..") {
+                causes.push(path.invalid("must not contain '..'"));
+            }
         }
-    }
-    if first.field == "nfs" && !field.get("path").text().starts_with('/') && !field.get("path").is_empty() {
-        causes.push(field.get("path").invalid("must be an absolute path"));
+        kind => check_source_of(kind, &field, causes),
     }
     causes.extend(given.map(|more| spec.get(more.field).forbidden("may not specify more than 1 volume type")));
+}
+
+fn check_csi(csi: &Field<'_>, causes: &mut Vec<Cause>) {
+    storage::driver_name(&csi.get("driver"), causes);
+    rules::required(&csi.get("volumeHandle"), causes);
+    for secret in CSI_SECRETS.map(|field| csi.get(field)).into_iter().filter(Field::is_set) {
+        rules::name(&secret.get("name"), name::dns_subdomain, causes);
+        rules::name(&secret.get("namespace"), name::dns_label, causes);
+    }
 }
 
 /// What users of a source that is out of use should know.
@@ -104,7 +130,28 @@ mod tests {
         );
         check_spec(json!({"nfs": {"path": "p"}}), &["Required spec.nfs.server", "Invalid spec.nfs.path"], 0);
         check_spec(json!({"csi": {}}), &["Required spec.csi.driver", "Required spec.csi.volumeHandle"], 0);
+        let csi = |secret: Json| json!({"csi": {"driver": "D.example.com", "volumeHandle": "h", "nodePublishSecretRef": secret}});
+        check_spec(csi(json!({"name": "s", "namespace": "n"})), &[], 0);
+        check_spec(csi(json!({"name": "s"})), &["Required spec.csi.nodePublishSecretRef.namespace"], 0);
+        check_spec(json!({"csi": {"driver": "A_b!", "volumeHandle": "h"}}), &["Invalid spec.csi.driver"], 0);
+        check_spec(json!({"hostPath": {"path": "/x", "type": "Foo"}}), &["NotSupported spec.hostPath.type"], 0);
+        let iscsi = json!({"iscsi": {"targetPortal": "1.2.3.4", "iqn": "bad", "lun": 300}});
+        check_spec(iscsi, &["Invalid spec.iscsi.iqn", "Invalid spec.iscsi.lun"], 0);
         check_spec(json!({"flocker": {"datasetName": "d"}}), &[], 1);
         assert_eq!(of(&json!({"spec": {"csi": {}}}).into()), Some(("csi", &json!({}).into())));
+    }
+
+    #[test]
+    fn a_source_stays_but_for_a_secret_that_comes() {
+        let check = |old: Json, new: Json, expect: bool| {
+            let volume = |source: Json| Value::from(json!({"spec": {"csi": source}}));
+            assert_eq!(stays(&volume(old), &volume(new)), expect);
+        };
+        let secret = |name: &str| json!({"driver": "d", "controllerExpandSecretRef": {"name": name}});
+        check(json!({"driver": "d"}), json!({"driver": "d"}), true);
+        check(json!({"driver": "d"}), json!({"driver": "e"}), false);
+        check(json!({"driver": "d"}), secret("a"), true);
+        check(secret("a"), secret("b"), false);
+        check(secret("a"), json!({"driver": "d"}), false);
     }
 }

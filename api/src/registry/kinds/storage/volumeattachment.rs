@@ -3,14 +3,15 @@
 use quorate_meta::{Cause, Map, Names, Value, name};
 
 use super::driver_name;
+use crate::registry::kinds::core::check_inline_volume;
 use crate::registry::kinds::field::Field;
 use crate::registry::kinds::rules;
 use crate::registry::{Part, Strategy};
 
 /// Bytes of a driver's message.
-const MAX_MESSAGE: usize = 262_144;
+const MAX_MESSAGE: usize = 1024;
 /// Bytes of what a driver says of an attached volume.
-const MAX_METADATA: usize = 1024;
+const MAX_METADATA: usize = 262_144;
 const ONE_SOURCE: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
 
 /// The semantics of attachments.
@@ -51,12 +52,13 @@ impl Strategy for VolumeAttachment {
             (false, false) => causes.push(source.required(ONE_SOURCE)),
             (true, true) => causes.push(source.forbidden(ONE_SOURCE)),
             (true, false) => rules::name(&volume, name::dns_subdomain, &mut causes),
-            (false, true) => rules::required(&inline.get("csi"), &mut causes),
+            (false, true) => check_inline_volume(&inline, &mut causes),
         }
         for field in ["attachError", "detachError"] {
             let message = status.get(field).get("message");
             if message.text().len() > MAX_MESSAGE {
-                causes.push(Cause::too_long(message.path(), MAX_MESSAGE));
+                // Clients know it with the other number.
+                causes.push(Cause::too_long(message.path(), MAX_METADATA));
             }
         }
         let metadata = status.get("attachmentMetadata");
@@ -96,8 +98,21 @@ mod tests {
         check("/spec/nodeName", json!(""), &["Invalid spec.nodeName"]);
         check("/spec/source", json!({}), &["Required spec.source"]);
         check("/spec/source/inlineVolumeSpec", json!({"csi": {}}), &["Forbidden spec.source"]);
-        check("/spec/source", json!({"inlineVolumeSpec": {}}), &["Required spec.source.inlineVolumeSpec.csi"]);
-        check("/status/attachmentMetadata", json!({"k": "v".repeat(1024)}), &["TooLong status.attachmentMetadata"]);
+        let inline = json!({"csi": {"driver": "d", "volumeHandle": "h"}, "accessModes": ["ReadWriteOnce"]});
+        check("/spec/source", json!({"inlineVolumeSpec": inline.clone()}), &[]);
+        check("/spec/source/inlineVolumeSpec", inline, &["Forbidden spec.source"]);
+        const AT: &str = "spec.source.inlineVolumeSpec";
+        check(
+            "/spec/source",
+            json!({"inlineVolumeSpec": {}}),
+            &[&format!("Required {AT}.csi"), &format!("Required {AT}.accessModes"), &format!("Required {AT}")],
+        );
+        let metadata = |bytes: usize| json!({"k": "v".repeat(bytes)});
+        check("/status/attachmentMetadata", metadata(262_143), &[]);
+        check("/status/attachmentMetadata", metadata(262_144), &["TooLong status.attachmentMetadata"]);
+        let error = |bytes: usize| json!({"message": "m".repeat(bytes)});
+        check("/status/attachError", error(1024), &[]);
+        check("/status/detachError", error(1025), &["TooLong status.detachError.message"]);
     }
 
     #[test]

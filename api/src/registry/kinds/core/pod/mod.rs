@@ -31,3 +31,4 @@ pub(in crate::registry::kinds) use resources::check_amount;
 pub(in crate::registry::kinds) use scheduling::{check_taint_effect, check_tolerations};
 pub(super) use strategy::Pod;
 pub(in crate::registry::kinds) use volumes::check_claim_template;
+pub(super) use volumes::check_source_of;

@@ -69,14 +69,15 @@ fn check_source(volume: &Field<'_>, causes: &mut Vec<Cause>) {
             continue;
         }
         required.iter().for_each(|field| rules::required(&source.get(field), causes));
-        check_details(kind, &source, causes);
+        check_source_of(kind, &source, causes);
     }
     if given.is_empty() {
         causes.push(volume.required("must specify a volume type"));
     }
 }
 
-fn check_details(kind: &str, source: &Field<'_>, causes: &mut Vec<Cause>) {
+/// What is wrong with a source of this kind that has what it must have; volumes by themselves have some of the same kinds.
+pub(in crate::registry::kinds::core) fn check_source_of(kind: &str, source: &Field<'_>, causes: &mut Vec<Cause>) {
     match kind {
         "emptyDir" => {
             let limit = source.get("sizeLimit");
