@@ -50,8 +50,8 @@ pub(crate) fn check_manager(path: &Path, manager: &str, causes: &mut Vec<Cause>)
     if manager.len() > MAX_MANAGER_BYTES {
         causes.push(Cause::too_long(path, MAX_MANAGER_BYTES));
     }
-    if let Some(bad) = manager.chars().find(|c| c.is_control()) {
-        let why = format!("should only contain printable characters, found {bad:?}");
+    for (at, bad) in manager.char_indices().filter(|(_, c)| c.is_control() || (*c != ' ' && c.is_whitespace())) {
+        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(bad));
         causes.push(Cause::invalid(path, manager, &why));
     }
 }
