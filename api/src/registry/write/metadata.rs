@@ -67,10 +67,10 @@ pub(super) fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
     }
 }
 
-/// Gives a new object its identity, and drops what its creator does not decide.
+/// Gives a new object its identity, and drops what its creator does not decide. That is not its generation where nobody counts it.
 pub(super) fn begin(object: &mut Value, namespace: Option<&str>, uid: String, now: Time, generation: bool) {
     let metadata = of(object);
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion", SELF_LINK] {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", SELF_LINK] {
         metadata.remove(field);
     }
     metadata.insert("uid", uid);
@@ -130,13 +130,18 @@ mod tests {
 
     #[test]
     fn a_new_object_has_only_what_the_server_gives() {
-        let mut object = Value::from(json!({"data": {}, "metadata": {
+        let object = Value::from(json!({"data": {}, "metadata": {
             "name": "a", "namespace": "", "uid": "mine", "creationTimestamp": "2001-01-01T00:00:00Z", "generation": 7,
             "deletionTimestamp": "2001-01-01T00:00:00Z", "deletionGracePeriodSeconds": 5, "selfLink": "/x"
         }}));
-        begin(&mut object, Some("n"), "u".into(), Time::from_ms(0), false);
-        let metadata = json!({"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": "1970-01-01T00:00:00Z"});
-        assert_eq!(object, json!({"data": {}, "metadata": metadata}).into());
+        for (counted, generation) in [(false, 7), (true, 1)] {
+            let mut object = object.clone();
+            begin(&mut object, Some("n"), "u".into(), Time::from_ms(0), counted);
+            let time = "1970-01-01T00:00:00Z";
+            let metadata =
+                json!({"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": time, "generation": generation});
+            assert_eq!(object, json!({"data": {}, "metadata": metadata}).into());
+        }
     }
 
     #[test]
