@@ -7,7 +7,7 @@ use super::{Dialect, Style, naming, parameters};
 /// What an operation is about, apart from the dialect.
 #[derive(Debug)]
 pub(super) struct Operation {
-    /// `list`, `post`, `deletecollection`, `get`, `put`, `patch`, `delete`.
+    /// `list`, `watch`, `watchlist`, `post`, `deletecollection`, `get`, `put`, `patch`, `delete`.
     pub(super) action: &'static str,
     /// Unique id.
     pub(super) id: String,
@@ -42,9 +42,13 @@ impl Operation {
         let mut list: Vec<Value> = query.into_iter().map(|parameter| parameters::query(dialect, parameter)).collect();
         let of_objects = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
         let mut media = self.media.map_or_else(|| of_objects.to_vec(), |media| vec![media]);
+        let streams = matches!(self.action, "list" | "watch" | "watchlist");
+        let streamed = [well_known::MEDIA_JSON, names.media_protobuf].map(|media| format!("{media};stream=watch"));
+        media.extend(streamed.iter().map(String::as_str).filter(|_| streams));
         let mut consumed = if self.action == "patch" { PATCH_MEDIA.to_vec() } else { vec!["*/*"] };
         if style.cbor && self.media.is_none() {
             media.push(well_known::MEDIA_CBOR);
+            media.extend(streams.then_some(well_known::MEDIA_CBOR_SEQUENCE));
             consumed.extend((self.action == "patch").then_some(well_known::MEDIA_APPLY_PATCH_CBOR));
         }
         match dialect {

@@ -50,7 +50,7 @@ const DELETING: [Parameter; 4] = [
 pub(super) fn of_action(action: &str) -> Vec<Parameter> {
     let mut all: Vec<Parameter> = Vec::new();
     match action {
-        "list" => {
+        "list" | "watch" | "watchlist" => {
             all.extend(SELECTION);
             all.extend(WATCHING);
         }

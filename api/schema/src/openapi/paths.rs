@@ -18,6 +18,7 @@ pub(super) fn of_resource<'g>(
     let mut writer = Writer { style, kind: served.kind, definitions, paths };
     writer.collection();
     writer.object();
+    writer.watches();
     for name in &served.subresources {
         if let Some(sub) = served.kind.subresource(name) {
             writer.subresource(sub);
@@ -81,6 +82,28 @@ impl<'g> Writer<'g, '_, '_> {
             methods.insert("delete", self.operation("delete", id, about, Some(options), Some(answer)));
         }
         self.add(&format!("{}/{{name}}", self.base()), methods, true);
+    }
+
+    /// The older form of watches, by path.
+    fn watches(&mut self) {
+        let kind = self.kind;
+        if !kind.has_verb("watch") {
+            return;
+        }
+        let answer = self.definitions.machinery("meta/v1.WatchEvent");
+        let namespace = if kind.namespaced { "namespaces/{namespace}/" } else { "" };
+        let one = format!("{namespace}{}/{{name}}", kind.resource);
+        let collection = format!("{namespace}{}", kind.resource);
+        let everywhere =
+            kind.namespaced.then(|| (kind.resource.to_string(), "watchlist", false, "ListForAllNamespaces"));
+        let forms = [(one, "watch", kind.namespaced, ""), (collection, "watchlist", kind.namespaced, "List")];
+        for (path, action, namespaced, suffix) in forms.into_iter().chain(everywhere) {
+            let id = naming::operation_id("watch", kind, false, namespaced, suffix);
+            let about = format!("Watch {}; better list them with the parameter watch.", kind.resource);
+            let methods = Map::from([("get", self.operation(action, id, about, None, Some(answer.clone())))]);
+            let parameters = self.parameters(action == "watch", namespaced);
+            self.insert(format!("{}/watch/{path}", root(kind)), methods, parameters);
+        }
     }
 
     fn subresource(&mut self, sub: &Subresource) {

@@ -107,6 +107,16 @@ fn paths_of_a_group_version() {
             "/namespaces/{namespace}/roles/{name}",
             "/rolebindings",
             "/roles",
+            "/watch/clusterrolebindings",
+            "/watch/clusterrolebindings/{name}",
+            "/watch/clusterroles",
+            "/watch/clusterroles/{name}",
+            "/watch/namespaces/{namespace}/rolebindings",
+            "/watch/namespaces/{namespace}/rolebindings/{name}",
+            "/watch/namespaces/{namespace}/roles",
+            "/watch/namespaces/{namespace}/roles/{name}",
+            "/watch/rolebindings",
+            "/watch/roles",
         ];
         let paths = part.get("paths").expect("paths");
         assert_eq!(keys(paths), expect.map(|path| format!("{root}{path}")));
@@ -122,6 +132,13 @@ fn paths_of_a_group_version() {
         check("/clusterroles", "ClusterRole", &[("delete", "deletecollection"), ("get", "list"), ("post", "post")]);
         let all = [("delete", "delete"), ("get", "get"), ("patch", "patch"), ("put", "put")];
         check("/namespaces/{namespace}/roles/{name}", "Role", &all);
+        check("/watch/namespaces/{namespace}/roles", "Role", &[("get", "watchlist")]);
+        check("/watch/namespaces/{namespace}/roles/{name}", "Role", &[("get", "watch")]);
+        let content =
+            paths.at(&[&format!("{root}/watch/roles"), "get", "responses", "200", "content"]).expect("formats");
+        let stream = content.at(&["application/vnd.svc.protobuf;stream=watch", "schema", "$ref"]);
+        let event = "#/components/schemas/io.svc.apimachinery.pkg.apis.meta.v1.WatchEvent";
+        assert_eq!(stream.and_then(Value::as_str), Some(event));
     });
 }
 
