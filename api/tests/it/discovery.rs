@@ -45,15 +45,8 @@ async fn the_resources_of_a_version() {
     let mut namespaces = entries[place("namespaces")].clone();
     assert!(namespaces.as_object_mut().unwrap().remove("storageVersionHash").is_some());
     let verbs = json!(["create", "delete", "get", "list", "patch", "update", "watch"]);
-    namespaces["verbs"] = sorted(&namespaces["verbs"]);
     let expect = json!({"name": "namespaces", "singularName": "namespace", "namespaced": false, "kind": "Namespace", "verbs": verbs, "shortNames": ["ns"]});
     assert_eq!(namespaces, expect);
-}
-
-fn sorted(list: &Value) -> Value {
-    let mut list = list.as_array().unwrap().clone();
-    list.sort_by_key(ToString::to_string);
-    list.into()
 }
 
 #[tokio::test]

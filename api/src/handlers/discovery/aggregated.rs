@@ -2,7 +2,7 @@
 
 use quorate_meta::{Map, Names, Value};
 
-use super::plain::texts;
+use super::plain::{sorted, texts};
 use crate::negotiation::{self, Formats, Media, Offer};
 use crate::registry::{Registry, Resource, Subresource};
 
@@ -94,7 +94,7 @@ fn resource_entry(resource: &Resource) -> Value {
         ("responseKind", response_kind(&resource.group, &resource.version, &resource.kind)),
         ("scope", Value::from(if resource.namespaced { "Namespaced" } else { "Cluster" })),
         ("singularResource", Value::from(resource.singular.as_str())),
-        ("verbs", texts(&resource.verbs)),
+        ("verbs", sorted(&resource.verbs)),
     ]);
     if !resource.short_names.is_empty() {
         entry.insert("shortNames", texts(&resource.short_names));
@@ -114,7 +114,7 @@ fn subresource_entry(subresource: &Subresource) -> Value {
     Value::Map(Map::from([
         ("subresource", Value::from(subresource.name.as_str())),
         ("responseKind", response_kind(&subresource.group, &subresource.version, &subresource.kind)),
-        ("verbs", texts(&subresource.verbs)),
+        ("verbs", sorted(&subresource.verbs)),
     ]))
 }
 

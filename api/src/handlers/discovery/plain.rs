@@ -99,7 +99,7 @@ fn resource_entry(resource: &Resource) -> Value {
         ("singularName", Value::from(resource.singular.as_str())),
         ("namespaced", Value::from(resource.namespaced)),
         ("kind", Value::from(resource.kind.as_str())),
-        ("verbs", texts(&resource.verbs)),
+        ("verbs", sorted(&resource.verbs)),
     ]);
     if !resource.short_names.is_empty() {
         entry.insert("shortNames", texts(&resource.short_names));
@@ -121,7 +121,7 @@ fn subresource_entry(resource: &Resource, subresource: &Subresource) -> Value {
         ("singularName", Value::from("")),
         ("namespaced", Value::from(resource.namespaced)),
         ("kind", Value::from(subresource.kind.as_str())),
-        ("verbs", texts(&subresource.verbs)),
+        ("verbs", sorted(&subresource.verbs)),
     ]);
     if (&subresource.group, &subresource.version) != (&resource.group, &resource.version) {
         entry.insert("group", subresource.group.as_str());
@@ -132,4 +132,11 @@ fn subresource_entry(resource: &Resource, subresource: &Subresource) -> Value {
 
 pub(super) fn texts(texts: &[String]) -> Value {
     Value::List(texts.iter().map(|text| Value::from(text.as_str())).collect())
+}
+
+/// Verbs come in the order of the alphabet.
+pub(super) fn sorted(verbs: &[String]) -> Value {
+    let mut verbs = verbs.to_vec();
+    verbs.sort_unstable();
+    texts(&verbs)
 }
