@@ -20,6 +20,11 @@ pub(crate) fn type_of(graph: &Graph, api_version: &str, kind: &str) -> Option<Ty
         Some(list) if list == kind => def.list_ty,
         _ => None,
     });
-    // A Status belongs to every version.
-    found.or_else(|| (kind == "Status").then(|| graph.type_named("meta/v1.Status"))?.map(|ty| ty.id))
+    // These belong to every version, and to none.
+    let shared = match kind {
+        "Status" => "meta/v1.Status",
+        "APIVersions" => "meta/v1.APIVersions",
+        _ => return found,
+    };
+    found.or_else(|| graph.type_named(shared).map(|ty| ty.id))
 }

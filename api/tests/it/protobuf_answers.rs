@@ -69,6 +69,7 @@ async fn an_answer_says_what_its_json_says() {
     check(&server, &format!("{MAPS}?labelSelector=x%3D2"), "core/v1.ConfigMapList", "v1 ConfigMapList").await;
     check(&server, &format!("{MAPS}/none"), "meta/v1.Status", "v1 Status").await;
     check(&server, "/apis", "meta/v1.APIGroupList", "v1 APIGroupList").await;
+    check(&server, "/api", "meta/v1.APIVersions", " APIVersions").await;
     let kubernetes = get(&server, &format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf").await;
     assert_eq!(read(&kubernetes.body, "core/v1.ConfigMap").0, "v1 ConfigMap");
 }
