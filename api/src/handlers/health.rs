@@ -109,11 +109,21 @@ pub(crate) async fn handle(
     endpoint: Endpoint,
     one: Option<&str>,
 ) -> Result<Response<Body>, Error> {
+    let names = names(api, endpoint);
+    if let Some(one) = one {
+        return match names.iter().find(|name| *name == one) {
+            None => Err(Error::no_such_path()),
+            Some(name) if passes(api, endpoint, name).await => Ok(text(StatusCode::OK, "ok".into())),
+            Some(name) => {
+                let why = format!("internal server error: {}\n", problem(name));
+                Ok(text(StatusCode::INTERNAL_SERVER_ERROR, why))
+            }
+        };
+    }
     let excluded: Vec<&str> = request.info.query.all("exclude").collect();
     let mut report = String::new();
     let mut failed = Vec::new();
-    let names = names(api, endpoint);
-    for name in names.iter().filter(|name| one.is_none_or(|one| one == name.as_str())) {
+    for name in &names {
         if excluded.contains(&name.as_str()) {
             report.push_str(&format!("[+]{name} excluded: ok\n"));
         } else if passes(api, endpoint, name).await {
@@ -123,19 +133,26 @@ pub(crate) async fn handle(
             failed.push(name.as_str());
         }
     }
-    if one.is_some() && report.is_empty() {
-        return Err(Error::no_such_path());
-    }
     report.push_str(&warning(&excluded, &names));
     let verbose = request.info.query.get("verbose").is_some();
     Ok(if !failed.is_empty() {
         tracing::debug!(endpoint = endpoint.name(), ?failed, "health check failed");
         text(StatusCode::INTERNAL_SERVER_ERROR, format!("{report}{} check failed\n", endpoint.name()))
-    } else if verbose && one.is_none() {
+    } else if verbose {
         text(StatusCode::OK, format!("{report}{} check passed\n", endpoint.name()))
     } else {
         text(StatusCode::OK, "ok".into())
     })
+}
+
+/// What a check that fails says where it is asked for alone: what its name says as well.
+fn problem(name: &str) -> &'static str {
+    match name {
+        "shutdown" => "process is shutting down",
+        "quorum" => "the quorum does not answer",
+        name if name.starts_with("poststarthook/") => "not finished",
+        _ => "failed",
+    }
 }
 
 /// The line about what is to be left out and is not among these checks; empty when all is.

@@ -41,10 +41,13 @@ async fn a_failing_check_and_a_drain() {
     );
     assert_eq!((answer.status.as_u16(), answer.text()), (500, expect));
     assert_eq!(server.get("/livez?exclude=poststarthook/x").await.status, 200);
-    assert_eq!(server.get("/livez/poststarthook/x").await.status, 500);
+    let one = server.get("/livez/poststarthook/x").await;
+    assert_eq!((one.status.as_u16(), one.text().as_str()), (500, "internal server error: not finished\n"));
     healthy.store(true, Ordering::Relaxed);
     assert_eq!(server.get("/readyz").await.status, 200);
     server.api.lifecycle.stop_being_ready();
     assert_eq!(server.get("/readyz").await.status, 500);
+    let one = server.get("/readyz/shutdown").await;
+    assert_eq!((one.status.as_u16(), one.text().as_str()), (500, "internal server error: process is shutting down\n"));
     assert_eq!(server.get("/livez").await.status, 200);
 }

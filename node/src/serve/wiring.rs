@@ -117,6 +117,15 @@ pub(super) fn api(
     }))
 }
 
+/// What the controllers look after that health checks have names for: the service of the API and its endpoints, the priority
+/// classes of the system, and the APIServices and whether they are available.
+const CONTROLLER_HOOKS: [&str; 4] = [
+    "bootstrap-controller",
+    "scheduling/bootstrap-system-priority-classes",
+    "kube-apiserver-autoregistration",
+    "apiservice-status-available-controller",
+];
+
 /// Starts what runs beside the servers, for as long as the node does.
 pub(super) fn background(
     parts: &Arc<Parts>,
@@ -149,11 +158,13 @@ pub(super) fn background(
         waiting.lifecycle.serve();
         tracing::info!("serving");
     };
-    let controllers = vec![
-        tokio::spawn(recovery),
-        tokio::spawn(controllers.run()),
-        tokio::spawn(authorities::publish(parts.clone(), api.store.clone())),
-    ];
+    let controllers = tokio::spawn(controllers.run());
+    for hook in CONTROLLER_HOOKS {
+        let running = controllers.abort_handle();
+        api.health.add_to_readiness(format!("poststarthook/{hook}"), Arc::new(move || !running.is_finished()));
+    }
+    let controllers =
+        vec![tokio::spawn(recovery), controllers, tokio::spawn(authorities::publish(parts.clone(), api.store.clone()))];
     let mut followers = vec![
         tokio::spawn(rules.run()),
         tokio::spawn(issuer::run(parts.clone(), api.store.clone())),

@@ -34,7 +34,9 @@ async fn what_one_node_acknowledges_holds_at_every_node_at_once() {
         .await;
         // That means, among others, that the node decides by the rules of roles and that the default ones are there.
         let checks = checks.as_str().unwrap_or_default();
-        assert!(checks.contains("[+]poststarthook/rbac/bootstrap-roles ok\n"), "{checks}");
+        for hook in ["rbac/bootstrap-roles", "scheduling/bootstrap-system-priority-classes"] {
+            assert!(checks.contains(&format!("[+]poststarthook/{hook} ok\n")), "{checks}");
+        }
     }
     let mut admins: Vec<Client> = (1..=3).map(|node| cluster.client(node)).collect();
     let pki = cluster.root().join("pki");
