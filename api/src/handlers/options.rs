@@ -54,7 +54,7 @@ pub(crate) struct WatchOptions {
     pub(crate) start: Start,
     pub(crate) selection: Selection,
     pub(crate) bookmarks: bool,
-    /// Seconds until the stream ends; `None` leaves it to the server.
+    /// Seconds until the stream ends, at once at 0; `None` leaves it to the server.
     pub(crate) timeout: Option<u64>,
 }
 
@@ -116,8 +116,8 @@ impl WatchOptions {
             (None, At::MostRecent | At::Any) => Start::Initial { at, mark: false },
             _ => Start::After(at),
         };
-        let timeout = raw.timeout.filter(|seconds| *seconds > 0);
-        let timeout = timeout.map(|seconds| seconds.unsigned_abs().min(MAX_TIMEOUT_SECONDS));
+        let timeout = raw.timeout.filter(|seconds| *seconds != 0);
+        let timeout = timeout.map(|seconds| u64::try_from(seconds).unwrap_or_default().min(MAX_TIMEOUT_SECONDS));
         Ok(Self { start, selection, bookmarks: raw.bookmarks, timeout })
     }
 }
