@@ -17,6 +17,7 @@ use crate::authentication::{Authentication, AuthenticationOptions};
 use crate::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use crate::cache::Fanout;
 use crate::features::{Feature, Gates};
+use crate::flow_control::FlowControl;
 use crate::handlers::continuation::Tokens;
 use crate::handlers::health::Health;
 use crate::handlers::openapi::OpenApi;
@@ -99,6 +100,7 @@ pub struct Api {
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) openapi: OpenApi,
     pub(crate) in_flight: InFlight,
+    pub(crate) flow_control: FlowControl,
     pub(crate) gates: Gates,
     pub(crate) formats: Formats,
     /// Random bytes that tell this process from others.
@@ -132,6 +134,7 @@ impl Api {
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
             in_flight: InFlight::new(options.in_flight),
+            flow_control: FlowControl::new(names, &options.registry),
             formats: Formats::new(options.graph.clone(), options.gates.has(Feature::CborServingAndStorage)),
             gates: options.gates,
             health: Health::default(),

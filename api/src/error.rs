@@ -7,7 +7,8 @@ use quorate_meta::{GroupResource, Status};
 use quorate_store::{HistoryError, NotApplied};
 use thiserror::Error;
 
-use crate::request::QueryError;
+use crate::handlers::Freshness;
+use crate::request::{DurationError, QueryError};
 
 /// Seconds that a client is asked to wait when the cluster cannot answer just now.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -18,6 +19,9 @@ pub enum Error {
     /// Already the answer.
     #[error("{0}")]
     Status(Box<Status>),
+    /// Already the answer to a read, and how fresh the state was in which it found nothing better.
+    #[error("{0}")]
+    Read(Box<Status>, Freshness),
     /// The store could not carry out a transaction or a linearizable read.
     #[error(transparent)]
     Store(#[from] quorate_store::Error),
@@ -44,6 +48,12 @@ impl From<QueryError> for Error {
     }
 }
 
+impl From<DurationError> for Error {
+    fn from(error: DurationError) -> Self {
+        Self::bad_request(format!("invalid timeout specified in the request URL - {error}"))
+    }
+}
+
 impl Error {
     /// 404 for a path that nothing serves.
     #[must_use]
@@ -67,11 +77,17 @@ impl Error {
         Status::forbidden(&GroupResource::new(group, resource), name, sentence).into()
     }
 
+    /// How fresh the state was in which a read failed.
+    #[must_use]
+    pub fn freshness(&self) -> Option<Freshness> {
+        if let Self::Read(_, freshness) = self { Some(*freshness) } else { None }
+    }
+
     /// The answer.
     #[must_use]
     pub fn into_status(self) -> Status {
         match self {
-            Self::Status(status) => *status,
+            Self::Status(status) | Self::Read(status, _) => *status,
             Self::Store(quorate_store::Error::NotApplied(reason)) => not_applied(&reason),
             Self::Store(quorate_store::Error::Unknown(why)) => {
                 Status::timeout(&format!("request did not complete within the time allowed: {why}"), 0)

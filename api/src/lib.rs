@@ -24,6 +24,7 @@ pub mod server;
 
 mod admission;
 mod api;
+mod flow_control;
 mod in_flight;
 mod table;
 

@@ -180,7 +180,7 @@ pub(super) fn go_on(done: Result<(), Error>, target: Target<'_>) -> Result<(), E
 /// that need no room still pass.
 pub(super) fn is_of_object(error: &Error) -> bool {
     match error {
-        Error::Status(status) => !matches!(
+        Error::Status(status) | Error::Read(status, _) => !matches!(
             status.reason,
             Reason::TooManyRequests | Reason::ServiceUnavailable | Reason::ServerTimeout | Reason::Timeout
         ),

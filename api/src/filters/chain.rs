@@ -23,6 +23,7 @@ use crate::authentication::{Identity, User};
 use crate::authorization::Action;
 use crate::body::{Body, Lasting};
 use crate::error::Error;
+use crate::flow_control::Flow;
 use crate::handlers::{self, health::Endpoint};
 use crate::lifecycle::Phase;
 use crate::negotiation::Format;
@@ -77,19 +78,20 @@ where
     let sent = !head.headers.contains_key(EXPECT);
     let uri = std::mem::take(&mut head.uri);
     let mut trace = api.audit.as_ref().map(|audit| audit.follow(id, &uri, identity.peer.as_deref()));
-    let response = match guarded(api, identity, (head, &uri), body.as_mut(), trace.as_mut()).await {
+    let flow = OnceLock::new();
+    let mut response = match guarded(api, identity, (head, &uri), body.as_mut(), trace.as_mut(), &flow).await {
         Ok(response) => response,
         Err(error) => {
             if sent {
                 payload::drain(body).await;
             }
             let wanted = wanted.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-            let status = error.into_status();
+            let status = error.clone().into_status();
             trace.iter_mut().for_each(|trace| trace.failed(&status));
             let (format, info) = (api.formats.for_errors(wanted), RequestInfo::parse(api.names, &method, &uri));
             let pretty = is_pretty(&info, agent.as_ref(), format.pretty);
             let is_forbidden = status.code == StatusCode::FORBIDDEN.as_u16();
-            let mut response = respond::error(&Format { pretty, ..format }, status.into());
+            let mut response = respond::error(&Format { pretty, ..format }, error);
             if is_forbidden {
                 // The text has parts that whoever asks has chosen.
                 response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -97,6 +99,7 @@ where
             response
         }
     };
+    flow.get().iter().for_each(|flow| api.flow_control.tell(flow, response.headers_mut()));
     match trace {
         Some(trace) => trace.answered(&api.graph, response),
         None => response,
@@ -110,6 +113,7 @@ async fn guarded<B>(
     (head, uri): (request::Parts, &Uri),
     body: Pin<&mut B>,
     mut trace: Option<&mut Trace<'_>>,
+    flow: &OnceLock<Flow>,
 ) -> Result<Response<Body>, Error>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -117,7 +121,8 @@ where
 {
     let info = RequestInfo::parse(api.names, &head.method, uri);
     let (path, limit) = (info.path.clone(), info.time_asked().map_or(DEADLINE, |asked| DEADLINE.min(asked)));
-    let answer = AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace.as_deref_mut())).catch_unwind();
+    let answer =
+        AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace.as_deref_mut(), flow)).catch_unwind();
     let answer = timeout(limit, answer).await;
     match answer {
         Ok(Ok(answer)) => answer,
@@ -139,6 +144,7 @@ fn decide<'a, 't, B>(
     headers: HeaderMap,
     body: Pin<&'a mut B>,
     mut trace: Option<&'a mut Trace<'t>>,
+    flow: &'a OnceLock<Flow>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Error>> + Send + 'a>>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -147,6 +153,10 @@ where
     Box::pin(async move {
         let epoch = api.authorizer.epoch();
         let (user, sender) = authenticate(api, identity, &info, &headers, trace.as_deref_mut()).await?;
+        info.timeout()?;
+        if let Some(found) = api.flow_control.classify(&*api.store, &user, &Action::of(&info)) {
+            flow.get_or_init(|| found);
+        }
         authorize(api, &user, &info, trace.as_deref_mut()).await?;
         if api.lifecycle.phase() == Phase::Starting && Endpoint::find(&info.path).is_none() {
             let status = Status::service_unavailable("the server is starting and waits for a quorum");

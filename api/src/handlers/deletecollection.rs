@@ -111,7 +111,7 @@ async fn delete_one(
     let options = DeleteOptions { preconditions: Preconditions { uid: Some(uid), resource_version }, ..delete.clone() };
     let Err(error) = writer.delete(target, &options).await else { return Ok(()) };
     let reason = match &error {
-        Error::Status(status) => status.reason.clone(),
+        Error::Status(status) | Error::Read(status, _) => status.reason.clone(),
         Error::Store(_) | Error::History(_) => Reason::Unknown,
     };
     let gone = match reason {

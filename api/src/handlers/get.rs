@@ -23,7 +23,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let name = request.name()?;
     let entry = snapshot
         .get(&resource.key(request.namespace(), name))
-        .ok_or_else(|| Status::not_found(&named(resource), name))?;
+        .ok_or_else(|| freshness::failure(api, snapshot.revision(), Status::not_found(&named(resource), name)))?;
     let mut response = answer::object(api, request, StatusCode::OK, &entry.value, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)

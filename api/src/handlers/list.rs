@@ -78,7 +78,7 @@ pub(super) async fn starting_point(
     let snapshot = api.store.snapshot_at(position.revision).map_err(|error| match error {
         HistoryError::Compacted { .. } => {
             let rest = api.tokens.seal(scope, &position.clone().inconsistent());
-            Status::continuation_expired(rest).into()
+            snapshot::failure(api, Status::continuation_expired(rest))
         }
         other => Error::from(other),
     })?;

@@ -53,4 +53,5 @@ mod weight;
 mod write_options;
 mod written;
 
+pub use freshness::Freshness;
 pub(crate) use route::{Route, find, run};

@@ -78,7 +78,8 @@ async fn get(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Respo
     };
     let snapshot = snapshot::snapshot(api, request, at).await?;
     let entry = snapshot.get(&resource.key(request.namespace(), name));
-    let entry = entry.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
+    let missing = || Status::not_found(&resource.group_resource(), name);
+    let entry = entry.ok_or_else(|| freshness::failure(api, snapshot.revision(), missing()))?;
     let scale = scale_of(&form::decode(resource, entry)?);
     let mut response = shown(api, request, form, &scale, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);

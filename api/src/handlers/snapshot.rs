@@ -9,6 +9,7 @@ use quorate_meta::Status;
 use quorate_store::{HistoryError, Revision, Snapshot};
 use tokio::time::timeout;
 
+use super::freshness;
 use super::options::At;
 use crate::Api;
 use crate::authorization::Action;
@@ -34,7 +35,7 @@ pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Sna
         At::Exact(revision) => {
             wait_for(api, request, revision).await?;
             api.store.snapshot_at(revision).map_err(|error| match error {
-                HistoryError::Compacted { .. } => Status::list_expired().into(),
+                HistoryError::Compacted { .. } => failure(api, Status::list_expired()),
                 other => other.into(),
             })
         }
@@ -65,5 +66,10 @@ pub(crate) async fn wait_for(api: &Api, request: &Request, revision: Revision) -
         return Ok(());
     }
     let applied = api.store.status().applied;
-    Err(Status::too_large_resource_version(revision.get(), applied.get()).into())
+    Err(failure(api, Status::too_large_resource_version(revision.get(), applied.get())))
+}
+
+/// Why there is no snapshot, in the newest state that there is.
+pub(super) fn failure(api: &Api, status: Status) -> Error {
+    freshness::failure(api, api.store.status().applied, status)
 }

@@ -8,8 +8,7 @@ use std::time::Duration;
 use http::{Method, Uri};
 use quorate_meta::Names;
 
-use super::path;
-use super::{Query, Verb};
+use super::{DurationError, Query, Verb, duration, path};
 
 /// A parsed request line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,11 +77,27 @@ impl RequestInfo {
         info
     }
 
-    /// How long a list may take at most, as its client says.
+    /// How long the answer may take at most, as the client says: lists and watches by `timeoutSeconds`, all but watches by
+    /// `timeout`.
     #[must_use]
     pub fn time_asked(&self) -> Option<Duration> {
-        let seconds = if self.verb == Verb::List { self.query.int("timeoutSeconds").ok().flatten() } else { None };
-        seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0).map(Duration::from_secs)
+        let seconds = match self.verb {
+            Verb::List | Verb::Watch => self.query.int("timeoutSeconds").ok().flatten(),
+            _ => None,
+        };
+        let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+        let whole = self.timeout().ok().flatten();
+        seconds.map(Duration::from_secs).into_iter().chain(whole).min()
+    }
+
+    /// The `timeout` parameter; `None` where it sets no limit. A watch lasts as long as it likes.
+    pub fn timeout(&self) -> Result<Option<Duration>, DurationError> {
+        let text = self.query.text("timeout");
+        if self.verb == Verb::Watch || text.is_empty() {
+            return Ok(None);
+        }
+        let nanoseconds = u64::try_from(duration::nanoseconds(text)?).unwrap_or_default();
+        Ok((nanoseconds > 0).then(|| Duration::from_nanos(nanoseconds)))
     }
 
     /// `PLURAL` for the core group, else `PLURAL.GROUP`: how messages name the resource.
@@ -116,6 +131,30 @@ mod tests {
         check(Method::DELETE, "/api/v1/namespaces/a/configmaps", Verb::DeleteCollection);
         check(Method::DELETE, "/api/v1/namespaces/a/configmaps/b", Verb::Delete);
         check(Method::GET, "/apis", Verb::Get);
+    }
+
+    #[test]
+    fn how_long_it_may_take() {
+        let check = |query: &str, expect: Result<Option<u64>, &str>| {
+            let info = parse(Naming::Svc, &Method::GET, &format!("/api/v1/configmaps?{query}"));
+            let problem = info.timeout().err().map(|problem| problem.to_string());
+            assert_eq!(
+                problem.map_or(Ok(info.time_asked()), Err),
+                expect.map(|asked| asked.map(Duration::from_millis)).map_err(str::to_owned),
+                "{query}"
+            );
+        };
+        check("", Ok(None));
+        check("timeoutSeconds=5", Ok(Some(5000)));
+        check("timeoutSeconds=0&timeout=", Ok(None));
+        check("timeout=0s", Ok(None));
+        check("timeout=-1s", Ok(None));
+        check("timeout=1500ms", Ok(Some(1500)));
+        check("timeout=1m&timeoutSeconds=5", Ok(Some(5000)));
+        check("timeout=1s&timeoutSeconds=5&timeout=x", Ok(Some(1000)));
+        check("timeout=abc", Err("time: invalid duration \"abc\""));
+        check("timeout=5&watch=1", Ok(None));
+        check("timeoutSeconds=5&watch=1", Ok(Some(5000)));
     }
 
     #[test]

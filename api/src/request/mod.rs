@@ -5,12 +5,14 @@
 //! authorization comes before the resource is looked up.
 
 mod context;
+mod duration;
 mod info;
 mod path;
 mod query;
 mod verb;
 
 pub use context::Request;
+pub use duration::DurationError;
 pub use info::RequestInfo;
 pub use query::{Query, QueryError};
 pub use verb::Verb;

@@ -68,12 +68,15 @@ pub fn status(format: &Format, status: &Status) -> Response<Body> {
 /// An error as the answer.
 #[must_use]
 pub fn error(format: &Format, error: Error) -> Response<Body> {
+    let freshness = error.freshness();
     let body = error.into_status();
     if body.code >= 500 {
         // The message may repeat what was sent, so it is for the client only.
         tracing::debug!(code = body.code, reason = body.reason.as_str(), "answering with an error");
     }
-    status(format, &body)
+    let mut response = status(format, &body);
+    freshness.into_iter().for_each(|freshness| freshness.write(response.headers_mut()));
+    response
 }
 
 /// The 406 of a request whose Accept header fits nothing.

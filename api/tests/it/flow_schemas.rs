@@ -10,6 +10,38 @@ use crate::controllers::{send, start, until, until_body};
 const FLOW: &str = "/apis/flowcontrol.apiserver.svc.io/v1";
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_says_which_schema_its_request_belongs_to() {
+    let (server, _controllers) = start();
+    let none = server.get("/version").await;
+    assert_eq!([none.header("x-svc-pf-flowschema-uid"), none.header("x-svc-pf-prioritylevel-uid")], [""; 2]);
+    until_body(&server, &format!("{FLOW}/flowschemas/probes"), |status, _| status == 200).await;
+    let uid = async |plural: &str, name: &str| {
+        let object = server.get(&format!("{FLOW}/{plural}/{name}")).await.json();
+        object["metadata"]["uid"].as_str().unwrap_or_default().to_owned()
+    };
+    let check = async |as_whom: &[(&str, &str)], path: &str, [schema, level]: [&str; 2]| {
+        let answer = server.send(Method::GET, path, as_whom, "").await;
+        let told = [answer.header("x-svc-pf-flowschema-uid"), answer.header("x-svc-pf-prioritylevel-uid")];
+        let expect = [uid("flowschemas", schema).await, uid("prioritylevelconfigurations", level).await];
+        assert_eq!(told, expect, "{path}");
+    };
+    check(&[], "/version", ["exempt", "exempt"]).await;
+    let ann = [("impersonate-user", "ann")];
+    check(&ann, "/healthz", ["probes", "exempt"]).await;
+    // Also of what is refused, and of what is not there.
+    check(&ann, "/api/v1/namespaces/a/pods", ["global-default", "global-default"]).await;
+    check(&ann, "/nowhere", ["global-default", "global-default"]).await;
+    let rule = json!({"subjects": [{"kind": "User", "user": {"name": "ann"}}],
+        "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/nowhere"]}]});
+    let level = json!({"name": "workload-low"});
+    let spec = json!({"priorityLevelConfiguration": level, "matchingPrecedence": 9000, "rules": [rule]});
+    let own = json!({"metadata": {"name": "own"}, "spec": spec});
+    assert_eq!(send(&server, Method::POST, &format!("{FLOW}/flowschemas"), own).await, 201);
+    check(&ann, "/nowhere", ["own", "workload-low"]).await;
+    check(&ann, "/version", ["global-default", "global-default"]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn flow_schemas_say_whether_their_level_is_there() {
     let (server, _controllers) = start();
     let says = |expect: Value| {

@@ -152,7 +152,7 @@ async fn acting_as_somebody_else_and_wrong_tokens() {
     check(&[("authorization", "Basic abc")], 200).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_read_says_how_fresh_it_is() {
     let server = Server::with_namespace().await;
     let labels = json!({"app": "w"});
@@ -175,6 +175,14 @@ async fn a_read_says_how_fresh_it_is() {
     check(&format!("{MAPS}?watch=1"), &later).await;
     check(&format!("{MAPS}?watch=1&resourceVersion={version}"), &version).await;
     check(&format!("{MAPS}?watch=1&resourceVersion=9000000000000000000"), &later).await;
+    // So does one that finds nothing, or not what it was asked for.
+    for path in ["configmaps/none", "configmaps/none?resourceVersion=0", "endpoints/none"] {
+        check(&format!("/api/v1/namespaces/a/{path}"), &later).await;
+    }
+    check(&format!("{deployments}/none/scale"), &later).await;
+    check(&format!("{MAPS}?resourceVersion=9000000000000000000"), &later).await;
+    let (_, headers, _) = server.open(Method::GET, &format!("{MAPS}?limit=x"), &[], "").await;
+    assert!(!headers.contains_key("quorate-revision"), "nothing was read");
 }
 
 /// A store of which this node has not applied everything yet.
@@ -204,7 +212,7 @@ async fn a_node_that_is_behind_says_by_how_much() {
     let version = server.create("a", "m", &[]).await;
     for lag in [7, 12_345, 0] {
         store.lag.store(lag, Ordering::Relaxed);
-        for path in ["/m", "/m?resourceVersion=0", "", "?limit=1", "?resourceVersion=0", "?watch=1"] {
+        for path in ["/m", "/none", "/m?resourceVersion=0", "", "?limit=1", "?resourceVersion=0", "?watch=1"] {
             let (_, headers, _) = server.open(Method::GET, &format!("{MAPS}{path}"), &[], "").await;
             let told = ["quorate-revision", "quorate-lag"].map(|name| headers[name].to_str().unwrap().to_owned());
             assert_eq!(told, [version.clone(), lag.to_string()], "{path}");

@@ -53,6 +53,7 @@ mod scale;
 mod services;
 mod silent_members;
 mod table_rows;
+mod timeouts;
 mod tls;
 mod tokens;
 mod unreadable;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use quorate_meta::{Status, well_known};
@@ -27,28 +28,11 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
     let options = WatchOptions::parse(api.names, request, resource)?;
     let renderer = Renderer::new(api, request, resource, false)?;
     let prefix = resource.prefix(request.namespace());
-    let (after, initial) = match options.start {
-        Start::Initial { at, mark } => {
-            let snapshot = snapshot::snapshot(api, request, at).await?;
-            let end = if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
-            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end)))
-        }
-        Start::After(At::Exact(revision) | At::NotOlderThan(revision)) => (revision, None),
-        Start::After(at) => (snapshot::snapshot(api, request, at).await?.revision(), None),
-    };
-    let body = match api.store.watch(prefix, after) {
-        Ok(watch) => {
-            let selection = (!options.selection.is_everything()).then_some(options.selection);
-            let (bookmarks, timeout) = (options.bookmarks, options.timeout);
-            let parts = Parts { watch, initial, selection, renderer, bookmarks, timeout };
-            Body::stream(WatchStream::new(api, parts).into_chunks())
-        }
-        Err(error) => {
-            let mut line = Vec::new();
-            let status = refusal(after, error);
-            event::error(&renderer, &status, &mut line).map_err(|error| Error::internal(error.to_string()))?;
-            Body::full(line)
-        }
+    let (body, after) = match begin(api, request, options.start, &prefix).await {
+        Ok((after, initial)) => (stream(api, options, renderer, (prefix, after, initial))?, after),
+        // What comes too late ends the stream; until then nothing was wrong with the request.
+        Err(Error::Read(status, _)) => (last_line(&renderer, &status)?, api.store.status().applied),
+        Err(error) => return Err(error),
     };
     let media = match &request.format.media {
         Media::Protobuf(protobuf) => format!("{};stream=watch", protobuf.media_type()),
@@ -60,6 +44,48 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
     // Of a version in the future there is no state yet.
     freshness::tell(api, after.min(api.store.status().applied), &mut response);
     Ok(response)
+}
+
+/// The revision after which the watch begins, and the state that is told first.
+async fn begin(
+    api: &Api,
+    request: &Request,
+    start: Start,
+    prefix: &Bytes,
+) -> Result<(Revision, Option<Initial>), Error> {
+    Ok(match start {
+        Start::Initial { at, mark } => {
+            let snapshot = snapshot::snapshot(api, request, at).await?;
+            let end = if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
+            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end)))
+        }
+        Start::After(At::Exact(revision) | At::NotOlderThan(revision)) => (revision, None),
+        Start::After(at) => (snapshot::snapshot(api, request, at).await?.revision(), None),
+    })
+}
+
+/// The stream of what follows, or of the one line that says why there is none.
+fn stream(
+    api: &Arc<Api>,
+    options: WatchOptions,
+    renderer: Renderer,
+    (prefix, after, initial): (Bytes, Revision, Option<Initial>),
+) -> Result<Body, Error> {
+    let watch = match api.store.watch(prefix, after) {
+        Ok(watch) => watch,
+        Err(error) => return last_line(&renderer, &refusal(after, error)),
+    };
+    let selection = (!options.selection.is_everything()).then_some(options.selection);
+    let (bookmarks, timeout) = (options.bookmarks, options.timeout);
+    let parts = Parts { watch, initial, selection, renderer, bookmarks, timeout };
+    Ok(Body::stream(WatchStream::new(api, parts).into_chunks()))
+}
+
+/// A stream that says why it ends.
+fn last_line(renderer: &Renderer, status: &Status) -> Result<Body, Error> {
+    let mut line = Vec::new();
+    event::error(renderer, status, &mut line).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Body::full(line))
 }
 
 /// What a watch that cannot go on after a revision says.
