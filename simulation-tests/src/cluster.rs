@@ -1,7 +1,7 @@
 //! The nodes: production replicas on turmoil hosts, their simulated disks, and how they are killed, started again and replaced.
 //!
-//! Invariants: a host keeps its name, and so its address, whoever runs on it; when the power goes its log's disk loses what was not synced,
-//! and so does the journal of its state, which is in a real folder.
+//! Invariants: a host keeps its name, and so its address, whoever runs on it; when the power goes its disk, which log and state share, loses
+//! of what was not synced whatever the seed says.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,11 +19,9 @@ use quorate_store::{NodeId, Retention, Store};
 use turmoil::Sim;
 
 use crate::api::ApiPlan;
-use crate::backup::Backup;
 use crate::broken::Broken;
 use crate::checkers::logs::Found;
 use crate::damage::{Damage, damage};
-use crate::determinism::JOURNALS;
 use crate::env::SimulatedClock;
 use crate::node::{Life, Member, Node, Order, PEER_PORT};
 use crate::pki::Authority;
@@ -67,7 +65,6 @@ impl Cluster {
     /// Makes the nodes and registers their hosts. The founders found the cluster by themselves.
     pub(crate) fn start(sim: &mut Sim<'_>, plan: Plan) -> Result<Self, Box<dyn std::error::Error>> {
         let plan = Arc::new(plan);
-        JOURNALS.set_deaf(plan.broken == Some(Broken::LyingStateSync));
         let authority = Authority::new()?;
         let id = ClusterId::new(u128::from(plan.seed).to_be_bytes());
         let mut nodes = BTreeMap::new();
@@ -100,24 +97,22 @@ impl Cluster {
     /// The process dies. What it had written is in the system's cache.
     pub(crate) fn kill(&self, sim: &mut Sim<'_>, seat: Seat) {
         self.nodes[&seat].forget();
-        JOURNALS.kill(|| sim.crash(host(seat)));
+        sim.crash(host(seat));
     }
 
-    /// The power goes: log and state lose of what was not synced whatever the seed says.
-    pub(crate) fn cut_power(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) -> io::Result<()> {
+    /// The power goes.
+    pub(crate) fn cut_power(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) {
         self.kill(sim, seat);
         let mut life = self.nodes[&seat].life.lock();
         life.disk = life.disk.crash(seed);
         drop(life);
         self.usual_sync(seat);
-        let state = self.member(seat).map(|node| Path::new(&folder(seat, node)).join("state"));
-        state.map_or(Ok(()), |state| JOURNALS.cut_power(&state, seed))
     }
 
     /// The next sync of the node's state fails, or need not any more.
     pub(crate) fn fail_state_sync(&self, seat: Seat, fails: bool) {
         let state = self.member(seat).map(|node| Path::new(&folder(seat, node)).join("state"));
-        state.into_iter().for_each(|state| JOURNALS.fail_next_sync(&state, fails));
+        self.disk(seat).fail_next_sync_in(state.filter(|_| fails));
     }
 
     /// Syncs of the node's log take as long as they usually do.
@@ -191,7 +186,7 @@ impl Cluster {
     /// nothing to decay.
     pub(crate) fn decay(&self, sim: &mut Sim<'_>, seat: Seat, seed: u64) -> io::Result<Option<Damage>> {
         let Some(node) = self.member(seat) else { return Ok(None) };
-        self.cut_power(sim, seat, seed)?;
+        self.cut_power(sim, seat, seed);
         let damage = damage(&self.disk(seat), &folder(seat, node), seed)?;
         if let Some(Damage { kind, place }) = &damage {
             tracing::info!(seat, kind, place, "decay");
@@ -202,29 +197,28 @@ impl Cluster {
     }
 
     /// Copies the disk of a member, which may run.
-    pub(crate) fn back_up(&self, seat: Seat) -> io::Result<()> {
-        let Some(node) = self.member(seat) else { return Ok(()) };
-        let backup = Backup::take(&self.disk(seat), &Path::new(&folder(seat, node)).join("state"))?;
-        self.nodes[&seat].life.lock().backup = Some((backup, self.others(seat)));
-        Ok(())
+    pub(crate) fn back_up(&self, seat: Seat) {
+        if self.member(seat).is_some() {
+            let copy = self.disk(seat).copy();
+            self.nodes[&seat].life.lock().backup = Some((copy, self.others(seat)));
+        }
     }
 
     /// The process dies, and finds the copy of its disk when it starts again. False, and nothing, when another process was started since the
     /// copy was made: it may have forgotten what it saw.
-    pub(crate) fn go_back(&self, sim: &mut Sim<'_>, seat: Seat) -> io::Result<bool> {
+    pub(crate) fn go_back(&self, sim: &mut Sim<'_>, seat: Seat) -> bool {
         let backup = self.nodes[&seat].life.lock().backup.take();
-        let (Some((backup, others)), Some(node)) = (backup, self.member(seat)) else { return Ok(false) };
+        let Some((disk, others)) = backup.filter(|_| self.member(seat).is_some()) else { return false };
         if others != self.others(seat) || !self.runs(sim, seat) {
-            return Ok(false);
+            return false;
         }
         self.kill(sim, seat);
-        let disk = backup.put_back(&Path::new(&folder(seat, node)).join("state"))?;
         {
             let mut life = self.nodes[&seat].life.lock();
             (life.disk, life.went_back) = (disk, true);
         }
         self.usual_sync(seat);
-        Ok(true)
+        true
     }
 
     /// How often each other process was started.
@@ -272,7 +266,7 @@ impl Cluster {
         self.nodes[&seat].life.lock().ended = None;
     }
 
-    /// The disk of the node's log.
+    /// The node's disk.
     pub(crate) fn disk(&self, seat: Seat) -> MemoryDisk {
         self.nodes[&seat].life.lock().disk.clone()
     }

@@ -2,7 +2,7 @@
 //!
 //! Our own code asks the seams of `quorate_store::env`. But hash maps of the standard library, ring, tokio's `select!` and hyper's
 //! `date` header go past any seam to `getrandom`, `syscall(SYS_getrandom)` and `clock_gettime`. These symbols are defined here, in
-//! the executable, where they come before the C library's. Syncs of real files (the state's folder) do nothing but tell [`JOURNALS`].
+//! the executable, where they come before the C library's.
 //!
 //! Invariants: nothing changes until [`arm`]; a process simulates one seed, so that whatever hides in globals of libraries begins the
 //! same. The only file with unsafe code in it, and with state in statics: symbols of C belong to the process.
@@ -10,18 +10,12 @@
 #![expect(unsafe_code, reason = "defining symbols of the C library, and calling the ones that they hide")]
 
 use std::ffi::CStr;
-use std::fs;
 use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use libc::{c_char, c_int, c_long, c_uint, c_void, clockid_t, size_t, ssize_t, timespec};
-
-use crate::journals::Journals;
-
-/// The journals of all states of the process.
-pub(crate) static JOURNALS: Journals = Journals::new();
 
 /// When simulated time begins, seconds since the Unix epoch.
 pub(crate) const EPOCH_SECONDS: u64 = 1_790_000_000;
@@ -122,32 +116,4 @@ unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_i
     // SAFETY: the caller gives a place for one timespec.
     unsafe { time.write(timespec { tv_sec: seconds, tv_nsec: now.subsec_nanos().into() }) };
     0
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fsync(file: c_int) -> c_int {
-    // SAFETY: the caller's argument, unchanged.
-    unsafe { sync(c"fsync", file) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fdatasync(file: c_int) -> c_int {
-    // SAFETY: the caller's argument, unchanged.
-    unsafe { sync(c"fdatasync", file) }
-}
-
-unsafe fn sync(name: &CStr, file: c_int) -> c_int {
-    if armed() {
-        let path = fs::read_link(format!("/proc/self/fd/{file}"));
-        if path.is_ok_and(|path| !JOURNALS.sync(&path)) {
-            // SAFETY: the address of this thread's own error number.
-            unsafe { *libc::__errno_location() = libc::EIO };
-            return -1;
-        }
-        return 0;
-    }
-    // SAFETY: both functions of that kind have this signature.
-    let real: unsafe extern "C" fn(c_int) -> c_int = unsafe { mem::transmute(hidden(name)) };
-    // SAFETY: the caller's argument, unchanged.
-    unsafe { real(file) }
 }

@@ -112,7 +112,7 @@ impl Disaster {
             let replica = cluster.replica(seat).filter(|_| cluster.disk(seat).is_synced(holds_entries));
             let applied = replica.map(|replica| replica.status().applied);
             if survives && cluster.member(seat).is_some() {
-                cluster.cut_power(sim, seat, self.rng.random())?;
+                cluster.cut_power(sim, seat, self.rng.random());
                 left.push((seat, applied.unwrap_or_default()));
             } else {
                 cluster.vacate(sim, seat);
@@ -160,7 +160,6 @@ impl Disaster {
             peer: peer(seat),
             disk: broken::disk(lie, cluster.disk(seat)),
             directory: PathBuf::from(folder(seat, node)),
-            worker_threads: 0,
         }
     }
 }
@@ -176,7 +175,8 @@ fn spared(rng: &mut StdRng, voters: u64, is_there: impl Fn(Seat) -> bool) -> Vec
 
 /// Whether a file holds entries of a log, or will: entries wait, and are nowhere yet, until the segment that they go to is made.
 fn holds_entries(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "log" || extension == "tmp")
+    path.parent().is_some_and(|folder| folder.ends_with("log"))
+        && path.extension().is_some_and(|extension| extension == "log" || extension == "tmp")
 }
 
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {

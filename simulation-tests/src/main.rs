@@ -6,7 +6,6 @@
 //! Start reading at `run`; `determinism` says what is interposed and why.
 
 mod api;
-mod backup;
 mod broken;
 mod checkers;
 mod clients;
@@ -17,7 +16,6 @@ mod disaster;
 mod env;
 mod faults;
 mod gateway;
-mod journals;
 mod many;
 mod node;
 mod operator;

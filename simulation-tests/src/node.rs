@@ -17,7 +17,6 @@ use quorate_store::NodeId;
 use tokio::sync::mpsc;
 
 use crate::api;
-use crate::backup::Backup;
 use crate::broken::{self, Broken};
 use crate::cluster::{Plan, Seat, folder, peer};
 use crate::env::{Quarantine, Shy, SimulatedClock, env_with};
@@ -30,6 +29,9 @@ pub(crate) const PEER_PORT: u16 = 7000;
 const QUARANTINE_PORT: u16 = 7999;
 /// Groups that a crash takes back from the state at most; the log gives them again.
 const UNSAVED_GROUPS: usize = 8;
+/// Bytes of a segment of a state's journal, and of journal after which there is a checkpoint: so few that both come often.
+const STATE_SEGMENT_BYTES: u64 = 128 << 10;
+const CHECKPOINT_BYTES: u64 = 64 << 10;
 /// Bytes of the first segment of a log.
 const FIRST_SEGMENT_BYTES: u64 = 16 << 10;
 
@@ -52,7 +54,7 @@ pub(crate) struct Life {
     /// Its disk has decayed: it may start, but nobody reaches it and it reaches nobody.
     pub(crate) quarantined: bool,
     /// A copy of its disk, and how often each other process had been started when that was made.
-    pub(crate) backup: Option<(Backup, Vec<u64>)>,
+    pub(crate) backup: Option<(MemoryDisk, Vec<u64>)>,
     /// A copy of its disk was put back.
     pub(crate) went_back: bool,
     pub(crate) replica: Option<Replica>,
@@ -184,7 +186,8 @@ impl Node {
         let mut options = Options::new(who, disk, Path::new(&folder(self.seat, member.node)));
         options.log.segment_bytes = self.plan.segment_bytes;
         options.log.first_segment_bytes = FIRST_SEGMENT_BYTES;
-        options.state.worker_threads = 0;
+        options.state.segment_bytes = STATE_SEGMENT_BYTES;
+        options.state.checkpoint_bytes = CHECKPOINT_BYTES;
         options.state.saving = Saving::Every(UNSAVED_GROUPS);
         options.state.retention = self.plan.retention;
         options.compaction = self.plan.compaction;

@@ -178,7 +178,7 @@ impl Operator {
         let Some((at, leader)) = cluster.leader() else { return Ok(()) };
         // Somebody may have gone since the copy was made: then the others could not do without this one.
         let all_here = self.wanted == self.usual && are_so(cluster, &leader, &self.usual);
-        if all_here && !self.healed && has_witnesses(cluster, (at, &leader), seat) && cluster.go_back(sim, seat)? {
+        if all_here && !self.healed && has_witnesses(cluster, (at, &leader), seat) && cluster.go_back(sim, seat) {
             *self.counts.entry("disks turned back").or_default() += 1;
             cluster.set_calm(true);
         } else {
@@ -220,7 +220,7 @@ impl Operator {
                     !stands && same(&copied.members(), &replica.members())
                 };
                 if cluster.replica(any).is_some_and(may) {
-                    cluster.back_up(any)?;
+                    cluster.back_up(any);
                     let after = Duration::from_millis(self.rng.random_range(100..MAX_COPY_AGE_MS));
                     self.copied = Some((any, sim.elapsed() + after));
                 }

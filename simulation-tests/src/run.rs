@@ -376,7 +376,6 @@ impl Driver<'_> {
             ("quorums lost", self.lost.is_some().into()),
             ("damaged disks refused", self.faults.refusals()),
             ("old copies refused", self.faults.copies_refused()),
-            ("sectors of states lost", determinism::JOURNALS.lost()),
             ("revisions", revisions as u64),
         ];
         report.counts = counts;

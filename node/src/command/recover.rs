@@ -8,7 +8,6 @@ use std::sync::Arc;
 use quorate_raft::Role;
 use quorate_raft::disk::SystemDisk;
 use quorate_raft::recovery::{self, Plan, REVISION_MARGIN, Recovered, Recovery};
-use quorate_raft::state_machine::WORKER_THREADS;
 use quorate_raft::types::Peer;
 use quorate_store::env::Env;
 
@@ -70,7 +69,6 @@ fn recovery_options(config: &NodeConfig, dir: &DataDir) -> recovery::Options {
         peer: Peer { address: config.peer.advertise.clone(), api: config.api.advertise.clone() },
         disk: Arc::new(SystemDisk),
         directory: dir.raft(),
-        worker_threads: WORKER_THREADS,
     }
 }
 

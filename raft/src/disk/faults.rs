@@ -1,6 +1,7 @@
 //! What goes wrong on a [`MemoryDisk`](super::MemoryDisk), and when: a plain description that tests fill in, and the dice that decide a
 //! crash from a seed.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Faults still to come. The default is a disk on which nothing goes wrong.
@@ -10,6 +11,8 @@ pub(super) struct Faults {
     pub(super) crash_after: Option<u64>,
     /// Syncs of files that still work before one fails.
     pub(super) fail_sync_after: Option<u64>,
+    /// The folder in which the next sync of a file fails.
+    pub(super) failing: Option<PathBuf>,
     /// Bytes that all files together may take.
     pub(super) capacity: Option<usize>,
     /// Time that each sync of a file takes.
@@ -22,9 +25,11 @@ impl Faults {
         counted_down(&mut self.crash_after)
     }
 
-    /// Counts one sync. True when it is the one that fails.
-    pub(super) fn sync_fails_now(&mut self) -> bool {
-        counted_down(&mut self.fail_sync_after)
+    /// Counts one sync of a file in this folder. True when it is the one that fails.
+    pub(super) fn sync_fails_now(&mut self, folder: Option<&Path>) -> bool {
+        let fails_here = folder.is_some() && self.failing.as_deref() == folder;
+        self.failing.take_if(|_| fails_here);
+        counted_down(&mut self.fail_sync_after) || fails_here
     }
 }
 

@@ -79,6 +79,11 @@ impl MemoryDisk {
         self.state.lock().faults.fail_sync_after = Some(syncs);
     }
 
+    /// The next sync of a file in this folder fails in the same way; with `None`, none does.
+    pub fn fail_next_sync_in(&self, folder: Option<PathBuf>) {
+        self.state.lock().faults.failing = folder;
+    }
+
     /// Limits the bytes of all files together; `None` for no limit.
     pub fn set_capacity(&self, bytes: Option<usize>) {
         self.state.lock().faults.capacity = bytes;
@@ -228,7 +233,8 @@ impl State {
         if self.mutate()? {
             return self.alive();
         }
-        if self.faults.sync_fails_now() {
+        let folder = self.names.iter().find(|(_, named)| **named == inode).and_then(|(path, _)| path.parent());
+        if self.faults.sync_fails_now(folder) {
             self.inodes[inode].lose_unsynced();
             return Err(io::Error::other("simulated sync failure"));
         }
@@ -259,12 +265,16 @@ impl File for MemoryFile {
         Ok(state.inodes[self.inode].current().len() as u64)
     }
 
+    fn sync(&self) -> io::Result<()> {
+        self.state.lock().sync(self.inode)
+    }
+
     async fn sync_data(&self) -> io::Result<()> {
         let delay = self.state.lock().faults.sync_delay;
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        self.state.lock().sync(self.inode)
+        self.sync()
     }
 }
 

@@ -1,8 +1,9 @@
-//! The disk seam: everything that the log asks of a file system, a production implementation, and one in memory that
+//! The disk seam: everything that log and state ask of a file system, a production implementation, and one in memory that
 //! loses, tears and fails on demand.
 //!
 //! Declarations only; see each file.
 
+mod blocks;
 mod fatal;
 mod faults;
 mod inode;
@@ -10,8 +11,9 @@ mod memory;
 mod seam;
 mod system;
 
+pub(crate) use blocks::Blocks;
 pub use fatal::Fatal;
 pub use memory::MemoryDisk;
-pub(crate) use seam::{BLOCK_BYTES, sync_at_once};
+pub(crate) use seam::BLOCK_BYTES;
 pub use seam::{Disk, File, Lock, Worker};
 pub use system::SystemDisk;

@@ -1,4 +1,4 @@
-//! What the log needs of a file system, and of something that runs its writer.
+//! What log and state need of a file system, and what runs the log's writer.
 //!
 //! Invariants that callers build on: a write is durable only after `sync_data` of its file answered `Ok`; a name (made, renamed
 //! or removed) only after `sync_dir` of its folder did; after a sync has failed nothing is known about the file, and nobody
@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::FutureExt;
 use futures::future::BoxFuture;
 
 /// What file systems deal in, bytes: given a part of a block that is not in memory, they read it first.
@@ -31,13 +30,12 @@ pub trait File: Send + Sync + fmt::Debug {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Bytes in the file.
     fn length(&self) -> io::Result<u64>;
-    /// Makes everything written so far durable. Async only for the sake of disks that take simulated time.
-    async fn sync_data(&self) -> io::Result<()>;
-}
-
-/// Syncs a file of a disk that takes no simulated time, for callers that cannot wait: the call blocks and is done.
-pub(crate) fn sync_at_once(file: &dyn File) -> io::Result<()> {
-    file.sync_data().now_or_never().unwrap_or_else(|| Err(io::Error::other("the sync takes simulated time")))
+    /// Makes everything written so far durable. Blocks.
+    fn sync(&self) -> io::Result<()>;
+    /// The same for tasks that can wait: on a disk whose syncs take simulated time it takes that.
+    async fn sync_data(&self) -> io::Result<()> {
+        self.sync()
+    }
 }
 
 /// A file system, and the place where the log's background components run.

@@ -48,7 +48,7 @@ impl File for SystemFile {
         Ok(self.file.metadata()?.len())
     }
 
-    async fn sync_data(&self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 }

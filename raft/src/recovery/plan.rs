@@ -36,8 +36,6 @@ pub struct Options {
     pub disk: Arc<dyn Disk>,
     /// The folder of log and state, as for [`crate::replica::Options::new`].
     pub directory: PathBuf,
-    /// Background threads of the state's database; 0 for simulations, see [`state_machine::Options::worker_threads`].
-    pub worker_threads: usize,
 }
 
 /// A member that is given up.
@@ -133,7 +131,7 @@ fn open_state(options: &Options, old: ClusterId, new: Option<ClusterId>) -> Resu
     let open = |cluster| {
         let identity = state_machine::Identity { cluster, naming: options.naming.clone() };
         let found = state_machine::Options::new(options.directory.join("state"), identity);
-        Offline::open(&state_machine::Options { worker_threads: options.worker_threads, ..found })
+        Offline::open(&state_machine::Options { disk: options.disk.clone(), ..found })
     };
     match open(old) {
         Err(state_machine::OpenError::Cluster { found, .. }) if Some(found) == new => Ok((open(found)?, true)),

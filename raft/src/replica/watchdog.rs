@@ -1,5 +1,4 @@
-//! Notices that applying stands still: the database can wait for ever for a background worker of its own that has died, and nothing else
-//! would say so. The node then ends, and a restart applies what is left.
+//! Notices that applying stands still: a disk can keep a write for ever, and nothing else would say so. The node then ends, and a restart applies what is left.
 //!
 //! Invariants: only looks that find the same entry waiting count, one after the other, so a process that was stopped for an hour is not
 //! taken for one that hangs; a node that waits for its leader or for entries never counts.
@@ -58,7 +57,7 @@ impl Core {
                 let Progress { committed, applied, .. } = now;
                 let waiting = committed - applied;
                 return fatal.report(format!(
-                    "no entry of the log was applied in {STALL_LIMIT:?}, and {waiting} wait from entry {applied} on: the state's database hangs"
+                    "no entry of the log was applied in {STALL_LIMIT:?}, and {waiting} wait from entry {applied} on: the state's disk hangs"
                 ));
             }
         }

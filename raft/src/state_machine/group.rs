@@ -1,25 +1,17 @@
-//! A group of log entries on its way into the database: decided one by one, written as one batch.
+//! A group of log entries on its way into the journal: decided one by one, written as one frame.
 //!
-//! Invariants: a key is written at most once per group, with its last value; the progress that a group leads to is in the same batch
-//! as its changes. Deciding changes the caller's in-memory state at once, so a group that cannot be written is fatal.
+//! Deciding changes the caller's in-memory state at once, so a group that cannot be written is fatal.
 
-use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use quorate_store::{Batch, Entry, Outcome, Retention, State, Txn};
+use quorate_store::{Batch, Outcome, Retention, State, Txn};
 
-use super::database::{Database, Generation, encode};
-use super::error::storage;
-use super::keyspace::{INDEXED_BATCHES, Key, history_key};
 use super::progress::Position;
-use super::record;
 use super::window::Window;
 use crate::types::{LogEntry, Payload, Response, StoredMembership};
 
 /// Transactions beyond which no further entry is added to a group.
-pub(super) const MAX_TRANSACTIONS: usize = INDEXED_BATCHES;
+pub(super) const MAX_TRANSACTIONS: usize = 1024;
 /// Footprint of a group's batches, in bytes, beyond which no further entry is added to it.
 pub(super) const MAX_BYTES: usize = 8 << 20;
 
@@ -33,7 +25,6 @@ pub(super) struct Live {
 /// The changes of the entries decided so far.
 #[derive(Default)]
 pub(super) struct Group {
-    objects: BTreeMap<Bytes, Option<Entry>>,
     batches: Vec<Arc<Batch>>,
     entries: usize,
     transactions: usize,
@@ -89,41 +80,11 @@ impl Group {
 
     /// Adds the group that follows.
     pub(super) fn append(&mut self, later: Self) {
-        self.objects.extend(later.objects);
         self.batches.extend(later.batches);
         self.entries += later.entries;
         self.transactions += later.transactions;
         self.bytes += later.bytes;
         self.membership |= later.membership;
-    }
-
-    /// Writes everything as one batch, and with it the position that it leads to. It survives a crash of the process; see
-    /// [`Database::persist`] for the machine.
-    pub(super) fn write(&self, database: &Database, generation: &Generation, position: &Position) -> io::Result<()> {
-        let mut write = database.batch();
-        let mut buffer = Vec::new();
-        for (key, entry) in &self.objects {
-            match entry {
-                Some(entry) => {
-                    record::encode_object(entry, &mut buffer);
-                    write.insert(&generation.objects, &**key, &*buffer);
-                }
-                None => write.remove(&generation.objects, &**key),
-            }
-        }
-        for batch in &self.batches {
-            record::encode_history(batch, &mut buffer);
-            write.insert(&generation.history, history_key(batch.revision), &*buffer);
-        }
-        for batches in self.batches.chunks(INDEXED_BATCHES) {
-            record::encode_index(batches.iter().map(|b| (b.time_ms, b.footprint() as u64)), &mut buffer);
-            write.insert(&generation.index, history_key(batches[0].revision), &*buffer);
-        }
-        write.insert(&database.meta, Key::Applied.bytes(), encode(&position.progress));
-        if self.membership {
-            write.insert(&database.meta, Key::Membership.bytes(), encode(&position.membership));
-        }
-        write.commit().map_err(storage)
     }
 
     fn decide_one(&mut self, live: &mut Live, retention: Retention, time_ms: u64, txn: &Txn) -> Outcome {
@@ -142,9 +103,6 @@ impl Group {
         live.window.trim(retention);
         live.position.progress.advance(&batch);
         live.position.progress.oldest = live.window.oldest();
-        for event in batch.events.iter() {
-            self.objects.insert(event.key.clone(), event.current.clone());
-        }
         self.batches.push(batch);
     }
 }

@@ -8,26 +8,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use fjall::Keyspace;
 use quorate_store::{Batch, History, HistoryError, Revision};
 
-use super::keyspace::{history_key, history_revision};
+use super::journal::Journal;
 use super::record;
 use super::saver;
 
 /// The current generation's history and its bounds.
 pub(super) struct DiskHistory {
-    keyspace: ArcSwap<Keyspace>,
+    journal: ArcSwap<Journal>,
     oldest: AtomicU64,
     newest: AtomicU64,
     unsaved: Arc<saver::Shared>,
 }
 
 impl DiskHistory {
-    /// The history in this keyspace, with these bounds (oldest and newest), and what is on its way there.
-    pub(super) fn new(keyspace: Keyspace, (oldest, newest): (Revision, Revision), unsaved: Arc<saver::Shared>) -> Self {
+    /// The history in this journal, with these bounds (oldest and newest), and what is on its way there.
+    pub(super) fn new(
+        journal: Arc<Journal>,
+        (oldest, newest): (Revision, Revision),
+        unsaved: Arc<saver::Shared>,
+    ) -> Self {
         Self {
-            keyspace: ArcSwap::from_pointee(keyspace),
+            journal: ArcSwap::from(journal),
             oldest: AtomicU64::new(oldest.get()),
             newest: AtomicU64::new(newest.get()),
             unsaved,
@@ -40,11 +43,11 @@ impl DiskHistory {
         self.newest.store(newest.get(), Ordering::Release);
     }
 
-    /// Another generation, before it is published. Its bound comes first: a reader that finds the new keyspace and misses what
+    /// Another generation, before it is published. Its bound comes first: a reader that finds the new journal and misses what
     /// only the old one had then knows why.
-    pub(super) fn replace(&self, keyspace: Keyspace, oldest: Revision, newest: Revision) {
+    pub(super) fn replace(&self, journal: Arc<Journal>, oldest: Revision, newest: Revision) {
         self.oldest.store(oldest.get(), Ordering::Release);
-        self.keyspace.store(Arc::new(keyspace));
+        self.journal.store(journal);
         self.newest.store(newest.get(), Ordering::Release);
     }
 
@@ -67,21 +70,23 @@ impl DiskHistory {
 
     /// What is on disk from here on; may end before the newest, where the rest is on its way.
     fn collect_saved(&self, first: Revision, newest: u64, max_bytes: usize) -> Result<Vec<Arc<Batch>>, ReadError> {
+        let journal = self.journal.load();
         let mut batches = Vec::new();
         let mut bytes = 0;
         let mut expected = first;
-        let range = history_key(expected)..=history_key(Revision::new(newest));
-        for item in self.keyspace.load().range(range) {
-            let (key, value) = item.into_inner().map_err(ReadError::Storage)?;
-            if history_revision(&key) != Some(expected) {
-                return Err(ReadError::Missing(expected));
-            }
-            let batch = record::decode_history(expected, &value).ok_or(ReadError::Damaged(expected))?;
-            bytes += batch.footprint();
-            batches.push(Arc::new(batch));
-            expected = expected.next();
-            if bytes >= max_bytes {
-                break;
+        while expected.get() <= newest
+            && let Some(frame) = journal.frame_of(expected)
+        {
+            let opened = frame.read().map_err(ReadError::Storage)?;
+            let from = expected;
+            for (revision, record) in opened.records().skip_while(|(revision, _)| *revision < from) {
+                if revision.get() > newest || bytes >= max_bytes {
+                    return Ok(batches);
+                }
+                let batch = record::decode_history(revision, &record).ok_or(ReadError::Damaged(revision))?;
+                bytes += batch.footprint();
+                batches.push(Arc::new(batch));
+                expected = revision.next();
             }
         }
         Ok(batches)
@@ -126,7 +131,7 @@ impl fmt::Debug for DiskHistory {
 #[derive(Debug, thiserror::Error)]
 enum ReadError {
     #[error("{0}")]
-    Storage(fjall::Error),
+    Storage(std::io::Error),
     #[error("revision {0} is missing")]
     Missing(Revision),
     #[error("the record of revision {0} is damaged")]

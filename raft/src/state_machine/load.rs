@@ -1,135 +1,198 @@
 //! A start: the current generation read back into memory, and checked.
 //!
 //! Invariant: what is loaded agrees with the progress that was stored with it (revision, count, size and checksum of the
-//! objects; an unbroken index from `oldest` to the newest revision, and history at both ends), or the start fails and says what disagrees.
+//! objects; an unbroken history from `oldest` to the newest revision), and has all that was synced, or the start fails and says what
+//! disagrees. What a start has shown is durable: what was not synced is written once more and synced before.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use quorate_store::{Batch, Entry, Revision, State};
+use quorate_store::{Batch, Revision, State};
 
-use super::database::{Database, Generation};
+use super::checkpoint;
 use super::error::OpenError;
+use super::folder::{Folder, Kind, Name};
+use super::frame::Described;
 use super::group::Live;
-use super::keyspace::{history_key, history_revision};
-use super::progress::Progress;
+use super::journal::{Frame, Journal};
+use super::options::Options;
+use super::progress::{Position, Progress};
 use super::record;
+use super::replay::{Objects, Replay};
 use super::window::Window;
+use crate::types::LogId;
 
 /// Everything in memory again, and the newest batches for the serving form, oldest first.
 pub(super) struct Loaded {
+    pub(super) journal: Arc<Journal>,
     pub(super) live: Live,
     pub(super) recent: Vec<Arc<Batch>>,
 }
 
-/// Loads a generation. `warm_bytes` bounds the footprints of the recent batches.
-pub(super) fn load(database: &Database, generation: &Generation, warm_bytes: usize) -> Result<Loaded, OpenError> {
-    let position = database.position()?;
-    let source = Source { database, generation, progress: &position.progress };
-    let state = source.state()?;
-    let window = source.window()?;
-    let recent = source.recent(warm_bytes)?;
-    Ok(Loaded { live: Live { state, position, window }, recent })
+/// Opens the folder and loads the current generation.
+pub(super) fn load(options: &Options) -> Result<Loaded, OpenError> {
+    let folder = Arc::new(Folder::open(options)?);
+    let source = Source { folder: &folder };
+    let generation = folder.generation();
+    let names = folder.files(generation).map_err(|error| folder.failed(error))?;
+    let (sequence, start, mut objects) = source.checkpoint(&names)?;
+    let replay = Replay::find(&folder, &names, sequence, &mut objects).map_err(|error| source.unreadable(error))?;
+    source.check_join(&replay, sequence)?;
+    let position = replay.position.clone().unwrap_or(start);
+    source.check_synced(position.progress.log_id)?;
+    let state = source.state(objects, &position.progress)?;
+    source.tidy(&names, &replay, sequence)?;
+    source.settle(&replay, position.progress.log_id)?;
+    let window = source.window(&replay, &position.progress)?;
+    let recent = source.recent(&replay.frames, &position.progress, options.warm_bytes)?;
+    let applied = position.progress.log_id;
+    let (segment_bytes, frames) = (options.segment_bytes, replay.frames);
+    let journal = Journal::new(Arc::clone(&folder), generation, segment_bytes, frames, sequence, applied);
+    Ok(Loaded { journal: Arc::new(journal), live: Live { state, position, window }, recent })
 }
 
 struct Source<'a> {
-    database: &'a Database,
-    generation: &'a Generation,
-    progress: &'a Progress,
+    folder: &'a Folder,
 }
 
 impl Source<'_> {
-    fn state(&self) -> Result<State, OpenError> {
-        let mut found = Progress::default();
-        let mut failure = None;
-        let objects = self.generation.objects.iter().map_while(|item| {
-            let object = item.into_inner().map_err(|error| self.failed(error)).and_then(|(key, record)| {
-                let entry = record::decode_object(&record).ok_or_else(|| self.damaged_object(&key))?;
-                found.count(&key, &entry);
-                Ok((Bytes::copy_from_slice(&key), entry))
-            });
-            object.map_err(|error| failure = Some(error)).ok()
-        });
-        let objects: Vec<(Bytes, Entry)> = objects.collect();
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if let Some(difference) = self.progress.difference(&found) {
-            return Err(self.corrupt(format!("objects at revision {}: {difference}", self.progress.revision)));
-        }
-        Ok(State::restore(self.progress.revision, self.progress.time_ms, objects))
+    /// The newest checkpoint: its frame, where that leads to, and the objects.
+    fn checkpoint(&self, names: &[Name]) -> Result<(u64, Position, Objects), OpenError> {
+        let Some(newest) = names.iter().rfind(|name| name.kind == Kind::Checkpoint) else {
+            return Ok((0, Position::default(), Objects::new()));
+        };
+        let (position, objects) = checkpoint::read(self.folder, *newest).map_err(|error| self.unreadable(error))?;
+        Ok((newest.sequence, position, objects.into_iter().collect()))
     }
 
-    /// From the index alone, which is a hundredth of the history.
-    fn window(&self) -> Result<Window, OpenError> {
-        let Progress { oldest, revision, .. } = *self.progress;
-        let mut window = Window::starting_after(oldest);
-        let start = match self.generation.index.range(..=history_key(oldest.next())).next_back() {
-            Some(item) => item.key().map_err(|error| self.failed(error))?.to_vec(),
-            None => history_key(oldest.next()).to_vec(),
-        };
-        for item in self.generation.index.range(start..) {
-            let (key, record) = item.into_inner().map_err(|error| self.failed(error))?;
-            let first = history_revision(&key).filter(|first| *first <= window.newest().next());
-            let first = first.ok_or_else(|| self.missing(window.newest().next()))?;
-            let batches = record::decode_index(&record).ok_or_else(|| self.damaged_batch(first))?;
-            let known = window.newest().get() + 1 - first.get();
-            batches.skip(usize::try_from(known).unwrap_or(usize::MAX)).for_each(|(time, size)| window.push(time, size));
+    /// The journal must go on where the checkpoint ends, or have its frame.
+    fn check_join(&self, replay: &Replay, checkpoint: u64) -> Result<(), OpenError> {
+        let first = replay.frames.front().map_or(checkpoint + 1, Frame::sequence);
+        let last = replay.frames.back().map_or(checkpoint, Frame::sequence);
+        if first > checkpoint + 1 {
+            return Err(self
+                .folder
+                .corrupt(format_args!("its journal begins with frame {first}, its checkpoint is of {checkpoint}")));
         }
-        if window.newest() != revision {
-            let newest = window.newest();
-            return Err(self.corrupt(format!("history: ends at revision {newest}, objects are at {revision}")));
+        if last < checkpoint {
+            return Err(self
+                .folder
+                .corrupt(format_args!("its journal ends with frame {last}, its checkpoint is of {checkpoint}")));
+        }
+        Ok(())
+    }
+
+    /// Refuses a state that has lost what was synced.
+    fn check_synced(&self, applied: Option<LogId>) -> Result<(), OpenError> {
+        let next = |entry: Option<LogId>| entry.map_or(0, |entry| entry.index + 1);
+        let (found, noted) = (next(applied), next(self.folder.synced()));
+        if found >= noted {
+            return Ok(());
+        }
+        let last = noted - 1;
+        Err(self.folder.corrupt(format_args!("it ends before entry {found}, but entries up to {last} had been synced")))
+    }
+
+    /// Removes what is needless, durably: what comes now must be found behind what counts.
+    fn tidy(&self, names: &[Name], replay: &Replay, checkpoint: u64) -> Result<(), OpenError> {
+        let older = |name: &&Name| name.kind == Kind::Checkpoint && name.sequence < checkpoint;
+        let needless: Vec<&Name> = names.iter().filter(older).chain(&replay.needless).collect();
+        let removed = needless.iter().try_for_each(|name| {
+            tracing::info!(%name, "removing what does not count");
+            self.folder.remove(&self.folder.path_of(**name))
+        });
+        let synced = removed.and_then(|()| if needless.is_empty() { Ok(()) } else { self.folder.sync_names() });
+        synced.map_err(|error| self.folder.failed(error))
+    }
+
+    /// Makes durable what may not be.
+    fn settle(&self, replay: &Replay, applied: Option<LogId>) -> Result<(), OpenError> {
+        if self.folder.synced() == applied {
+            return Ok(());
+        }
+        // A checkpoint has its frame synced.
+        let doubtful = replay.frames.range(replay.frames.len() - replay.carried_out..);
+        let settled = self.folder.sync_with(|| {
+            let mut last: Option<&Frame> = None;
+            for frame in doubtful {
+                frame.rewrite()?;
+                if let Some(before) = last.replace(frame).filter(|last| !Arc::ptr_eq(last.segment(), frame.segment())) {
+                    before.segment().file.sync()?;
+                }
+            }
+            last.map_or(Ok(()), |last| last.segment().file.sync())?;
+            self.folder.sync_names()?;
+            Ok(applied)
+        });
+        settled.map_err(|error| self.folder.failed(error))
+    }
+
+    fn state(&self, objects: Objects, progress: &Progress) -> Result<State, OpenError> {
+        let mut found = Progress::default();
+        objects.iter().for_each(|(key, entry)| found.count(key, entry));
+        if let Some(difference) = progress.difference(&found) {
+            return Err(self.folder.corrupt(format_args!("objects at revision {}: {difference}", progress.revision)));
+        }
+        Ok(State::restore(progress.revision, progress.time_ms, objects))
+    }
+
+    /// From the summaries alone, which are a hundredth of the history.
+    fn window(&self, replay: &Replay, progress: &Progress) -> Result<Window, OpenError> {
+        let mut window = Window::starting_after(progress.oldest);
+        for (frame, batches) in replay.frames.iter().zip(&replay.batches) {
+            let first = frame.after().next();
+            for (revision, Described { time_ms, footprint, .. }) in (first.get()..).zip(batches) {
+                if revision > progress.oldest.get() {
+                    if revision != window.newest().next().get() {
+                        return Err(self.missing(window.newest().next()));
+                    }
+                    window.push(*time_ms, *footprint);
+                }
+            }
+        }
+        if window.newest() != progress.revision {
+            return Err(self.missing(window.newest().next()));
         }
         Ok(window)
     }
 
-    /// The newest batches, and with them the proof that the history is really there: at both ends and as far as is read.
-    fn recent(&self, warm_bytes: usize) -> Result<Vec<Arc<Batch>>, OpenError> {
-        let Progress { oldest, revision, .. } = *self.progress;
+    /// The newest batches.
+    fn recent(
+        &self,
+        frames: &VecDeque<Frame>,
+        progress: &Progress,
+        warm_bytes: usize,
+    ) -> Result<Vec<Arc<Batch>>, OpenError> {
         let mut recent = VecDeque::new();
-        if oldest == revision {
-            return Ok(Vec::new());
-        }
-        let history = &self.generation.history;
-        if !history.contains_key(history_key(oldest.next())).map_err(|error| self.failed(error))? {
-            return Err(self.missing(oldest.next()));
-        }
         let mut bytes = 0;
-        let mut expected = revision;
-        for item in history.range(history_key(oldest.next())..).rev() {
-            let (key, record) = item.into_inner().map_err(|error| self.failed(error))?;
-            if history_revision(&key) != Some(expected) {
-                return Err(self.missing(expected));
+        for frame in frames.iter().rev().take_while(|frame| frame.last() > progress.oldest) {
+            let opened = frame.read().map_err(|error| self.unreadable(error))?;
+            for (revision, record) in opened.records().rev().take_while(|(revision, _)| *revision > progress.oldest) {
+                let batch = record::decode_history(revision, &record).ok_or_else(|| self.damaged_batch(revision))?;
+                bytes += batch.footprint();
+                if bytes > warm_bytes {
+                    return Ok(recent.into());
+                }
+                recent.push_front(Arc::new(batch));
             }
-            let batch = record::decode_history(expected, &record).ok_or_else(|| self.damaged_batch(expected))?;
-            bytes += batch.footprint();
-            if bytes > warm_bytes {
-                break;
-            }
-            expected = Revision::new(expected.get() - 1);
-            recent.push_front(Arc::new(batch));
         }
         Ok(recent.into())
     }
 
     fn missing(&self, revision: Revision) -> OpenError {
-        self.corrupt(format!("history: revision {revision} is missing"))
-    }
-
-    fn failed(&self, error: fjall::Error) -> OpenError {
-        OpenError::from_database(self.database.directory().to_owned(), error)
-    }
-
-    fn damaged_object(&self, key: &[u8]) -> OpenError {
-        self.corrupt(format!("the record of object {:?}", String::from_utf8_lossy(key)))
+        self.folder.corrupt(format_args!("history: revision {revision} is missing"))
     }
 
     fn damaged_batch(&self, revision: Revision) -> OpenError {
-        self.corrupt(format!("history: the record of revision {revision}"))
+        self.folder.corrupt(format_args!("history: the record of revision {revision}"))
     }
 
-    fn corrupt(&self, what: String) -> OpenError {
-        OpenError::Corrupt { directory: self.database.directory().to_owned(), what }
+    /// Damage, or what the disk says.
+    fn unreadable(&self, error: io::Error) -> OpenError {
+        match error.kind() {
+            io::ErrorKind::InvalidData => self.folder.corrupt(error),
+            _ => self.folder.failed(error),
+        }
     }
 }

@@ -14,10 +14,11 @@ use openraft::{OptionalSend, RaftSnapshotBuilder};
 use quorate_store::env::blocking;
 use quorate_store::{Retention, Serving, ServingOptions};
 
-use super::database::{Database, Generation};
 use super::error::{OpenError, invalid};
+use super::folder::Folder;
 use super::group::{Group, Live};
 use super::history::DiskHistory;
+use super::journal::{self, Journal};
 use super::load::{Loaded, load};
 use super::options::{Identity, Options};
 use super::progress::Position;
@@ -28,10 +29,10 @@ use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 
 /// One member's replicated state: on disk, and in memory as it is served.
 pub struct StateMachine {
-    database: Arc<Database>,
     identity: Arc<Identity>,
     retention: Retention,
-    generation: Generation,
+    segment_bytes: u64,
+    journal: Arc<Journal>,
     live: Live,
     history: Arc<DiskHistory>,
     serving: Serving,
@@ -40,28 +41,26 @@ pub struct StateMachine {
 }
 
 impl StateMachine {
-    /// Opens or creates the database, loads it into memory and checks it. Blocks: about a second for a gigabyte.
+    /// Opens or makes the folder, loads what is in it into memory and checks it. Blocks: about a second for a gigabyte.
     ///
     /// # Errors
     /// Any [`OpenError`]: each names the folder and what is wrong.
     pub fn open(options: &Options) -> Result<Self, OpenError> {
-        let (database, generation) = Database::open(options)?;
-        let database = Arc::new(database);
-        let Loaded { live, recent } = load(&database, &generation, options.warm_bytes)?;
+        let Loaded { journal, live, recent } = load(options)?;
         let alarm = Alarm { fatal: options.fatal.clone(), directory: options.directory.clone() };
-        let saver = Saver::start(options, Arc::clone(&database), generation.clone(), &live, alarm.clone())
+        let saver = Saver::start(options, Arc::clone(&journal), &live, alarm.clone())
             .map_err(|error| OpenError::Io { directory: options.directory.clone(), error })?;
         let progress = &live.position.progress;
         let bounds = (progress.oldest, progress.revision);
-        let history = Arc::new(DiskHistory::new(generation.history.clone(), bounds, saver.shared()));
+        let history = Arc::new(DiskHistory::new(Arc::clone(&journal), bounds, saver.shared()));
         let serving = Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
         Ok(Self {
             alarm,
             saver,
-            database,
             identity: Arc::new(options.identity.clone()),
             retention: options.retention,
-            generation,
+            segment_bytes: options.segment_bytes,
+            journal,
             live,
             history,
             serving,
@@ -77,8 +76,8 @@ impl StateMachine {
     /// Where the peer RPC puts snapshots that come from the leader.
     #[must_use]
     pub fn receiver(&self) -> SnapshotReceiver {
-        let (database, identity) = (Arc::clone(&self.database), Arc::clone(&self.identity));
-        SnapshotReceiver { database, identity, alarm: self.alarm.clone() }
+        let (folder, identity) = (Arc::clone(self.journal.folder()), Arc::clone(&self.identity));
+        SnapshotReceiver { folder, identity, segment_bytes: self.segment_bytes, alarm: self.alarm.clone() }
     }
 
     /// How far it has applied, and what the state amounts to: equal on members that have applied the same entry.
@@ -87,10 +86,10 @@ impl StateMachine {
         &self.live.position
     }
 
-    /// Reports the database's size, from anywhere.
+    /// Reports how large it is on disk, from anywhere.
     #[must_use]
     pub fn disk_usage(&self) -> DiskUsage {
-        DiskUsage { database: Arc::clone(&self.database) }
+        DiskUsage { folder: Arc::clone(self.journal.folder()) }
     }
 
     /// A gap would be a silent loss, whoever made it.
@@ -104,23 +103,24 @@ impl StateMachine {
     }
 
     fn commit(&mut self, group: Group) -> io::Result<()> {
-        let batches = group.batches().to_vec();
-        self.saver.take(group, &self.live)?;
+        let (batches, state) = (group.batches().to_vec(), self.live.state.snapshot());
+        self.saver.take(group, &self.live, state.clone())?;
         if !batches.is_empty() {
             self.history.advance(self.live.window.oldest(), self.live.state.revision());
-            self.serving.publish(self.live.state.snapshot(), &batches);
+            self.serving.publish(state, &batches);
         }
         Ok(())
     }
 
     fn builder(&self) -> SnapshotBuilder {
         let saved = blocking(|| self.saver.save());
+        let progress = &self.live.position.progress;
         SnapshotBuilder {
             saved: Some(saved),
-            database: Arc::clone(&self.database),
+            history: self.journal.frames_between(progress.oldest, progress.revision),
+            journal: Arc::clone(&self.journal),
             identity: Arc::clone(&self.identity),
-            generation: self.generation.clone(),
-            view: self.database.view(),
+            state: self.live.state.snapshot(),
             position: self.live.position.clone(),
             alarm: self.alarm.clone(),
         }
@@ -159,13 +159,13 @@ impl StateMachine {
         }
         // Whoever reads the history of before must find all of it until the bounds say that it is gone.
         blocking(|| self.saver.save())?;
-        let (generation, live) = blocking(|| self.saver.replace(|| received.install()))?;
-        let replaced = std::mem::replace(&mut self.generation, generation);
+        let (journal, live) = blocking(|| self.saver.replace(|| received.install()))?;
+        let replaced = std::mem::replace(&mut self.journal, journal);
         self.live = live;
         let (oldest, revision) = (self.live.window.oldest(), self.live.state.revision());
-        self.history.replace(self.generation.history.clone(), oldest, revision);
+        self.history.replace(Arc::clone(&self.journal), oldest, revision);
         self.serving.reset(self.live.state.snapshot());
-        self.database.remove(replaced);
+        self.journal.folder().remove_generation(replaced.generation());
         tracing::info!(%revision, objects = self.live.state.len(), "installed a snapshot");
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Alarm {
         result.inspect_err(|error| self.raise(error))
     }
 
-    /// The state has failed: the database takes nothing any more.
+    /// The state has failed: the disk takes nothing any more.
     pub(super) fn raise(&self, error: &io::Error) {
         self.fatal.report(format!("cannot go on with the state in {}: {error}", self.directory.display()));
     }
@@ -215,7 +215,7 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
         self.alarm.watch(installed)
     }
 
-    /// Always of now: keeping an older view open would keep every version since on disk.
+    /// Always of now: keeping an older one would keep every version since in memory.
     async fn get_current_snapshot(&mut self) -> io::Result<Option<Snapshot>> {
         if self.live.position.progress.log_id.is_none() {
             return Ok(None);
@@ -224,28 +224,28 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
     }
 }
 
-/// Knows how large the database is. Cheap to clone.
+/// Knows how large the state is on disk. Cheap to clone.
 #[derive(Clone)]
 pub struct DiskUsage {
-    database: Arc<Database>,
+    folder: Arc<Folder>,
 }
 
 impl DiskUsage {
-    /// Bytes on disk: objects, history, journals, and what is not compacted yet. Does no IO to speak of.
+    /// Bytes on disk: the journal and the checkpoints. Does no IO.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.database.disk_bytes()
+        self.folder.bytes()
     }
 }
 
-/// A view of the state at one applied entry, on its way to become a snapshot.
+/// The state at one applied entry, on its way to become a snapshot.
 pub struct SnapshotBuilder {
-    /// Whether the view has everything up to the position; said once.
+    /// Whether the journal has everything up to the position; said once.
     saved: Option<io::Result<()>>,
-    database: Arc<Database>,
+    journal: Arc<Journal>,
     identity: Arc<Identity>,
-    generation: Generation,
-    view: fjall::Snapshot,
+    state: quorate_store::Snapshot,
+    history: Vec<journal::Frame>,
     position: Position,
     alarm: Alarm,
 }
@@ -255,12 +255,12 @@ impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
 
     async fn build_snapshot(&mut self) -> io::Result<Snapshot> {
         self.saved.take().unwrap_or(Ok(()))?;
-        self.alarm.watch(blocking(|| self.database.persist()))?;
+        self.alarm.watch(blocking(|| self.journal.persist()))?;
         let meta = SnapshotMeta {
             last_log_id: self.position.progress.log_id,
             last_membership: self.position.membership.clone(),
         };
-        let outgoing = Outgoing::new(self.view.clone(), self.generation.clone(), &self.identity, self.position.clone());
+        let outgoing = Outgoing::new(self.state.clone(), self.history.clone(), &self.identity, self.position.clone());
         Ok(Snapshot { meta, snapshot: SnapshotData { contents: Contents::Outgoing(Box::new(outgoing)) } })
     }
 }

@@ -1,13 +1,10 @@
-//! What is known of the database beside the database: one fact a file, in its folder.
+//! What is known of the state beside its files: one fact a file, in its folder.
 //!
-//! [`SYNCED`]: up to which entry the state is known to have survived its sync. Two things depend on it. A journal that is broken behind that
-//! entry was torn by a crash, and the log supplies the rest; one that is broken before it has lost what was durable, and the node must not
-//! start. And what comes after that entry may be nowhere but in the system's cache, even after a sync that failed, which leaves it marked
-//! as clean: a start writes it once more and syncs it. Written only after the database's own sync answered that all went well, so it is
-//! never ahead of the database.
-//!
-//! [`REMOVED`]: the sequence number that the database must have passed before keyspaces are made or removed again. Written before any is
-//! removed: the removal is durable at once, while a power cut may take the writes before it, and their sequence numbers, back.
+//! [`OWNER`]: whose the state is, and which generation counts. [`SYNCED`]: up to which entry the state is known to have survived its sync.
+//! Two things depend on it. A journal that is broken behind that entry was torn by a crash, and the log supplies the rest; one that is broken
+//! before it has lost what was durable, and the node must not start. And what comes after that entry may be nowhere but in the system's cache,
+//! even after a sync that failed, which leaves it marked as clean: a start writes it once more and syncs it. Written only after the
+//! journal's own sync answered that all went well, so it is never ahead of the journal.
 //!
 //! Layout: magic 8 bytes, crc32c (u32 LE) of the rest, postcard of the fact. Invariant: replaced whole and synced.
 
@@ -18,7 +15,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::disk::{Disk, sync_at_once};
+use super::folder::Owner;
+use crate::disk::Disk;
 use crate::types::LogId;
 
 /// Bytes before the record.
@@ -27,7 +25,7 @@ const HEADER_BYTES: usize = 12;
 /// See the module.
 pub(super) const SYNCED: Note<LogId> = Note::new("synced", b"QuoraSyn");
 /// See the module.
-pub(super) const REMOVED: Note<u64> = Note::new("removed", b"QuoraRem");
+pub(super) const OWNER: Note<Owner> = Note::new("owner", b"QuoraOwn");
 
 /// A file with one fact.
 pub(super) struct Note<T> {
@@ -41,7 +39,7 @@ impl<T: Serialize + DeserializeOwned> Note<T> {
         Self { name, magic, fact: PhantomData }
     }
 
-    /// The fact in a database's folder. `None` when nothing was noted yet.
+    /// The fact in a state's folder. `None` when nothing was noted yet.
     ///
     /// # Errors
     /// `InvalidData` for a damaged file; what the disk says.
@@ -62,7 +60,7 @@ impl<T: Serialize + DeserializeOwned> Note<T> {
         let unfinished = path.with_extension("tmp");
         let file = disk.create(&unfinished)?;
         file.write_at(0, &self.encode(fact))?;
-        sync_at_once(&*file)?;
+        file.sync()?;
         disk.rename(&unfinished, &path)?;
         disk.sync_dir(directory)
     }
@@ -116,6 +114,6 @@ mod tests {
         SYNCED.write(&disk, folder, &log_id(9)).unwrap();
         disk.corrupt(&SYNCED.path(folder), HEADER_BYTES);
         assert_eq!(SYNCED.read(&disk, folder).unwrap_err().kind(), io::ErrorKind::InvalidData);
-        assert_eq!(REMOVED.read(&disk, folder).unwrap(), None, "each is a file of its own");
+        assert_eq!(OWNER.read(&disk, folder).unwrap(), None, "each is a file of its own");
     }
 }

@@ -1,32 +1,33 @@
 //! The state of a stopped member, for its recovery: applying what is left of the log, and making it another cluster's.
 //!
-//! Invariant: [`Offline::refound`] is one synced batch: the state is the old cluster's or the new one's, never in between. It
+//! Invariant: [`Offline::refound`] is one synced write: the state is the old cluster's or the new one's, never in between. It
 //! serves nobody.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use openraft::Membership;
 use quorate_store::{Entry, NodeId, Retention, Revision, Snapshot};
 
-use super::database::{Database, Generation, encode};
+use super::checkpoint::Checkpoint;
 use super::error::{OpenError, invalid, storage};
 use super::group::{Group, Live};
-use super::keyspace::Key;
+use super::journal::Journal;
 use super::load::{Loaded, load};
-use super::options::Options;
+use super::options::{Identity, Options};
 use super::progress::Position;
-use super::record;
 use crate::types::{LogEntry, Peer, StoredMembership};
 use crate::{ClusterId, keys};
 
 /// A member's state that only recovery looks at.
 pub(crate) struct Offline {
-    database: Database,
-    generation: Generation,
+    identity: Identity,
+    journal: Arc<Journal>,
     live: Live,
     retention: Retention,
+    segment_bytes: u64,
 }
 
 /// Whose the state becomes.
@@ -48,9 +49,9 @@ pub(crate) struct Founding {
 impl Offline {
     /// Opens and checks it, as a start does.
     pub(crate) fn open(options: &Options) -> Result<Self, OpenError> {
-        let (database, generation) = Database::open(options)?;
-        let Loaded { live, .. } = load(&database, &generation, 0)?;
-        Ok(Self { database, generation, live, retention: options.retention })
+        let Loaded { journal, live, .. } = load(&Options { warm_bytes: 0, ..options.clone() })?;
+        let (identity, retention, segment_bytes) = (options.identity.clone(), options.retention, options.segment_bytes);
+        Ok(Self { identity, journal, live, retention, segment_bytes })
     }
 
     /// How far it is.
@@ -74,11 +75,11 @@ impl Offline {
             }
             group.decide(&mut self.live, self.retention, entry);
             if group.is_full() {
-                std::mem::take(&mut group).write(&self.database, &self.generation, &self.live.position)?;
+                self.journal.append(std::mem::take(&mut group).batches(), &self.live.position)?;
             }
         }
         if !group.is_empty() {
-            group.write(&self.database, &self.generation, &self.live.position)?;
+            self.journal.append(group.batches(), &self.live.position)?;
         }
         Ok(())
     }
@@ -88,25 +89,37 @@ impl Offline {
     pub(crate) fn refound(&mut self, founding: Founding) -> io::Result<()> {
         let Founding { old, cluster, node, peer, certain, revision } = founding;
         let mut position = self.live.position.clone();
-        let mut write = self.database.durable_batch();
-        let mut buffer = Vec::new();
+        let mut objects: BTreeMap<Bytes, Entry> =
+            self.snapshot().range(b"", None).map(|(key, entry)| (key.clone(), entry.clone())).collect();
         for (key, before, after) in self.restamped(certain, revision).chain(self.notes((old, cluster), node, revision))
         {
             if let Some(before) = before {
                 position.progress.discount(&key, &before);
             }
             position.progress.count(&key, &after);
-            record::encode_object(&after, &mut buffer);
-            write.insert(&self.generation.objects, &*key, &*buffer);
+            objects.insert(key, after);
         }
         (position.progress.revision, position.progress.oldest) = (revision, revision);
         let voters = Membership::new(vec![[node].into()], BTreeMap::from([(node, peer)]));
         position.membership = StoredMembership::new(position.progress.log_id, voters.map_err(io::Error::other)?);
-        write.insert(&self.database.meta, Key::Cluster.bytes(), cluster.bytes());
-        write.insert(&self.database.meta, Key::Applied.bytes(), encode(&position.progress));
-        write.insert(&self.database.meta, Key::Membership.bytes(), encode(&position.membership));
-        write.commit().map_err(storage)?;
+        self.found(cluster, Snapshot::of(revision, objects), &position)?;
         self.live.position = position;
+        Ok(())
+    }
+
+    /// Writes this state into a generation of its own, and makes that current and the new cluster's.
+    fn found(&mut self, cluster: ClusterId, state: Snapshot, position: &Position) -> io::Result<()> {
+        let folder = Arc::clone(self.journal.folder());
+        let generation = folder.new_generation();
+        let journal = Journal::new(Arc::clone(&folder), generation, self.segment_bytes, VecDeque::new(), 0, None);
+        journal.append(&[], position)?;
+        let identity = Identity { cluster, ..self.identity.clone() };
+        let checkpoint = Checkpoint { state, position: position.clone(), sequence: journal.sequence() };
+        checkpoint.write(&journal, &identity, || true)?;
+        folder.switch(generation, Some(cluster)).map_err(storage)?;
+        let replaced = std::mem::replace(&mut self.journal, Arc::new(journal));
+        self.identity = identity;
+        folder.remove_generation(replaced.generation());
         Ok(())
     }
 

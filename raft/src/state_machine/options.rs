@@ -4,24 +4,21 @@
 //! member for their histories to have the same bounds. This file reads no configuration and touches no disk.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use quorate_store::Retention;
 
 use crate::ClusterId;
-use crate::disk::Fatal;
+use crate::disk::{Disk, Fatal, SystemDisk};
 
-/// Bytes that a memtable of objects or history may reach before it is written out. Two of each may be alive at once.
-pub const MEMTABLE_BYTES: u64 = 8 << 20;
-/// Bytes of disk blocks kept in memory. Small on purpose: everything is served from the serving form.
-pub const BLOCK_CACHE_BYTES: u64 = 4 << 20;
-/// See [`Options::reclaim_bytes`].
-pub const RECLAIM_BYTES: u64 = 64 << 20;
+/// See [`Options::segment_bytes`].
+pub const SEGMENT_BYTES: u64 = 64 << 20;
+/// See [`Options::checkpoint_bytes`].
+pub const CHECKPOINT_BYTES: u64 = 64 << 20;
 /// Bytes of the newest history that a start reads back into the serving form's ring.
 pub const WARM_BYTES: usize = 16 << 20;
-/// Threads that write memtables out and compact. With more than one, fjall's first worker spins while another compacts.
-pub const WORKER_THREADS: usize = 1;
 
-/// When applied entries are written to the database. The log has them until then, and an open after a crash takes them from there.
+/// When applied entries are written to the journal. The log has them until then, and an open after a crash takes them from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saving {
     /// By a thread of its own, many groups at a time; everything when the state machine is dropped.
@@ -30,10 +27,12 @@ pub enum Saving {
     Every(usize),
 }
 
-/// How [`super::StateMachine::open`] finds and runs its database.
+/// How [`super::StateMachine::open`] finds and keeps its state.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The database's own folder. Created when absent.
+    /// Where its files are.
+    pub disk: Arc<dyn Disk>,
+    /// The state's own folder. Created when absent.
     pub directory: PathBuf,
     /// Which cluster and naming profile the data must belong to.
     pub identity: Identity,
@@ -41,37 +40,35 @@ pub struct Options {
     pub retention: Retention,
     /// Bytes of the newest history that the serving form starts with.
     pub warm_bytes: usize,
-    /// Dropped history, in bytes of footprint, that is worth the two syncs of freeing its disk space.
-    pub reclaim_bytes: u64,
+    /// Bytes of a segment of the journal. Dropped history gives its disk space back a segment at a time.
+    pub segment_bytes: u64,
+    /// Bytes of journal after which a checkpoint is made, or as many as there are of objects if those are more: a start reads both.
+    pub checkpoint_bytes: u64,
     /// When applied entries are written.
     pub saving: Saving,
-    /// Background threads of the database. 0 for simulations: nothing then leaves the memtables and the journal.
-    pub worker_threads: usize,
-    /// See [`BLOCK_CACHE_BYTES`].
-    pub block_cache_bytes: u64,
     /// Told in one line why the state cannot go on, before Raft hears of it: Raft's own words say only that something closed.
     pub fatal: Fatal,
 }
 
 impl Options {
-    /// The production settings for a database of this identity in this folder.
+    /// The production settings for a state of this identity in this folder of the real disk.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>, identity: Identity) -> Self {
         Self {
+            disk: Arc::new(SystemDisk),
             directory: directory.into(),
             identity,
             retention: Retention::default(),
             warm_bytes: WARM_BYTES,
-            reclaim_bytes: RECLAIM_BYTES,
+            segment_bytes: SEGMENT_BYTES,
+            checkpoint_bytes: CHECKPOINT_BYTES,
             saving: Saving::Behind,
-            worker_threads: WORKER_THREADS,
-            block_cache_bytes: BLOCK_CACHE_BYTES,
             fatal: Fatal::new(),
         }
     }
 }
 
-/// Who a database belongs to. Written once, when it is created; a start with another identity is refused.
+/// Who a state belongs to. Written once, when it is created; a start with another identity is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The cluster.

@@ -1,6 +1,6 @@
 //! What the state machine knows about itself: how far it has applied, and enough about the result to notice damage.
 //!
-//! Invariant: a [`Progress`] is stored in the same batch as the changes that it describes, so it is exact after any crash.
+//! Invariant: a [`Progress`] is stored in the same frame as the changes that it describes, so it is exact after any crash.
 //! This file does no IO.
 
 use quorate_store::{Batch, Entry, Event, Revision};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::checksum::Checksum;
 use crate::types::{LogId, StoredMembership};
 
-/// The record under `Key::Applied`, and a part of every snapshot's header.
+/// What a frame of the journal leads to, and a part of every snapshot's header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// The last applied entry; `None` before the first.
@@ -75,4 +75,9 @@ pub struct Position {
     pub progress: Progress,
     /// The last applied membership.
     pub membership: StoredMembership,
+}
+
+/// A record of this crate's own as bytes.
+pub(super) fn encode<T: Serialize>(record: &T) -> Vec<u8> {
+    postcard::to_stdvec(record).expect("a vector grows and the record has no failing parts")
 }

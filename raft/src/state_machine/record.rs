@@ -1,7 +1,8 @@
 //! The values of objects and history as bytes.
 //!
-//! Invariant: decoding what was encoded gives the same thing back, and anything else is an error, never a guess. Layouts are
-//! described in `keyspace.rs`. This file does no IO.
+//! Invariant: decoding what was encoded gives the same thing back, and anything else is an error, never a guess. An
+//! object: created revision (u64 LE), modified revision (u64 LE), value. A batch of history: time (u64 LE, ms), footprint (u64 LE, bytes),
+//! postcard of its changes (`change.rs`). This file does no IO.
 
 use bytes::Bytes;
 use quorate_store::{Batch, Entry, Revision};
@@ -57,22 +58,6 @@ pub(super) fn history_header(record: &[u8]) -> Option<(u64, u64)> {
     Some((u64::from_le_bytes(*time), u64::from_le_bytes(*footprint)))
 }
 
-/// Writes an index record over `buffer`: time and footprint of consecutive batches.
-pub(super) fn encode_index(batches: impl IntoIterator<Item = (u64, u64)>, buffer: &mut Vec<u8>) {
-    buffer.clear();
-    for (time_ms, footprint) in batches {
-        buffer.extend_from_slice(&time_ms.to_le_bytes());
-        buffer.extend_from_slice(&footprint.to_le_bytes());
-    }
-}
-
-/// Reads an index record. `None` when it is damaged.
-pub(super) fn decode_index(record: &[u8]) -> Option<impl Iterator<Item = (u64, u64)>> {
-    let (batches, rest) = record.as_chunks::<HISTORY_HEADER_BYTES>();
-    let whole = rest.is_empty() && !batches.is_empty();
-    whole.then(|| batches.iter().filter_map(|batch| history_header(batch)))
-}
-
 #[cfg(test)]
 mod tests {
     use quorate_store::Event;
@@ -107,14 +92,5 @@ mod tests {
         assert_eq!(decode_history(batch.revision, &buffer[..buffer.len() - 1]), None);
         buffer.push(0);
         assert_eq!(decode_history(batch.revision, &buffer), None);
-    }
-
-    #[test]
-    fn index_records_round_trip() {
-        let mut buffer = vec![1];
-        encode_index([(1, 2), (3, u64::MAX)], &mut buffer);
-        assert_eq!(decode_index(&buffer).unwrap().collect::<Vec<_>>(), [(1, 2), (3, u64::MAX)]);
-        assert!(decode_index(&buffer[1..]).is_none());
-        assert!(decode_index(&[]).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Applied changes on their way to disk: they wait in memory, are put together, and written as one batch.
+//! Applied changes on their way to disk: they wait in memory, are put together, and written as one frame.
 //!
 //! The log is what makes an entry durable, so nobody waits for this: answers, reads and watches go ahead of it. What is lost in a
 //! crash is applied again from the log, which keeps every entry until a snapshot has had everything before it saved and synced.
@@ -13,11 +13,12 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use quorate_store::env::blocking;
-use quorate_store::{Batch, Revision};
+use quorate_store::{Batch, Revision, Snapshot};
 
-use super::database::{Database, Generation};
+use super::checkpoint::Checkpoint;
+use super::checkpointing::Checkpointing;
 use super::group::{Group, Live};
-use super::keyspace::{INDEXED_BATCHES, history_key};
+use super::journal::Journal;
 use super::machine::Alarm;
 use super::options::{Options, Saving};
 use super::progress::Position;
@@ -39,15 +40,14 @@ pub(super) struct Saver {
 
 /// What the applier, the thread, and readers of the newest history share.
 pub(super) struct Shared {
-    database: Arc<Database>,
     waiting: Mutex<Waiting>,
     /// Told when the thread has something to do.
     work: Condvar,
     /// Told when a save is over.
     saved: Condvar,
-    /// Held during a save.
-    target: Mutex<Target>,
-    reclaim_bytes: u64,
+    /// Where to. Held during a save.
+    target: Mutex<Arc<Journal>>,
+    checkpointing: Checkpointing,
     alarm: Alarm,
 }
 
@@ -57,7 +57,8 @@ struct Waiting {
     group: Group,
     groups: usize,
     position: Position,
-    dropped_bytes: u64,
+    /// The state at that position.
+    state: Snapshot,
     /// What the save that is under way writes.
     under_way: Vec<Arc<Batch>>,
     /// Everything up to here is on disk.
@@ -66,12 +67,6 @@ struct Waiting {
     asleep: bool,
     closing: bool,
     failed: Option<(io::ErrorKind, String)>,
-}
-
-/// Where to.
-struct Target {
-    generation: Generation,
-    reclaimed_bytes: u64,
 }
 
 #[derive(Default)]
@@ -92,23 +87,16 @@ impl Drop for Running {
 }
 
 impl Saver {
-    /// Starts the thread, if there is to be one. Everything up to `live` is in `generation` already.
-    pub(super) fn start(
-        options: &Options,
-        database: Arc<Database>,
-        generation: Generation,
-        live: &Live,
-        alarm: Alarm,
-    ) -> io::Result<Self> {
-        let position = live.position.clone();
-        let waiting = Waiting { saved: position.progress.revision, position, ..Waiting::default() };
+    /// Starts the thread, if there is to be one. Everything up to `live` is in the journal already.
+    pub(super) fn start(options: &Options, journal: Arc<Journal>, live: &Live, alarm: Alarm) -> io::Result<Self> {
+        let (position, state) = (live.position.clone(), live.state.snapshot());
+        let waiting = Waiting { saved: position.progress.revision, position, state, ..Waiting::default() };
         let shared = Arc::new(Shared {
-            database,
             waiting: Mutex::new(waiting),
             work: Condvar::new(),
             saved: Condvar::new(),
-            target: Mutex::new(Target { generation, reclaimed_bytes: 0 }),
-            reclaim_bytes: options.reclaim_bytes,
+            target: Mutex::new(journal),
+            checkpointing: Checkpointing::new(options, alarm.clone()),
             alarm,
         });
         let ended = Arc::new(Flag::default());
@@ -125,15 +113,15 @@ impl Saver {
         Arc::clone(&self.shared)
     }
 
-    /// Takes a group in that leads to `live`. Waits for the disk when too much is waiting.
-    pub(super) fn take(&self, group: Group, live: &Live) -> io::Result<()> {
+    /// Takes a group in that leads to `live`, whose state this is. Waits for the disk when too much is waiting.
+    pub(super) fn take(&self, group: Group, live: &Live, state: Snapshot) -> io::Result<()> {
         let mut waiting = self.shared.waiting.lock();
         waiting.check()?;
         waiting.position.progress = live.position.progress;
         if group.changes_membership() {
             waiting.position.membership = live.position.membership.clone();
         }
-        waiting.dropped_bytes = live.window.dropped_bytes();
+        waiting.state = state;
         waiting.group.append(group);
         waiting.groups += 1;
         match self.saving {
@@ -163,18 +151,20 @@ impl Saver {
         self.shared.save()
     }
 
-    /// Goes on in a generation that has everything up to `live`: what waits belongs to the one before.
+    /// Goes on in a journal that has everything up to `live`: what waits belongs to the one before.
     pub(super) fn replace(
         &self,
-        switch: impl FnOnce() -> io::Result<(Generation, Live)>,
-    ) -> io::Result<(Generation, Live)> {
+        switch: impl FnOnce() -> io::Result<(Arc<Journal>, Live)>,
+    ) -> io::Result<(Arc<Journal>, Live)> {
         let mut target = self.shared.target.lock();
-        let (generation, live) = switch()?;
+        self.shared.checkpointing.end();
+        let (journal, live) = switch()?;
         let mut waiting = self.shared.waiting.lock();
-        (waiting.group, waiting.groups, waiting.dropped_bytes) = (Group::default(), 0, 0);
+        (waiting.group, waiting.groups) = (Group::default(), 0);
         (waiting.position, waiting.saved) = (live.position.clone(), live.position.progress.revision);
-        *target = Target { generation: generation.clone(), reclaimed_bytes: 0 };
-        Ok((generation, live))
+        waiting.state = live.state.snapshot();
+        *target = Arc::clone(&journal);
+        Ok((journal, live))
     }
 }
 
@@ -189,6 +179,7 @@ impl Drop for Saver {
         while !*ended {
             self.ended.1.wait(&mut ended);
         }
+        self.shared.checkpointing.end();
     }
 }
 
@@ -253,8 +244,8 @@ impl Shared {
     }
 
     fn save(&self) -> io::Result<()> {
-        let mut target = self.target.lock();
-        let (group, position, dropped_bytes) = {
+        let journal = self.target.lock();
+        let (group, position, state) = {
             let mut waiting = self.waiting.lock();
             waiting.check()?;
             if waiting.group.is_empty() {
@@ -262,19 +253,18 @@ impl Shared {
             }
             waiting.groups = 0;
             waiting.under_way = waiting.group.batches().to_vec();
-            (std::mem::take(&mut waiting.group), waiting.position.clone(), waiting.dropped_bytes)
+            (std::mem::take(&mut waiting.group), waiting.position.clone(), waiting.state.clone())
         };
-        let written = group.write(&self.database, &target.generation, &position).and_then(|()| {
-            if dropped_bytes - target.reclaimed_bytes >= self.reclaim_bytes {
-                self.reclaim(&target.generation, position.progress.oldest)?;
-                target.reclaimed_bytes = dropped_bytes;
-            }
-            Ok(())
+        let (revision, oldest) = (position.progress.revision, position.progress.oldest);
+        let written = journal.append(group.batches(), &position).and_then(|()| {
+            journal.drop_until(oldest)?;
+            let sequence = journal.sequence();
+            self.checkpointing.consider(&journal, Checkpoint { state, position, sequence })
         });
         let mut waiting = self.waiting.lock();
         match &written {
             Ok(()) => {
-                waiting.saved = position.progress.revision;
+                waiting.saved = revision;
                 waiting.under_way.clear();
             }
             Err(error) => waiting.failed = Some((error.kind(), error.to_string())),
@@ -282,15 +272,5 @@ impl Shared {
         drop(waiting);
         self.saved.notify_all();
         self.alarm.watch(written)
-    }
-
-    /// Frees the disk space of dropped history: whole tables, nothing is rewritten. What is dropped must be known to be
-    /// dropped after a machine crash as well, so the new bounds are synced first.
-    fn reclaim(&self, generation: &Generation, oldest: Revision) -> io::Result<()> {
-        self.database.persist()?;
-        Database::drop_through(&generation.history, &history_key(oldest))?;
-        // The batches of an index record that begins this far back are all dropped.
-        let indexed = Revision::new(oldest.get().saturating_sub(INDEXED_BATCHES as u64));
-        Database::drop_through(&generation.index, &history_key(indexed))
     }
 }

@@ -16,7 +16,6 @@ pub(super) struct Window {
     /// Milliseconds from the oldest retained batch to the newest, as the records count them.
     age_ms: u64,
     bytes: u64,
-    dropped_bytes: u64,
     records: VecDeque<Record>,
 }
 
@@ -49,11 +48,6 @@ impl Window {
         self.bytes
     }
 
-    /// The footprints of all batches that were dropped since this window was made.
-    pub(super) fn dropped_bytes(&self) -> u64 {
-        self.dropped_bytes
-    }
-
     /// Takes in the next revision's batch of this time and footprint.
     pub(super) fn push(&mut self, time_ms: u64, footprint: u64) {
         let since_previous_ms = u32::try_from(time_ms.saturating_sub(self.newest_ms)).unwrap_or(u32::MAX);
@@ -73,7 +67,6 @@ impl Window {
             let dropped = self.records.pop_front().expect("not empty");
             self.oldest = self.oldest.next();
             self.bytes -= u64::from(dropped.bytes);
-            self.dropped_bytes += u64::from(dropped.bytes);
             self.age_ms -= self.records.front().map_or(0, |next| u64::from(next.since_previous_ms));
         }
     }

@@ -43,8 +43,8 @@ fn content(snapshot: &Snapshot) -> Vec<(Bytes, Bytes)> {
 
 fn options(node: u64, cluster: ClusterId, disk: Arc<dyn Disk>, directory: &Path, address: &str) -> Options {
     let peer = Peer { address: address.to_owned(), api: String::new() };
-    let (directory, worker_threads) = (directory.to_owned(), state_machine::WORKER_THREADS);
-    Options { node, cluster, naming: "svc".to_owned(), peer, disk, directory, worker_threads }
+    let directory = directory.to_owned();
+    Options { node, cluster, naming: "svc".to_owned(), peer, disk, directory }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,9 +169,10 @@ fn entries(indexes: std::ops::RangeInclusive<u64>) -> Vec<LogEntry> {
     indexes.map(entry).collect()
 }
 
-fn state_options(directory: &Path, cluster: ClusterId) -> state_machine::Options {
+fn state_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> state_machine::Options {
     let identity = state_machine::Identity { cluster, naming: "svc".to_owned() };
-    state_machine::Options::new(directory.join("state"), identity)
+    let disk = Arc::new(disk.clone());
+    state_machine::Options { disk, ..state_machine::Options::new(directory.join("state"), identity) }
 }
 
 fn log_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> log::Options {
@@ -181,11 +182,12 @@ fn log_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> log::
     options
 }
 
-/// A state that its log is ahead of.
-fn make_state(directory: &Path, upto: u64) -> Snapshot {
-    let mut machine = StateMachine::open(&state_options(directory, OLD)).unwrap();
+/// A state that its log is ahead of, durably.
+fn make_state(disk: &MemoryDisk, directory: &Path, upto: u64) -> Snapshot {
+    let mut machine = StateMachine::open(&state_options(disk, directory, OLD)).unwrap();
     let entries = entries(1..=upto).into_iter().map(|entry| Ok((entry, None)));
     futures::executor::block_on(machine.apply(futures::stream::iter(entries.collect::<Vec<_>>()))).unwrap();
+    drop(futures::executor::block_on(machine.get_current_snapshot()).unwrap());
     machine.serving().snapshot()
 }
 
@@ -209,7 +211,7 @@ async fn recover(disk: &MemoryDisk, directory: &Path) -> Result<ClusterId, Recov
 
 /// Everything is the new cluster's, and nothing of the old one's data is missing.
 async fn check_recovered(disk: &MemoryDisk, directory: &Path, cluster: ClusterId, expect: &Snapshot) {
-    let machine = StateMachine::open(&state_options(directory, cluster)).unwrap();
+    let machine = StateMachine::open(&state_options(disk, directory, cluster)).unwrap();
     let snapshot = machine.serving().snapshot();
     assert_eq!(content(&snapshot), content(expect));
     let begin = expect.revision().get() + REVISION_MARGIN;
@@ -232,15 +234,12 @@ async fn check_recovered(disk: &MemoryDisk, directory: &Path, cluster: ClusterId
 
 #[tokio::test]
 async fn a_kill_at_any_moment_is_made_good_by_the_next_attempt() {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path();
-    let reference = tempfile::tempdir().unwrap();
-    let expect = make_state(reference.path(), LOGGED);
+    let directory = Path::new("/data");
+    let expect = make_state(&MemoryDisk::new(), directory, LOGGED);
     let base = MemoryDisk::new();
     make_log(&base, directory).await;
+    make_state(&base, directory, APPLIED);
     for calls in 0.. {
-        std::fs::remove_dir_all(directory.join("state")).ok();
-        make_state(directory, APPLIED);
         let disk = base.crash(calls);
         disk.crash_after(calls);
         let done = recover(&disk, directory).await;
@@ -266,7 +265,7 @@ async fn what_cannot_be_recovered_is_refused() {
     assert!(line.ends_with("has never had a leader: there is nothing to recover"), "{line}");
     let disk = MemoryDisk::new();
     make_log(&disk, directory).await;
-    make_state(directory, APPLIED);
+    make_state(&disk, directory, APPLIED);
     let other = options(NODE, ClusterId::new([8; 16]), Arc::new(disk.clone()), directory, "127.0.0.1:1");
     let line = Recovery::open(other).await.err().unwrap().to_string();
     assert!(line.contains("belongs to cluster"), "{line}");

@@ -20,7 +20,8 @@ const SECTOR_BYTES: u64 = 512;
 /// What the disk lies about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lie {
-    Syncs,
+    LogSyncs,
+    StateSyncs,
     FolderSyncs,
     FailedSyncs,
     Votes,
@@ -31,7 +32,8 @@ impl Lie {
     /// The lie of a variant.
     pub(super) fn of(broken: Broken) -> Option<Self> {
         match broken {
-            Broken::LyingFsync => Some(Self::Syncs),
+            Broken::LyingFsync => Some(Self::LogSyncs),
+            Broken::LyingStateSync => Some(Self::StateSyncs),
             Broken::LyingDirSync => Some(Self::FolderSyncs),
             Broken::IgnoredSyncFailure => Some(Self::FailedSyncs),
             Broken::ForgottenVote => Some(Self::Votes),
@@ -55,9 +57,16 @@ impl LyingDisk {
 
     fn lying(&self, file: Arc<dyn File>, path: &Path, honest_syncs: u64) -> Arc<dyn File> {
         let about_votes = self.lie == Lie::Votes && path.ends_with("log/vote");
+        let is_in = |folder| path.parent().is_some_and(|parent| parent.ends_with(folder));
+        let about_syncs = match self.lie {
+            Lie::LogSyncs => is_in("log"),
+            Lie::StateSyncs => is_in("state"),
+            _ => false,
+        };
         Arc::new(LyingFile {
             file,
             lie: self.lie,
+            about_syncs,
             honest_syncs: AtomicU64::new(honest_syncs),
             honest_writes: AtomicU64::new(if about_votes { REMEMBERED_VOTES } else { u64::MAX }),
         })
@@ -68,6 +77,7 @@ impl LyingDisk {
 struct LyingFile {
     file: Arc<dyn File>,
     lie: Lie,
+    about_syncs: bool,
     honest_syncs: AtomicU64,
     honest_writes: AtomicU64,
 }
@@ -91,14 +101,26 @@ impl File for LyingFile {
         self.file.length()
     }
 
+    fn sync(&self) -> io::Result<()> {
+        if self.is_deaf() { Ok(()) } else { self.told(self.file.sync()) }
+    }
+
     async fn sync_data(&self) -> io::Result<()> {
-        match self.lie {
-            Lie::Syncs if !take(&self.honest_syncs) => Ok(()),
-            Lie::FailedSyncs => match self.file.sync_data().await {
-                Err(error) if error.to_string().contains("sync failure") => Ok(()),
-                other => other,
-            },
-            _ => self.file.sync_data().await,
+        if self.is_deaf() { Ok(()) } else { self.told(self.file.sync_data().await) }
+    }
+}
+
+impl LyingFile {
+    /// Whether a sync is not carried out.
+    fn is_deaf(&self) -> bool {
+        self.about_syncs && !take(&self.honest_syncs)
+    }
+
+    /// What is said of a sync that was carried out.
+    fn told(&self, synced: io::Result<()>) -> io::Result<()> {
+        match synced {
+            Err(error) if self.lie == Lie::FailedSyncs && error.to_string().contains("sync failure") => Ok(()),
+            other => other,
         }
     }
 }

@@ -16,11 +16,11 @@ use quorate_store::{Revision, Store};
 /// A promise that is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Broken {
-    /// The log's disk answers syncs of files in use without carrying them out.
+    /// Syncs of the log's files in use are answered without being carried out.
     LyingFsync,
-    /// The log's disk answers syncs of folders without carrying them out.
+    /// Syncs of folders are answered without being carried out.
     LyingDirSync,
-    /// The state's disk answers syncs without carrying them out.
+    /// Syncs of the state's files are answered without being carried out.
     LyingStateSync,
     /// Syncs that failed are called successful.
     IgnoredSyncFailure,
@@ -58,7 +58,7 @@ pub(crate) enum Broken {
     IgnoredConditions,
 }
 
-/// The disk that a log gets.
+/// The disk that a node gets.
 pub(crate) fn disk(broken: Option<Broken>, disk: MemoryDisk) -> Arc<dyn Disk> {
     match broken.and_then(disk::Lie::of) {
         Some(lie) => Arc::new(disk::LyingDisk::new(disk, lie)),

@@ -262,13 +262,13 @@ impl Faults {
             }
             Kind::PowerCutAll => {
                 for node in cluster.seats() {
-                    cluster.cut_power(sim, node, fault.seed.wrapping_add(node))?;
+                    cluster.cut_power(sim, node, fault.seed.wrapping_add(node));
                     self.later(begins + length, Step::Restart(node));
                 }
             }
             _ if !cluster.runs(sim, node) => return Ok(false),
             Kind::Kill => cluster.kill(sim, node),
-            Kind::PowerCut => cluster.cut_power(sim, node, fault.seed)?,
+            Kind::PowerCut => cluster.cut_power(sim, node, fault.seed),
             Kind::PowerCutInCall => {
                 disk.crash_after(fault.between(0, 40));
                 self.power_cuts.insert(node, fault.seed);
@@ -299,7 +299,7 @@ impl Faults {
         if fault.seed.is_multiple_of(2) {
             cluster.kill(sim, node);
         } else {
-            cluster.cut_power(sim, node, fault.seed)?;
+            cluster.cut_power(sim, node, fault.seed);
         }
         let down = Duration::from_millis(fault.between(1, MAX_FAULT_MS));
         self.later(now + down, Step::Restart(node));
@@ -313,7 +313,7 @@ impl Faults {
             Kind::Kill | Kind::PowerCut => self.restart(sim, cluster, node),
             // Whatever the failed sync has left in the system's cache alone is gone now.
             Kind::FailedSync if fault.seed.is_multiple_of(2) => {
-                cluster.cut_power(sim, node, fault.seed)?;
+                cluster.cut_power(sim, node, fault.seed);
                 self.later(sim.elapsed() + Duration::from_millis(fault.between(1, MAX_FAULT_MS)), Step::Restart(node));
             }
             Kind::SlowSync => cluster.usual_sync(node),
@@ -356,7 +356,7 @@ impl Faults {
     fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) -> io::Result<()> {
         if cluster.disk(node).crashed() {
             let seed = self.power_cuts.remove(&node).unwrap_or_default();
-            cluster.cut_power(sim, node, seed)?;
+            cluster.cut_power(sim, node, seed);
             cluster.forget_end(node);
             self.restart_later(sim, node);
             return Ok(());
@@ -378,7 +378,7 @@ impl Faults {
         tracing::info!(node, reason, "ended");
         // Half the time the machine reboots, and loses its cache; half the time only the process starts again.
         if self.rng.random() {
-            cluster.cut_power(sim, node, self.rng.random())?;
+            cluster.cut_power(sim, node, self.rng.random());
         } else {
             cluster.kill(sim, node);
         }

@@ -2,14 +2,16 @@
 //!
 //! Invariant: a received snapshot that is never installed removes its generation when it is dropped.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use quorate_store::State;
 
 use super::Outgoing;
-use crate::state_machine::database::{Database, Generation};
+use crate::state_machine::folder::Folder;
 use crate::state_machine::group::Live;
+use crate::state_machine::journal::Journal;
 use crate::state_machine::progress::Position;
 use crate::state_machine::window::Window;
 use crate::types::TypeConfig;
@@ -60,37 +62,40 @@ pub(in crate::state_machine) struct Received {
 }
 
 impl Received {
-    /// Makes it current on disk and gives what to go on with. On an error it is removed.
-    pub(in crate::state_machine) fn install(self) -> std::io::Result<(Generation, Live)> {
+    /// Makes it current on disk and gives what to go on with. On an error a start finds out which one is.
+    pub(in crate::state_machine) fn install(self) -> std::io::Result<(Arc<Journal>, Live)> {
         let Self { mut staged, state, window, position } = self;
-        staged.database.switch(staged.generation(), &position)?;
-        let generation = staged.generation.take().expect("a generation is only taken here");
-        Ok((generation, Live { state, position, window }))
+        let journal = staged.journal.take().expect("a journal is only taken here");
+        staged.folder.switch(journal.generation(), None)?;
+        journal.persist()?;
+        Ok((journal, Live { state, position, window }))
     }
 }
 
 /// A generation that is not current yet.
 pub(super) struct Staged {
-    database: Arc<Database>,
-    generation: Option<Generation>,
+    folder: Arc<Folder>,
+    journal: Option<Arc<Journal>>,
 }
 
 impl Staged {
     /// A new, empty one.
-    pub(super) fn create(database: &Arc<Database>) -> std::io::Result<Self> {
-        Ok(Self { database: Arc::clone(database), generation: Some(database.create_generation()?) })
+    pub(super) fn create(folder: &Arc<Folder>, segment_bytes: u64) -> Self {
+        let generation = folder.new_generation();
+        let journal = Journal::new(Arc::clone(folder), generation, segment_bytes, VecDeque::new(), 0, None);
+        Self { folder: Arc::clone(folder), journal: Some(Arc::new(journal)) }
     }
 
-    /// The generation.
-    pub(super) fn generation(&self) -> &Generation {
-        self.generation.as_ref().expect("a generation is only taken when it is installed")
+    /// Its journal.
+    pub(super) fn journal(&self) -> &Journal {
+        self.journal.as_ref().expect("a journal is only taken when it is installed")
     }
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        if let Some(generation) = self.generation.take() {
-            self.database.remove(generation);
+        if let Some(journal) = self.journal.take() {
+            self.folder.remove_generation(journal.generation());
         }
     }
 }

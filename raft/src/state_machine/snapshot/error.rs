@@ -69,7 +69,7 @@ pub enum SnapshotError {
     /// An earlier frame was refused already.
     #[error("the snapshot was refused before")]
     Refused,
-    /// Our disk failed or is full. Fatal for the node: the database takes nothing any more.
+    /// Our disk failed or is full. Fatal for the node: the state takes nothing any more.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

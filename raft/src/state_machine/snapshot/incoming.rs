@@ -1,4 +1,4 @@
-//! The receiving side: frames are checked and written into a new generation as they come, beside the state that serves.
+//! The receiving side: frames are checked as they come, and their history is written into a new generation, beside the state that serves.
 //!
 //! Invariants: nothing becomes visible before [`Incoming::finish`] has found the whole to be consistent and it is installed; memory
 //! stays at about a frame and the largest record beyond the serving form that is being built; after an error every
@@ -6,29 +6,33 @@
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
+use quorate_store::State;
 use quorate_store::env::blocking;
-use quorate_store::{Entry, Revision, State};
 
 use super::SnapshotError;
 use super::data::{Contents, Received, Snapshot, SnapshotData, Staged};
 use super::format::{self, Header, STREAM_VERSION, Trailer};
 use super::frame::{self, Kind};
-use crate::state_machine::database::Database;
-use crate::state_machine::error::storage;
-use crate::state_machine::keyspace::{INDEXED_BATCHES, history_key};
+use super::objects::Objects;
+use crate::state_machine::checkpoint::Checkpoint;
+use crate::state_machine::folder::Folder;
+use crate::state_machine::frame::Builder;
 use crate::state_machine::machine::Alarm;
 use crate::state_machine::options::Identity;
-use crate::state_machine::progress::Progress;
 use crate::state_machine::record;
 use crate::state_machine::window::Window;
 use crate::types::SnapshotMeta;
 
-/// Starts transfers into one member's database. Cheap to clone.
+/// Bytes of history that make a frame of the journal.
+const FRAME_BYTES: usize = 1 << 20;
+
+/// Starts transfers into one member's folder. Cheap to clone.
 #[derive(Clone)]
 pub struct SnapshotReceiver {
-    pub(in crate::state_machine) database: Arc<Database>,
+    pub(in crate::state_machine) folder: Arc<Folder>,
     pub(in crate::state_machine) identity: Arc<Identity>,
+    pub(in crate::state_machine) segment_bytes: u64,
     pub(in crate::state_machine) alarm: Alarm,
 }
 
@@ -39,7 +43,7 @@ impl SnapshotReceiver {
         Incoming { receiver: self.clone(), sequence: 0, stage: Stage::Header, pending: BytesMut::new() }
     }
 
-    /// Passes the result on. After a failure of the database no transfer could succeed, so the process must end.
+    /// Passes the result on. After a failure of the disk no transfer could succeed, so the process must end.
     fn watch<T>(&self, result: Result<T, SnapshotError>) -> Result<T, SnapshotError> {
         result.inspect_err(|error| {
             if let SnapshotError::Io(error) = error {
@@ -70,10 +74,12 @@ enum Stage {
 struct Partial {
     staged: Staged,
     header: Header,
-    objects: Vec<(Bytes, Entry)>,
-    found: Progress,
+    objects: Objects,
     window: Window,
     totals: Trailer,
+    /// Records of history that are in no frame of the journal yet, and their bytes.
+    records: Vec<(BytesMut, u64, u64)>,
+    record_bytes: usize,
 }
 
 impl Incoming {
@@ -97,10 +103,13 @@ impl Incoming {
         let Stage::Complete(partial) = self.stage else {
             return Err(SnapshotError::Truncated { frames: self.sequence });
         };
-        let persisted = blocking(|| self.receiver.database.persist());
-        self.receiver.watch(persisted.map_err(SnapshotError::from))?;
         let Partial { staged, header: Header { position, .. }, objects, window, .. } = *partial;
-        let state = blocking(|| State::restore(position.progress.revision, position.progress.time_ms, objects));
+        let state = blocking(|| State::restore(position.progress.revision, position.progress.time_ms, objects.entries));
+        let sequence = staged.journal().sequence();
+        let checkpoint = Checkpoint { state: state.snapshot(), position: position.clone(), sequence };
+        let identity = &self.receiver.identity;
+        let written = blocking(|| checkpoint.write(staged.journal(), identity, || true));
+        self.receiver.watch(written.map_err(SnapshotError::from))?;
         let meta = SnapshotMeta { last_log_id: position.progress.log_id, last_membership: position.membership.clone() };
         let received = Box::new(Received { staged, state, window, position });
         Ok(Snapshot { meta, snapshot: SnapshotData { contents: Contents::Received(received) } })
@@ -115,16 +124,17 @@ impl Incoming {
             (Stage::Header, Kind::Header) => Ok(Stage::Objects(self.open(frame.payload)?)),
             (Stage::Objects(mut partial), Kind::Objects) => {
                 self.pending.extend_from_slice(frame.payload);
-                partial.take_objects(&self.receiver.database, &mut self.pending)?;
+                partial.take_objects(&mut self.pending)?;
                 Ok(Stage::Objects(partial))
             }
             (Stage::Objects(mut partial) | Stage::History(mut partial), Kind::History) => {
                 self.pending.extend_from_slice(frame.payload);
-                partial.take_history(&self.receiver.database, &mut self.pending)?;
+                partial.take_history(&mut self.pending)?;
                 Ok(Stage::History(partial))
             }
-            (Stage::Objects(partial) | Stage::History(partial), Kind::Trailer) => {
+            (Stage::Objects(mut partial) | Stage::History(mut partial), Kind::Trailer) => {
                 partial.check(&self.decode(frame.payload)?, &self.pending)?;
+                partial.write_history()?;
                 Ok(Stage::Complete(partial))
             }
             _ => Err(self.damaged("it does not belong here")),
@@ -145,9 +155,9 @@ impl Incoming {
             return Err(SnapshotError::Naming { found: header.naming, expected: identity.naming.clone() });
         }
         let window = Window::starting_after(header.position.progress.oldest);
-        let staged = Staged::create(&self.receiver.database)?;
-        let (objects, found, totals) = (Vec::new(), Progress::default(), Trailer::default());
-        Ok(Box::new(Partial { staged, header, objects, found, window, totals }))
+        let staged = Staged::create(&self.receiver.folder, self.receiver.segment_bytes);
+        let (objects, totals, records) = (Objects::default(), Trailer::default(), Vec::new());
+        Ok(Box::new(Partial { staged, header, objects, window, totals, records, record_bytes: 0 }))
     }
 
     fn decode<T: serde::de::DeserializeOwned>(&self, payload: &[u8]) -> Result<T, SnapshotError> {
@@ -160,54 +170,51 @@ impl Incoming {
 }
 
 impl Partial {
-    fn take_objects(&mut self, database: &Database, pending: &mut BytesMut) -> Result<(), SnapshotError> {
-        let mut write = database.batch();
-        while let Some((key, record)) = format::take_object(pending) {
-            let entry = record::decode_object(&record).ok_or_else(|| self.inconsistent("an object's record"))?;
-            if self.objects.last().is_some_and(|(last, _)| **last >= *key) {
-                return Err(self.inconsistent("the objects are not in order"));
-            }
-            write.insert(&self.staged.generation().objects, &*key, &*record);
-            self.found.count(&key, &entry);
-            self.objects.push((Bytes::copy_from_slice(&key), entry));
-        }
-        Ok(write.commit().map_err(storage)?)
+    fn take_objects(&mut self, pending: &mut BytesMut) -> Result<(), SnapshotError> {
+        self.objects.take(pending).map_err(|what| self.inconsistent(what))
     }
 
-    fn take_history(&mut self, database: &Database, pending: &mut BytesMut) -> Result<(), SnapshotError> {
-        let mut write = database.batch();
-        let mut indexed = Vec::new();
+    fn take_history(&mut self, pending: &mut BytesMut) -> Result<(), SnapshotError> {
         while let Some((revision, record)) = format::take_batch(pending) {
             if revision != self.window.newest().next() {
                 return Err(self.inconsistent("the history has a gap"));
             }
             let (time_ms, footprint) =
                 record::history_header(&record).ok_or_else(|| self.inconsistent("a history record"))?;
-            write.insert(&self.staged.generation().history, history_key(revision), &*record);
             self.totals.count_batch(&record);
             self.window.push(time_ms, footprint);
-            indexed.push((time_ms, footprint));
+            self.record_bytes += record.len();
+            self.records.push((record, time_ms, footprint));
+            if self.record_bytes >= FRAME_BYTES {
+                self.write_history()?;
+            }
         }
-        let mut buffer = Vec::new();
-        let mut first = self.window.newest().get() - indexed.len() as u64 + 1;
-        for batches in indexed.chunks(INDEXED_BATCHES) {
-            record::encode_index(batches.iter().copied(), &mut buffer);
-            write.insert(&self.staged.generation().index, history_key(Revision::new(first)), &*buffer);
-            first += batches.len() as u64;
-        }
-        Ok(write.commit().map_err(storage)?)
+        Ok(())
+    }
+
+    /// Writes the records that wait as a frame, which leads to the newest of them.
+    fn write_history(&mut self) -> Result<(), SnapshotError> {
+        let mut position = self.header.position.clone();
+        position.progress.revision = self.window.newest();
+        let records = std::mem::take(&mut self.records);
+        self.record_bytes = 0;
+        let fill = |builder: &mut Builder| {
+            records.iter().for_each(|(record, time_ms, footprint)| builder.push_record(record, *time_ms, *footprint));
+        };
+        Ok(blocking(|| self.staged.journal().write(&position, fill))?)
     }
 
     fn check(&self, trailer: &Trailer, pending: &[u8]) -> Result<(), SnapshotError> {
         let progress = &self.header.position.progress;
-        let found = Trailer { objects: self.found.objects, objects_checksum: self.found.checksum.get(), ..self.totals };
+        let found = &self.objects.found;
+        let found = Trailer { objects: found.objects, objects_checksum: found.checksum.get(), ..self.totals };
         if !pending.is_empty() {
             return Err(self.inconsistent("its last record is incomplete"));
         }
         if found != *trailer {
             return Err(self.inconsistent(&format!("{trailer:?} was sent, {found:?} came")));
         }
-        if let Some(difference) = progress.difference(&self.found) {
+        if let Some(difference) = progress.difference(&self.objects.found) {
             return Err(self.inconsistent(&difference));
         }
         if self.window.newest() != progress.revision {

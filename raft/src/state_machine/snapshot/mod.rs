@@ -11,6 +11,7 @@ mod error;
 mod format;
 mod frame;
 mod incoming;
+mod objects;
 mod outgoing;
 
 pub use error::SnapshotError;
@@ -20,3 +21,4 @@ pub use outgoing::{Frames, Outgoing};
 
 pub(super) use data::Contents;
 pub use data::{Snapshot, SnapshotData};
+pub(super) use objects::Reader;

@@ -1,48 +1,49 @@
-//! The sending side: a view of the database at one applied entry, read out frame by frame.
+//! The sending side: the state at one applied entry, read out frame by frame.
 //!
-//! Invariants: the view is taken between two groups and never changes, whatever is applied, dropped or installed meanwhile;
-//! nothing is written to disk; memory stays at about two frames. Holding it keeps old versions on disk, so it is not kept
-//! for longer than a transfer takes.
+//! Invariants: it is of the moment at which it was made, and never changes, whatever is applied, dropped or installed meanwhile;
+//! nothing is written to disk; memory stays at about two frames and one of the journal's. Holding it keeps older objects in memory and
+//! dropped segments on disk, so it is not kept for longer than a transfer takes.
 
 use std::io;
+use std::vec;
 
 use bytes::{Bytes, BytesMut};
-use fjall::Readable;
+use quorate_store::Snapshot;
 
 use super::format::{self, Header, STREAM_VERSION, Trailer};
 use super::frame::{self, Kind, PAYLOAD_BYTES};
-use crate::state_machine::database::{Generation, encode};
-use crate::state_machine::error::{invalid, storage};
-use crate::state_machine::keyspace::{history_key, history_revision};
+use crate::state_machine::journal;
 use crate::state_machine::options::Identity;
-use crate::state_machine::progress::Position;
+use crate::state_machine::progress::{Position, encode};
+use crate::state_machine::record;
 
 /// A snapshot that can be sent.
 pub struct Outgoing {
-    pub(super) view: fjall::Snapshot,
-    pub(super) generation: Generation,
+    state: Snapshot,
+    history: Vec<journal::Frame>,
     pub(super) header: Header,
 }
 
 impl Outgoing {
-    /// A snapshot of what `view` shows in this generation.
+    /// The snapshot of this state at this position, with the history in these frames.
     pub(in crate::state_machine) fn new(
-        view: fjall::Snapshot,
-        generation: Generation,
+        state: Snapshot,
+        history: Vec<journal::Frame>,
         identity: &Identity,
         position: Position,
     ) -> Self {
         let (cluster, naming) = (identity.cluster, identity.naming.clone());
-        Self { view, generation, header: Header { version: STREAM_VERSION, cluster, naming, position } }
+        Self { state, history, header: Header { version: STREAM_VERSION, cluster, naming, position } }
     }
 
-    /// The stream: frames to be sent in this order, each of at most [`super::MAX_FRAME_BYTES`]. Each step reads the disk (mostly
-    /// the page cache) for about a millisecond. An error ends the stream; the transfer must be abandoned.
+    /// The stream: frames to be sent in this order, each of at most [`super::MAX_FRAME_BYTES`]. Each step takes about a millisecond, and
+    /// reads the disk where it comes to the history (mostly the page cache). An error ends the stream; the transfer must be abandoned.
     #[must_use]
     pub fn frames(self) -> Frames {
         Frames {
             sequence: 0,
             buffer: BytesMut::new(),
+            record: Vec::new(),
             trailer: Trailer::default(),
             stage: Stage::Header,
             snapshot: self,
@@ -54,6 +55,7 @@ impl Outgoing {
 pub struct Frames {
     sequence: u32,
     buffer: BytesMut,
+    record: Vec<u8>,
     trailer: Trailer,
     stage: Stage,
     snapshot: Outgoing,
@@ -61,8 +63,9 @@ pub struct Frames {
 
 enum Stage {
     Header,
-    Objects(fjall::Iter),
-    History(fjall::Iter),
+    /// After this key.
+    Objects(Option<Bytes>),
+    History(vec::IntoIter<journal::Frame>),
     Trailer,
     Done,
 }
@@ -82,17 +85,15 @@ impl Iterator for Frames {
 impl Frames {
     fn advance(&mut self) -> io::Result<Option<Bytes>> {
         loop {
-            let (kind, items) = match &mut self.stage {
+            let kind = match &self.stage {
                 Stage::Header => return Ok(Some(self.header())),
-                Stage::Objects(items) => (Kind::Objects, items),
-                Stage::History(items) => (Kind::History, items),
+                Stage::Objects(_) => Kind::Objects,
+                Stage::History(_) => Kind::History,
                 Stage::Trailer => return Ok(Some(self.trailer())),
                 Stage::Done => return Ok(None),
             };
             let full = self.buffer.len() >= PAYLOAD_BYTES;
-            if !full && let Some(item) = items.next() {
-                let (key, record) = item.into_inner().map_err(storage)?;
-                self.add(kind, &key, &record)?;
+            if !full && self.fill()? {
                 continue;
             }
             if !full {
@@ -105,31 +106,46 @@ impl Frames {
         }
     }
 
-    fn add(&mut self, kind: Kind, key: &[u8], record: &[u8]) -> io::Result<()> {
-        if kind == Kind::Objects {
-            self.trailer.objects += 1;
-            format::put_object(&mut self.buffer, key, record);
-            return Ok(());
+    /// Adds what comes next in this stage; false when nothing does.
+    fn fill(&mut self) -> io::Result<bool> {
+        match &mut self.stage {
+            Stage::Objects(after) => {
+                let from = after.clone();
+                for (key, entry) in self.snapshot.state.range(b"", from.as_deref()) {
+                    record::encode_object(entry, &mut self.record);
+                    format::put_object(&mut self.buffer, key, &self.record);
+                    self.trailer.objects += 1;
+                    *after = Some(key.clone());
+                    if self.buffer.len() >= PAYLOAD_BYTES {
+                        break;
+                    }
+                }
+                Ok(*after != from)
+            }
+            Stage::History(frames) => {
+                let Some(frame) = frames.next() else { return Ok(false) };
+                let progress = &self.snapshot.header.position.progress;
+                for (revision, record) in frame.read()?.records() {
+                    if revision > progress.oldest && revision <= progress.revision {
+                        self.trailer.count_batch(&record);
+                        format::put_batch(&mut self.buffer, revision, &record);
+                    }
+                }
+                Ok(true)
+            }
+            Stage::Header | Stage::Trailer | Stage::Done => Ok(false),
         }
-        let revision = history_revision(key).ok_or_else(|| invalid("a key of the history is not a revision"))?;
-        self.trailer.count_batch(record);
-        format::put_batch(&mut self.buffer, revision, record);
-        Ok(())
     }
 
     fn next_stage(&mut self) {
-        let oldest = self.snapshot.header.position.progress.oldest;
         self.stage = match self.stage {
-            Stage::Objects(_) => {
-                let first = history_key(oldest.next());
-                Stage::History(self.snapshot.view.range(&self.snapshot.generation.history, first..))
-            }
+            Stage::Objects(_) => Stage::History(std::mem::take(&mut self.snapshot.history).into_iter()),
             _ => Stage::Trailer,
         };
     }
 
     fn header(&mut self) -> Bytes {
-        self.stage = Stage::Objects(self.snapshot.view.iter(&self.snapshot.generation.objects));
+        self.stage = Stage::Objects(None);
         self.frame(Kind::Header, &encode(&self.snapshot.header))
     }
 

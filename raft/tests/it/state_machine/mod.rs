@@ -4,6 +4,7 @@
 
 mod apply;
 mod note;
+mod power_cut;
 mod reclaim;
 mod restart;
 mod saving;
@@ -35,11 +36,11 @@ fn options(directory: &Path) -> Options {
 }
 
 fn open(directory: &Path) -> StateMachine {
-    StateMachine::open(&options(directory)).expect("the database opens")
+    StateMachine::open(&options(directory)).expect("the state opens")
 }
 
 fn refusal(options: &Options) -> String {
-    let error: OpenError = StateMachine::open(options).err().expect("the database is refused");
+    let error: OpenError = StateMachine::open(options).err().expect("the state is refused");
     error.to_string()
 }
 

@@ -6,7 +6,6 @@ use futures::executor::block_on;
 use openraft::storage::RaftStateMachine;
 
 use super::restart::{copy_folder, journal_of};
-use super::snapshot::{receive, send};
 use super::{apply, assert_equal, open, options, refusal, script};
 
 /// Bytes of the newest journal that are in use.
@@ -15,13 +14,14 @@ fn used(directory: &Path) -> usize {
     journal.iter().rposition(|byte| *byte != 0).unwrap() + 1
 }
 
-/// A copy of the folder whose newest journal has a hole at this place.
+/// A copy of the folder whose newest journal has a hole of a block at this place.
 fn holed(directory: &Path, at: usize) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     copy_folder(directory, copy.path());
     let path = journal_of(copy.path());
     let mut journal = std::fs::read(&path).unwrap();
-    journal[at..at + 40].fill(0);
+    let end = journal.len().min(at + 4096);
+    journal[at..end].fill(0);
     std::fs::write(path, journal).unwrap();
     copy
 }
@@ -64,35 +64,6 @@ fn what_a_start_has_shown_is_durable() {
     drop(open(dir.path()));
     let line = refusal(&options(holed(dir.path(), used(dir.path()) / 2).path()));
     assert!(line.ends_with("but entries up to 30 had been synced"), "{line}");
-}
-
-/// The tables that say that a keyspace is gone are durable at once; what was written before that may not be. Found by
-/// `cargo run --profile simulation -p quorate-simulation -- --seed 2045`.
-#[test]
-fn a_power_cut_right_after_a_removal_harms_no_later_snapshot() {
-    let [dir, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    let (mut machine, mut sender) = (open(dir.path()), open(other.path()));
-    apply(&mut sender, script(1..=900));
-    apply(&mut machine, script(1..=30));
-    drop(block_on(machine.get_current_snapshot()).unwrap());
-    let synced = used(dir.path());
-    script(31..=700).into_iter().for_each(|entry| apply(&mut machine, [entry]));
-    let mut interrupted = machine.receiver().begin();
-    interrupted.push(&send(&mut sender).next().unwrap().unwrap()).unwrap();
-    drop(interrupted);
-    drop(machine);
-    let journal = journal_of(dir.path());
-    let mut bytes = std::fs::read(&journal).unwrap();
-    bytes[synced..].fill(0);
-    std::fs::write(&journal, bytes).unwrap();
-
-    let mut machine = open(dir.path());
-    let received = receive(&machine, send(&mut sender).map(Result::unwrap));
-    block_on(machine.install_snapshot(&received.meta, received.snapshot)).unwrap();
-    drop(machine);
-    for _ in 0..2 {
-        assert_equal(&sender, &open(dir.path()));
-    }
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Restarts: after a clean close, after a kill at any moment, with the wrong identity, with damaged files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use bytes::Bytes;
+use futures::executor::block_on;
+use openraft::storage::RaftStateMachine;
 use quorate_raft::ClusterId;
-use quorate_raft::state_machine::StateMachine;
+use quorate_raft::state_machine::{Options, StateMachine};
+use quorate_store::Retention;
 
 use super::{apply, assert_equal, history, identity, open, options, refusal, script, short_retention};
 
@@ -56,7 +58,7 @@ fn retention_goes_on_after_a_restart_as_if_there_had_been_none() {
 }
 
 /// What a kill leaves is what the files hold at some moment between two writes: copies of the folder, taken while the
-/// database is open, stand for it.
+/// state is open, stand for it.
 #[test]
 fn a_kill_at_any_moment_loses_nothing_that_was_applied() {
     let dir = tempfile::tempdir().unwrap();
@@ -117,7 +119,7 @@ fn holes_in_the_journal_give_an_earlier_state_that_the_log_completes() {
         copy_folder(dir.path(), copy.path());
         let mut holed = journal.clone();
         let start = used * part / 12;
-        holed[start..start + 40].fill(0);
+        holed[start..start + 4096].fill(0);
         std::fs::write(journal_of(copy.path()), &holed).unwrap();
         let mut machine_with_hole = open(copy.path());
         let applied = machine_with_hole.position().progress.log_id.map_or(0, |id| id.index);
@@ -127,28 +129,37 @@ fn holes_in_the_journal_give_an_earlier_state_that_the_log_completes() {
     }
 }
 
+/// A power cut may keep a later segment and lose the end of the one before.
 #[test]
-fn a_damaged_number_of_a_batch_is_refused_in_one_line() {
+fn a_hole_in_an_earlier_segment_gives_an_earlier_state_that_the_log_completes() {
     let dir = tempfile::tempdir().unwrap();
-    let mut machine = open(dir.path());
-    apply(&mut machine, script(1..=50));
-    drop(machine);
-    let journal = journal_of(dir.path());
-    let mut bytes = std::fs::read(&journal).unwrap();
-    // The highest byte of the first batch's number, behind a tag and a count.
-    bytes[12] ^= 0xff;
-    std::fs::write(&journal, bytes).unwrap();
-    let line = refusal(&options(dir.path()));
-    assert!(
-        line.contains("is corrupt") && line.contains("a batch of its journal has number 18374686479671623"),
-        "{line}"
-    );
+    let small = Options { segment_bytes: 20_000, ..options(dir.path()) };
+    let mut machine = StateMachine::open(&small).unwrap();
+    script(1..=60).into_iter().for_each(|entry| apply(&mut machine, [entry]));
+    let segments = files_of(dir.path(), "journal");
+    assert!(segments.len() > 5, "{}", segments.len());
+    let copy = tempfile::tempdir().unwrap();
+    copy_folder(dir.path(), copy.path());
+    let holed = copy.path().join(segments[3].file_name().unwrap());
+    let mut bytes = std::fs::read(&holed).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0);
+    std::fs::write(&holed, bytes).unwrap();
+    let small = Options { directory: copy.path().into(), ..small };
+    let mut earlier = StateMachine::open(&small).unwrap();
+    let applied = earlier.position().progress.log_id.map_or(0, |id| id.index);
+    assert!((5..60).contains(&applied), "{applied}");
+    assert_eq!(files_of(copy.path(), "journal").len(), 4, "what came after is gone");
+    apply(&mut earlier, script(applied + 1..=60));
+    assert_equal(&earlier, &machine);
+    drop(earlier);
+    assert_equal(&StateMachine::open(&small).unwrap(), &machine);
 }
 
 #[test]
-fn a_kill_while_the_database_is_made_is_made_good() {
+fn a_kill_while_the_folder_is_made_is_made_good() {
     let dir = tempfile::tempdir().unwrap();
-    for file in ["0.jnl", "lock", "version"] {
+    for file in ["lock", "owner.tmp"] {
         std::fs::write(dir.path().join(file), b"").unwrap();
     }
     let mut machine = open(dir.path());
@@ -172,96 +183,88 @@ fn the_data_of_another_cluster_or_naming_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_database_in_use_is_refused() {
+fn a_folder_in_use_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let _machine = open(dir.path());
     assert!(refusal(&options(dir.path())).ends_with("is in use by another process"));
 }
 
-/// Changes one record behind the state machine's back and expects the start to name it.
-fn check_damage(damage: impl FnOnce(&fjall::Database), expect: &str) {
+/// Changes a file behind the state machine's back and expects the start to say what is wrong.
+fn check_damage(retention: Retention, damage: impl FnOnce(&Path), expect: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let mut machine = open(dir.path());
-    apply(&mut machine, script(1..=50));
+    let small = Options { segment_bytes: 20_000, checkpoint_bytes: 100_000, retention, ..options(dir.path()) };
+    let mut machine = StateMachine::open(&small).unwrap();
+    script(1..=150).into_iter().for_each(|entry| apply(&mut machine, [entry]));
+    drop(block_on(machine.get_current_snapshot()).unwrap());
     drop(machine);
-    let database = fjall::Database::builder(dir.path()).open().unwrap();
-    damage(&database);
-    drop(database);
-    let line = refusal(&options(dir.path()));
+    damage(dir.path());
+    let line = refusal(&small);
     assert!(line.contains("is corrupt") && line.contains(expect), "{line}");
-}
-
-fn keyspace(database: &fjall::Database, name: &str) -> fjall::Keyspace {
-    database.keyspace(name, fjall::KeyspaceCreateOptions::default).unwrap()
 }
 
 #[test]
 fn damage_is_named() {
-    let first = |keyspace: &fjall::Keyspace| keyspace.first_key_value().unwrap().into_inner().unwrap();
-    check_damage(
-        |database| {
-            let objects = keyspace(database, "objects-1");
-            let (key, _) = first(&objects);
-            objects.remove(key).unwrap();
-        },
-        "objects at revision",
-    );
-    check_damage(
-        |database| {
-            let objects = keyspace(database, "objects-1");
-            let (key, value) = first(&objects);
-            let mut value = value.to_vec();
-            *value.last_mut().unwrap() ^= 1;
-            objects.insert(key, value).unwrap();
-        },
-        "checksum:",
-    );
-    check_damage(
-        |database| keyspace(database, "history-1").remove(7u64.to_be_bytes()).unwrap(),
-        "history: revision 7 is missing",
-    );
-    check_damage(
-        |database| keyspace(database, "history-1").remove(1u64.to_be_bytes()).unwrap(),
-        "history: revision 1 is missing",
-    );
-    check_damage(|database| keyspace(database, "index-1").remove(1u64.to_be_bytes()).unwrap(), "history:");
-    check_damage(|database| keyspace(database, "meta").remove("naming").unwrap(), "Naming is missing");
-    check_damage(|database| drop(keyspace(database, "stranger")), "\"stranger\" is not one of ours");
+    let newest = |folder: &Path, kind| files_of(folder, kind).pop().unwrap();
+    let flip = |path: &Path, at: usize| {
+        let mut bytes = std::fs::read(path).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(path, bytes).unwrap();
+    };
+    let check = |damage: &dyn Fn(&Path), expect| check_damage(Retention::default(), damage, expect);
+    check(&|folder| flip(&newest(folder, "checkpoint"), 200), "its checksum is wrong");
+    check(&|folder| std::fs::write(newest(folder, "checkpoint"), b"").unwrap(), "it ends early");
+    check(&|folder| std::fs::remove_file(newest(folder, "journal")).unwrap(), "its journal ends with frame");
+    check(&|folder| flip(&newest(folder, "journal"), 9), "its journal ends with frame");
+    check(&|folder| std::fs::remove_file(&files_of(folder, "journal")[0]).unwrap(), "history: revision 1 is missing");
+    check(&|folder| flip(&folder.join("owner"), 20), "the note \"owner\" is damaged");
+    check(&|folder| std::fs::remove_file(folder.join("owner")).unwrap(), "nothing says whose it is");
+    let remove = |paths: Vec<PathBuf>| paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    check(&|folder| remove(files_of(folder, "journal")), "history: revision 1 is missing");
+    let check = |damage: &dyn Fn(&Path), expect| check_damage(short_retention(), damage, expect);
+    check(&|folder| remove(files_of(folder, "checkpoint")), "its journal begins with frame");
 }
 
 #[test]
 fn another_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    drop(open(dir.path()));
-    let database = fjall::Database::builder(dir.path()).open().unwrap();
-    keyspace(&database, "meta").insert("format", 99u32.to_le_bytes()).unwrap();
-    drop(database);
+    std::fs::write(dir.path().join("version"), b"FJL").unwrap();
     let line = refusal(&options(dir.path()));
-    assert!(line.ends_with("has format 99; this program reads format 2"), "{line}");
+    assert!(line.ends_with("has format 2; this program reads format 3"), "{line}");
 }
 
 #[test]
-fn without_threads_it_works_the_same() {
+fn a_start_needs_no_more_of_the_journal_than_comes_after_the_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
-    let mut single = options(dir.path());
-    single.worker_threads = 0;
-    let mut machine = StateMachine::open(&single).unwrap();
-    apply(&mut machine, script(1..=200));
-    let expect = history(&machine);
-    drop(machine);
-    let machine = StateMachine::open(&single).unwrap();
-    assert_eq!(history(&machine), expect);
-    assert!(machine.serving().watch(Bytes::new(), machine.serving().oldest()).is_ok());
+    let reference = tempfile::tempdir().unwrap();
+    let retention = short_retention();
+    let small = Options { segment_bytes: 20_000, checkpoint_bytes: 50_000, retention, ..options(dir.path()) };
+    let mut expect = StateMachine::open(&Options { retention, ..options(reference.path()) }).unwrap();
+    let mut machine = StateMachine::open(&small).unwrap();
+    for start in (1..=400).step_by(20) {
+        for machine in [&mut machine, &mut expect] {
+            script(start..start + 20).into_iter().for_each(|entry| apply(machine, [entry]));
+        }
+        drop(machine);
+        machine = StateMachine::open(&small).unwrap();
+        assert_equal(&machine, &expect);
+        assert!(files_of(dir.path(), "checkpoint").len() <= 1);
+    }
+    let kept = files_of(dir.path(), "journal").len();
+    assert!((10..30).contains(&kept), "{kept} segments are left of 100");
 }
 
-pub(super) fn journal_of(directory: &Path) -> std::path::PathBuf {
-    let mut journals: Vec<_> = std::fs::read_dir(directory)
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jnl"))
-        .collect();
-    journals.sort();
-    journals.pop().unwrap()
+/// The newest segment of the journal.
+pub(super) fn journal_of(directory: &Path) -> PathBuf {
+    files_of(directory, "journal").pop().unwrap()
+}
+
+/// The files of a kind, in their order.
+pub(super) fn files_of(directory: &Path, kind: &str) -> Vec<PathBuf> {
+    let paths = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
+    let is_one = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(kind);
+    let mut paths: Vec<_> = paths.filter(is_one).collect();
+    paths.sort();
+    paths
 }
 
 pub(super) fn copy_folder(from: &Path, to: &Path) {

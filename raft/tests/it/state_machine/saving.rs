@@ -4,14 +4,15 @@ use std::path::Path;
 
 use futures::executor::block_on;
 use openraft::storage::RaftStateMachine;
-use quorate_raft::state_machine::{Saving, StateMachine};
+use quorate_raft::state_machine::{Options, Saving, StateMachine};
 use quorate_store::Txn;
 
+use super::restart::files_of;
 use super::snapshot::{receive, send};
 use super::{apply, assert_equal, history, log_id, open, options, put, script, txn_entry};
 
 fn open_saving(directory: &Path, saving: Saving) -> StateMachine {
-    StateMachine::open(&quorate_raft::state_machine::Options { saving, ..options(directory) }).unwrap()
+    StateMachine::open(&Options { saving, ..options(directory) }).unwrap()
 }
 
 #[test]
@@ -48,6 +49,31 @@ fn the_thread_saves_everything_before_it_ends() {
     drop(machine);
     let machine = open_saving(dir.path(), Saving::Behind);
     assert_eq!((machine.position(), history(&machine)), (&position, expect));
+}
+
+/// However far the checkpoint is that is being made when a member stops.
+#[test]
+fn checkpoints_are_made_beside_and_given_up_at_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let often = Options { checkpoint_bytes: 1, ..options(dir.path()) };
+    let often = Options { saving: Saving::Behind, ..often };
+    let mut made = 0;
+    let value = "v".repeat(100 << 10);
+    for start in (1..=120).step_by(12) {
+        let mut machine = StateMachine::open(&often).unwrap();
+        assert_eq!(machine.position().progress.log_id.map_or(0, |id| id.index), start - 1);
+        for index in start..start + 12 {
+            let txn = Txn { conditions: vec![], operations: vec![put(&format!("k{index}"), &value)] };
+            apply(&mut machine, [txn_entry(index, txn)]);
+        }
+        let (position, expect) = (machine.position().clone(), history(&machine));
+        drop(machine);
+        let machine = StateMachine::open(&often).unwrap();
+        assert_eq!((machine.position(), history(&machine)), (&position, expect));
+        made += files_of(dir.path(), "checkpoint").len();
+    }
+    println!("{made} checkpoints were found");
+    assert!(files_of(dir.path(), "checkpoint").iter().all(|path| path.extension().is_none()));
 }
 
 /// More than the serving form keeps in memory, so that readers come to the history.

@@ -1,0 +1,146 @@
+//! Checkpoints: all objects as they were after one frame of the journal, in a file. A start reads the newest, and of the journal what
+//! comes after it.
+//!
+//! The file is what a snapshot sends without its history: frames of `snapshot/frame.rs`, each behind its length (u32 LE). Invariant: a
+//! file has its name only when it is whole and durable, and everything of the journal up to there is as well.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use quorate_store::{Entry, Snapshot};
+
+use super::error::{invalid, storage};
+use super::folder::{Folder, Kind, Name, UNFINISHED};
+use super::journal::Journal;
+use super::options::Identity;
+use super::progress::Position;
+use super::snapshot::{Outgoing, Reader};
+use crate::disk::{Blocks, File};
+
+/// Bytes that are written at once.
+const WRITE_BYTES: usize = 512 << 10;
+/// Bytes between two syncs: small, so that the log's do not queue behind a large one.
+const SYNC_BYTES: u64 = 4 << 20;
+/// Bytes before each frame.
+const LENGTH_BYTES: usize = 4;
+
+/// What a checkpoint is to hold.
+pub(super) struct Checkpoint {
+    pub(super) state: Snapshot,
+    pub(super) position: Position,
+    /// The frame of the journal that leads to it.
+    pub(super) sequence: u64,
+}
+
+impl Checkpoint {
+    /// Writes it, and removes what it makes needless. Asks before each megabyte whether to go on; if not, nothing is left of it.
+    pub(super) fn write(self, journal: &Journal, identity: &Identity, go_on: impl Fn() -> bool) -> io::Result<()> {
+        let folder = journal.folder();
+        let name = Name { kind: Kind::Checkpoint, generation: journal.generation(), sequence: self.sequence };
+        let path = folder.path_of(name);
+        let unfinished = folder.path().join(format!("{name}{UNFINISHED}"));
+        let length = match self.write_to(folder, &unfinished, identity, go_on) {
+            Ok(Some(length)) => length,
+            Ok(None) => return folder.disk.remove(&unfinished),
+            Err(error) => return Err(storage(error)),
+        };
+        journal.persist()?;
+        folder.disk.rename(&unfinished, &path).and_then(|()| folder.sync_names()).map_err(storage)?;
+        folder.count(length);
+        journal.note_checkpoint(name.sequence);
+        remove_older(folder, name).map_err(storage)
+    }
+
+    /// Bytes of the file; `None` if it is not to go on.
+    fn write_to(
+        self,
+        folder: &Folder,
+        path: &Path,
+        identity: &Identity,
+        go_on: impl Fn() -> bool,
+    ) -> io::Result<Option<u64>> {
+        let mut writer = Writer { file: folder.disk.create(path)?, blocks: Blocks::default(), at: 0, synced: 0 };
+        for frame in Outgoing::new(self.state, Vec::new(), identity, self.position).frames() {
+            if !go_on() {
+                return Ok(None);
+            }
+            writer.put(&frame?)?;
+        }
+        writer.finish().map(Some)
+    }
+}
+
+/// Removes the checkpoints of this generation that are older than this one.
+fn remove_older(folder: &Folder, newest: Name) -> io::Result<()> {
+    let older = |name: &Name| name.kind == Kind::Checkpoint && name.sequence < newest.sequence;
+    folder.files(newest.generation)?.into_iter().filter(older).try_for_each(|name| folder.remove(&folder.path_of(name)))
+}
+
+/// Reads a checkpoint back. `InvalidData` when it is not what was written.
+pub(super) fn read(folder: &Folder, name: Name) -> io::Result<(Position, Vec<(Bytes, Entry)>)> {
+    let file = folder.disk.open(&folder.path_of(name))?;
+    let damaged = |what: &dyn std::fmt::Display| invalid(format_args!("{name}: {what}"));
+    let mut objects = Reader::default();
+    let mut at = 0;
+    while !objects.is_complete() {
+        let mut length = [0; LENGTH_BYTES];
+        file.read_at(at, &mut length).map_err(|_| damaged(&"it ends early"))?;
+        let mut frame = vec![0; u32::from_le_bytes(length) as usize];
+        at += LENGTH_BYTES as u64;
+        if at + frame.len() as u64 > file.length()? {
+            return Err(damaged(&"it ends early"));
+        }
+        file.read_at(at, &mut frame)?;
+        at += frame.len() as u64;
+        objects.push(&frame).map_err(|error| damaged(&error))?;
+    }
+    Ok(objects.into_parts())
+}
+
+/// Writes a file from its beginning, whole blocks at a time.
+struct Writer {
+    file: Arc<dyn File>,
+    blocks: Blocks,
+    at: u64,
+    synced: u64,
+}
+
+impl Writer {
+    fn put(&mut self, frame: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(frame.len()).expect("frames are about a megabyte");
+        self.blocks.extend(&length.to_le_bytes());
+        self.blocks.extend(frame);
+        if self.blocks.bytes().len() < 2 * WRITE_BYTES {
+            return Ok(());
+        }
+        let whole = self.blocks.bytes().len() / WRITE_BYTES * WRITE_BYTES;
+        let rest = BytesMut::from(&self.blocks.bytes()[whole..]);
+        self.write(whole)?;
+        self.blocks.clear(4 * WRITE_BYTES);
+        self.blocks.extend(&rest);
+        Ok(())
+    }
+
+    /// Writes so many bytes from the front.
+    fn write(&mut self, bytes: usize) -> io::Result<()> {
+        for part in self.blocks.bytes()[..bytes].chunks(WRITE_BYTES) {
+            self.file.write_at(self.at, part)?;
+            self.at += part.len() as u64;
+        }
+        if self.at - self.synced >= SYNC_BYTES {
+            self.file.sync()?;
+            self.synced = self.at;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file.
+    fn finish(mut self) -> io::Result<u64> {
+        self.blocks.fill_up();
+        self.write(self.blocks.bytes().len())?;
+        self.file.sync()?;
+        Ok(self.at)
+    }
+}

@@ -1,0 +1,370 @@
+//! The journal: every change that was applied, frame by frame, in segments. It is the state's history, and with a checkpoint the state.
+//!
+//! Nobody waits for it: the log has every entry until the journal has it durably. So frames are written without a sync, and synced
+//! ([`Journal::persist`]) before the log may be cut, before a checkpoint counts and before a segment goes.
+//!
+//! Invariants: what is written is never written again, and a start goes on in a segment of its own (`replay.rs`), so that nothing comes
+//! behind a torn frame; segments go oldest first; whoever reads a segment goes on reading it when it is gone. After a write or a sync has
+//! failed the journal takes nothing any more.
+
+use std::collections::VecDeque;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::vec;
+
+use bytes::Bytes;
+use parking_lot::{Mutex, RwLock};
+use quorate_store::{Batch, Revision};
+
+use super::error::{invalid, storage};
+use super::folder::{Folder, Kind, Name};
+use super::frame::{Builder, HEADER_BYTES, Header, Summary};
+use super::progress::Position;
+use crate::disk::File;
+use crate::types::LogId;
+
+/// Bytes that are written at once, so that the log's writes do not wait long behind them.
+const WRITE_BYTES: usize = 512 << 10;
+
+/// The journal of one generation.
+pub(super) struct Journal {
+    folder: Arc<Folder>,
+    generation: u64,
+    segment_bytes: u64,
+    frames: RwLock<VecDeque<Frame>>,
+    tail: Mutex<Tail>,
+    /// The frame that the newest checkpoint has, and how long the journal had been then.
+    checkpoint: AtomicU64,
+    bytes_at_checkpoint: AtomicU64,
+}
+
+/// Where the next frame goes.
+#[derive(Default)]
+struct Tail {
+    segment: Option<Arc<Segment>>,
+    /// Bytes in the segment.
+    length: u64,
+    /// Bytes in all segments that there ever were.
+    total: u64,
+    /// The last frame's number.
+    sequence: u64,
+    builder: Builder,
+    /// Segments with something that is not synced, and whether their names are not.
+    unsynced: Vec<Arc<Segment>>,
+    unsynced_names: bool,
+    /// The last entry in it.
+    applied: Option<LogId>,
+    failed: bool,
+}
+
+/// One file of frames.
+pub(super) struct Segment {
+    pub(super) path: PathBuf,
+    pub(super) file: Arc<dyn File>,
+    generation: u64,
+}
+
+/// Where a frame is. Holding it keeps it readable.
+#[derive(Clone)]
+pub(super) struct Frame {
+    segment: Arc<Segment>,
+    offset: u64,
+    header: Header,
+    after: Revision,
+    last: Revision,
+}
+
+/// A frame that was read.
+pub(super) struct Opened {
+    pub(super) summary: Summary,
+    body: Bytes,
+}
+
+impl Journal {
+    /// The journal of a generation with these frames, the last of which ends with this entry.
+    pub(super) fn new(
+        folder: Arc<Folder>,
+        generation: u64,
+        segment_bytes: u64,
+        frames: VecDeque<Frame>,
+        checkpoint: u64,
+        applied: Option<LogId>,
+    ) -> Self {
+        let since = |frames: &VecDeque<Frame>, after| -> u64 {
+            frames.iter().filter(|frame| frame.sequence() > after).map(|frame| frame.header.frame_bytes()).sum()
+        };
+        let (total, since) = (since(&frames, 0), since(&frames, checkpoint));
+        let sequence = frames.back().map_or(checkpoint, Frame::sequence);
+        let tail = Tail { total, sequence, applied, ..Tail::default() };
+        Self {
+            folder,
+            generation,
+            segment_bytes,
+            frames: RwLock::new(frames),
+            tail: Mutex::new(tail),
+            checkpoint: AtomicU64::new(checkpoint),
+            bytes_at_checkpoint: AtomicU64::new(total - since),
+        }
+    }
+
+    /// Its generation.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The folder that it is in.
+    pub(super) fn folder(&self) -> &Arc<Folder> {
+        &self.folder
+    }
+
+    /// The number of the last frame.
+    pub(super) fn sequence(&self) -> u64 {
+        self.tail.lock().sequence
+    }
+
+    /// Bytes written since the newest checkpoint.
+    pub(super) fn bytes_since_checkpoint(&self) -> u64 {
+        self.tail.lock().total - self.bytes_at_checkpoint.load(Ordering::Relaxed)
+    }
+
+    /// Writes batches that lead to this position as one frame. It survives a crash of the process.
+    pub(super) fn append(&self, batches: &[Arc<Batch>], position: &Position) -> io::Result<()> {
+        self.write(position, |builder| batches.iter().for_each(|batch| builder.push(batch)))
+    }
+
+    /// The same with what `fill` puts in.
+    pub(super) fn write(&self, position: &Position, fill: impl FnOnce(&mut Builder)) -> io::Result<()> {
+        let mut tail = self.tail.lock();
+        tail.check()?;
+        fill(&mut tail.builder);
+        let sequence = tail.sequence + 1;
+        let (header, summary) = tail.builder.finish(self.generation, sequence, position.clone());
+        let written = self.place(&mut tail, header.frame_bytes());
+        tail.failed = written.is_err();
+        let (segment, offset) = written.map_err(storage)?;
+        tail.builder.clear();
+        tail.sequence = sequence;
+        tail.applied = position.progress.log_id;
+        let (after, last) = (summary.after(), position.progress.revision);
+        self.frames.write().push_back(Frame { segment, offset, header, after, last });
+        Ok(())
+    }
+
+    /// Writes the finished frame behind the others. Gives where it is.
+    fn place(&self, tail: &mut Tail, bytes: u64) -> io::Result<(Arc<Segment>, u64)> {
+        let segment =
+            match tail.segment.take().filter(|_| tail.length == 0 || tail.length + bytes <= self.segment_bytes) {
+                Some(segment) => segment,
+                None => {
+                    let name = Name { kind: Kind::Journal, generation: self.generation, sequence: tail.sequence + 1 };
+                    let path = self.folder.path_of(name);
+                    let file = self.folder.disk.create(&path)?;
+                    (tail.length, tail.unsynced_names) = (0, true);
+                    Arc::new(Segment { path, file, generation: self.generation })
+                }
+            };
+        if tail.unsynced.last().is_none_or(|last| !Arc::ptr_eq(last, &segment)) {
+            tail.unsynced.push(Arc::clone(&segment));
+        }
+        let offset = tail.length;
+        let mut at = offset;
+        for part in tail.builder.bytes().chunks(WRITE_BYTES) {
+            segment.file.write_at(at, part)?;
+            at += part.len() as u64;
+        }
+        tail.length = at;
+        tail.total += bytes;
+        self.folder.count(bytes);
+        tail.segment = Some(Arc::clone(&segment));
+        Ok((segment, offset))
+    }
+
+    /// Makes everything written so far survive a crash of the machine, and notes that it does if this is the current generation.
+    pub(super) fn persist(&self) -> io::Result<()> {
+        self.folder.sync_with(|| {
+            let (unsynced, names, applied) = {
+                let mut tail = self.tail.lock();
+                tail.check()?;
+                let unsynced = std::mem::take(&mut tail.unsynced);
+                (unsynced, std::mem::take(&mut tail.unsynced_names), tail.applied)
+            };
+            let synced = unsynced.iter().try_for_each(|segment| segment.file.sync());
+            let synced = synced.and_then(|()| if names { self.folder.sync_names() } else { Ok(()) });
+            if let Err(error) = synced {
+                self.tail.lock().failed = true;
+                return Err(storage(error));
+            }
+            Ok(applied.filter(|_| self.folder.generation() == self.generation))
+        })
+    }
+
+    /// Nothing may be written any more.
+    pub(super) fn fail(&self) {
+        self.tail.lock().failed = true;
+    }
+
+    /// A checkpoint has everything up to this frame, durably.
+    pub(super) fn note_checkpoint(&self, sequence: u64) {
+        let since = self
+            .frames
+            .read()
+            .iter()
+            .rev()
+            .take_while(|frame| frame.sequence() > sequence)
+            .map(|frame| frame.header.frame_bytes())
+            .sum::<u64>();
+        let total = self.tail.lock().total;
+        self.bytes_at_checkpoint.store(total.saturating_sub(since), Ordering::Relaxed);
+        self.checkpoint.store(sequence, Ordering::Release);
+    }
+
+    /// Removes the segments that neither history after `oldest` nor a start needs. That they are not needed is made durable before.
+    pub(super) fn drop_until(&self, oldest: Revision) -> io::Result<()> {
+        let checkpoint = self.checkpoint.load(Ordering::Acquire);
+        let mut dropped: Vec<Arc<Segment>> = Vec::new();
+        {
+            let frames = self.frames.read();
+            let is_needed = |frame: &&Frame| frame.last > oldest || frame.sequence() > checkpoint;
+            let Some(needed) = frames.iter().find(is_needed).or(frames.back()) else { return Ok(()) };
+            for frame in frames.iter().take_while(|frame| !Arc::ptr_eq(&frame.segment, &needed.segment)) {
+                if dropped.last().is_none_or(|last| !Arc::ptr_eq(last, &frame.segment)) {
+                    dropped.push(Arc::clone(&frame.segment));
+                }
+            }
+        }
+        if dropped.is_empty() {
+            return Ok(());
+        }
+        self.persist()?;
+        let is_dropped = |frame: &Frame| dropped.iter().any(|segment| Arc::ptr_eq(segment, &frame.segment));
+        let mut frames = self.frames.write();
+        while frames.front().is_some_and(is_dropped) {
+            frames.pop_front();
+        }
+        drop(frames);
+        dropped.iter().try_for_each(|segment| self.folder.remove(&segment.path)).map_err(storage)
+    }
+
+    /// The frame with the batch of this revision.
+    pub(super) fn frame_of(&self, revision: Revision) -> Option<Frame> {
+        let frames = self.frames.read();
+        let at = frames.partition_point(|frame| frame.last < revision);
+        frames.get(at).filter(|frame| frame.after < revision).cloned()
+    }
+
+    /// The frames with the batches after one revision up to another.
+    pub(super) fn frames_between(&self, after: Revision, last: Revision) -> Vec<Frame> {
+        let frames = self.frames.read();
+        let from = frames.partition_point(|frame| frame.last <= after);
+        let wanted = frames.range(from..).take_while(|frame| frame.after < last);
+        wanted.filter(|frame| frame.after < frame.last).cloned().collect()
+    }
+}
+
+impl Tail {
+    fn check(&self) -> io::Result<()> {
+        match self.failed {
+            true => Err(io::Error::other("state machine: an earlier write or sync has failed; the disk may be full")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Segment {
+    /// An existing one.
+    pub(super) fn open(folder: &Folder, name: Name) -> io::Result<Self> {
+        let path = folder.path_of(name);
+        Ok(Self { file: folder.disk.open(&path)?, path, generation: name.generation })
+    }
+}
+
+impl Frame {
+    /// The frame that begins here, if there is one whose header and summary are sound.
+    pub(super) fn find(segment: &Arc<Segment>, offset: u64, length: u64) -> io::Result<Option<(Self, Summary)>> {
+        let mut bytes = vec![0; HEADER_BYTES];
+        if offset + HEADER_BYTES as u64 > length {
+            return Ok(None);
+        }
+        segment.file.read_at(offset, &mut bytes)?;
+        let Some(header) = Header::parse(&bytes, segment.generation) else { return Ok(None) };
+        if offset + header.end() as u64 > length {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; header.summary_bytes as usize];
+        segment.file.read_at(offset + header.summary_at() as u64, &mut bytes)?;
+        let Some(summary) = header.summary(&bytes, segment.generation) else { return Ok(None) };
+        let (after, last) = (summary.after(), summary.position.progress.revision);
+        Ok(Some((Self { segment: Arc::clone(segment), offset, header, after, last }, summary)))
+    }
+
+    /// Its number.
+    pub(super) fn sequence(&self) -> u64 {
+        self.header.sequence
+    }
+
+    /// Where it ends, in its segment.
+    pub(super) fn end(&self) -> u64 {
+        self.offset + self.header.frame_bytes()
+    }
+
+    /// The revision before its first batch.
+    pub(super) fn after(&self) -> Revision {
+        self.after
+    }
+
+    /// The revision of its last batch, or before that one if it has none.
+    pub(super) fn last(&self) -> Revision {
+        self.last
+    }
+
+    /// Its segment.
+    pub(super) fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
+    /// Reads it whole. `InvalidData` when it is not what was written.
+    pub(super) fn read(&self) -> io::Result<Opened> {
+        let bytes = self.bytes()?;
+        let generation = self.segment.generation;
+        let (body, summary) = (HEADER_BYTES..self.header.summary_at(), self.header.summary_at()..self.header.end());
+        let summary = self.header.summary(&bytes[summary], generation).ok_or_else(|| self.damaged())?;
+        let body = bytes.slice(body);
+        let parts: u64 = summary.batches.iter().map(|batch| u64::from(batch.bytes)).sum();
+        if parts != body.len() as u64 || !self.header.is_body(&body, generation) {
+            return Err(self.damaged());
+        }
+        Ok(Opened { summary, body })
+    }
+
+    /// Writes what it was read as once more: a sync that failed before this start may have left it in the cache alone.
+    pub(super) fn rewrite(&self) -> io::Result<()> {
+        self.segment.file.write_at(self.offset, &self.bytes()?)
+    }
+
+    fn bytes(&self) -> io::Result<Bytes> {
+        let mut bytes = vec![0; self.header.end()];
+        self.segment.file.read_at(self.offset, &mut bytes)?;
+        Ok(bytes.into())
+    }
+
+    fn damaged(&self) -> io::Error {
+        invalid(format_args!("frame {} of {} is damaged", self.sequence(), self.segment.path.display()))
+    }
+}
+
+impl Opened {
+    /// The records of its batches, with their revisions.
+    pub(super) fn records(&self) -> vec::IntoIter<(Revision, Bytes)> {
+        let first = self.summary.after().get() + 1;
+        let mut records = Vec::with_capacity(self.summary.batches.len());
+        let mut at = 0;
+        for (revision, batch) in (first..).zip(&self.summary.batches) {
+            let end = at + batch.bytes as usize;
+            records.push((Revision::new(revision), self.body.slice(at..end)));
+            at = end;
+        }
+        records.into_iter()
+    }
+}

@@ -1,0 +1,111 @@
+//! What a start finds of the journal: the frames that count, in order, and nothing behind them.
+//!
+//! Invariants: frames count up to the first that is torn, missing or of another number; what comes after the newest checkpoint is read
+//! whole and carried out. A segment counts up to where the next one begins: a start goes on in a segment of its own, so what lies behind that
+//! was torn once. Files are only looked at here; what is needless is removed when it is known that nothing is lost (`load.rs`).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use quorate_store::Entry;
+
+use super::error::invalid;
+use super::folder::{Folder, Kind, Name};
+use super::frame::{Described, Summary};
+use super::journal::{Frame, Opened, Segment};
+use super::progress::Position;
+use super::record;
+
+/// All objects by their keys.
+pub(super) type Objects = BTreeMap<Bytes, Entry>;
+
+/// The frames of a generation's journal.
+#[derive(Default)]
+pub(super) struct Replay {
+    pub(super) frames: VecDeque<Frame>,
+    /// The batches in each of them.
+    pub(super) batches: VecDeque<Vec<Described>>,
+    /// How many of them come after the checkpoint.
+    pub(super) carried_out: usize,
+    /// Where the last one leads to.
+    pub(super) position: Option<Position>,
+    /// Segments that do not count: behind the end, or older than a gap that the checkpoint covers.
+    pub(super) needless: Vec<Name>,
+}
+
+impl Replay {
+    /// Finds the frames in these files, and carries those after the checkpoint out on the objects that it has.
+    pub(super) fn find(folder: &Folder, names: &[Name], checkpoint: u64, objects: &mut Objects) -> io::Result<Self> {
+        let mut replay = Self::default();
+        let segments: Vec<Name> = names.iter().filter(|name| name.kind == Kind::Journal).copied().collect();
+        let mut next = None;
+        for (at, name) in segments.iter().enumerate() {
+            if next.is_some_and(|next| next != name.sequence) {
+                // What a power cut brings back of segments that were dropped need not be all of them.
+                if name.sequence > checkpoint + 1 {
+                    replay.needless.extend(&segments[at..]);
+                    break;
+                }
+                replay = Self { needless: segments[..at].to_vec(), ..Self::default() };
+            }
+            let segment = Arc::new(Segment::open(folder, *name)?);
+            let until = segments.get(at + 1).map_or(u64::MAX, |next| next.sequence);
+            let found = replay.read(&segment, name.sequence..until, checkpoint, objects)?;
+            next = Some(name.sequence + found);
+        }
+        Ok(replay)
+    }
+
+    /// Takes the frames of a segment, which are to have these numbers. Gives how many there are.
+    fn read(
+        &mut self,
+        segment: &Arc<Segment>,
+        sequences: Range<u64>,
+        checkpoint: u64,
+        objects: &mut Objects,
+    ) -> io::Result<u64> {
+        let (length, mut offset) = (segment.file.length()?, 0);
+        let Range { start: first, end: until } = sequences;
+        for expected in first..until {
+            let found = expected - first;
+            let Some((frame, summary)) = Frame::find(segment, offset, length)? else { return Ok(found) };
+            if frame.sequence() != expected {
+                return Ok(found);
+            }
+            if expected > checkpoint {
+                match frame.read() {
+                    Ok(opened) => carry_out(&opened, objects)?,
+                    Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(found),
+                    Err(error) => return Err(error),
+                }
+                self.carried_out += 1;
+            }
+            offset = frame.end();
+            self.take(frame, summary);
+        }
+        Ok(until - first)
+    }
+
+    fn take(&mut self, frame: Frame, summary: Summary) {
+        self.position = Some(summary.position);
+        self.batches.push_back(summary.batches);
+        self.frames.push_back(frame);
+    }
+}
+
+fn carry_out(opened: &Opened, objects: &mut Objects) -> io::Result<()> {
+    for (revision, record) in opened.records() {
+        let batch = record::decode_history(revision, &record);
+        let batch = batch.ok_or_else(|| invalid(format_args!("history: the record of revision {revision}")))?;
+        for event in batch.events.iter() {
+            match &event.current {
+                Some(entry) => drop(objects.insert(event.key.clone(), entry.clone())),
+                None => drop(objects.remove(&event.key)),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Objects as they come out of a stream, and the reader of a stream of objects alone, which is a checkpoint.
+//!
+//! Invariant: what is given is what the header and the trailer say, or nothing is. This file does no IO.
+
+use bytes::{Bytes, BytesMut};
+use quorate_store::Entry;
+
+use super::format::{self, Header, Trailer};
+use super::frame::{self, Kind};
+use crate::state_machine::progress::{Position, Progress};
+use crate::state_machine::record;
+
+/// Objects in the order of their keys, and what they amount to.
+#[derive(Default)]
+pub(super) struct Objects {
+    pub(super) entries: Vec<(Bytes, Entry)>,
+    pub(super) found: Progress,
+}
+
+impl Objects {
+    /// Takes whole records off the front of what has come. The inner error is what is wrong with them.
+    pub(super) fn take(&mut self, pending: &mut BytesMut) -> Result<(), &'static str> {
+        while let Some((key, record)) = format::take_object(pending) {
+            let entry = record::decode_object(&record).ok_or("an object's record")?;
+            if self.entries.last().is_some_and(|(last, _)| **last >= *key) {
+                return Err("the objects are not in order");
+            }
+            self.found.count(&key, &entry);
+            self.entries.push((Bytes::copy_from_slice(&key), entry));
+        }
+        Ok(())
+    }
+}
+
+/// Reads a stream of objects without history, frame by frame.
+#[derive(Default)]
+pub(in crate::state_machine) struct Reader {
+    sequence: u32,
+    header: Option<Header>,
+    pending: BytesMut,
+    objects: Objects,
+    is_complete: bool,
+}
+
+impl Reader {
+    /// Takes the next frame.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(in crate::state_machine) fn push(&mut self, bytes: &[u8]) -> Result<(), String> {
+        let frame = frame::decode(bytes, self.sequence).map_err(|error| error.to_string())?;
+        self.sequence += 1;
+        match (frame.kind, &self.header) {
+            (Kind::Header, None) => self.header = Some(decode(frame.payload)?),
+            (Kind::Objects, Some(_)) => {
+                self.pending.extend_from_slice(frame.payload);
+                self.objects.take(&mut self.pending)?;
+            }
+            (Kind::Trailer, Some(header)) => {
+                let trailer: Trailer = decode(frame.payload)?;
+                let found = &self.objects.found;
+                let counted =
+                    Trailer { objects: found.objects, objects_checksum: found.checksum.get(), ..Trailer::default() };
+                if counted != trailer || !self.pending.is_empty() {
+                    return Err(format!("{trailer:?} was written, {counted:?} is there"));
+                }
+                if let Some(difference) = header.position.progress.difference(found) {
+                    return Err(difference);
+                }
+                self.is_complete = true;
+            }
+            _ => return Err("a frame does not belong there".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Whether all of it has come.
+    pub(in crate::state_machine) fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// The position and the objects, once it is complete.
+    pub(in crate::state_machine) fn into_parts(self) -> (Position, Vec<(Bytes, Entry)>) {
+        (self.header.map(|header| header.position).unwrap_or_default(), self.objects.entries)
+    }
+}
+
+fn decode<T: serde::de::DeserializeOwned>(payload: &[u8]) -> Result<T, String> {
+    postcard::from_bytes(payload).map_err(|error| error.to_string())
+}
