@@ -7,7 +7,7 @@ use quorate_meta::{GroupResource, Status};
 use quorate_store::{HistoryError, NotApplied};
 use thiserror::Error;
 
-use crate::handlers::Freshness;
+use crate::freshness::Freshness;
 use crate::request::{DurationError, QueryError};
 
 /// Seconds that a client is asked to wait when the cluster cannot answer just now.

@@ -13,6 +13,7 @@ pub mod encoding;
 pub mod error;
 pub mod features;
 pub mod filters;
+pub mod freshness;
 pub mod handlers;
 pub mod lifecycle;
 pub mod negotiation;

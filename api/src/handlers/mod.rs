@@ -53,5 +53,4 @@ mod weight;
 mod write_options;
 mod written;
 
-pub use freshness::Freshness;
 pub(crate) use route::{Route, find, run};

@@ -8,7 +8,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, date_time_ymd};
-use rustls::AlertDescription;
 use serde_json::{Value, json};
 
 use crate::support::{Client, Cluster, Kubectl, eventually, quorate, skip};
@@ -110,29 +109,23 @@ async fn wrong_certificates_let_nobody_in() {
     };
     let wrong = [
         // It has the name of the cluster's own, and another key.
-        ("of a foreign authority", client(|_| {}, &foreign), Err(AlertDescription::DecryptError)),
-        ("of the authority among nodes", identity("peer"), Err(AlertDescription::UnknownCA)),
-        ("for serving", identity("server"), Err(AlertDescription::UnsupportedCertificate)),
-        ("for serving, of a user", client(serving, &own), Err(AlertDescription::UnsupportedCertificate)),
-        ("expired", client(past, &own), Err(AlertDescription::CertificateExpired)),
-        (
-            "not valid yet",
-            client(|p| p.not_before = date_time_ymd(4000, 1, 1), &own),
-            Err(AlertDescription::CertificateExpired),
-        ),
-        ("of nobody", client(|p| p.distinguished_name = DistinguishedName::new(), &own), Ok(401)),
+        ("of a foreign authority", client(|_| {}, &foreign)),
+        ("of the authority among nodes", identity("peer")),
+        ("for serving", identity("server")),
+        ("for serving, of a user", client(serving, &own)),
+        ("expired", client(past, &own)),
+        ("not valid yet", client(|p| p.not_before = date_time_ymd(4000, 1, 1), &own)),
+        ("of nobody", client(|p| p.distinguished_name = DistinguishedName::new(), &own)),
     ];
-    let good = client(|_| {}, &own);
     let ask = async |(certificate, key): (String, String)| {
         std::fs::write(pki.join("it.crt"), certificate).unwrap();
         std::fs::write(pki.join("it.key"), key).unwrap();
-        let client = Client::new(&cluster.address(1), &pki, "it");
-        eventually("a verdict", async || client.verdict("/api/v1/namespaces").await).await
+        Client::new(&cluster.address(1), &pki, "it").get("/api/v1/namespaces").await.status
     };
-    assert_eq!(ask(good).await, Ok(200));
+    assert_eq!(ask(client(|_| {}, &own)).await, 200);
     let mut count = 0;
-    for (what, identity, expect) in wrong {
-        assert_eq!(ask(identity).await, expect, "{what}");
+    for (what, identity) in wrong {
+        assert_eq!(ask(identity).await, 401, "{what}");
         count += 1;
     }
     println!("{count} attempts with certificates, none got in");

@@ -74,6 +74,7 @@ const API_EDGES: &[(&str, &[&str])] = &[
             "authorization",
             "cache",
             "features",
+            "flow_control",
             "handlers",
             "in_flight",
             "lifecycle",
@@ -88,7 +89,7 @@ const API_EDGES: &[(&str, &[&str])] = &[
     ("cache", &[]),
     ("controllers", &["admission", "api", "authentication", "authorization", "error", "registry"]),
     ("encoding", &[]),
-    ("error", &["request"]),
+    ("error", &["freshness", "request"]),
     ("features", &[]),
     (
         "filters",
@@ -99,6 +100,7 @@ const API_EDGES: &[(&str, &[&str])] = &[
             "authorization",
             "body",
             "error",
+            "flow_control",
             "handlers",
             "in_flight",
             "lifecycle",
@@ -107,6 +109,7 @@ const API_EDGES: &[(&str, &[&str])] = &[
             "respond",
         ],
     ),
+    ("flow_control", &["authentication", "authorization", "in_flight", "registry", "request"]),
     (
         "handlers",
         &[
@@ -118,6 +121,7 @@ const API_EDGES: &[(&str, &[&str])] = &[
             "encoding",
             "error",
             "features",
+            "freshness",
             "lifecycle",
             "negotiation",
             "patch",
@@ -127,6 +131,7 @@ const API_EDGES: &[(&str, &[&str])] = &[
             "table",
         ],
     ),
+    ("freshness", &[]),
     ("in_flight", &[]),
     ("lifecycle", &[]),
     ("negotiation", &["encoding"]),

@@ -1,8 +1,8 @@
 //! A disk in memory for tests and simulations: it forgets what was not synced, tears writes, fills up, and fails on demand.
 //!
-//! Invariants: single-threaded use gives the same outcome for the same calls and seeds; after a crash every call on the old handle
-//! fails, and the disk that the power finds again is a new value. Names become durable in the order in which they were
-//! changed, as on a journaling file system. Components run as tasks of the current tokio runtime.
+//! Invariants: single-threaded use gives the same outcome for the same calls and seeds; after a crash every call on the old handle fails, and the
+//! disk that the power finds again is a new value. Names become durable in the order in which they were changed, as on a journaling
+//! file system. Components run as tasks of the current tokio runtime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -79,7 +79,7 @@ impl MemoryDisk {
         self.state.lock().faults.fail_sync_after = Some(syncs);
     }
 
-    /// The next sync of a file in this folder fails in the same way; with `None`, none does.
+    /// The next sync of a file in this folder fails in the same way, or of none.
     pub fn fail_next_sync_in(&self, folder: Option<PathBuf>) {
         self.state.lock().faults.failing = folder;
     }
@@ -148,9 +148,8 @@ impl MemoryDisk {
     #[must_use]
     pub fn copy(&self) -> Self {
         let state = self.state.lock();
-        let inodes = state.inodes.iter().map(Inode::copy).collect();
-        let copy = State { inodes, durable_names: state.names.clone(), names: state.names.clone(), ..State::default() };
-        Self { state: Arc::new(Mutex::new(copy)) }
+        let (inodes, names) = (state.inodes.iter().map(Inode::copy).collect(), state.names.clone());
+        Self { state: Arc::new(Mutex::new(State { inodes, durable_names: names.clone(), names, ..State::default() })) }
     }
 
     /// Flips the bits of one byte of a file, as a decaying medium does.
@@ -161,9 +160,7 @@ impl MemoryDisk {
         state.inodes[inode].write(offset, &[flipped]);
         state.inodes[inode].sync();
     }
-}
 
-impl MemoryDisk {
     /// Cuts a file off at this length, as a broken file system does.
     pub fn truncate(&self, path: &Path, length: usize) {
         let mut state = self.state.lock();
@@ -248,8 +245,7 @@ impl File for MemoryFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         let state = self.state.lock();
         state.alive()?;
-        let start = position(offset)?;
-        let content = state.inodes[self.inode].current();
+        let (start, content) = (position(offset)?, state.inodes[self.inode].current());
         let bytes = content.get(start..start + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         buffer.copy_from_slice(bytes);
         Ok(())

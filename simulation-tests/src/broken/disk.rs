@@ -58,10 +58,12 @@ impl LyingDisk {
     fn lying(&self, file: Arc<dyn File>, path: &Path, honest_syncs: u64) -> Arc<dyn File> {
         let about_votes = self.lie == Lie::Votes && path.ends_with("log/vote");
         let is_in = |folder| path.parent().is_some_and(|parent| parent.ends_with(folder));
-        let about_syncs = match self.lie {
-            Lie::LogSyncs => is_in("log"),
-            Lie::StateSyncs => is_in("state"),
-            _ => false,
+        let is_journal = || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal-"));
+        let (about_syncs, honest_syncs) = match self.lie {
+            Lie::LogSyncs => (is_in("log"), honest_syncs),
+            // Of each segment there are few.
+            Lie::StateSyncs => (is_in("state") && is_journal(), 0),
+            _ => (false, 0),
         };
         Arc::new(LyingFile {
             file,

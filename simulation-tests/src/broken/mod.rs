@@ -20,7 +20,7 @@ pub(crate) enum Broken {
     LyingFsync,
     /// Syncs of folders are answered without being carried out.
     LyingDirSync,
-    /// Syncs of the state's files are answered without being carried out.
+    /// Syncs of the state's journal are answered without being carried out.
     LyingStateSync,
     /// Syncs that failed are called successful.
     IgnoredSyncFailure,

@@ -34,7 +34,7 @@ async fn of_very_long_names_the_ends_are_shown() {
     let long = "n".repeat(100_000);
     let owned = format!("v:\"{long}\"");
     let entry = json!({
-        "manager": long, "operation": "Update", "apiVersion": "v1", "subresource": long, "fieldsType": "FieldsV1",
+        "manager": "three", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
         "fieldsV1": {"f:metadata": {"f:finalizers": {owned: {}}}},
     });
     let body = json!({"metadata": {"name": "m", "managedFields": [entry]}, "data": {"k": "w"}}).to_string();

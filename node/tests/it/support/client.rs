@@ -11,11 +11,11 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use quorate_store::env::{Io, Network, SystemEnv};
-use rustls::{AlertDescription, ClientConfig, RootCertStore};
+use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio_rustls::client::TlsStream;
 
 /// After this long without an answer the outcome counts as unknown.
@@ -148,31 +148,6 @@ impl Client {
         stream
     }
 
-    /// What a GET on a connection of its own is answered with: a code, or the alert that ends the connection (RFC 8446, section
-    /// 6.2); `None` when neither comes.
-    pub(crate) async fn verdict(&self, path: &str) -> Option<Result<u16, AlertDescription>> {
-        tokio::time::timeout(LIMIT, self.try_verdict(path)).await.ok()?
-    }
-
-    async fn try_verdict(&self, path: &str) -> Option<Result<u16, AlertDescription>> {
-        let mut stream = match self.stream().await {
-            Ok(stream) => stream,
-            Err(error) => return alert(&error).map(Err),
-        };
-        let text = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.address);
-        // The server may hang up while the text is still on its way.
-        let _ = stream.write_all(text.as_bytes()).await;
-        let mut answer = Vec::new();
-        match stream.read_to_end(&mut answer).await {
-            Err(error) if answer.is_empty() => alert(&error).map(Err),
-            _ => {
-                let text = String::from_utf8_lossy(&answer);
-                let code: u16 = text.split(' ').nth(1)?.parse().ok()?;
-                Some(Ok(code))
-            }
-        }
-    }
-
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
         let (sender, connection) = handshake(TokioIo::new(self.open().await?)).await.map_err(|e| e.to_string())?;
         tokio::spawn(connection);
@@ -188,14 +163,6 @@ impl Client {
         let host = self.address.rsplit_once(':').unwrap().0.to_owned();
         let connector = tokio_rustls::TlsConnector::from(self.tls.clone());
         connector.connect(host.try_into().unwrap(), tcp).await
-    }
-}
-
-/// The alert that a connection ended with, if it was one.
-fn alert(error: &std::io::Error) -> Option<AlertDescription> {
-    match error.get_ref()?.downcast_ref::<rustls::Error>()? {
-        rustls::Error::AlertReceived(alert) => Some(*alert),
-        _ => None,
     }
 }
 
