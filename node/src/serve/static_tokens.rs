@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_api::Api;
-
 use tokio::time::sleep;
 
 use crate::access;
