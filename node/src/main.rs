@@ -2,6 +2,7 @@
 
 mod access;
 mod admin;
+mod allocator;
 mod audit;
 mod authorization;
 mod bench;
@@ -37,7 +38,7 @@ use crate::cli::Cli;
 const LAST_TASKS: Duration = Duration::from_millis(200);
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
