@@ -161,7 +161,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Removes a file.
+    /// Removes a file. One that cannot be opened any more counts as empty: the bytes in use are told too high then, until the next start.
     pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
         let length = self.disk.open(path).and_then(|file| file.length()).unwrap_or_default();
         self.disk.remove(path)?;
