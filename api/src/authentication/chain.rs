@@ -6,6 +6,7 @@
 //! connection began. Without any credential a request is refused, unless anonymous requests are let in where it goes to.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -73,20 +74,20 @@ impl Authentication {
         identity: &Identity,
         headers: &HeaderMap,
         is_health: bool,
-    ) -> Result<User, Error> {
+    ) -> Result<Arc<User>, Error> {
         let proxied = match &identity.proxy {
             Some(proxy) => self.proxy.user(proxy, headers)?,
             None => None,
         };
         if let Some(user) = proxied {
             refuse_bad(identity, now_ms)?;
-            return Ok(user);
+            return Ok(Arc::new(user));
         }
         if let Some(token) = bearer(headers)? {
             let own = &self.service_accounts.options().audiences;
             let freshness = if is_health { Freshness::Any } else { Freshness::Recent };
             return match self.token(store, now_ms, token, own, freshness).await? {
-                Ok(accepted) => Ok(User::clone(&accepted.user)),
+                Ok(accepted) => Ok(accepted.user),
                 Err(Refusal::NoKeys) => Err(Status::service_unavailable(Refusal::NoKeys.to_string()).into()),
                 Err(refusal) => {
                     tracing::debug!(%refusal, "a bearer token was refused");
@@ -96,8 +97,8 @@ impl Authentication {
         }
         refuse_bad(identity, now_ms)?;
         match &identity.certificate {
-            Some(user) => Ok(User::clone(user)),
-            None if is_health && self.anonymous_health => Ok(User::anonymous()),
+            Some(user) => Ok(Arc::clone(user)),
+            None if is_health && self.anonymous_health => Ok(Arc::new(User::anonymous())),
             None => Err(Status::unauthorized().into()),
         }
     }
@@ -203,7 +204,7 @@ mod tests {
             map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         match authentication.user(&store, now_ms, identity, &map, is_health).await {
-            Ok(user) => user.name,
+            Ok(user) => user.name.clone(),
             Err(error) => error.into_status().code.to_string(),
         }
     }

@@ -213,7 +213,7 @@ async fn authenticate(
     info: &RequestInfo,
     headers: &HeaderMap,
     trace: Option<&mut Trace<'_>>,
-) -> Result<(User, Option<User>), Error> {
+) -> Result<(Arc<User>, Option<Arc<User>>), Error> {
     let is_health = Endpoint::find(&info.path).is_some();
     let now_ms = api.env.clock.now_ms();
     let sender = api.authentication.user(&*api.store, now_ms, identity, headers, is_health).await;
@@ -223,11 +223,11 @@ async fn authenticate(
     };
     if let Some(trace) = trace {
         let acting = acting.as_ref().ok().and_then(Option::as_ref);
-        trace.received(Time::from_ms(now_ms), sender.as_ref().ok(), acting, info, headers);
+        trace.received(Time::from_ms(now_ms), sender.as_deref().ok(), acting, info, headers);
     }
     let sender = sender?;
     Ok(match acting? {
-        Some(user) => (user, Some(sender)),
+        Some(user) => (Arc::new(user), Some(sender)),
         None => (sender, None),
     })
 }

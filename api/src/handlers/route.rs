@@ -2,8 +2,10 @@
 //!
 //! Invariant: routing comes after authorization. A served path with another method is a 405, everything else a 404.
 
+use std::future::ready;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::Response;
 use quorate_meta::Status;
@@ -148,54 +150,49 @@ fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> 
 }
 
 /// Answers a request that has passed every filter.
-///
-/// Boxed, so that the future of a request has one size whatever its handler needs.
-pub(crate) fn run<'a>(
-    api: &'a Arc<Api>,
-    route: Route,
-    request: &'a Request,
-) -> BoxFuture<'a, Result<Response<Body>, Error>> {
-    Box::pin(async move {
-        let deprecated = route.resource().and_then(|resource| resource.deprecation.clone());
-        let answer = dispatch(api, route, request);
-        let answer = match request.body.len() {
-            ..LONG_BODY_BYTES => answer.await,
-            _ => blocking_whenever_it_runs(answer).await,
-        };
-        warnings::attach(request, deprecated.as_slice(), answer)
-    })
+pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request) -> Result<Response<Body>, Error> {
+    let deprecated = route.resource().and_then(|resource| resource.deprecation.clone());
+    let answer = dispatch(api, route, request);
+    let answer = match request.body.len() {
+        ..LONG_BODY_BYTES => answer.await,
+        _ => blocking_whenever_it_runs(answer).await,
+    };
+    warnings::attach(request, deprecated.as_slice(), answer)
 }
 
-async fn dispatch(api: &Arc<Api>, route: Route, request: &Request) -> Result<Response<Body>, Error> {
+/// The handler's future, each in a box of its own: those of changes take several times the memory of those that read.
+fn dispatch<'a>(api: &'a Arc<Api>, route: Route, request: &'a Request) -> BoxFuture<'a, Result<Response<Body>, Error>> {
     match route {
-        Route::Discovery(page) => discovery::handle(api, request, &page),
-        Route::OpenApi(page) => openapi::handle(api, request, &page).await,
-        Route::Health(endpoint, check) => health::handle(api, request, endpoint, check.as_deref()).await,
-        Route::Version => version::handle(api, request),
-        Route::Index => index::handle(api, request),
-        Route::OpenId(page) => openid::handle(api, page),
-        Route::Resource(resource) if resource.group.is_empty() && resource.plural == binding::BINDINGS => {
-            binding::create(api, request).await
+        Route::Discovery(page) => ready(discovery::handle(api, request, &page)).boxed(),
+        Route::OpenApi(page) => async move { openapi::handle(api, request, &page).await }.boxed(),
+        Route::Health(endpoint, check) => {
+            async move { health::handle(api, request, endpoint, check.as_deref()).await }.boxed()
         }
-        Route::Resource(resource) if !resource.stored => review::handle(api, request).await,
+        Route::Version => ready(version::handle(api, request)).boxed(),
+        Route::Index => ready(index::handle(api, request)).boxed(),
+        Route::OpenId(page) => ready(openid::handle(api, page)).boxed(),
+        Route::Resource(resource) if resource.group.is_empty() && resource.plural == binding::BINDINGS => {
+            binding::create(api, request).boxed()
+        }
+        Route::Resource(resource) if !resource.stored => review::handle(api, request).boxed(),
         Route::Resource(_) if request.info.subresource.as_deref() == Some(scale::SCALE) => {
-            scale::handle(api, request).await
+            scale::handle(api, request).boxed()
         }
         Route::Resource(_) => match request.info.verb {
-            Verb::Get => get::handle(api, request).await,
-            Verb::List => list::handle(api, request).await,
-            Verb::Watch => watch::handle(api, request).await,
+            Verb::Get => get::handle(api, request).boxed(),
+            Verb::List => list::handle(api, request).boxed(),
+            Verb::Watch => watch::handle(api, request).boxed(),
             Verb::Create => match request.info.subresource.as_deref() {
-                Some(token_request::TOKEN) => token_request::handle(api, request).await,
-                Some(binding::BINDING) => binding::handle(api, request).await,
-                Some(eviction::EVICTION) => eviction::handle(api, request).await,
-                _ => create::handle(api, request).await,
+                Some(token_request::TOKEN) => token_request::handle(api, request).boxed(),
+                Some(binding::BINDING) => binding::handle(api, request).boxed(),
+                Some(eviction::EVICTION) => eviction::handle(api, request).boxed(),
+                _ => create::handle(api, request).boxed(),
             },
-            Verb::Update => update::handle(api, request).await,
-            Verb::Patch => patch::handle(api, request).await,
-            Verb::Delete => delete::handle(api, request).await,
-            Verb::DeleteCollection => deletecollection::handle(api, request).await,
-            Verb::Head | Verb::Options | Verb::Other => Err(Status::method_not_allowed().into()),
+            Verb::Update => update::handle(api, request).boxed(),
+            Verb::Patch => patch::handle(api, request).boxed(),
+            Verb::Delete => delete::handle(api, request).boxed(),
+            Verb::DeleteCollection => deletecollection::handle(api, request).boxed(),
+            Verb::Head | Verb::Options | Verb::Other => ready(Err(Status::method_not_allowed().into())).boxed(),
         },
     }
 }

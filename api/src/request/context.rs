@@ -24,9 +24,9 @@ pub struct Request {
     /// The resource; `None` for paths that are none.
     pub resource: Option<Arc<Resource>>,
     /// Who asks.
-    pub user: User,
+    pub user: Arc<User>,
     /// Who has sent it, if that is somebody else who acts as the one who asks.
-    pub sender: Option<User>,
+    pub sender: Option<Arc<User>>,
     /// The form in which the answer is wanted.
     pub format: Format,
     /// Every header.
