@@ -20,7 +20,7 @@ pub use quantity::Quantity;
 pub use selector::{FieldSelector, FieldTerm, LabelOperator, LabelRequirement, LabelSelector, SelectorError};
 pub use status::{Cause, CauseReason, Details, Path, Reason, Status, quoted};
 pub use time::{InvalidTime, Time};
-pub use value::{Map, PathStep, Value};
+pub use value::{Map, PathStep, SmolStr, Value};
 
 /// Names that are the same in both naming profiles.
 pub mod well_known {

@@ -171,7 +171,8 @@ impl Rule {
 impl Resources {
     fn hold(&self, info: &RequestInfo) -> bool {
         let subresource = info.subresource.as_deref().unwrap_or_default();
-        let named = || self.names.is_empty() || info.name.as_ref().is_some_and(|name| self.names.contains(name));
+        let named =
+            || self.names.is_empty() || info.name.as_ref().is_some_and(|name| self.names.iter().any(|own| own == name));
         let fits = |own: &String| match own.split_once('/') {
             None if own == "*" => true,
             None => *own == info.resource && subresource.is_empty(),

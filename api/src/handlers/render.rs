@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes};
-use quorate_meta::{GroupVersionKind, Status, Value, well_known};
+use quorate_meta::{GroupVersionKind, SmolStr, Status, Value, well_known};
 use quorate_schema::TypeId;
 use quorate_store::Revision;
 use quorate_wire::json;
@@ -24,7 +24,7 @@ use crate::table::{Include, Layout};
 #[derive(Debug)]
 pub(crate) struct Renderer {
     /// In the name that the client asked for.
-    api_version: String,
+    api_version: SmolStr,
     resource: Arc<Resource>,
     form: Form,
     /// In which syntax the answer is wanted.
@@ -77,7 +77,7 @@ impl Renderer {
 
     /// The renderer of what a subresource answers, if that is of a kind and version of its own: `form` is that kind.
     pub(super) fn of_subresource(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Self, Error> {
-        Ok(Self { api_version: form.api_version.clone(), ..Self::new(api, request, form, false)? })
+        Ok(Self { api_version: form.api_version.as_str().into(), ..Self::new(api, request, form, false)? })
     }
 
     /// The syntax of the answer; everything here is written in JSON, from which others are made.

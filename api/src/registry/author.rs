@@ -76,8 +76,8 @@ impl Who<'_> {
         fields.insert("username", self.name);
         fields.insert("uid", self.uid);
         fields.insert("groups", texts(self.groups));
-        let extra = self.extra.iter().map(|(key, values)| (key.clone(), texts(values))).collect();
-        fields.insert("extra", Value::Map(Map::from_entries(extra).0));
+        let extra: Map = self.extra.iter().map(|(key, values)| (key, texts(values))).collect();
+        fields.insert("extra", Value::Map(extra));
         fields.retain(|_, value| !value.is_empty());
         fields
     }

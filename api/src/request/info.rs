@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use http::{Method, Uri};
-use quorate_meta::Names;
+use quorate_meta::{Names, SmolStr};
 
 use super::{DurationError, Query, Verb, duration, path};
 
@@ -20,19 +20,19 @@ pub struct RequestInfo {
     /// Whether the path has the shape of a resource's; else the fields below are empty.
     pub is_resource: bool,
     /// Canonical group name; empty for the core group.
-    pub group: String,
+    pub group: SmolStr,
     /// For example `v1`.
-    pub version: String,
+    pub version: SmolStr,
     /// `VERSION`, or `GROUP/VERSION` with the group's name as the client wrote it: answers use this name.
-    pub api_version: String,
+    pub api_version: SmolStr,
     /// The plural name.
-    pub resource: String,
+    pub resource: SmolStr,
     /// The namespace of a namespaced request; `None` for cluster-scoped resources and across all namespaces.
-    pub namespace: Option<String>,
+    pub namespace: Option<SmolStr>,
     /// The object; `None` for a collection.
-    pub name: Option<String>,
+    pub name: Option<SmolStr>,
     /// For example `status`.
-    pub subresource: Option<String>,
+    pub subresource: Option<SmolStr>,
     /// Segments are left over: no such path exists.
     pub excess: bool,
     /// The query parameters.
@@ -48,10 +48,10 @@ impl RequestInfo {
             verb: Verb::of_method(method),
             path: uri.path().to_owned(),
             is_resource: false,
-            group: String::new(),
-            version: String::new(),
-            api_version: String::new(),
-            resource: String::new(),
+            group: SmolStr::default(),
+            version: SmolStr::default(),
+            api_version: SmolStr::default(),
+            resource: SmolStr::default(),
             namespace: None,
             name: None,
             subresource: None,
@@ -64,10 +64,12 @@ impl RequestInfo {
             true => Verb::Other,
             false => Verb::of_resource(method, parts.name.is_some(), info.query.flag("watch") == Some(true)),
         };
-        info.api_version =
-            if parts.group.is_empty() { parts.version.clone() } else { format!("{}/{}", parts.group, parts.version) };
+        info.api_version = match parts.group.as_str() {
+            "" => parts.version.clone(),
+            group => [group, "/", &parts.version].into_iter().collect(),
+        };
         info.is_resource = true;
-        info.group = names.edge_group(&parts.group).unwrap_or(parts.group);
+        info.group = names.edge_group(&parts.group).map_or(parts.group, SmolStr::from);
         info.version = parts.version;
         info.resource = parts.resource;
         info.namespace = parts.namespace;
@@ -103,7 +105,7 @@ impl RequestInfo {
     /// `PLURAL` for the core group, else `PLURAL.GROUP`: how messages name the resource.
     #[must_use]
     pub fn qualified(&self) -> String {
-        if self.group.is_empty() { self.resource.clone() } else { format!("{}.{}", self.resource, self.group) }
+        if self.group.is_empty() { self.resource.to_string() } else { format!("{}.{}", self.resource, self.group) }
     }
 }
 

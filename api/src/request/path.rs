@@ -7,16 +7,21 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+use quorate_meta::SmolStr;
+use smallvec::SmallVec;
+
+/// Segments of a path that need no memory of their own: those of a subresource.
+const ORDINARY_SEGMENTS: usize = 8;
 
 /// The parts of a resource path, decoded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ResourcePath {
-    pub(super) group: String,
-    pub(super) version: String,
-    pub(super) resource: String,
-    pub(super) namespace: Option<String>,
-    pub(super) name: Option<String>,
-    pub(super) subresource: Option<String>,
+    pub(super) group: SmolStr,
+    pub(super) version: SmolStr,
+    pub(super) resource: SmolStr,
+    pub(super) namespace: Option<SmolStr>,
+    pub(super) name: Option<SmolStr>,
+    pub(super) subresource: Option<SmolStr>,
     /// The old `/watch/` form: a watch by path instead of by parameter.
     pub(super) watch: bool,
     /// Segments are left over, or one is empty or hides a slash: no such path exists.
@@ -28,11 +33,11 @@ pub(super) fn parse(path: &str) -> Option<ResourcePath> {
     let segments = segments(path)?;
     let mut rest = segments.iter().map(AsRef::as_ref).peekable();
     let group = match rest.next()? {
-        "api" => String::new(),
-        "apis" => rest.next()?.to_owned(),
+        "api" => SmolStr::default(),
+        "apis" => rest.next()?.into(),
         _ => return None,
     };
-    let mut found = ResourcePath { group, version: rest.next()?.to_owned(), ..ResourcePath::default() };
+    let mut found = ResourcePath { group, version: rest.next()?.into(), ..ResourcePath::default() };
     found.watch = rest.next_if_eq(&"watch").is_some();
     let first = rest.next()?;
     match (first, rest.next()) {
@@ -59,7 +64,7 @@ pub(super) fn parse(path: &str) -> Option<ResourcePath> {
 }
 
 /// The decoded segments; `None` when one is not text.
-fn segments(path: &str) -> Option<Vec<Cow<'_, str>>> {
+fn segments(path: &str) -> Option<SmallVec<[Cow<'_, str>; ORDINARY_SEGMENTS]>> {
     let path = path.strip_prefix('/')?;
     let path = path.strip_suffix('/').unwrap_or(path);
     path.split('/').map(|segment| percent_decode_str(segment).decode_utf8().ok()).collect()
@@ -74,7 +79,7 @@ mod tests {
         let got = parse(path).map_or_else(
             || "none".into(),
             |p| {
-                let or = |o: &Option<String>| o.clone().unwrap_or_else(|| "-".into());
+                let or = |o: &Option<SmolStr>| o.clone().unwrap_or_else(|| "-".into());
                 let flags = format!("{}{}", if p.watch { " watch" } else { "" }, if p.excess { " excess" } else { "" });
                 format!(
                     "{}/{} {} {} {} {}{flags}",

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+use quorate_meta::SmolStr;
 use thiserror::Error;
 
 /// A parameter's value has the wrong form. The text is what the Status says.
@@ -19,7 +20,7 @@ pub struct QueryError {
 
 /// The parameters of one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query(Vec<(String, String)>);
+pub struct Query(Vec<(SmolStr, SmolStr)>);
 
 impl Query {
     /// Reads the part of a URI after `?`. Never fails: what does not decode is kept as it is.
@@ -72,9 +73,9 @@ fn is_integer(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn decode(text: &str) -> String {
+fn decode(text: &str) -> SmolStr {
     let spaced: Cow<'_, str> = if text.contains('+') { text.replace('+', " ").into() } else { text.into() };
-    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+    percent_decode_str(&spaced).decode_utf8_lossy().into()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
     reason = "a failing unwrap is a failing test, and a long run says what it did"
 )]
 
+mod allocations;
 mod encodings;
 mod engine;
 #[expect(dead_code, reason = "the other binary uses the rest")]

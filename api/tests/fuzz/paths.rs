@@ -4,7 +4,7 @@
 use http::{Method, Uri};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use quorate_api::request::{Query, RequestInfo, Verb};
-use quorate_meta::Naming;
+use quorate_meta::{Naming, SmolStr};
 
 use crate::engine::{BASE_BYTES, Target};
 use crate::words;
@@ -91,7 +91,7 @@ fn check(method: &Method, uri: &Uri) {
         return;
     }
     let (always, sometimes) = ([&info.version, &info.resource], [&info.namespace, &info.name, &info.subresource]);
-    let is_segment = |part: &String| !part.is_empty() && !part.contains('/');
+    let is_segment = |part: &SmolStr| !part.is_empty() && !part.contains('/');
     assert!(always.into_iter().chain(sometimes.into_iter().flatten()).all(is_segment), "{info:?}");
     // After `watch` a resource may have that name, which would be taken for it.
     if info.resource == "watch" {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::{Map, Value};
+use super::{Map, SmolStr, Value};
 
 impl From<bool> for Value {
     fn from(value: bool) -> Self {
@@ -62,7 +62,7 @@ impl<T: Into<Value>> From<Vec<T>> for Value {
     }
 }
 
-impl<K: Into<String>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Value {
+impl<K: Into<SmolStr>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Value {
     fn from(entries: [(K, V); N]) -> Self {
         Self::Map(Map::from(entries))
     }

@@ -1,16 +1,19 @@
-//! A JSON object as a vector sorted by key bytes: compact, cache-friendly, and already in canonical order for writing.
+//! A JSON object as a vector sorted by key bytes: compact, cache-friendly, and already in canonical order for writing. Short keys
+//! lie in it, as the names of almost all fields are.
 //!
 //! Invariant: keys strictly ascend. Single inserts are O(n); build large maps with `Map::from_entries`, which sorts once,
 //! and bring two together with `Map::merge_with` and its like.
 
 use std::convert::Infallible;
 
+use smol_str::SmolStr;
+
 use super::Value;
 
 /// The entries of a JSON object in key order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map {
-    entries: Vec<(String, Value)>,
+    entries: Vec<(SmolStr, Value)>,
 }
 
 impl Map {
@@ -26,13 +29,13 @@ impl Map {
 
     /// Sorts entries given in any order. Of entries with the same key the last one stays; the keys that appeared more
     /// than once are returned in order, once each.
-    pub fn from_entries(mut entries: Vec<(String, Value)>) -> (Self, Vec<String>) {
+    pub fn from_entries(mut entries: Vec<(SmolStr, Value)>) -> (Self, Vec<SmolStr>) {
         let sorted = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if sorted {
             return (Self { entries }, Vec::new());
         }
         entries.sort_by(|left, right| left.0.cmp(&right.0));
-        let mut duplicates: Vec<String> = Vec::new();
+        let mut duplicates: Vec<SmolStr> = Vec::new();
         entries.dedup_by(|later, kept| {
             let same = later.0 == kept.0;
             if same {
@@ -77,7 +80,7 @@ impl Map {
     }
 
     /// Sets `key` to `value`; the value it had before is returned.
-    pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
+    pub fn insert(&mut self, key: impl Into<SmolStr>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
         match self.find(&key) {
             Ok(at) => Some(std::mem::replace(&mut self.entries[at].1, value)),
@@ -106,7 +109,7 @@ impl Map {
         let at = match self.find(key) {
             Ok(at) => at,
             Err(at) => {
-                self.entries.insert(at, (key.to_owned(), default()));
+                self.entries.insert(at, (key.into(), default()));
                 at
             }
         };
@@ -200,22 +203,22 @@ impl Map {
 }
 
 impl IntoIterator for Map {
-    type Item = (String, Value);
-    type IntoIter = std::vec::IntoIter<(String, Value)>;
+    type Item = (SmolStr, Value);
+    type IntoIter = std::vec::IntoIter<(SmolStr, Value)>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.entries.into_iter()
     }
 }
 
-impl<K: Into<String>, V: Into<Value>> FromIterator<(K, V)> for Map {
+impl<K: Into<SmolStr>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// Later entries win over earlier ones of the same key.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         Self::from_entries(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect()).0
     }
 }
 
-impl<K: Into<String>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Map {
+impl<K: Into<SmolStr>, V: Into<Value>, const N: usize> From<[(K, V); N]> for Map {
     fn from(entries: [(K, V); N]) -> Self {
         entries.into_iter().collect()
     }

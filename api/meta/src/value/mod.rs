@@ -10,6 +10,7 @@ mod path;
 
 pub use map::Map;
 pub use path::PathStep;
+pub use smol_str::SmolStr;
 
 /// One node of a JSON tree.
 #[derive(Clone, Debug, Default, PartialEq)]

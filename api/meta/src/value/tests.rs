@@ -12,7 +12,7 @@ fn value(json: serde_json::Value) -> Value {
 #[test]
 fn from_entries_sorts_and_the_last_duplicate_wins() {
     let entries = [("b", 1), ("a", 2), ("b", 3), ("a", 4), ("c", 5), ("b", 6)];
-    let entries = entries.into_iter().map(|(key, number)| (key.to_owned(), Value::from(number))).collect();
+    let entries = entries.into_iter().map(|(key, number)| (SmolStr::from(key), Value::from(number))).collect();
     let (map, duplicates) = Map::from_entries(entries);
     assert_eq!(Value::Map(map), value(json!({"a": 4, "b": 6, "c": 5})));
     assert_eq!(duplicates, ["a", "b"]);

@@ -83,7 +83,7 @@ impl<'g> Merger<'g> {
             let wanted = if order.is_ge() { config.next() } else { None };
             let Some((key, _)) = known.or(wanted) else { continue };
             if let Some(value) = part(key, known.map(|(_, value)| value), wanted.map(|(_, value)| value)) {
-                merged.push((key.to_owned(), value));
+                merged.push((key.into(), value));
             }
         }
     }

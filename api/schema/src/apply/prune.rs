@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use quorate_meta::{Map, Value};
+use quorate_meta::{Map, SmolStr, Value};
 
 use crate::decode::canonicalize;
 use crate::fieldset::{Element, FieldSet, Form, Node, keyed_element, members};
@@ -127,13 +127,13 @@ fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, o
     match (form, merged, cut) {
         (Form::Message(_) | Form::Map(_), Value::Map(merged), None | Some(Value::Map(_))) => {
             let cut = cut.and_then(Value::as_map);
-            let mut entries: Vec<(String, Value)> = Vec::with_capacity(merged.len());
+            let mut entries: Vec<(SmolStr, Value)> = Vec::with_capacity(merged.len());
             for (key, value) in merged.iter() {
                 let left = cut.and_then(|cut| cut.get(key));
                 let node = owned.node(&Element::field(key));
                 let wanted = node.is_some_and(|node| counts(node, is_property(form, key)));
                 if left.is_some() || wanted {
-                    entries.push((key.to_owned(), restore_part(graph, form.child(graph, key), value, left, node)));
+                    entries.push((key.into(), restore_part(graph, form.child(graph, key), value, left, node)));
                 }
             }
             Value::Map(Map::from_entries(entries).0)

@@ -27,7 +27,7 @@ impl FieldSet {
             if let (true, Value::Map(map)) = (node.member && !node.below.is_empty(), &mut below) {
                 map.insert(SELF, Map::new());
             }
-            (element.as_str().to_owned(), below)
+            (element.written(), below)
         });
         Value::Map(entries.collect())
     }

@@ -2,16 +2,16 @@
 
 use std::fmt::{self, Write as _};
 
-use quorate_meta::{Map, Value};
+use quorate_meta::{Map, SmolStr, Value};
 
 /// A step, kept in its written form (`f:name`, `k:{"name":"c"}`, `v:"x"`), whose byte order is the order in objects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Element(String);
+pub struct Element(SmolStr);
 
 impl Element {
     /// A field of a message or a key of a map.
     pub fn field(name: &str) -> Self {
-        Self(["f:", name].concat())
+        Self(["f:", name].into_iter().collect())
     }
 
     /// The list element with these key properties.
@@ -31,17 +31,17 @@ impl Element {
             text.push_str(&json(value));
         }
         text.push('}');
-        Self(text)
+        Self(text.into())
     }
 
     /// The element of a set with this value.
     pub fn value(value: &Value) -> Self {
-        Self(format!("v:{}", json(value)))
+        Self(["v:", &json(value)].into_iter().collect())
     }
 
     /// The element of an atomic list at this index; for messages only.
     pub fn index(index: usize) -> Self {
-        Self(format!("i:{index}"))
+        Self(["i:", &index.to_string()].into_iter().collect())
     }
 
     /// The field or key, when it is one.
@@ -53,13 +53,13 @@ impl Element {
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         match kind {
-            "f" => Some(Self(text.to_owned())),
+            "f" => Some(Self(text.into())),
             "k" => match serde_json::from_str(rest).ok()? {
                 Value::Map(keys) => Some(Self::keys(&keys)),
                 _ => None,
             },
             "v" => Some(Self::value(&serde_json::from_str(rest).ok()?)),
-            "i" => rest.parse::<u32>().ok().map(|index| Self(format!("i:{index}"))),
+            "i" => Some(Self::index(rest.parse::<u32>().ok()?.try_into().ok()?)),
             _ => None,
         }
     }
@@ -75,6 +75,11 @@ impl Element {
         };
         let begin = text.floor_char_boundary(text.len() - limit - 1);
         [&text[begin..], close].concat()
+    }
+
+    /// The written form, as the key of a map.
+    pub(super) fn written(&self) -> SmolStr {
+        self.0.clone()
     }
 
     /// The written form.

@@ -80,10 +80,9 @@ impl<'g> Definitions<'g> {
             return Value::Map(map);
         }
         map.insert("type", "object");
-        let properties: Vec<(String, Value)> =
-            ty.properties.iter().map(|field| (field.name.to_string(), self.property(ty, field))).collect();
+        let properties: Map = ty.properties.iter().map(|field| (&*field.name, self.property(ty, field))).collect();
         if !properties.is_empty() {
-            map.insert("properties", properties.into_iter().collect::<Map>());
+            map.insert("properties", properties);
         }
         let required: Vec<&str> =
             ty.properties.iter().filter(|field| field.required).map(|field| field.name.as_ref()).collect();

@@ -53,7 +53,7 @@ fn merge_ordered(
     });
     for (name, order) in orders {
         if changes.contains_key(&name) || original.contains_key(&name) {
-            asked.push((name, Value::List(order)));
+            asked.push((name.into(), Value::List(order)));
         }
     }
     original.merge_with(Map::from_entries(asked).0, |name, before, order| {

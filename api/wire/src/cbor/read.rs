@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ciborium_ll::{Header, simple, tag};
-use quorate_meta::{Map, Time, Value};
+use quorate_meta::{Map, SmolStr, Time, Value};
 
 use super::reader::Reader;
 use super::{Error, Problem};
@@ -118,11 +118,15 @@ impl<'a> Parser<'a> {
         let mut entries = Vec::with_capacity(length.unwrap_or_default().min(FIRST_ITEMS));
         while !self.is_over(length, entries.len()) {
             let header = self.reader.header()?;
-            let key = self.string(header)?.into_owned();
+            let key = SmolStr::from(self.string(header)?);
             entries.push((key, self.value()?));
         }
         let (map, mut duplicates) = Map::from_entries(entries);
-        if duplicates.is_empty() { Ok(Value::Map(map)) } else { Err(Problem::Duplicate(duplicates.swap_remove(0))) }
+        if duplicates.is_empty() {
+            Ok(Value::Map(map))
+        } else {
+            Err(Problem::Duplicate(duplicates.swap_remove(0).into()))
+        }
     }
 
     /// Whether an array or map that has `read` items so far is over.

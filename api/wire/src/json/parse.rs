@@ -3,7 +3,7 @@
 //! Of duplicate fields the last one wins; their paths (`spec.items[0].name`) are reported in order of appearance, up to
 //! `MAX_DUPLICATES`. Lone surrogate escapes become U+FFFD.
 
-use quorate_meta::{Map, Value};
+use quorate_meta::{Map, SmolStr, Value};
 
 use super::lexer::Lexer;
 use super::{Error, ErrorKind};
@@ -54,7 +54,7 @@ impl Parser<'_> {
 
     fn map(&mut self) -> Result<Value, Error> {
         self.enter()?;
-        let mut entries: Vec<(String, Value)> = Vec::new();
+        let mut entries: Vec<(SmolStr, Value)> = Vec::new();
         let mut sorted = true;
         if self.lexer.peek() == Some(b'}') {
             return self.leave(Value::Map(Map::new()));
@@ -63,7 +63,7 @@ impl Parser<'_> {
             if self.lexer.peek() != Some(b'"') {
                 return Err(self.lexer.unexpected(IN_KEY));
             }
-            let key = self.lexer.string()?.into_owned();
+            let key = SmolStr::from(self.lexer.string()?);
             self.lexer.skip_space();
             if self.lexer.peek() != Some(b':') {
                 return Err(self.lexer.unexpected("after object key"));
@@ -126,7 +126,7 @@ impl Parser<'_> {
     }
 
     /// Sorts by key; of equal keys the last one is kept and the later ones are reported where they appeared.
-    fn sort(&mut self, mut entries: Vec<(String, Value)>) -> Vec<(String, Value)> {
+    fn sort(&mut self, mut entries: Vec<(SmolStr, Value)>) -> Vec<(SmolStr, Value)> {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
         order.extend(0..entries.len());
@@ -137,8 +137,8 @@ impl Parser<'_> {
             repeated.sort_unstable();
             for at in repeated {
                 let key = &entries[at].0;
-                if self.duplicates.len() < MAX_DUPLICATES && !self.duplicates.contains(key) {
-                    self.duplicates.push(key.clone());
+                if self.duplicates.len() < MAX_DUPLICATES && !self.duplicates.iter().any(|other| other == key) {
+                    self.duplicates.push(key.to_string());
                 }
             }
             order.dedup_by(|later, kept| {

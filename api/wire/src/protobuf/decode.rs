@@ -3,7 +3,7 @@
 //! What protobuf allows a sender is honoured: fields in any order, messages in several parts, packed lists of numbers,
 //! unknown fields. Quantities are taken as text; their syntax is checked with all other types (`quorate_schema::decode`).
 
-use quorate_meta::Value;
+use quorate_meta::{SmolStr, Value};
 use quorate_schema::{Field, Graph, Scalar, Shape, TypeId, canonicalize};
 
 use super::partial::{Partial, Slot};
@@ -107,7 +107,7 @@ impl<'g> Decoder<'g> {
         }
     }
 
-    fn entry(&self, shape: &Shape, payload: Payload<'_>, depth: usize) -> Result<(String, Value), Error> {
+    fn entry(&self, shape: &Shape, payload: Payload<'_>, depth: usize) -> Result<(SmolStr, Value), Error> {
         let mut key = "";
         let mut value = if matches!(shape, Shape::List(_)) { Value::List(Vec::new()) } else { Value::Null };
         let mut reader = Reader::new(payload.bytes()?);
@@ -118,7 +118,7 @@ impl<'g> Decoder<'g> {
                 _ => {}
             }
         }
-        Ok((key.to_owned(), value))
+        Ok((key.into(), value))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use quorate_meta::{Map, Value};
+use quorate_meta::{Map, SmolStr, Value};
 use quorate_schema::{Field, Graph, Mixed, Shape, TypeDef};
 
 /// What has been seen of a message.
@@ -22,7 +22,7 @@ pub(super) enum Slot<'g> {
     /// A list so far.
     List(Vec<Value>),
     /// A map so far; of equal keys the last one wins.
-    Entries(Vec<(String, Value)>),
+    Entries(Vec<(SmolStr, Value)>),
 }
 
 impl<'g> Partial<'g> {
@@ -53,12 +53,12 @@ impl<'g> Partial<'g> {
         }
     }
 
-    fn collect(self, entries: &mut Vec<(String, Value)>) {
+    fn collect(self, entries: &mut Vec<(SmolStr, Value)>) {
         for (at, slot) in self.seen {
             let field = &self.ty.fields[at];
             match slot {
                 Slot::Message(inner) if field.inline => inner.collect(entries),
-                slot => entries.push((field.name.as_ref().to_owned(), slot.finish())),
+                slot => entries.push((field.name.as_ref().into(), slot.finish())),
             }
         }
     }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 
-use quorate_meta::{Map, Value};
+use quorate_meta::{Map, SmolStr, Value};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::options::DuplicateKeyPolicy;
@@ -207,7 +207,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut source: A) -> Result<Value, A::Error> {
-        let mut entries: Vec<(String, Value)> = Vec::new();
+        let mut entries: Vec<(SmolStr, Value)> = Vec::new();
         let mut seen = HashSet::new();
         while self.noted() < MAX_DUPLICATES {
             let Some(key) = source.next_key::<Spanned<Key>>()? else { break };
@@ -219,11 +219,11 @@ impl<'de> Visitor<'de> for Node<'_> {
             let noted = self.noted();
             let value = source.next_value_seed(self)?;
             self.prefix(noted, &key);
-            entries.push((key, value));
+            entries.push((key.into(), value));
         }
         // What else is repeated is not told; the end of the map may be asked for again.
         while let Some(Key(key)) = source.next_key()? {
-            entries.push((key, source.next_value_seed(self)?));
+            entries.push((key.into(), source.next_value_seed(self)?));
         }
         Ok(Value::Map(Map::from_entries(entries).0))
     }
