@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use quorate_meta::{Names, well_known};
 use quorate_schema::Graph;
+use smallvec::SmallVec;
 
 use crate::encoding::{Cbor, Protobuf};
 
@@ -111,8 +112,9 @@ impl Clause<'_> {
 
 /// The clauses of an Accept header, best first. A quality of zero refuses a type, so it is left out.
 #[must_use]
-pub fn clauses(accept: &str) -> Vec<Clause<'_>> {
-    let mut clauses: Vec<_> = accept.split(',').filter_map(clause).filter(|c| c.quality > 0).collect();
+pub fn clauses(accept: &str) -> SmallVec<[Clause<'_>; 2]> {
+    let mut clauses: SmallVec<[Clause<'_>; 2]> =
+        accept.split(',').filter_map(clause).filter(|c| c.quality > 0).collect();
     clauses.sort_by_key(|c| std::cmp::Reverse(c.quality));
     clauses
 }
@@ -126,19 +128,23 @@ fn refusals(accept: &str) -> Vec<Cow<'_, str>> {
 
 /// The media types that a clause of a header means, best first: for a wildcard all that are offered and that the header does
 /// not refuse. What is said of a narrower range counts for more than what is said of a wider one.
-pub(crate) fn meant<'c>(clause: &'c Clause<'_>, accept: &str, offered: impl FnOnce() -> Vec<&'c str>) -> Vec<&'c str> {
+pub(crate) fn meant<'c>(
+    clause: &'c Clause<'_>,
+    accept: &str,
+    offered: impl FnOnce() -> Vec<&'c str>,
+) -> SmallVec<[&'c str; 1]> {
     let media = clause.media.as_ref();
     if !matches!(media, "*/*" | "application/*") {
-        return vec![media];
+        return SmallVec::from([media]);
     }
     let refused = refusals(accept);
     let is_refused = |name: &str| refused.iter().any(|other| other == name);
     if media == "*/*" && is_refused("application/*") {
-        return Vec::new();
+        return SmallVec::new();
     }
     let mut names = offered();
     names.retain(|name| !is_refused(name));
-    names
+    names.into()
 }
 
 /// The syntaxes of a server, and what a header asks for of them.

@@ -1,5 +1,8 @@
 //! The path of a field on the way through a tree, as one growing and shrinking text: `spec.ports[0].name`.
 
+/// Room for the text of an ordinary path.
+const ORDINARY_BYTES: usize = 64;
+
 /// A path that grows with each step down and is cut back on the way up.
 #[derive(Debug, Default)]
 pub(crate) struct FieldPath {
@@ -17,6 +20,8 @@ impl FieldPath {
         let mark = self.text.len();
         if mark > 0 {
             self.text.push('.');
+        } else {
+            self.text.reserve(ORDINARY_BYTES);
         }
         self.text.push_str(key);
         mark

@@ -120,14 +120,14 @@ where
     B::Error: std::fmt::Display,
 {
     let info = RequestInfo::parse(api.names, &head.method, uri);
-    let (path, limit) = (info.path.clone(), info.time_asked().map_or(DEADLINE, |asked| DEADLINE.min(asked)));
+    let limit = info.time_asked().map_or(DEADLINE, |asked| DEADLINE.min(asked));
     let answer =
         AssertUnwindSafe(decide(api, identity, info, head.headers, body, trace.as_deref_mut(), flow)).catch_unwind();
     let answer = timeout(limit, answer).await;
     match answer {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => {
-            tracing::error!(%path, "a handler panicked");
+            tracing::error!(path = uri.path(), "a handler panicked");
             trace.into_iter().for_each(Trace::panicked);
             Err(Error::internal("the request could not be handled"))
         }

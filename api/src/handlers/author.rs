@@ -16,13 +16,13 @@ use crate::registry::{Author, Gift, Permission, Who};
 #[derive(Debug)]
 struct Requester {
     api: Arc<Api>,
-    user: User,
+    user: Arc<User>,
 }
 
 #[async_trait]
 impl Author for Requester {
     fn who(&self) -> Who<'_> {
-        let User { name, uid, groups, extra } = &self.user;
+        let User { name, uid, groups, extra } = &*self.user;
         Who { name, uid, groups, extra }
     }
 
@@ -44,8 +44,8 @@ impl Author for Requester {
 
 impl Api {
     /// A writer on behalf of a user, whose writes pass admission.
-    pub(crate) fn writer_for(self: &Arc<Self>, user: &User) -> Writer {
-        let requester = Requester { api: self.clone(), user: user.clone() };
+    pub(crate) fn writer_for(self: &Arc<Self>, user: &Arc<User>) -> Writer {
+        let requester = Requester { api: self.clone(), user: Arc::clone(user) };
         self.writer().on_behalf_of(Arc::new(requester)).admitted_by(self.admission.clone())
     }
 }

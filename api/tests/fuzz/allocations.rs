@@ -46,8 +46,8 @@ fn check(method: &Method, media: &str, query: &str, body: &str, blocks: u64, byt
 #[test]
 fn requests_take_few_blocks_of_memory() {
     let (json, apply) = ("application/json", "application/apply-patch+yaml");
-    check(&Method::GET, json, "", "", 31, 9_900);
-    check(&Method::POST, json, "", "\"k\":", 128, 25_800);
-    check(&Method::PUT, json, "", "\"l\":", 165, 34_900);
-    check(&Method::PATCH, apply, "?fieldManager=m&force=true", "\"l\":", 203, 40_000);
+    check(&Method::GET, json, "", "", 24, 9_500);
+    check(&Method::POST, json, "", "\"k\":", 106, 25_300);
+    check(&Method::PUT, json, "", "\"l\":", 143, 34_400);
+    check(&Method::PATCH, apply, "?fieldManager=m&force=true", "\"l\":", 186, 40_800);
 }

@@ -33,6 +33,9 @@ impl FieldSelector {
 
     /// Reads the text of a `fieldSelector` parameter; empty text selects everything.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
         let mut parts = split_unescaped(text);
         parts.retain(|part| !part.is_empty());
         if parts.len() > MAX_REQUIREMENTS {

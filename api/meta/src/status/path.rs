@@ -1,14 +1,15 @@
 //! The text form of a field path in messages: `spec.containers[0].name`, `metadata.labels[a/b]`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A field path under construction; each step makes a new one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Path(String);
+pub struct Path(Cow<'static, str>);
 
 impl Path {
     /// A path that starts at `field`; may be dotted already (`metadata.name`).
-    pub fn new(field: impl Into<String>) -> Self {
+    pub fn new(field: impl Into<Cow<'static, str>>) -> Self {
         Self(field.into())
     }
 
@@ -21,19 +22,19 @@ impl Path {
             text.push('.');
         }
         text.push_str(name);
-        Self(text)
+        Self(text.into())
     }
 
     /// The list item at `index`.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
+        Self(format!("{}[{index}]", self.0).into())
     }
 
     /// The entry `key` of a map with free keys.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        Self(format!("{}[{key}]", self.0).into())
     }
 
     /// The text.
@@ -50,7 +51,7 @@ impl fmt::Display for Path {
 
 impl From<&str> for Path {
     fn from(field: &str) -> Self {
-        Self::new(field)
+        Self::new(field.to_owned())
     }
 }
 

@@ -11,6 +11,9 @@ const MERGED_NAME: &str = "ancient-changes";
 
 /// Merges the oldest entries of updates, per version, until the limit is kept. A version's only entry is left alone.
 pub(super) fn merge_oldest(managed: &mut Managed) {
+    if managed.entries.len() <= MAX_UPDATERS {
+        return sort(managed);
+    }
     let (mut updates, mut kept): (Vec<Entry>, Vec<Entry>) =
         std::mem::take(&mut managed.entries).into_iter().partition(|entry| entry.operation == Operation::Update);
     updates.sort_by(|left, right| (&left.time, &left.manager).cmp(&(&right.time, &right.manager)));
@@ -32,6 +35,15 @@ pub(super) fn merge_oldest(managed: &mut Managed) {
     }
     kept.append(&mut result);
     managed.entries = kept;
+}
+
+/// Puts updates behind applies, and in order of their times.
+fn sort(managed: &mut Managed) {
+    let is_update = |entry: &Entry| entry.operation == Operation::Update;
+    managed.entries.sort_by(|left, right| match (is_update(left), is_update(right)) {
+        (true, true) => (&left.time, &left.manager).cmp(&(&right.time, &right.manager)),
+        (left, right) => left.cmp(&right),
+    });
 }
 
 fn absorb(bucket: &mut Entry, entry: Entry) {

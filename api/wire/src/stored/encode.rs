@@ -23,13 +23,18 @@ pub enum EncodeError {
     TooMany(&'static str),
 }
 
+/// Room at first for the JSON, and for the number and bytes of the header's texts: as much as ordinary objects take.
+const JSON_BYTES: usize = 2048;
+const TEXTS: usize = 16;
+const TEXT_BYTES: usize = 256;
+
 /// The stored value of `object`. `apiVersion`, `kind` and `metadata.resourceVersion` are left out where present.
 /// `selectable` are name and value of the fields by which the kind can be selected, besides name and namespace.
 pub fn encode(object: &Value, selectable: &[(&str, String)]) -> Result<Bytes, EncodeError> {
     let root = object.as_map().ok_or(EncodeError::NoMetadata)?;
     let metadata = root.get("metadata").and_then(Value::as_map).ok_or(EncodeError::NoMetadata)?;
     let body = Json::of(root)?;
-    let mut texts = Texts::default();
+    let mut texts = Texts::new();
     for key in ["name", "namespace", "uid", "deletionTimestamp"] {
         texts.push(metadata.get_str(key).unwrap_or_default(), key)?;
     }
@@ -76,7 +81,7 @@ struct Json {
 
 impl Json {
     fn of(root: &Map) -> Result<Self, EncodeError> {
-        let mut json = Self { text: Vec::with_capacity(1024), hole: 0, metadata_start: 0, metadata_end: 0 };
+        let mut json = Self { text: Vec::with_capacity(JSON_BYTES), hole: 0, metadata_start: 0, metadata_end: 0 };
         json.text.push(b'{');
         let mut first = true;
         for (key, value) in root.iter().filter(|(key, _)| !matches!(*key, "apiVersion" | "kind")) {
@@ -119,13 +124,16 @@ impl Json {
 }
 
 /// The header texts.
-#[derive(Default)]
 struct Texts {
     lengths: Vec<u16>,
     text: String,
 }
 
 impl Texts {
+    fn new() -> Self {
+        Self { lengths: Vec::with_capacity(TEXTS), text: String::with_capacity(TEXT_BYTES) }
+    }
+
     fn push(&mut self, text: &str, what: &str) -> Result<(), EncodeError> {
         let len = u16::try_from(text.len()).map_err(|_| EncodeError::TooLong(what.to_owned()))?;
         self.lengths.push(len);

@@ -15,7 +15,7 @@ pub(super) fn check_keys(object: &Value, field: &str, causes: &mut Vec<Cause>) {
     let Some(map) = object.get(field).and_then(Value::as_map) else { return };
     for key in map.keys() {
         for problem in key_problems(key) {
-            causes.push(Cause::invalid(Path::new(field).key(key), key, &problem));
+            causes.push(Cause::invalid(Path::from(field).key(key), key, &problem));
         }
     }
 }
