@@ -47,7 +47,7 @@ fn check(method: &Method, media: &str, query: &str, body: &str, blocks: u64, byt
 fn requests_take_few_blocks_of_memory() {
     let (json, apply) = ("application/json", "application/apply-patch+yaml");
     check(&Method::GET, json, "", "", 24, 9_500);
-    check(&Method::POST, json, "", "\"k\":", 106, 25_300);
-    check(&Method::PUT, json, "", "\"l\":", 143, 34_400);
-    check(&Method::PATCH, apply, "?fieldManager=m&force=true", "\"l\":", 186, 40_800);
+    check(&Method::POST, json, "", "\"k\":", 103, 23_200);
+    check(&Method::PUT, json, "", "\"l\":", 139, 28_500);
+    check(&Method::PATCH, apply, "?fieldManager=m&force=true", "\"l\":", 179, 33_000);
 }

@@ -94,7 +94,7 @@ fn cut(graph: &Graph, form: Form<'_>, value: &mut Value, last: &FieldSet, owned:
 
 fn cut_map(graph: &Graph, form: Form<'_>, map: &mut Map, last: &FieldSet, owned: &FieldSet) {
     let mut gone: HashSet<&str> = HashSet::new();
-    for (element, last) in &last.nodes {
+    for (element, last) in last.nodes.iter() {
         let Some(name) = element.field_name() else { continue };
         let Some(value) = map.get_mut(name) else { continue };
         let named = is_property(form, name);

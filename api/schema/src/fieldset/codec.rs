@@ -2,6 +2,7 @@
 
 use quorate_meta::{Map, Value};
 
+use super::nodes::Nodes;
 use super::set::Node;
 use super::{Element, FieldSet};
 
@@ -38,13 +39,14 @@ impl FieldSet {
     /// Something is neither an element nor a map.
     pub fn decode(value: &Value) -> Result<Self, BadFields> {
         let Value::Map(map) = value else { return Err(BadFields(format!("{} instead of object", value.type_name()))) };
-        let mut set = Self::new();
+        let mut parts = Vec::with_capacity(map.len());
         for (key, below) in map.iter().filter(|(key, _)| *key != SELF) {
             let element = Element::parse(key).ok_or_else(|| BadFields(format!("element {key:?}")))?;
             let marked = below.as_map().is_some_and(|map| map.is_empty() || map.contains_key(SELF));
             let node = Node { member: marked, below: Self::decode(below)? };
-            set.nodes.insert(element, node);
+            parts.push((element, node));
         }
-        Ok(set)
+        // Several written forms may be of one element.
+        Ok(Self { nodes: Nodes::of_parts(parts, |node, later| *node = later) })
     }
 }

@@ -33,14 +33,12 @@ fn of_map(graph: &Graph, form: Form<'_>, map: &Map) -> FieldSet {
 }
 
 fn of_list(graph: &Graph, form: Form<'_>, items: &[Value]) -> FieldSet {
-    let mut set = FieldSet::new();
-    for item in items {
+    FieldSet::of_nodes(items.iter().map(|item| {
         let element = match form {
             Form::Keyed(inner, keys) => keyed_element(graph, inner, keys, item),
             _ => Element::value(item),
         };
         let below = node(graph, form.child(graph, ""), item).below;
-        set.put(element, Node { member: true, below });
-    }
-    set
+        (element, Node { member: true, below })
+    }))
 }

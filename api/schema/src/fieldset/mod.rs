@@ -9,6 +9,7 @@ mod compare;
 mod element;
 mod form;
 mod members;
+mod nodes;
 mod reach;
 mod set;
 mod trail;

@@ -1,13 +1,12 @@
 //! The tree and the operations of sets on it.
 
-use std::collections::BTreeMap;
-
 use super::Element;
+use super::nodes::Nodes;
 
 /// A set of paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSet {
-    pub(crate) nodes: BTreeMap<Element, Node>,
+    pub(crate) nodes: Nodes,
 }
 
 /// What is known about one element.
@@ -25,6 +24,12 @@ impl Node {
         Self { member: true, below: FieldSet::new() }
     }
 
+    /// Adds what is known elsewhere.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.member |= other.member;
+        self.below.add(&other.below);
+    }
+
     /// Whether nothing is known.
     pub(crate) fn is_empty(&self) -> bool {
         !self.member && self.below.is_empty()
@@ -34,12 +39,13 @@ impl Node {
 impl FieldSet {
     /// A set without members.
     pub const fn new() -> Self {
-        Self { nodes: BTreeMap::new() }
+        Self { nodes: Nodes::new() }
     }
 
-    /// The set of what is known about these elements, each of which comes once. In order they are put together without a search.
+    /// The set of what is known about these elements. In order they are put together without a search.
     pub(crate) fn of_nodes(nodes: impl IntoIterator<Item = (Element, Node)>) -> Self {
-        Self { nodes: nodes.into_iter().filter(|(_, node)| !node.is_empty()).collect() }
+        let parts = nodes.into_iter().filter(|(_, node)| !node.is_empty()).collect();
+        Self { nodes: Nodes::of_parts(parts, |node, later| node.add(&later)) }
     }
 
     /// The set of the given fields of messages, each a dotted path: `status`, `spec.finalizers`.
@@ -54,31 +60,17 @@ impl FieldSet {
 
     /// Number of members.
     pub fn len(&self) -> usize {
-        self.nodes.values().map(|node| usize::from(node.member) + node.below.len()).sum()
+        self.nodes.iter().map(|(_, node)| usize::from(node.member) + node.below.len()).sum()
     }
 
-    /// Adds a path; the empty path (the object itself) is never a member.
+    /// Adds a path, in time that grows with the set; the empty path (the object itself) is never a member.
     pub fn insert(&mut self, path: &[Element]) {
         let Some((first, rest)) = path.split_first() else { return };
-        let node = self.nodes.entry(first.clone()).or_default();
+        let node = self.nodes.get_or_default(first);
         if rest.is_empty() {
             node.member = true;
         } else {
             node.below.insert(rest);
-        }
-    }
-
-    /// Adds what is known about one element.
-    pub(crate) fn put(&mut self, element: Element, node: Node) {
-        if node.is_empty() {
-            return;
-        }
-        let known = self.nodes.entry(element).or_default();
-        known.member |= node.member;
-        if known.below.is_empty() {
-            known.below = node.below;
-        } else {
-            known.below.add(&node.below);
         }
     }
 
@@ -96,7 +88,7 @@ impl FieldSet {
         let Some(node) = self.nodes.get_mut(&element) else { return };
         change(&mut node.below);
         if node.is_empty() {
-            self.nodes.remove(&element);
+            self.nodes.retain(|other, _| *other != element);
         }
     }
 
@@ -115,23 +107,21 @@ impl FieldSet {
 
     /// Takes out the members of `other`.
     pub fn subtract(&mut self, other: &Self) {
-        for (element, theirs) in &other.nodes {
+        let mut some_gone = false;
+        for (element, theirs) in other.nodes.iter() {
             let Some(node) = self.nodes.get_mut(element) else { continue };
             node.member &= !theirs.member;
             node.below.subtract(&theirs.below);
-            if node.is_empty() {
-                self.nodes.remove(element);
-            }
+            some_gone |= node.is_empty();
+        }
+        if some_gone {
+            self.nodes.retain(|_, node| !node.is_empty());
         }
     }
 
     /// Adds the members of `other`.
     pub fn add(&mut self, other: &Self) {
-        for (element, theirs) in &other.nodes {
-            let node = self.nodes.entry(element.clone()).or_default();
-            node.member |= theirs.member;
-            node.below.add(&theirs.below);
-        }
+        self.nodes.add(&other.nodes);
     }
 
     /// Members that `other` does not have.
@@ -166,16 +156,11 @@ impl FieldSet {
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let (small, large) = if self.nodes.len() <= other.nodes.len() { (self, other) } else { (other, self) };
-        let mut both = Self::new();
-        for (element, one) in &small.nodes {
-            if let Some(other) = large.nodes.get(element) {
-                let node = Node { member: one.member && other.member, below: one.below.intersection(&other.below) };
-                if !node.is_empty() {
-                    both.nodes.insert(element.clone(), node);
-                }
-            }
-        }
-        both
+        Self::of_nodes(small.nodes.iter().filter_map(|(element, one)| {
+            let other = large.nodes.get(element)?;
+            let below = one.below.intersection(&other.below);
+            Some((element.clone(), Node { member: one.member && other.member, below }))
+        }))
     }
 
     /// What is known about one element.
@@ -185,7 +170,7 @@ impl FieldSet {
 
     fn combine(&self, other: &Self, with: impl Fn(&Node, Option<&Node>) -> Node) -> Self {
         let merged = self.nodes.iter().map(|(element, node)| (element.clone(), with(node, other.nodes.get(element))));
-        Self { nodes: merged.filter(|(_, node)| !node.is_empty()).collect() }
+        Self::of_nodes(merged)
     }
 }
 

@@ -53,7 +53,7 @@ impl FieldSet {
     }
 
     fn follow(&self, above: Option<&Arc<Trail>>, into: &mut Vec<Arc<Trail>>) {
-        for (element, node) in &self.nodes {
+        for (element, node) in self.nodes.iter() {
             let trail = Arc::new(Trail { element: element.clone(), above: above.cloned() });
             if node.member {
                 into.push(Arc::clone(&trail));

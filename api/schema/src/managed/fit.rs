@@ -33,7 +33,7 @@ pub(crate) fn fit(graph: &Graph, ty: TypeId, own: &str, live: &Value, versions: 
 }
 
 fn fit_set(graph: &Graph, form: Form<'_>, set: &mut FieldSet) {
-    for (element, node) in &mut set.nodes {
+    for (element, node) in set.nodes.iter_mut() {
         if node.below.is_empty() {
             continue;
         }
