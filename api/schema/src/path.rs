@@ -4,9 +4,16 @@
 const ORDINARY_BYTES: usize = 64;
 
 /// A path that grows with each step down and is cut back on the way up.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct FieldPath {
     text: String,
+}
+
+impl Default for FieldPath {
+    /// The root, with room for what comes.
+    fn default() -> Self {
+        Self { text: String::with_capacity(ORDINARY_BYTES) }
+    }
 }
 
 impl FieldPath {
@@ -20,8 +27,6 @@ impl FieldPath {
         let mark = self.text.len();
         if mark > 0 {
             self.text.push('.');
-        } else {
-            self.text.reserve(ORDINARY_BYTES);
         }
         self.text.push_str(key);
         mark

@@ -11,30 +11,27 @@ const MERGED_NAME: &str = "ancient-changes";
 
 /// Merges the oldest entries of updates, per version, until the limit is kept. A version's only entry is left alone.
 pub(super) fn merge_oldest(managed: &mut Managed) {
-    if managed.entries.len() <= MAX_UPDATERS {
-        return sort(managed);
+    sort(managed);
+    let first = managed.entries.partition_point(|entry| entry.operation != Operation::Update);
+    let mut excess = (managed.entries.len() - first).saturating_sub(MAX_UPDATERS);
+    if excess == 0 {
+        return;
     }
-    let (mut updates, mut kept): (Vec<Entry>, Vec<Entry>) =
-        std::mem::take(&mut managed.entries).into_iter().partition(|entry| entry.operation == Operation::Update);
-    updates.sort_by(|left, right| (&left.time, &left.manager).cmp(&(&right.time, &right.manager)));
-    let mut excess = updates.len().saturating_sub(MAX_UPDATERS);
+    let updates = managed.entries.split_off(first);
     let mut buckets: HashMap<String, usize> = HashMap::new();
-    let mut result: Vec<Entry> = Vec::with_capacity(updates.len());
     for entry in updates {
         match buckets.get(&entry.api_version) {
             Some(&bucket) if excess > 0 => {
-                absorb(&mut result[bucket], entry);
+                absorb(&mut managed.entries[bucket], entry);
                 excess -= 1;
             }
-            Some(_) => result.push(entry),
+            Some(_) => managed.entries.push(entry),
             None => {
-                buckets.insert(entry.api_version.clone(), result.len());
-                result.push(entry);
+                buckets.insert(entry.api_version.clone(), managed.entries.len());
+                managed.entries.push(entry);
             }
         }
     }
-    kept.append(&mut result);
-    managed.entries = kept;
 }
 
 /// Puts updates behind applies, and in order of their times.
