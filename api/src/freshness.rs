@@ -12,8 +12,8 @@ const REVISION: HeaderName = HeaderName::from_static("quorate-revision");
 /// Changes that are committed as far as this node knows, but were not applied here yet when it answered.
 const LAG: HeaderName = HeaderName::from_static("quorate-lag");
 
-/// No lag, as almost always.
-const NONE: HeaderValue = HeaderValue::from_static("0");
+/// As almost always.
+const NO_LAG: HeaderValue = HeaderValue::from_static("0");
 
 /// What both headers say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,6 @@ impl Freshness {
     /// Adds both headers.
     pub(crate) fn write(self, headers: &mut HeaderMap) {
         headers.insert(REVISION, HeaderValue::from(self.revision.get()));
-        headers.insert(LAG, if self.lag == 0 { NONE } else { HeaderValue::from(self.lag) });
+        headers.insert(LAG, if self.lag == 0 { NO_LAG } else { HeaderValue::from(self.lag) });
     }
 }
