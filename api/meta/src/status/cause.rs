@@ -1,6 +1,6 @@
 //! Single failures inside a status, and the texts of field errors.
 
-use super::quote::{quoted, shown};
+use super::quote::{push_quoted, shown};
 use super::{Path, put};
 use crate::{Map, Value};
 
@@ -77,17 +77,17 @@ pub struct Cause {
 impl Cause {
     /// A cause from its parts.
     pub fn new(reason: CauseReason, field: impl Into<Path>, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into(), field: field.into().as_str().to_owned() }
+        Self { reason, message: message.into(), field: field.into().into_text() }
     }
 
     /// `Required value: DETAIL`, or without a detail when that is empty.
     pub fn required(field: impl Into<Path>, detail: &str) -> Self {
-        Self::new(CauseReason::FieldValueRequired, field, with_detail("Required value", detail))
+        Self::new(CauseReason::FieldValueRequired, field, with_detail("Required value".to_owned(), detail))
     }
 
     /// `Invalid value: "VALUE": DETAIL`.
     pub fn invalid(field: impl Into<Path>, value: impl Into<Value>, detail: &str) -> Self {
-        let message = with_detail(&format!("Invalid value: {}", shown(&value.into())), detail);
+        let message = with_detail(shown("Invalid value: ", &value.into()), detail);
         Self::new(CauseReason::FieldValueInvalid, field, message)
     }
 
@@ -98,28 +98,27 @@ impl Cause {
 
     /// `Duplicate value: "VALUE"`.
     pub fn duplicate(field: impl Into<Path>, value: impl Into<Value>) -> Self {
-        let message = format!("Duplicate value: {}", shown(&value.into()));
-        Self::new(CauseReason::FieldValueDuplicate, field, message)
+        Self::new(CauseReason::FieldValueDuplicate, field, shown("Duplicate value: ", &value.into()))
     }
 
     /// `Not found: "VALUE"`.
     pub fn not_found(field: impl Into<Path>, value: impl Into<Value>) -> Self {
-        Self::new(CauseReason::FieldValueNotFound, field, format!("Not found: {}", shown(&value.into())))
+        Self::new(CauseReason::FieldValueNotFound, field, shown("Not found: ", &value.into()))
     }
 
     /// `Unsupported value: "VALUE": supported values: "A", "B"`, the supported ones in the order given.
     pub fn not_supported(field: impl Into<Path>, value: impl Into<Value>, supported: &[&str]) -> Self {
-        let supported: Vec<String> = supported.iter().map(|text| quoted(text)).collect();
-        let mut message = format!("Unsupported value: {}", shown(&value.into()));
-        if !supported.is_empty() {
-            message = format!("{message}: supported values: {}", supported.join(", "));
+        let mut message = shown("Unsupported value: ", &value.into());
+        for (at, text) in supported.iter().enumerate() {
+            message.push_str(if at == 0 { ": supported values: " } else { ", " });
+            push_quoted(&mut message, text);
         }
         Self::new(CauseReason::FieldValueNotSupported, field, message)
     }
 
     /// `Forbidden: DETAIL`.
     pub fn forbidden(field: impl Into<Path>, detail: &str) -> Self {
-        Self::new(CauseReason::FieldValueForbidden, field, with_detail("Forbidden", detail))
+        Self::new(CauseReason::FieldValueForbidden, field, with_detail("Forbidden".to_owned(), detail))
     }
 
     /// `Too long: may not be more than MAX bytes`.
@@ -150,6 +149,11 @@ impl Cause {
     }
 }
 
-fn with_detail(text: &str, detail: &str) -> String {
-    if detail.is_empty() { text.to_owned() } else { format!("{text}: {detail}") }
+fn with_detail(mut text: String, detail: &str) -> String {
+    if !detail.is_empty() {
+        text.reserve(": ".len() + detail.len());
+        text.push_str(": ");
+        text.push_str(detail);
+    }
+    text
 }

@@ -34,12 +34,22 @@ impl Path {
     /// The entry `key` of a map with free keys.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0).into())
+        let mut text = String::with_capacity(self.0.len() + 2 + key.len());
+        text.push_str(&self.0);
+        text.push('[');
+        text.push_str(key);
+        text.push(']');
+        Self(text.into())
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The text as one of its own.
+    pub fn into_text(self) -> String {
+        self.0.into_owned()
     }
 }
 

@@ -6,24 +6,34 @@ use crate::Value;
 
 /// Bytes of a body that a message shows.
 const EXCERPT_BYTES: usize = 30;
+/// Room for a value in a message, to begin with.
+const SHOWN_BYTES: usize = 30;
 
 /// `text` in double quotes; control and other unprintable characters are escaped.
 pub fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for char in text.chars() {
-        push_escaped(&mut quoted, char);
-    }
-    quoted.push('"');
+    push_quoted(&mut quoted, text);
     quoted
 }
 
-/// A value as messages show it: strings quoted, everything else as compact JSON.
-pub(super) fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => quoted(text),
-        other => serde_json::to_string(other).unwrap_or_default(),
+/// Adds `text` in double quotes to a message.
+pub(super) fn push_quoted(message: &mut String, text: &str) {
+    message.push('"');
+    for char in text.chars() {
+        push_escaped(message, char);
     }
+    message.push('"');
+}
+
+/// A message that begins like this and then shows a value: strings quoted, everything else as compact JSON.
+pub(super) fn shown(beginning: &str, value: &Value) -> String {
+    let mut message = String::with_capacity(beginning.len() + SHOWN_BYTES);
+    message.push_str(beginning);
+    match value {
+        Value::String(text) => push_quoted(&mut message, text),
+        other => message.push_str(&serde_json::to_string(other).unwrap_or_default()),
+    }
+    message
 }
 
 /// The beginning of a body for a message: text if it looks like JSON, else hexadecimal.

@@ -29,19 +29,18 @@ const OTHERS: [&str; 17] = [
 const HUGE_PAGES: &str = "hugepages-";
 const REQUESTS: &str = "requests.";
 
-/// What is wrong with the name of a resource whose amount stands in this field.
-pub(super) fn check(amount: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+/// What is wrong with the name of a resource whose amount stands in this map.
+pub(super) fn check(amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     let wrong = name::qualified_name(resource);
-    causes.extend(wrong.iter().map(|why| Cause::invalid(amount.path(), resource, why)));
+    causes.extend(wrong.iter().map(|why| invalid(amounts, resource, why)));
     if wrong.is_empty() && !resource.contains('/') && !is_standard(resource) {
-        let why = "must be a standard resource type or fully qualified";
-        causes.push(Cause::invalid(amount.path(), resource, why));
+        causes.push(invalid(amounts, resource, "must be a standard resource type or fully qualified"));
     }
 }
 
 /// What is wrong with the name of a resource that a container may have.
-pub(super) fn check_of_container(names: &Names, amount: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
-    check(amount, resource, causes);
+pub(super) fn check_of_container(names: &Names, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+    check(amounts, resource, causes);
     let why = if !resource.contains('/') {
         let known = OF_CONTAINERS.contains(&resource) || is_huge_pages(resource);
         (!known).then_some("must be a standard resource for containers")
@@ -49,7 +48,11 @@ pub(super) fn check_of_container(names: &Names, amount: &Field<'_>, resource: &s
         let known = is_native(names, resource) || is_extension(names, resource);
         (!known).then_some("doesn't follow extended resource name standard")
     };
-    causes.extend(why.map(|why| Cause::invalid(amount.path(), resource, why)));
+    causes.extend(why.map(|why| invalid(amounts, resource, why)));
+}
+
+fn invalid(amounts: &Field<'_>, resource: &str, why: &str) -> Cause {
+    Cause::invalid(amounts.path().key(resource), resource, why)
 }
 
 fn is_standard(resource: &str) -> bool {
@@ -64,7 +67,8 @@ pub(super) fn is_huge_pages(resource: &str) -> bool {
 
 /// Resources of the system itself; all others are somebody's extension.
 pub(super) fn is_native(names: &Names, resource: &str) -> bool {
-    !resource.contains('/') || resource.contains(&format!("{}/", names.domain))
+    let of_domain = |(at, _)| resource[..at].ends_with(names.domain);
+    !resource.contains('/') || resource.match_indices('/').any(of_domain)
 }
 
 /// Whether this can be the name of somebody's extension, of which a quota counts what is requested.
@@ -89,11 +93,10 @@ mod tests {
     fn names() {
         let check = |resource: &str, plain: usize, of_container: usize| {
             let object = Value::from(json!({resource: "1"}));
-            let root = Field::root(&object);
-            let (_, amount) = root.entries().next().unwrap();
+            let amounts = Field::root(&object);
             let (mut all, mut container) = (Vec::new(), Vec::new());
-            check(&amount, resource, &mut all);
-            check_of_container(Naming::Svc.names(), &amount, resource, &mut container);
+            check(&amounts, resource, &mut all);
+            check_of_container(Naming::Svc.names(), &amounts, resource, &mut container);
             assert_eq!((all.len(), container.len()), (plain, of_container), "{resource}");
         };
         for resource in ["cpu", "hugepages-2Mi", "example.com/gpu", "svc.io/foo"] {

@@ -1,6 +1,7 @@
 //! LimitRange: what a single pod, container or claim of a namespace may ask for, and what it asks for by default.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
+use std::iter;
 
 use quorate_meta::{Cause, Map, Names, Quantity, Value, name};
 
@@ -89,14 +90,13 @@ fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         _ => {}
     }
-    let mut resources = BTreeSet::new();
-    for field in [&max, &min, &default, &request, &ratio] {
-        for (resource, amount) in field.entries() {
-            check_resource(names, item.get("type").text(), &amount, resource, causes);
-            resources.insert(resource);
+    let maps = [&max, &min, &default, &request, &ratio];
+    for map in maps {
+        for resource in map.value().as_map().into_iter().flat_map(Map::keys) {
+            check_resource(names, item.get("type").text(), map, resource, causes);
         }
     }
-    for resource in resources {
+    for (resource, [max, min, default, request, ratio]) in side_by_side(maps) {
         check_order(resource, [&min, &request, &default, &max], causes);
         check_ratio(resource, &ratio, [&min, &max], causes);
         if !resource_names::may_overcommit(names, resource) {
@@ -106,28 +106,46 @@ fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Only what containers use can be limited for them and for pods.
-fn check_resource(names: &Names, kind: &str, amount: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+fn check_resource(names: &Names, kind: &str, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     match kind {
-        "Pod" | "Container" => resource_names::check_of_container(names, amount, resource, causes),
-        _ => resource_names::check(amount, resource, causes),
+        "Pod" | "Container" => resource_names::check_of_container(names, amounts, resource, causes),
+        _ => resource_names::check(amounts, resource, causes),
     }
 }
 
-/// The amount of a resource.
-fn of(field: &Field<'_>, resource: &str) -> Option<Quantity> {
-    Quantity::parse(field.value().get(resource)?.as_str()?)
+/// What one of the maps says of a resource.
+struct Amount<'f, 'v> {
+    map: &'f Field<'v>,
+    quantity: Option<Quantity>,
+}
+
+/// What each of these maps says of every resource that any of them has.
+fn side_by_side<'f, 'v: 'f, const N: usize>(
+    maps: [&'f Field<'v>; N],
+) -> impl Iterator<Item = (&'v str, [Amount<'f, 'v>; N])> {
+    let mut rest = maps.map(|map| (map, map.value().as_map().into_iter().flat_map(Map::iter).peekable()));
+    iter::from_fn(move || {
+        let next = rest.iter_mut().filter_map(|(_, entries)| entries.peek());
+        let resource = next.map(|(resource, _)| *resource).min()?;
+        let amounts = rest.each_mut().map(|(map, entries)| {
+            let entry = entries.next_if(|(name, _)| *name == resource);
+            let quantity = entry.and_then(|(_, amount)| Quantity::parse(amount.as_str()?));
+            Amount { map, quantity }
+        });
+        Some((resource, amounts))
+    })
 }
 
 /// A cause that shows an amount of a resource that stands elsewhere.
-fn wrong(at: &Field<'_>, resource: &str, shown: &Field<'_>, why: &str) -> Cause {
-    let value = shown.value().get(resource).cloned().unwrap_or_default();
-    Cause::invalid(at.path().key(resource), value, why)
+fn wrong(at: &Amount<'_, '_>, resource: &str, shown: &Amount<'_, '_>, why: &str) -> Cause {
+    let value = shown.map.value().get(resource).cloned().unwrap_or_default();
+    Cause::invalid(at.map.path().key(resource), value, why)
 }
 
 /// Each amount must not be above those that come after it.
-fn check_order(resource: &str, [min, request, default, max]: [&Field<'_>; 4], causes: &mut Vec<Cause>) {
-    let mut check = |small: (&Field<'_>, &str), large: (&Field<'_>, &str), at: &Field<'_>, shown: &Field<'_>| {
-        let (Some(low), Some(high)) = (of(small.0, resource), of(large.0, resource)) else { return };
+fn check_order(resource: &str, [min, request, default, max]: [&Amount<'_, '_>; 4], causes: &mut Vec<Cause>) {
+    let mut check = |small: (&Amount<'_, '_>, &str), large: (&Amount<'_, '_>, &str), at, shown| {
+        let (Some(low), Some(high)) = (small.0.quantity, large.0.quantity) else { return };
         if low > high {
             let why = format!("{} value {low} is greater than {} value {high}", small.1, large.1);
             causes.push(wrong(at, resource, shown, &why));
@@ -142,20 +160,20 @@ fn check_order(resource: &str, [min, request, default, max]: [&Field<'_>; 4], ca
 }
 
 /// What cannot be shared is requested as far as it is limited.
-fn check_equal(resource: &str, request: &Field<'_>, default: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (Some(asked), Some(limit)) = (of(request, resource), of(default, resource)) else { return };
+fn check_equal(resource: &str, request: &Amount<'_, '_>, default: &Amount<'_, '_>, causes: &mut Vec<Cause>) {
+    let (Some(asked), Some(limit)) = (request.quantity, default.quantity) else { return };
     if asked != limit {
         let why = format!("default value {limit} must equal to defaultRequest value {asked} in {resource}");
         causes.push(wrong(request, resource, request, &why));
     }
 }
 
-fn check_ratio(resource: &str, ratio: &Field<'_>, [min, max]: [&Field<'_>; 2], causes: &mut Vec<Cause>) {
-    let Some(asked) = of(ratio, resource) else { return };
+fn check_ratio(resource: &str, ratio: &Amount<'_, '_>, [min, max]: [&Amount<'_, '_>; 2], causes: &mut Vec<Cause>) {
+    let Some(asked) = ratio.quantity else { return };
     if asked < Quantity::from_units(1) {
         causes.push(wrong(ratio, resource, ratio, &format!("ratio {asked} is less than 1")));
     }
-    let (Some(low), Some(high)) = (of(min, resource), of(max, resource)) else { return };
+    let (Some(low), Some(high)) = (min.quantity, max.quantity) else { return };
     // As clients know it, this is an inexact number.
     let most = high.millis() as f64 / low.millis() as f64;
     if asked.millis() as f64 / 1000.0 > most {
@@ -180,6 +198,19 @@ mod tests {
                 "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2", "memory": "1Gi"}},
             {"type": "Pod", "max": {"cpu": "4"}}]}});
         assert_eq!(object, expect.into());
+    }
+
+    #[test]
+    fn amounts_of_a_resource() {
+        let object = Value::from(json!({"a": {"cpu": "1", "pods": "2"}, "b": {"memory": "3", "pods": "4"}, "c": {}}));
+        let root = Field::root(&object);
+        let (a, b, c) = (root.get("a"), root.get("b"), root.get("c"));
+        let all: Vec<_> = side_by_side([&a, &b, &c])
+            .map(|(resource, amounts)| (resource, amounts.map(|amount| amount.quantity.map(Quantity::units))))
+            .collect();
+        let expect =
+            [("cpu", [Some(1), None, None]), ("memory", [None, Some(3), None]), ("pods", [Some(2), Some(4), None])];
+        assert_eq!(all, expect);
     }
 
     #[test]

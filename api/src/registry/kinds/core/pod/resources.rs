@@ -18,7 +18,7 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
     let mut compute = false;
     for list in [&limits, &requests] {
         for (resource, amount) in list.entries() {
-            resource_names::check_of_container(names, &amount, resource, causes);
+            resource_names::check_of_container(names, list, resource, causes);
             check_amount(names, resource, &amount, causes);
             huge |= is_huge_pages(resource);
             compute |= COMPUTE.contains(&resource);
