@@ -2,19 +2,18 @@
 //!
 //! What is known when a request comes in is put into words once ([`Draft::new`]), from what the request says and without a tree in
 //! between; the line of each stage begins with a copy of that and adds what has become known since.
-//!
-//! Members of an object are written with a comma before each; the first one's becomes the brace ([`close`]).
 
 use bytes::Bytes;
 use quorate_meta::{Details, Names, Status, Time};
 use quorate_wire::json::{self, write_string};
 
+use super::members::{write_object, write_text};
 use super::policy::{Level, Stage, verb};
-use crate::authentication::User;
+use super::sender::Sender;
 use crate::request::RequestInfo;
 
 /// Room for the text of an ordinary request.
-const TEXT_BYTES: usize = 768;
+const TEXT_BYTES: usize = 1024;
 /// What a line adds to that text at most, but for texts that others have written.
 const LINE_BYTES: usize = 512;
 /// Bytes of JSON that one byte of a text may become.
@@ -26,14 +25,7 @@ pub(super) struct Facts<'a> {
     pub(super) level: Level,
     pub(super) id: &'a str,
     pub(super) uri: &'a str,
-    pub(super) user: Option<&'a User>,
-    /// Whom the user acts as.
-    pub(super) impersonated: Option<&'a User>,
-    /// Whom the proxies in front name as the one who asks.
-    pub(super) proxied: &'a [String],
-    /// The other end of the connection.
-    pub(super) peer: Option<&'a str>,
-    pub(super) agent: &'a str,
+    pub(super) sender: &'a Sender<'a>,
     pub(super) info: &'a RequestInfo,
     pub(super) received: Time,
 }
@@ -99,12 +91,7 @@ impl Draft {
         write_text(",\"auditID\":", facts.id, out);
         write_text(",\"requestURI\":", facts.uri, out);
         write_text(",\"verb\":", verb(facts.info), out);
-        write_object(",\"user\":", out, |out| facts.user.iter().for_each(|user| write_user(user, out)));
-        if let Some(user) = facts.impersonated {
-            write_object(",\"impersonatedUser\":", out, |out| write_user(user, out));
-        }
-        write_texts(",\"sourceIPs\":", facts.proxied.iter().map(String::as_str).chain(facts.peer), out);
-        write_text(",\"userAgent\":", facts.agent, out);
+        facts.sender.write(out);
         let mut name_at = None;
         if facts.info.is_resource {
             write_object(",\"objectRef\":", out, |out| {
@@ -205,51 +192,6 @@ fn digits(code: u16) -> [u8; 3] {
     [100, 10, 1].map(|weight| b'0' + u8::try_from(code / weight % 10).unwrap_or_default())
 }
 
-/// Ends an object whose members begin here.
-fn close(begin: usize, out: &mut Vec<u8>) {
-    match out.get_mut(begin) {
-        Some(comma) => *comma = b'{',
-        None => out.push(b'{'),
-    }
-    out.push(b'}');
-}
-
-/// Writes a field; `,"name":` as it is written, in one piece.
-fn write_object(key: &'static str, out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
-    out.extend_from_slice(key.as_bytes());
-    let begin = out.len();
-    fill(out);
-    close(begin, out);
-}
-
-/// Writes a field, unless it is empty.
-fn write_text(key: &'static str, text: &str, out: &mut Vec<u8>) {
-    if !text.is_empty() {
-        out.extend_from_slice(key.as_bytes());
-        write_string(text, out);
-    }
-}
-
-/// Writes a field, unless it is empty.
-fn write_texts(key: &'static str, texts: impl Iterator<Item = impl AsRef<str>>, out: &mut Vec<u8>) {
-    let mut texts = texts.peekable();
-    if texts.peek().is_some() {
-        out.extend_from_slice(key.as_bytes());
-        write_list(texts, out);
-    }
-}
-
-/// Writes a list that is not empty.
-fn write_list(texts: impl Iterator<Item = impl AsRef<str>>, out: &mut Vec<u8>) {
-    let mut mark = b'[';
-    for text in texts {
-        out.push(mark);
-        write_string(text.as_ref(), out);
-        mark = b',';
-    }
-    out.push(b']');
-}
-
 fn write_outcome(code: u16, why: Option<&Status>, details: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"metadata\":{}");
     match why {
@@ -275,27 +217,13 @@ fn write_reference(info: &RequestInfo, out: &mut Vec<u8>) {
     write_text(",\"subresource\":", info.subresource.as_deref().unwrap_or_default(), out);
 }
 
-fn write_user(user: &User, out: &mut Vec<u8>) {
-    write_text(",\"username\":", &user.name, out);
-    write_text(",\"uid\":", &user.uid, out);
-    write_texts(",\"groups\":", user.groups.iter(), out);
-    if user.extra.iter().all(|(_, values)| values.is_empty()) {
-        return;
-    }
-    write_object(",\"extra\":", out, |out| {
-        for (key, values) in user.extra.iter().filter(|(_, values)| !values.is_empty()) {
-            out.push(b',');
-            write_string(key, out);
-            out.push(b':');
-            write_list(values.iter(), out);
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use http::Method;
+    use crate::authentication::{Identity, User};
+    use http::{HeaderMap, Method};
     use quorate_meta::{GroupResource, Naming};
     use serde_json::{Value, json};
 
@@ -306,9 +234,9 @@ mod tests {
         let check = |said: &[&str], expect: Value| {
             let info = RequestInfo::parse(names, &Method::POST, &uri.parse().unwrap());
             let (level, received) = (Level::Metadata, Time::from_ms(0));
-            let [id, agent] = ["7", ""];
-            let (user, impersonated, proxied, peer) = (None, None, &[], None);
-            let facts = Facts { level, id, uri, user, impersonated, proxied, peer, agent, info: &info, received };
+            let (identity, headers) = (Identity::default(), HeaderMap::new());
+            let sender = Sender::new(&identity, None, None, &headers);
+            let facts = Facts { level, id: "7", uri, sender: &sender, info: &info, received };
             let mut draft = Draft::new(&phrases, &facts);
             draft.decide(&phrases, Some(true), "");
             said.iter().for_each(|name| draft.name(name));
@@ -328,23 +256,15 @@ mod tests {
     #[test]
     fn a_line_is_one_event() {
         let user = User { extra: vec![("k".into(), vec!["v".into()])], ..User::new("ann \"a\"", ["dev".to_owned()]) };
+        let (user, headers) = (Arc::new(user), HeaderMap::new());
+        let identity = Identity::default().with_peer("10.0.0.1:5000");
+        let sender = Sender::new(&identity, Some(&user), None, &headers);
         let uri = "/api/v1/nodes/n?x=y";
         let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &uri.parse().unwrap());
         let phrases = Phrases::new(Naming::Svc.names());
         let mut draft = Draft::new(
             &phrases,
-            &Facts {
-                level: Level::Request,
-                id: "7",
-                uri,
-                user: Some(&user),
-                impersonated: None,
-                proxied: &[],
-                peer: Some("10.0.0.1"),
-                agent: "",
-                info: &info,
-                received: Time::from_ms(0),
-            },
+            &Facts { level: Level::Request, id: "7", uri, sender: &sender, info: &info, received: Time::from_ms(0) },
         );
         draft.name("no other than that of the path");
         draft.decide(&phrases, Some(false), "no");

@@ -6,8 +6,10 @@
 
 mod event;
 mod lines;
+mod members;
 mod policy;
 mod read;
+mod sender;
 mod spool;
 mod trace;
 
@@ -24,6 +26,7 @@ pub use read::InvalidPolicy;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
 pub(crate) use trace::Trace;
 
+use crate::authentication::Identity;
 use event::Phrases;
 use spool::Spool;
 
@@ -57,15 +60,15 @@ impl Audit {
         self.spools.iter().map(|spool| spool.dropped()).sum()
     }
 
-    /// Begins to follow a request from this address.
+    /// Begins to follow a request over the connection of this identity.
     pub(crate) fn follow<'a>(
         self: &'a Arc<Self>,
         id: &'a HeaderValue,
         uri: &'a Uri,
-        peer: Option<&'a str>,
+        identity: &'a Identity,
     ) -> Trace<'a> {
         let (id, uri) = (id.to_str().unwrap_or_default(), uri.path_and_query().map_or("", PathAndQuery::as_str));
-        Trace::new(self, id, uri, peer)
+        Trace::new(self, id, uri, identity)
     }
 
     fn now(&self) -> Time {

@@ -1,11 +1,10 @@
 //! One request as the audit trail sees it, from its first line to the last byte of its answer.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderName, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Response};
 use quorate_meta::{Status, Time, Value};
 use quorate_schema::{Graph, TypeId};
 use quorate_wire::{cbor, json, protobuf, yaml};
@@ -13,17 +12,14 @@ use quorate_wire::{cbor, json, protobuf, yaml};
 use super::Audit;
 use super::event::{Draft, Facts};
 use super::policy::{Level, Scope, Stage, is_long};
-use crate::authentication::User;
+use super::sender::Sender;
+use crate::authentication::{Identity, User};
 use crate::body::{Body, Uncompressed};
 use crate::encoding::type_of;
 use crate::request::RequestInfo;
 
 /// Bytes of a body that an event has at most; the event says that one was left out.
 const MAX_BODY_BYTES: usize = 1 << 20;
-
-/// Who asked the proxies in front, as they say.
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
 /// What an event says of an answer that its client did not wait for.
 const CLOSED_EARLY: &str = "Connection closed early";
@@ -34,7 +30,7 @@ pub(crate) struct Trace<'a> {
     audit: &'a Arc<Audit>,
     id: &'a str,
     uri: &'a str,
-    peer: Option<&'a str>,
+    identity: &'a Identity,
     /// `None` until it is known who asks, and where nothing is told of what they ask.
     told: Option<Told>,
 }
@@ -52,8 +48,8 @@ struct Told {
 }
 
 impl<'a> Trace<'a> {
-    pub(super) fn new(audit: &'a Arc<Audit>, id: &'a str, uri: &'a str, peer: Option<&'a str>) -> Self {
-        Self { audit, id, uri, peer, told: None }
+    pub(super) fn new(audit: &'a Arc<Audit>, id: &'a str, uri: &'a str, identity: &'a Identity) -> Self {
+        Self { audit, id, uri, identity, told: None }
     }
 
     /// Who asks is known, or (`None`) that nobody does who may, of a request that came at this time. Rules see the user who sent the
@@ -61,28 +57,17 @@ impl<'a> Trace<'a> {
     pub(crate) fn received(
         &mut self,
         at: Time,
-        user: Option<&User>,
+        user: Option<&Arc<User>>,
         acting: Option<&User>,
         info: &RequestInfo,
         headers: &HeaderMap,
     ) {
-        let scope = self.audit.policy.scope(self.audit.names, user, info);
+        let scope = self.audit.policy.scope(self.audit.names, user.map(Arc::as_ref), info);
         if scope.level == Level::None {
             return;
         }
-        let (proxied, peer) = sources(headers, self.peer);
-        let facts = Facts {
-            level: scope.level,
-            id: self.id,
-            uri: self.uri,
-            user,
-            impersonated: acting,
-            proxied: &proxied,
-            peer,
-            agent: headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default(),
-            info,
-            received: at,
-        };
+        let sender = Sender::new(self.identity, user, acting, headers);
+        let facts = Facts { level: scope.level, id: self.id, uri: self.uri, sender: &sender, info, received: at };
         let draft = Draft::new(&self.audit.phrases, &facts);
         let told = self.told.insert(Told { scope, draft, long: is_long(info), panicked: false, failure: None });
         if user.is_some() {
@@ -234,50 +219,11 @@ fn drop_managed_fields(object: &mut Value) {
     }
 }
 
-/// Where a request comes from: what proxies say, and the other end of the connection unless they say that.
-fn sources<'a>(headers: &HeaderMap, peer: Option<&'a str>) -> (Vec<String>, Option<&'a str>) {
-    let mut proxied = Vec::new();
-    let headers = [&FORWARDED_FOR, &REAL_IP].map(|name| headers.get(name).and_then(|value| value.to_str().ok()));
-    for address in headers.into_iter().flatten().flat_map(|addresses| addresses.split(',')) {
-        if let Ok(address) = address.trim().trim_matches(['[', ']']).parse::<IpAddr>() {
-            let text = address.to_string();
-            if !proxied.contains(&text) {
-                proxied.push(text);
-            }
-        }
-    }
-    // The system has written this address, so it is as addresses are written.
-    let peer = peer.map(|peer| peer.rsplit_once(':').map_or(peer, |(host, _)| host).trim_matches(['[', ']']));
-    let peer = peer.filter(|peer| !peer.is_empty() && proxied.iter().all(|other| other != peer));
-    (proxied, peer)
-}
-
 /// Held by the body of an answer: tells that it ends, however it does.
 struct Ending(Arc<Audit>, Told);
 
 impl Drop for Ending {
     fn drop(&mut self) {
         self.1.end(&self.0);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn sources_are_what_proxies_say_and_the_peer() {
-        let check = |forwarded: &'static str, peer: Option<&str>, expect: &[&str]| {
-            let headers = HeaderMap::from_iter([(FORWARDED_FOR, HeaderValue::from_static(forwarded))]);
-            let (proxied, peer) = sources(&headers, peer);
-            assert!(proxied.iter().map(String::as_str).chain(peer).eq(expect.iter().copied()), "{proxied:?} {peer:?}");
-        };
-        check("", Some("127.0.0.1:5000"), &["127.0.0.1"]);
-        check("10.0.0.1, 10.0.0.2", Some("[::1]:5000"), &["10.0.0.1", "10.0.0.2", "::1"]);
-        check("10.0.0.1,nonsense", None, &["10.0.0.1"]);
-        check("127.0.0.1, ::0:1", Some("127.0.0.1:5000"), &["127.0.0.1", "::1"]);
-        check("", None, &[]);
     }
 }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use x509_parser::der_parser::{Oid, oid};
 use x509_parser::prelude::{FromDer, X509Certificate, X509Name};
 
-use super::User;
+use super::{Introduction, User};
 
 /// The attribute of a subject that gives the user's uid.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
@@ -31,6 +31,8 @@ pub struct Identity {
     /// The last moment at which the certificates behind this hold, in milliseconds since the Unix epoch; `None` when there
     /// are none.
     pub until_ms: Option<u64>,
+    /// What the audit trail says of whoever sends requests from this address.
+    pub(crate) introduction: Arc<Introduction>,
 }
 
 impl Identity {
@@ -49,7 +51,7 @@ impl Identity {
     /// The same, at the other end of a connection from this address.
     #[must_use]
     pub fn with_peer(self, address: &str) -> Self {
-        Self { peer: Some(address.into()), ..self }
+        Self { peer: Some(address.into()), introduction: Arc::default(), ..self }
     }
 
     /// An identity that is already known, for calls inside the process.

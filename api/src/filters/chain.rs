@@ -77,7 +77,7 @@ where
     // Whoever asks first whether to send a body has not sent it yet.
     let sent = !head.headers.contains_key(EXPECT);
     let uri = std::mem::take(&mut head.uri);
-    let mut trace = api.audit.as_ref().map(|audit| audit.follow(id, &uri, identity.peer.as_deref()));
+    let mut trace = api.audit.as_ref().map(|audit| audit.follow(id, &uri, identity));
     let flow = OnceLock::new();
     let mut response = match guarded(api, identity, (head, &uri), body.as_mut(), trace.as_mut(), &flow).await {
         Ok(response) => response,
@@ -223,7 +223,7 @@ async fn authenticate(
     };
     if let Some(trace) = trace {
         let acting = acting.as_ref().ok().and_then(Option::as_ref);
-        trace.received(Time::from_ms(now_ms), sender.as_deref().ok(), acting, info, headers);
+        trace.received(Time::from_ms(now_ms), sender.as_ref().ok(), acting, info, headers);
     }
     let sender = sender?;
     Ok(match acting? {
