@@ -1,12 +1,16 @@
 //! The words for whoever sends requests over a connection, kept from one request to the next.
 //!
-//! Invariant: they are those for the very same user and program; of two that send in turn, each is put into words again.
+//! Invariants: they are those for the very same user and program; of two that send in turn, each is put into words again. A
+//! connection keeps a few words only, however long a name its client chooses for the program.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use super::User;
+
+/// Bytes of words that are kept; longer ones are written for each request.
+const MAX_BYTES: usize = 2048;
 
 /// What was written last of a user and their program.
 #[derive(Debug, Default)]
@@ -29,7 +33,9 @@ impl Introduction {
         }
         let begin = out.len();
         write(out);
-        *last = Some(Words { user: user.clone(), agent: agent.to_owned(), text: out[begin..].to_vec() });
+        let text = &out[begin..];
+        let is_kept = text.len() <= MAX_BYTES;
+        *last = is_kept.then(|| Words { user: user.clone(), agent: agent.to_owned(), text: text.to_vec() });
     }
 }
 
@@ -55,5 +61,9 @@ mod tests {
         check(&ann, "kubectl", true);
         check(&again, "kubectl", true);
         check(&again, "kubectl", false);
+        let long = "x".repeat(MAX_BYTES);
+        check(&again, &long, true);
+        check(&again, &long, true);
+        check(&again, "kubectl", true);
     }
 }
