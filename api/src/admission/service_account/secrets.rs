@@ -45,10 +45,8 @@ pub(super) fn check(names: &Names, account: &Value, pod: &Value) -> Result<(), S
     }
     let (own, allowed) = (text(account, &["metadata", "name"]), named(account, "secrets"));
     for volume in list(pod, &["spec", "volumes"]) {
-        let Some(secret) = volume.get("secret").filter(|secret| !secret.is_null()) else { continue };
-        let name = text(secret, &["secretName"]);
-        if !allowed.contains(name) {
-            let what = format!("volume with secret.secretName=\"{name}\"");
+        if let Some((by, name)) = of_volume(volume).find(|(_, name)| !allowed.contains(name)) {
+            let what = format!("volume with {by}=\"{name}\"");
             return Err(not_allowed(&what, own, "secret"));
         }
     }
@@ -105,11 +103,15 @@ fn names_some(pod: &Value) -> bool {
     let is_there = |name: &str| !name.is_empty();
     list(pod, &["spec", "imagePullSecrets"]).iter().any(|reference| is_there(text(reference, &["name"])))
         || containers.any(|container| references(container).any(|(_, name)| is_there(name)))
-        || list(pod, &["spec", "volumes"]).iter().any(|volume| {
-            let mut projected = list(volume, &["projected", "sources"]).iter();
-            IN_VOLUMES.iter().any(|path| is_there(text(volume, path)))
-                || projected.any(|source| is_there(text(source, &["secret", "name"])))
-        })
+        || list(pod, &["spec", "volumes"]).iter().any(|volume| of_volume(volume).next().is_some())
+}
+
+/// The secrets that a volume names, each with the field that does it.
+fn of_volume(volume: &Value) -> impl Iterator<Item = (String, &str)> {
+    let own = IN_VOLUMES.iter().map(|path| (path.join("."), text(volume, path)));
+    let projected = list(volume, &["projected", "sources"]).iter();
+    let projected = projected.map(|source| ("projected.secret.name".to_owned(), text(source, &["secret", "name"])));
+    own.chain(projected).filter(|(_, name)| !name.is_empty())
 }
 
 /// The secrets that a container names, each with the variable that it is for, if it is for a single one.
@@ -172,7 +174,14 @@ mod tests {
         let why = "volume with secret.secretName=\"x\" is not allowed because service account robot does not \
                    reference that secret";
         check(volume("x"), Err(why));
-        check(json!({"volumes": [{"projected": {"sources": [{"secret": {"name": "x"}}]}}]}), Ok(()));
+        let projected = |name: &str| json!({"volumes": [{"projected": {"sources": [{"secret": {"name": name}}]}}]});
+        check(projected("s"), Ok(()));
+        let why = "volume with projected.secret.name=\"x\" is not allowed because service account robot does not \
+                   reference that secret";
+        check(projected("x"), Err(why));
+        let why = "volume with cephfs.secretRef.name=\"x\" is not allowed because service account robot does not \
+                   reference that secret";
+        check(json!({"volumes": [{"cephfs": {"secretRef": {"name": "x"}}}]}), Err(why));
         check(json!({"containers": [variable("s"), all_variables("s")]}), Ok(()));
         let why = "container c with envVar V referencing secret.secretName=\"x\" is not allowed because service \
                    account robot does not reference that secret";
