@@ -104,6 +104,10 @@ impl Signer {
     }
 }
 
+/// What is said of a request whose signature is no proof.
+const UNVERIFIED: &str = "the request is not signed with the key that it is for, or with one that is not taken (RSA of 2048 to \
+                          8192 bits, P-256 with SHA-256, P-384 with SHA-384, and Ed25519 are)";
+
 /// What the text of a request asks for.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
@@ -122,8 +126,11 @@ impl Asked {
     /// What is wrong with it.
     pub(super) fn parse(request: &[u8]) -> Result<Self, String> {
         let (_, request) = X509CertificationRequest::from_der(request).map_err(|error| error.to_string())?;
-        request.verify_signature().map_err(|_| "the request is not signed with the key that it is for".to_owned())?;
+        request.verify_signature().map_err(|_| UNVERIFIED.to_owned())?;
         let subject = &request.certification_request_info.subject;
+        if subject.iter_attributes().any(|part| part.as_str().is_err()) {
+            return Err("the subject has a text that is of no sort which names may have".to_owned());
+        }
         let mut asked = Self {
             common_names: subject.iter_common_name().map(text).collect(),
             organizations: subject.iter_organization().map(text).collect(),
@@ -239,6 +246,16 @@ mod tests {
         request[place + 5] = b'b';
         assert!(Asked::parse(&request).is_err(), "the signature no longer fits");
         assert!(Asked::parse(b"nonsense").is_err());
+    }
+
+    #[test]
+    fn a_subject_has_names_that_everybody_reads_alike() {
+        let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        let odd = rcgen::DnValue::BmpString("system:masters".try_into().unwrap());
+        params.distinguished_name.push(rcgen::DnType::OrganizationName, odd);
+        let key = rcgen::KeyPair::generate().unwrap();
+        let refused = Asked::parse(params.serialize_request(&key).unwrap().der());
+        assert_eq!(refused, Err("the subject has a text that is of no sort which names may have".to_owned()));
     }
 
     /// Requests (DER) of an extension: a usage of keys, the name `b.example`, and alternative names that are none.

@@ -122,7 +122,11 @@ async fn requests_that_do_not_suit_their_signer_fail_when_they_are_approved() {
         (of(ANN, &[], CLIENT, &["digital signature"]), "usage ClientAuth is missing"),
         (of(ANN, &[], CLIENT, &["client auth", "cert sign"]), "usage \"cert sign\" is not issued by this signer"),
         (of(ANN, &[], CLIENT, &["client auth", "any"]), "usage \"any\" is not issued by this signer"),
-        (object("", &forged(), CLIENT, FOR_CLIENTS), "the request is not signed with the key that it is for"),
+        (
+            object("", &forged(), CLIENT, FOR_CLIENTS),
+            "the request is not signed with the key that it is for, or with one that is not taken (RSA of 2048 to 8192 bits, P-256 with \
+             SHA-256, P-384 with SHA-384, and Ed25519 are)",
+        ),
         (asking("", ANN, CLIENT, twice()), "the request asks for extensions more than once"),
         (of(("system:node:n", "dev"), &[], NODE, FOR_CLIENTS), "the subject's organization is not system:nodes"),
         (

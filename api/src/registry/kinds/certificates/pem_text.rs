@@ -1,5 +1,6 @@
 //! What certificates and requests look like as text: blocks of PEM with anything between them.
 
+use x509_parser::asn1_rs::Tag;
 use x509_parser::prelude::{AttributeTypeAndValue, FromDer, X509Certificate, X509CertificationRequest, X509Name};
 
 /// The label of a certificate.
@@ -69,9 +70,17 @@ fn subject<T>(text: &[u8], read: impl FnOnce(&X509Name<'_>) -> T) -> Result<T, S
     Ok(read(&request.certification_request_info.subject))
 }
 
-/// A part of a subject; empty when it is of a sort that no name has.
+/// A part of a subject, as whoever reads a certificate may understand it, also of sorts of text that none should have.
 fn shown(part: &AttributeTypeAndValue<'_>) -> String {
-    part.as_str().unwrap_or_default().to_owned()
+    if let Ok(text) = part.as_str() {
+        return text.to_owned();
+    }
+    let bytes = part.as_slice();
+    if part.attr_value().tag() == Tag::BmpString {
+        let units = bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+        return char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    }
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The certificate that a block holds, or `None`.
@@ -125,5 +134,17 @@ mod tests {
         };
         check(&[]);
         check(&["system:node:a"]);
+    }
+
+    #[test]
+    fn a_name_is_the_same_in_every_sort_of_text() {
+        let (bmp, teletex) = ("system:masters".try_into().unwrap(), "system:masters".try_into().unwrap());
+        for name in [rcgen::DnValue::BmpString(bmp), rcgen::DnValue::TeletexString(teletex), "system:masters".into()] {
+            let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            params.distinguished_name.push(rcgen::DnType::OrganizationName, name);
+            let key = rcgen::KeyPair::generate().unwrap();
+            let request = params.serialize_request(&key).unwrap().pem().unwrap();
+            assert_eq!(organizations(request.as_bytes()), ["system:masters"]);
+        }
     }
 }
