@@ -41,6 +41,7 @@ pub(super) struct Phrases {
     reason: String,
     /// The name of the annotation of a credential in the answer.
     issued: String,
+    deprecated: String,
     left_out: String,
 }
 
@@ -55,6 +56,7 @@ impl Phrases {
             forbid: decision("forbid"),
             reason: format!(r#","{}":"#, names.audit_reason),
             issued: format!(r#","{}issued-credential-id":"#, names.user_extra_prefix),
+            deprecated: format!(r#","{}":"true""#, names.audit_deprecated),
             left_out: format!(r#","{group}/body-left-out":"true""#),
         }
     }
@@ -69,8 +71,8 @@ pub(super) struct Draft {
     name_at: Option<usize>,
     decision_at: usize,
     received: Time,
-    /// The annotation of a credential in the answer.
-    issued: Vec<u8>,
+    /// Annotations of what became known after that decision.
+    further: Vec<u8>,
     /// How the request has ended: the code and, where somebody has said why, a status.
     outcome: Option<(u16, Option<Box<Status>>)>,
     /// The member that says what that status is about; empty when nobody has said it.
@@ -102,8 +104,19 @@ impl Draft {
         out.extend_from_slice(b",\"requestReceivedTimestamp\":\"");
         facts.received.write_microseconds(out);
         let decision_at = out.len();
-        let (received, issued, outcome, details, left_out) = (facts.received, Vec::new(), None, Vec::new(), false);
-        Self { text, name_at, decision_at, received, issued, outcome, details, left_out, request: None, response: None }
+        let (received, further, outcome, details, left_out) = (facts.received, Vec::new(), None, Vec::new(), false);
+        Self {
+            text,
+            name_at,
+            decision_at,
+            received,
+            further,
+            outcome,
+            details,
+            left_out,
+            request: None,
+            response: None,
+        }
     }
 
     /// Says what the object is called, unless that was known before.
@@ -128,8 +141,13 @@ impl Draft {
 
     /// Annotates the credential that the answer has.
     pub(super) fn issue(&mut self, phrases: &Phrases, credential: &str) {
-        self.issued = phrases.issued.clone().into_bytes();
-        write_string(credential, &mut self.issued);
+        self.further.extend_from_slice(phrases.issued.as_bytes());
+        write_string(credential, &mut self.further);
+    }
+
+    /// Annotates that the request is for a version that will be gone some day.
+    pub(super) fn deprecate(&mut self, phrases: &Phrases) {
+        self.further.extend_from_slice(phrases.deprecated.as_bytes());
     }
 
     /// Says how the request has ended: with this code and, where somebody has said why, this status.
@@ -144,7 +162,7 @@ impl Draft {
         let why = self.outcome.as_ref().and_then(|(_, why)| why.as_ref());
         let why = why.map_or(0, |why| why.message.len() + why.reason.as_str().len());
         let bodies = [&self.request, &self.response].map(|body| body.as_ref().map_or(0, Bytes::len));
-        let own: usize = [&self.text, &self.issued, &self.details].map(Vec::len).iter().sum();
+        let own: usize = [&self.text, &self.further, &self.details].map(Vec::len).iter().sum();
         own + LINE_BYTES + ESCAPE_BYTES * why + bodies.iter().sum::<usize>()
     }
 
@@ -171,10 +189,10 @@ impl Draft {
                 out.extend_from_slice(body);
             }
         }
-        if !decision.is_empty() || !self.issued.is_empty() || self.left_out {
+        if !decision.is_empty() || !self.further.is_empty() || self.left_out {
             write_object(",\"annotations\":", out, |out| {
                 out.extend_from_slice(decision);
-                out.extend_from_slice(&self.issued);
+                out.extend_from_slice(&self.further);
                 if self.left_out {
                     out.extend_from_slice(phrases.left_out.as_bytes());
                 }
@@ -271,6 +289,7 @@ mod tests {
         draft.decide(&phrases, Some(true), "\"so\"");
         draft.left_out = true;
         draft.issue(&phrases, "JTI=1");
+        draft.deprecate(&phrases);
         draft.request = Some(Bytes::from_static(b"{\"a\":1}"));
         let mut expect = json!({
             "kind": "Event", "apiVersion": "audit.svc.io/v1", "level": "Request", "auditID": "7",
@@ -281,7 +300,8 @@ mod tests {
             "requestReceivedTimestamp": "1970-01-01T00:00:00.000000Z", "stageTimestamp": "1970-01-01T00:00:00.000000Z",
             "annotations": {
                 "authorization.svc.io/decision": "allow", "authorization.svc.io/reason": "\"so\"",
-                "audit.svc.io/body-left-out": "true", "authentication.svc.io/issued-credential-id": "JTI=1"
+                "audit.svc.io/body-left-out": "true", "authentication.svc.io/issued-credential-id": "JTI=1",
+                "svc.io/deprecated": "true"
             }
         });
         let check = |draft: &Draft, stage, now, expect: &Value| {

@@ -85,6 +85,11 @@ impl<'a> Trace<'a> {
         self.told.iter_mut().for_each(|told| told.draft.issue(&self.audit.phrases, credential));
     }
 
+    /// What is asked for is deprecated (document 002, "Deprecation").
+    pub(crate) fn deprecated(&mut self) {
+        self.told.iter_mut().for_each(|told| told.draft.deprecate(&self.audit.phrases));
+    }
+
     /// What came out of the question whether they may, and why; what came out last counts. `None` where nobody could decide.
     pub(crate) fn authorized(&mut self, allowed: Option<bool>, reason: &str) {
         if let Some(told) = &mut self.told {

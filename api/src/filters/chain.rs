@@ -185,6 +185,9 @@ where
         };
         let resource = route.resource().cloned();
         if let Some(trace) = &mut trace {
+            if resource.as_ref().is_some_and(|resource| resource.deprecation.is_some()) {
+                trace.deprecated();
+            }
             trace.body(&api.graph, resource.as_ref().map(|resource| resource.ty), &headers, &body);
         }
         let (decided_again, named, issued) = <(OnceLock<_>, OnceLock<_>, OnceLock<_>)>::default();

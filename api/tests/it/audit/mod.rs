@@ -130,6 +130,16 @@ async fn a_credential_is_told_where_one_is_issued() {
 }
 
 #[tokio::test]
+async fn what_is_deprecated_is_told_to_be() {
+    for (uri, expect) in [("/api/v1/namespaces/a/endpoints", json!("true")), (MAPS, Value::Null)] {
+        let trail = Trail::start("omitStages: [RequestReceived]\nrules: [{level: Metadata}]").await;
+        let answer = trail.server.get(uri).await;
+        assert_eq!(answer.status, 200);
+        assert_eq!(trail.events(uri).await[0]["annotations"]["svc.io/deprecated"], expect, "{uri}");
+    }
+}
+
+#[tokio::test]
 async fn bodies_are_told_where_the_policy_says_so_and_never_of_secrets() {
     let rules = "omitStages: [RequestReceived]\nomitManagedFields: true\nrules: [{level: RequestResponse}]";
     let trail = Trail::start(rules).await;
