@@ -1,6 +1,6 @@
 //! Names of what pods use and quotas count: those of the system itself, and those that others bring along.
 
-use quorate_meta::{Cause, Names, name};
+use quorate_meta::{Cause, Names, Quantity, name};
 
 use super::field::Field;
 
@@ -63,6 +63,12 @@ fn is_standard(resource: &str) -> bool {
 /// Whether these are pages of memory of a larger size.
 pub(super) fn is_huge_pages(resource: &str) -> bool {
     resource.starts_with(HUGE_PAGES)
+}
+
+/// Bytes of one page of such memory, if its name says that well.
+pub(super) fn page_size(resource: &str) -> Option<i64> {
+    let size = resource.strip_prefix(HUGE_PAGES).and_then(Quantity::parse)?;
+    Some(size.units()).filter(|bytes| *bytes > 0 && size.is_whole())
 }
 
 /// Resources of the system itself; all others are somebody's extension.

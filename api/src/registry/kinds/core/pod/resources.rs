@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Names, Quantity, Value};
 
 use super::defaults::CONTAINERS;
 use crate::registry::kinds::field::Field;
-use crate::registry::kinds::resource_names::{self, is_huge_pages, is_native, may_overcommit};
+use crate::registry::kinds::resource_names::{self, is_huge_pages, is_native, may_overcommit, page_size};
 
 /// What decides the quality class.
 const COMPUTE: [&str; 2] = ["cpu", "memory"];
@@ -20,6 +20,7 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
         for (resource, amount) in list.entries() {
             resource_names::check_of_container(names, list, resource, causes);
             check_amount(names, resource, &amount, causes);
+            check_pages(resource, &amount, causes);
             huge |= is_huge_pages(resource);
             compute |= COMPUTE.contains(&resource);
         }
@@ -41,6 +42,14 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
         } else if !claims.contains(name.text()) {
             causes.push(Cause::not_found(name.path(), name.text()));
         }
+    }
+}
+
+/// Huge pages come whole.
+fn check_pages(resource: &str, amount: &Field<'_>, causes: &mut Vec<Cause>) {
+    let given = self::amount(amount.value());
+    if is_huge_pages(resource) && page_size(resource).is_none_or(|size| given.units() % size != 0) {
+        causes.push(amount.invalid(&format!("{given} is not positive integer multiple of {resource}")));
     }
 }
 
@@ -164,6 +173,10 @@ mod tests {
         check(json!({"limits": {"a/b/c": "1"}}), &["Invalid r.limits[a/b/c]"; 2]);
         check(json!({"limits": {"example.com/gpu": "500m"}}), &["Invalid r.limits[example.com/gpu]"]);
         check(json!({"limits": {"hugepages-2Mi": "2Mi"}}), &["Forbidden r"]);
+        let pages = |amount: &str| json!({"limits": {"cpu": 1, "hugepages-2Mi": amount}});
+        check(pages("4Mi"), &[]);
+        check(pages("3Mi"), &["Invalid r.limits[hugepages-2Mi]"]);
+        check(json!({"limits": {"cpu": 1, "hugepages-x": "2Mi"}}), &["Invalid r.limits[hugepages-x]"]);
         check(
             json!({"claims": [{"name": "known"}, {"name": "other"}, {"name": "known"}, {}]}),
             &["NotFound r.claims[1].name", "Duplicate r.claims[2].name", "Required r.claims[3].name"],
