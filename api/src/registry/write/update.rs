@@ -255,7 +255,8 @@ impl Writer {
         resource.strategy.prepare_update(self.names, part, old, new);
         resource.strategy.disabled().iter().for_each(|disabled| disabled.clear(Some(old), new));
         resource.strategy.stamp(self.names, Some(old), new, self.now());
-        if resource.strategy.changes_intent(old, new) {
+        // Whoever writes a status says nothing of what is wanted, whatever else of the object the write changes.
+        if part != Part::Status && resource.strategy.changes_intent(old, new) {
             metadata::next_generation(new);
         }
     }

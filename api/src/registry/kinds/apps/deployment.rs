@@ -133,6 +133,7 @@ fn check_status(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
         "readyReplicas",
         "availableReplicas",
         "unavailableReplicas",
+        "terminatingReplicas",
         "collisionCount",
     ];
     workload::not_negative(new, &counted, causes);
@@ -189,6 +190,7 @@ mod tests {
         };
         check(json!({"replicas": 2, "readyReplicas": 1, "availableReplicas": 1, "collisionCount": 2}), &[]);
         check(json!({"replicas": 1, "readyReplicas": 2, "collisionCount": 3}), &["Invalid status.readyReplicas"]);
+        check(json!({"terminatingReplicas": -1, "collisionCount": 2}), &["Invalid status.terminatingReplicas"]);
         check(
             json!({"replicas": 2, "readyReplicas": 1, "availableReplicas": 2, "collisionCount": 1}),
             &["Invalid status.availableReplicas", "Invalid status.collisionCount"],

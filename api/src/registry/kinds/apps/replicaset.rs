@@ -67,7 +67,14 @@ impl Strategy for ReplicaSet {
 
 /// What is wrong with the counts of a status: those of a set and of a replication controller are alike.
 pub(in crate::registry::kinds) fn check_replicas(status: &Field<'_>, causes: &mut Vec<Cause>) {
-    let counted = ["replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"];
+    let counted = [
+        "replicas",
+        "fullyLabeledReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "terminatingReplicas",
+        "observedGeneration",
+    ];
     workload::not_negative(status, &counted, causes);
     for field in ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"] {
         workload::at_most(status, field, "replicas", "status.replicas", causes);

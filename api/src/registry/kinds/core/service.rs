@@ -130,7 +130,7 @@ fn same(old: &Value, new: &Value, name: &str) -> bool {
 /// A writer that knows only one of the two fields of addresses means both.
 fn align_addresses(old: &Value, new: &mut Value) {
     let (before, after) = (kind::address(old), kind::address(new).to_owned());
-    if before.is_empty() || before == after || !same(old, new, "clusterIPs") {
+    if before == after || !same(old, new, "clusterIPs") {
         return;
     }
     if after.is_empty() {
@@ -286,6 +286,9 @@ mod tests {
         expect["clusterIPs"] = json!(["10.0.0.6"]);
         changed(own.clone(), other, expect);
         changed(own, json!({"type": "ExternalName"}), json!({"type": "ExternalName"}));
+        let (named, headless) = (json!({"type": "ExternalName"}), json!({"type": "ClusterIP", "clusterIP": "None"}));
+        let expect = json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]});
+        changed(named, headless, expect);
     }
 
     #[test]

@@ -22,7 +22,7 @@ const fn old(field: &'static str, required: &'static [&'static str], warning: &'
 }
 
 /// All sources, in the order in which the first one given counts.
-const SOURCES: [Source; 21] = [
+const SOURCES: [Source; 22] = [
     source("hostPath", &["path"]),
     old("gcePersistentDisk", &["pdName"], "deprecated in v1.17, non-functional in v1.28+; use CSI instead"),
     old("awsElasticBlockStore", &["volumeID"], "deprecated in v1.17, non-functional in v1.27+"),
@@ -34,6 +34,7 @@ const SOURCES: [Source; 21] = [
     source("iscsi", &["targetPortal", "iqn"]),
     old("cinder", &["volumeID"], "deprecated in v1.11, non-functional in v1.26+"),
     source("fc", &[]),
+    source("flexVolume", &["driver"]),
     old("flocker", &[], "deprecated in v1.22, non-functional in v1.25+"),
     old("azureFile", &["secretName", "shareName"], "deprecated in v1.21, non-functional in v1.26+"),
     old("vsphereVolume", &["volumePath"], "deprecated in v1.19, non-functional in v1.29+"),
@@ -138,6 +139,8 @@ mod tests {
         let iscsi = json!({"iscsi": {"targetPortal": "1.2.3.4", "iqn": "bad", "lun": 300}});
         check_spec(iscsi, &["Invalid spec.iscsi.iqn", "Invalid spec.iscsi.lun"], 0);
         check_spec(json!({"flocker": {"datasetName": "d"}}), &[], 1);
+        check_spec(json!({"flexVolume": {"driver": "example.com/d"}}), &[], 0);
+        check_spec(json!({"flexVolume": {}}), &["Required spec.flexVolume.driver"], 0);
         assert_eq!(of(&json!({"spec": {"csi": {}}}).into()), Some(("csi", &json!({}).into())));
     }
 

@@ -91,9 +91,6 @@ pub(super) fn check_projected(projected: &Field<'_>, causes: &mut Vec<Cause>) {
             check_source(part, causes);
             check_paths_are_free(projected, part, &mut paths, causes);
         }
-        if given.is_empty() {
-            causes.push(source.required("must specify a volume source type"));
-        }
     }
 }
 
@@ -205,7 +202,7 @@ mod tests {
             json!([{"serviceAccountToken": {"path": "t", "expirationSeconds": 3600}}, {"configMap": {"name": "c"}}]),
             &[],
         );
-        check(json!([{}, {"secret": {}}]), &["Required sources[0]", "Required sources[1].secret.name"]);
+        check(json!([{}, {"secret": {}}]), &["Required sources[1].secret.name"]);
         check(json!([{"secret": {"name": "a"}, "configMap": {"name": "a"}}]), &["Forbidden sources[0].configMap"]);
         check(
             json!([{"serviceAccountToken": {"path": "", "expirationSeconds": 599}}]),
