@@ -20,8 +20,10 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
         for (resource, amount) in list.entries() {
             resource_names::check_of_container(names, list, resource, causes);
             check_amount(names, resource, &amount, causes);
-            check_pages(resource, &amount, causes);
-            huge |= is_huge_pages(resource);
+            if is_huge_pages(resource) {
+                huge = true;
+                check_pages(resource, &amount, causes);
+            }
             compute |= COMPUTE.contains(&resource);
         }
         if list.path() == requests.path() {
@@ -48,7 +50,7 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
 /// Huge pages come whole.
 fn check_pages(resource: &str, amount: &Field<'_>, causes: &mut Vec<Cause>) {
     let given = self::amount(amount.value());
-    if is_huge_pages(resource) && page_size(resource).is_none_or(|size| given.units() % size != 0) {
+    if page_size(resource).is_none_or(|size| given.units() % size != 0) {
         causes.push(amount.invalid(&format!("{given} is not positive integer multiple of {resource}")));
     }
 }
