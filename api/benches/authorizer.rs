@@ -15,9 +15,9 @@ use quorate_api::authorization::{
 };
 use quorate_api::registry::write::{Put, Target, WriteOptions, Writer};
 use quorate_api::registry::{Registry, builtin, keys::Key};
+use quorate_env::SystemEnv;
 use quorate_meta::{Naming, Value};
 use quorate_schema::Graph;
-use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use serde_json::json;
 use tokio::runtime::Runtime;

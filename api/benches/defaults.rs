@@ -17,9 +17,9 @@ use quorate_api::authorization::{Feed, FeedOptions, ModeOptions};
 use quorate_api::controllers::{Controllers, ControllersOptions};
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, InFlightLimits, Version, registry};
+use quorate_env::SystemEnv;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
-use quorate_store::env::SystemEnv;
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Outcome, Store, Txn};
 
 const NAMING: Naming = Naming::Svc;

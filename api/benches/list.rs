@@ -26,9 +26,9 @@ use quorate_api::authorization::ModeOptions;
 use quorate_api::body::Body;
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, InFlightLimits, Version, filters, registry};
+use quorate_env::SystemEnv;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
-use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore};
 use tokio::runtime::Runtime;
 

@@ -10,8 +10,8 @@ use quorate_api::authentication::token::{
     Bound, Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions,
 };
 use quorate_api::registry::keys::Key;
+use quorate_env::SystemEnv;
 use quorate_meta::Naming;
-use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use quorate_wire::stored;
 

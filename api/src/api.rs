@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use quorate_env::Env;
 use quorate_meta::{Names, Naming};
 use quorate_schema::Graph;
 use quorate_store::Store;
-use quorate_store::env::Env;
 
 use crate::admission::Admission;
 use crate::audit::Audit;

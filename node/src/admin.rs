@@ -5,9 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use quorate_env::Env;
 use quorate_raft::PeerTls;
 use quorate_raft::admin::{AdminAnswer, AdminClient, AdminRequest, NodeStatus};
-use quorate_store::env::Env;
 use tokio::time::timeout;
 
 use crate::cli::Target;

@@ -9,9 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use quorate_api::controllers::SERVICE_ADDRESS;
+use quorate_env::Env;
 use quorate_meta::Naming;
 use quorate_raft::ClusterId;
-use quorate_store::env::Env;
 use time::OffsetDateTime;
 
 use crate::config::{Address, FORMAT, Founder, NodeConfig};

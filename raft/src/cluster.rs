@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_store::env::Entropy;
+use quorate_env::Entropy;
 use serde::{Deserialize, Serialize};
 
 /// Names one cluster among all clusters. Printed as 32 lower-case hexadecimal digits.

@@ -1,6 +1,6 @@
 //! What the libraries below us ask the C library directly, answered from the seed: randomness and clocks.
 //!
-//! Our own code asks the seams of `quorate_store::env`. But hash maps of the standard library, ring, tokio's `select!` and hyper's
+//! Our own code asks the seams of `quorate_env`. But hash maps of the standard library, ring, tokio's `select!` and hyper's
 //! `date` header go past any seam to `getrandom`, `syscall(SYS_getrandom)` and `clock_gettime`. These symbols are defined here, in
 //! the executable, where they come before the C library's.
 //!

@@ -1,4 +1,4 @@
-//! The seams of `quorate_store::env` on turmoil: simulated network, simulated clock with an offset, randomness from a seed.
+//! The seams of `quorate_env` on turmoil: simulated network, simulated clock with an offset, randomness from a seed.
 //!
 //! Invariant: every byte read or written here is noted in the [`Trace`].
 
@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use quorate_store::env::{Clock, Entropy, Env, Io, Listener, Network};
+use quorate_env::{Clock, Entropy, Env, Io, Listener, Network};
 use rand::rngs::StdRng;
 use rand::{RngCore, SeedableRng};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
-use quorate_store::env::{Io, Listener, Network};
+use quorate_env::{Io, Listener, Network};
 use quorate_store::{Entry, Error, Event, HistoryError, Outcome, Revision, Store, Txn};
 use serde::{Deserialize, Serialize};
 use tokio_util::codec::{Framed, LengthDelimitedCodec};

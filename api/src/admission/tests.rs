@@ -1,9 +1,9 @@
 //! Turns: what is charged waits for others, and nothing else does.
 
 use bytes::Bytes;
+use quorate_env::SystemEnv;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
-use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Txn};
 use serde_json::{Value as Json, json};
 use tokio::time::{Duration, Instant};

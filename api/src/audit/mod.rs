@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
+use quorate_env::Clock;
 use quorate_meta::{Names, Time};
-use quorate_store::env::Clock;
 
 pub use lines::{BLOCK_BYTES, Lines};
 pub use policy::{Level, Policy, Stage};

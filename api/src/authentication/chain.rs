@@ -181,8 +181,8 @@ fn refuse_bad(identity: &Identity, now_ms: u64) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use quorate_env::SystemEnv;
     use quorate_meta::Naming;
-    use quorate_store::env::SystemEnv;
     use quorate_store::{MemoryOptions, MemoryStore};
 
     use super::*;

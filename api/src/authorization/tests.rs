@@ -6,9 +6,9 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
+use quorate_env::SystemEnv;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
-use quorate_store::env::SystemEnv;
 use quorate_store::{
     Error as StoreError, HistoryError, Limits, MemoryOptions, MemoryStore, Outcome, Revision, Snapshot, Status, Store,
     Txn, Watch,

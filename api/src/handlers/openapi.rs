@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use http::{Response, StatusCode};
+use quorate_env::blocking;
 use quorate_meta::{Map, Value, well_known};
-use quorate_store::env::blocking;
 use quorate_wire::protobuf;
 use tokio::sync::OnceCell;
 

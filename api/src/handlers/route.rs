@@ -8,8 +8,8 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::Response;
+use quorate_env::blocking_whenever_it_runs;
 use quorate_meta::Status;
-use quorate_store::env::blocking_whenever_it_runs;
 
 use super::health::Endpoint;
 use super::{

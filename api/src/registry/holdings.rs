@@ -8,9 +8,9 @@
 use std::fmt::Debug;
 
 use bytes::Bytes;
+use quorate_env::Entropy;
 use quorate_meta::{Cause, Names, Value};
 use quorate_store::Snapshot;
-use quorate_store::env::Entropy;
 
 use super::keys::Key;
 

@@ -9,8 +9,8 @@ use quorate_api::authentication::token::{
 use quorate_api::handlers::continuation::{Position, Tokens};
 use quorate_api::negotiation::{Formats, Offer, clauses};
 use quorate_api::patch::JsonPatch;
+use quorate_env::SystemEnv;
 use quorate_meta::{Naming, Value};
-use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Revision, Snapshot, Store};
 use quorate_wire::json;
 use ring::rand::SystemRandom;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::Method;
-use quorate_store::env::Entropy;
+use quorate_env::Entropy;
 use serde_json::json;
 
 use crate::harness::{Answer, Server};

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::Method;
 use quorate_api::authentication::User;
 use quorate_api::authorization::{ModeOptions, Reviewer, Unanswered, Verdict, WebhookOptions};
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 use serde_json::{Value, json};
 
 use crate::harness::Server;

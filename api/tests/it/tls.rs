@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::pem::PemObject;
@@ -117,7 +117,7 @@ impl Running {
         &self,
         subject: Option<(String, String)>,
         alpn: &[u8],
-    ) -> std::io::Result<TlsStream<impl quorate_store::env::Io + use<>>> {
+    ) -> std::io::Result<TlsStream<impl quorate_env::Io + use<>>> {
         let mut config = client_config(&self.authority.pem, subject);
         config.alpn_protocols = vec![alpn.to_vec()];
         let io = SystemEnv::env().network.connect(self.handle.address()).await?;

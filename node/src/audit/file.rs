@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use quorate_api::audit::{Lines, Sink};
-use quorate_store::env::{Clock, blocking};
+use quorate_env::{Clock, blocking};
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{OffsetDateTime, PrimitiveDateTime};

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use clap::Args;
 use quorate_api::audit::{Audit, AuditWriter, AuditWriterHandle, Batching, Policy, Sink, SpoolOptions};
+use quorate_env::Env;
 use quorate_meta::Names;
-use quorate_store::env::Env;
 
 use crate::error::Error;
 use crate::files::read_text;

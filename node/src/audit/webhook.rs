@@ -8,8 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_api::audit::{Lines, Sink};
+use quorate_env::Network;
 use quorate_meta::Names;
-use quorate_store::env::Network;
 use tokio::time::{Duration, timeout};
 
 use crate::error::Error;

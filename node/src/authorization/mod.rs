@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use quorate_api::authorization::{ModeOptions, Verdict, WebhookOptions};
-use quorate_store::env::Env;
+use quorate_env::Env;
 
 use self::reviewer::ServerReviewer;
 use crate::error::Error;
@@ -152,7 +152,7 @@ fn patience(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use quorate_store::env::SystemEnv;
+    use quorate_env::SystemEnv;
 
     use super::*;
 

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::StatusCode;
 use quorate_api::authorization::{Reviewer, Unanswered};
-use quorate_store::env::Network;
+use quorate_env::Network;
 
 use crate::error::Error;
 use crate::webhook::Webhook;

@@ -4,7 +4,7 @@
 //! from before the first connection until the end, divided by their number; with fewer connections than watches it shows
 //! what a watch costs without a connection of its own.
 
-use quorate_store::env::Env;
+use quorate_env::Env;
 use tokio::time::{Instant, sleep};
 
 use super::latency::Latencies;

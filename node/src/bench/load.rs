@@ -10,7 +10,7 @@ use futures::future::join_all;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use indicatif::{ProgressBar, ProgressStyle};
-use quorate_store::env::Env;
+use quorate_env::Env;
 use tokio::time::{Instant, sleep_until};
 
 use super::Options;

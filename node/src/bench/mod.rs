@@ -22,7 +22,7 @@ pub(crate) use options::Options;
 
 use std::path::Path;
 
-use quorate_store::env::Env;
+use quorate_env::Env;
 
 use crate::cli::Output;
 use crate::console::say;

@@ -12,7 +12,7 @@ use crate::data_dir::DataDir;
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{self, Identity, names};
-use quorate_store::env::Env;
+use quorate_env::Env;
 
 /// The servers under load.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::f64::consts::LN_2;
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
-use quorate_store::env::Env;
+use quorate_env::Env;
 use serde::Serialize;
 
 use super::report::Report;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use quorate_store::env::Env;
+use quorate_env::Env;
 use tokio::time::{Instant, timeout_at};
 
 use super::latency::Latencies;

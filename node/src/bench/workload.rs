@@ -15,8 +15,8 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use indicatif::{ProgressBar, ProgressStyle};
+use quorate_env::Env;
 use quorate_meta::well_known::MEDIA_APPLY_PATCH;
-use quorate_store::env::Env;
 use tokio::time::{Instant, sleep};
 
 use super::Options;

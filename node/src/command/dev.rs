@@ -11,8 +11,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::Full;
+use quorate_env::Env;
 use quorate_meta::Naming;
-use quorate_store::env::Env;
 use rustls::ClientConfig;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{Instant, timeout};
@@ -249,7 +249,7 @@ async fn stop(mut nodes: Vec<Node>, options: &Dev) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use quorate_store::env::{Clock, SystemEnv};
+    use quorate_env::{Clock, SystemEnv};
 
     use super::*;
 

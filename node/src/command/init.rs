@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use quorate_store::env::Env;
+use quorate_env::Env;
 
 use crate::cli::{ADVERTISE, Init, MOST_FOUNDERS, PEER_ADVERTISE};
 use crate::config::{Address, Founder, check_reachable};

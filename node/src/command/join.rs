@@ -2,9 +2,9 @@
 //!
 //! The node makes its keys, a member signs them against a token, and nothing secret of the node leaves it.
 
+use quorate_env::Env;
 use quorate_raft::admin::{JoinRequest, join};
 use quorate_raft::types::Peer;
-use quorate_store::env::Env;
 
 use super::token::parse_hash;
 use crate::cli::{ADVERTISE, Join, PEER_ADVERTISE};

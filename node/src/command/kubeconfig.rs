@@ -2,8 +2,8 @@
 //!
 //! The key is made here and never leaves the file; the cluster signs the certificate.
 
+use quorate_env::Env;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
-use quorate_store::env::Env;
 
 use crate::admin::{Admin, unexpected};
 use crate::cli::Kubeconfig;

@@ -1,8 +1,8 @@
 //! `quorate member` and `quorate leader`: who belongs to the cluster, and who leads it.
 
+use quorate_env::Env;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
 use quorate_raft::types::Peer;
-use quorate_store::env::Env;
 
 use super::status::{members_json, print_members};
 use crate::admin::{Admin, unexpected};

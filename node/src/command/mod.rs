@@ -13,7 +13,7 @@ mod token;
 
 pub(crate) use signing_key::Rotation;
 
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 
 use crate::bench;
 use crate::cli::Command;

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use quorate_env::Env;
 use quorate_raft::Role;
 use quorate_raft::disk::SystemDisk;
 use quorate_raft::recovery::{self, Plan, REVISION_MARGIN, Recovered, Recovery};
 use quorate_raft::types::Peer;
-use quorate_store::env::Env;
 
 use super::token::moment;
 use crate::cli::Recover;

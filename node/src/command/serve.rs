@@ -1,6 +1,6 @@
 //! `quorate serve`: runs the node of a data folder until it is told to stop.
 
-use quorate_store::env::Env;
+use quorate_env::Env;
 use tokio::io::AsyncReadExt;
 
 use crate::cli::Serve;

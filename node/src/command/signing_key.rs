@@ -2,8 +2,8 @@
 //! cluster runs, and what was signed before stays good until its key is removed.
 
 use clap::Subcommand;
+use quorate_env::Env;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
-use quorate_store::env::Env;
 use serde_json::{Value, json};
 
 use super::token::moment;

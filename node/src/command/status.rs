@@ -1,9 +1,9 @@
 //! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, and with `--ready` when
 //! it cannot carry out a consistent read, so that it can be a health check.
 
+use quorate_env::Env;
 use quorate_raft::admin::{AdminRequest, NodeStatus};
 use quorate_raft::{Member, Role};
-use quorate_store::env::Env;
 use serde_json::{Value, json};
 
 use crate::admin::Admin;

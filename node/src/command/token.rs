@@ -1,8 +1,8 @@
 //! `quorate token`: what lets a new node in.
 
+use quorate_env::Env;
 use quorate_raft::admin::{AdminAnswer, AdminRequest, TokenInfo};
 use quorate_raft::authority_hash;
-use quorate_store::env::Env;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;

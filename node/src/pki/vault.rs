@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::Path;
 
 use bytes::Bytes;
-use quorate_store::env::Entropy;
+use quorate_env::Entropy;
 use quorate_store::{Condition, Operation, Outcome, Revision, Snapshot, Store, Txn};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use parking_lot::Mutex;
-use quorate_store::env::{Network, blocking};
+use quorate_env::{Network, blocking};
 use tokio::sync::{Mutex as Turn, Semaphore};
 use tokio::time::Instant;
 

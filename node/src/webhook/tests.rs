@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 use tempfile::TempDir;
 use tokio::time::advance;
 

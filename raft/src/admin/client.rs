@@ -5,7 +5,7 @@
 use std::io;
 use std::sync::Arc;
 
-use quorate_store::env::Network;
+use quorate_env::Network;
 
 use super::message::{AdminAnswer, AdminRequest};
 use super::service::Envelope;

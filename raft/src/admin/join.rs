@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use quorate_env::Network;
 use quorate_store::NodeId;
-use quorate_store::env::Network;
 
 use super::message::{JoinAnswer, JoinRequest};
 use crate::membership::{AdminError, Role};

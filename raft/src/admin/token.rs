@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use quorate_store::env::Entropy;
+use quorate_env::Entropy;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::Uri;
 use hyper_util::rt::TokioIo;
-use quorate_store::env::{Io, Network};
+use quorate_env::{Io, Network};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_store::env::Network;
+use quorate_env::Network;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -171,7 +171,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use async_trait::async_trait;
-    use quorate_store::env::{Io, Listener};
+    use quorate_env::{Io, Listener};
     use rustls::{ClientConfig, RootCertStore};
     use tokio::time::timeout;
 

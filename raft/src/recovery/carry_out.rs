@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use openraft::storage::{RaftLogReader, RaftLogStorage};
-use quorate_store::env::Entropy;
+use quorate_env::Entropy;
 use quorate_store::{NodeId, Revision, Snapshot};
 
 use super::REVISION_MARGIN;

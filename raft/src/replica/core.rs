@@ -11,7 +11,7 @@ use std::time::Duration;
 use openraft::ReadPolicy;
 use openraft::async_runtime::WatchReceiver;
 use openraft::errors::{LinearizableReadError, RaftError};
-use quorate_store::env::Env;
+use quorate_env::Env;
 use quorate_store::{NodeId, NotApplied, Serving};
 
 use super::forward::Forwarder;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_store::env::Env;
+use quorate_env::Env;
 use quorate_store::{Limits, NodeId};
 
 use crate::ClusterId;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quorate_store::env::Entropy;
+use quorate_env::Entropy;
 
 use crate::types::Runtime;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{OptionalSend, RaftSnapshotBuilder};
-use quorate_store::env::blocking;
+use quorate_env::blocking;
 use quorate_store::{Retention, Serving, ServingOptions};
 
 use super::error::{OpenError, invalid};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use quorate_store::env::blocking;
+use quorate_env::blocking;
 use quorate_store::{Batch, Revision, Snapshot};
 
 use super::checkpoint::Checkpoint;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Revision, Store, Txn, Watch};
 
 const OBJECTS: usize = 100_000;

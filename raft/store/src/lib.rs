@@ -5,7 +5,6 @@
 //! nothing of Raft, disks or HTTP.
 
 pub mod conformance;
-pub mod env;
 
 mod digest;
 mod entry;

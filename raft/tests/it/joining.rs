@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use quorate_env::SystemEnv;
 use quorate_raft::admin::{AdminAnswer, AdminClient, AdminRequest, JoinRequest, JoinToken, join};
 use quorate_raft::replica::OpenError;
 use quorate_raft::types::Peer;
 use quorate_raft::{AdminError, ClusterId, Credentials, PEER_NAME, PeerTls, Replica};
 use quorate_store::Store;
-use quorate_store::env::SystemEnv;
 
 use crate::cluster::{Authority, Cluster, eventually, within};
 

@@ -11,6 +11,7 @@ use openraft::EntryPayload;
 use openraft::storage::{IOFlushed, RaftLogReader, RaftLogStorage, RaftStateMachine};
 use openraft::type_config::TypeConfigExt;
 use openraft::vote::RaftLeaderId;
+use quorate_env::SystemEnv;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
 use quorate_raft::disk::{Disk, Fatal, MemoryDisk, SystemDisk};
 use quorate_raft::log::{self, Log};
@@ -19,7 +20,6 @@ use quorate_raft::replica::OpenError;
 use quorate_raft::state_machine::{self, StateMachine};
 use quorate_raft::types::{Command, LogEntry, LogId, Peer, TypeConfig, Vote};
 use quorate_raft::{ClusterId, Replica, Role};
-use quorate_store::env::SystemEnv;
 use quorate_store::{HistoryError, Operation, Outcome, Revision, Snapshot, Store, Txn};
 
 use crate::cluster::{Cluster, eventually, within};

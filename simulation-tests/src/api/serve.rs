@@ -13,8 +13,8 @@ use quorate_api::features::Gates;
 use quorate_api::lifecycle::Phase;
 use quorate_api::server::{ApiServer, Limits, Options};
 use quorate_api::{Api, ApiOptions, InFlightLimits, Version};
+use quorate_env::Env;
 use quorate_raft::Replica;
-use quorate_store::env::Env;
 use quorate_store::{Revision, Store};
 
 use super::broken;

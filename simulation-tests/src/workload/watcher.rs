@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use quorate_env::Env;
 use quorate_store::Revision;
-use quorate_store::env::Env;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 

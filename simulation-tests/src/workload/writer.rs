@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use quorate_store::env::Env;
+use quorate_env::Env;
 use quorate_store::{Condition, Operation, Outcome, Revision, Txn};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};

@@ -1,8 +1,8 @@
 //! Tokens against a store: who is accepted, for how long, and what ends them.
 
 use bytes::Bytes;
+use quorate_env::{Clock, SystemEnv};
 use quorate_meta::{Names, Naming};
-use quorate_store::env::{Clock, SystemEnv};
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use quorate_wire::stored;
 use serde_json::json;

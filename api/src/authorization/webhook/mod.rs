@@ -15,8 +15,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use quorate_env::Clock;
 use quorate_meta::Names;
-use quorate_store::env::Clock;
 use tokio::time::{sleep, timeout};
 
 use self::answers::{Answers, hash};

@@ -176,9 +176,9 @@ impl Book {
 mod tests {
     use std::time::Duration;
 
+    use quorate_env::SystemEnv;
     use quorate_meta::Naming;
     use quorate_schema::Graph;
-    use quorate_store::env::SystemEnv;
     use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
     use serde_json::json;
 

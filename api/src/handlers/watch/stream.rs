@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use quorate_env::Entropy;
 use quorate_meta::Status;
-use quorate_store::env::Entropy;
 use quorate_store::{HistoryError, Revision, Snapshot, Watch, WatchBatch};
 use quorate_wire::stored::CorruptValue;
 use tokio::time::{Instant, Sleep, sleep_until};

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use quorate_env::{Env, SystemEnv};
 use quorate_meta::{Naming, Value};
 use quorate_schema::Graph;
-use quorate_store::env::{Env, SystemEnv};
 use quorate_store::{
     Condition, Error, Layer, Limits, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Revision, Store, Txn,
 };

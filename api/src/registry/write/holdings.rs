@@ -122,9 +122,9 @@ mod tests {
     use std::sync::Arc;
 
     use futures::future::join_all;
+    use quorate_env::SystemEnv;
     use quorate_meta::Naming;
     use quorate_schema::Graph;
-    use quorate_store::env::SystemEnv;
     use quorate_store::{MemoryOptions, MemoryStore, Store, Txn};
     use serde_json::{Value as Json, json};
 

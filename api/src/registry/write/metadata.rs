@@ -1,7 +1,7 @@
 //! What the server decides in an object's metadata.
 
+use quorate_env::Entropy;
 use quorate_meta::{Map, Time, Value};
-use quorate_store::env::Entropy;
 
 /// Metadata that is set and read by name here.
 const SELF_LINK: &str = "selfLink";

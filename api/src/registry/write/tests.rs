@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use quorate_env::SystemEnv;
 use quorate_meta::{Naming, Value};
 use quorate_schema::{Graph, apply_defaults};
-use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Revision, Store};
 use serde_json::json;
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use quorate_env::Env;
 use quorate_meta::{Cause, GroupResource, Names, Status, Time, Value, quoted};
 use quorate_schema::Graph;
-use quorate_store::env::Env;
 use quorate_store::{Entry, Outcome as Decision, Revision, Snapshot, Store, Txn};
 
 use super::options::Target;

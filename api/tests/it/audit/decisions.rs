@@ -9,7 +9,7 @@ use http::Method;
 use parking_lot::Mutex;
 use quorate_api::authentication::User;
 use quorate_api::authorization::{ModeOptions, Reviewer, Unanswered, Verdict, WebhookOptions};
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Revision, Store, Txn};
 use serde_json::{Value, json};
 

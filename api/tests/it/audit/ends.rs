@@ -10,7 +10,7 @@ use http::{Method, Request};
 use http_body_util::Full;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Outcome, Store, Txn};
 use rustls::pki_types::ServerName;
 use serde_json::json;

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 use rcgen::{CertificateParams, date_time_ymd};
 use rustls::AlertDescription;
 use rustls::pki_types::ServerName;

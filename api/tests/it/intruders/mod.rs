@@ -18,7 +18,7 @@ use std::time::Duration;
 use http::Method;
 use quorate_api::authentication::{AuthenticationOptions, ProxyOptions, StaticTokens};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
-use quorate_store::env::{Io, SystemEnv};
+use quorate_env::{Io, SystemEnv};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use serde_json::{Value, json};

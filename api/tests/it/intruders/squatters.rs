@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use quorate_api::authentication::ProxyOptions;
 use quorate_api::server::Limits;
-use quorate_store::env::{Io, SystemEnv};
+use quorate_env::{Io, SystemEnv};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep, timeout};
 

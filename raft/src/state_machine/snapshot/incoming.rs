@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use quorate_env::blocking;
 use quorate_store::State;
-use quorate_store::env::blocking;
 
 use super::SnapshotError;
 use super::data::{Contents, Received, Snapshot, SnapshotData, Staged};

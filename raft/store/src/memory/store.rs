@@ -10,11 +10,11 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::history::MemoryHistory;
-use crate::env::Clock;
 use crate::{
     Error, HistoryError, Limits, NodeId, Outcome, Retention, Revision, Serving, ServingOptions, Snapshot, State,
     Status, Store, Txn, Watch,
 };
+use quorate_env::Clock;
 
 /// The only node.
 const NODE: NodeId = 1;

@@ -9,10 +9,10 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::view::Shared;
-use crate::env::blocking;
 use crate::snapshot::Objects;
 use crate::state::footprint;
 use crate::{Batch, HistoryError, Revision, Snapshot};
+use quorate_env::blocking;
 
 /// Older states that are remembered, the most recently used.
 const REMEMBERED_SNAPSHOTS: usize = 16;

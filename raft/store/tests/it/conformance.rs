@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quorate_store::env::SystemEnv;
+use quorate_env::SystemEnv;
 use quorate_store::{Limits, MemoryOptions, MemoryStore, Retention, ServingOptions, Store, conformance};
 
 fn options() -> MemoryOptions {

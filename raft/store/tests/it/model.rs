@@ -7,7 +7,7 @@ use bytes::Bytes;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use quorate_store::env::Clock;
+use quorate_env::Clock;
 use quorate_store::{
     Condition, Entry, HistoryError, MemoryOptions, MemoryStore, Operation, Outcome, Retention, Revision,
     ServingOptions, Store, Txn,

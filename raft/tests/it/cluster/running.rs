@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use quorate_env::{Network, SystemEnv};
 use quorate_raft::admin::{AdminAnswer, AdminRequest, JoinRequest, JoinToken, join};
 use quorate_raft::disk::SystemDisk;
 use quorate_raft::replica::{Compaction, MemberOptions, OpenError, Options, Timing};
 use quorate_raft::state_machine;
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, Credentials, PeerTls, Replica, Role};
-use quorate_store::env::{Network, SystemEnv};
 use quorate_store::{Limits, NodeId, Retention, Revision, Store};
 use tempfile::TempDir;
 

@@ -18,7 +18,7 @@ pub(crate) use watcher::watch;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_store::env::Env;
+use quorate_env::Env;
 use rustls::ClientConfig;
 
 use crate::api::BrokenApi;

@@ -3,10 +3,10 @@
 use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
+use quorate_env::SystemEnv;
 use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Naming, Value};
 use quorate_schema::Graph;
-use quorate_store::env::SystemEnv;
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use quorate_wire::stored;
 use serde_json::{Value as Json, json};
