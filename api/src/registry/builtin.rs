@@ -5,11 +5,12 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use quorate_meta::{GroupVersionKind, Names};
 use quorate_schema::{Graph, KindDef};
 
-use super::{Registry, Resource, StoredForm, Subresource, kinds};
+use super::{Conversion, Registry, Resource, StoredForm, Subresource, kinds};
 use crate::features::{Feature, Gates};
 
 /// Neutral group and kind of what the schema knows and nobody serves yet.
@@ -78,7 +79,7 @@ pub fn registry_with(graph: &Graph, gates: &Gates) -> Registry {
         let group = GROUP_ORDER.iter().position(|group| *group == kind.neutral_group).unwrap_or(usize::MAX);
         (group, Reverse(maturity(&kind.version)))
     });
-    Registry::new(served.into_iter().map(|(kind, form)| resource(graph.names(), kind, form)).collect())
+    Registry::new(served.into_iter().map(|(kind, form)| resource(graph, kind, form)).collect())
 }
 
 /// How objects of a served kind are stored, when that is in another version's form; `None` for a kind that is not served:
@@ -117,7 +118,7 @@ fn is_virtual(kind: &KindDef) -> bool {
 #[must_use]
 pub fn body_of(graph: &Graph, subresource: &Subresource) -> Option<Resource> {
     let kind = GroupVersionKind::new(&*subresource.group, &*subresource.version, &*subresource.kind);
-    Some(Resource { namespaced: true, stored: false, ..resource(graph.names(), graph.kind(&kind)?, None) })
+    Some(Resource { namespaced: true, stored: false, ..resource(graph, graph.kind(&kind)?, None) })
 }
 
 /// What a version's name says of it, in ascending order: alpha, beta, stable, and then its number.
@@ -131,7 +132,19 @@ fn maturity(version: &str) -> (u8, Option<u32>, Option<u32>) {
     }
 }
 
-fn resource(names: &Names, kind: &KindDef, stored_form: Option<StoredForm>) -> Resource {
+/// The conversions of a kind's versions, by version.
+fn conversions(graph: &Graph, kind: &KindDef) -> Vec<(String, Arc<dyn Conversion>)> {
+    let is_same = |other: &&KindDef| other.neutral_group == kind.neutral_group && other.kind == kind.kind;
+    let versions = graph.kinds().iter().filter(is_same);
+    versions
+        .filter_map(|kind| {
+            let conversion = kinds::conversion(graph.names(), kind.neutral_group, &kind.version, &kind.kind)?;
+            Some((kind.version.to_string(), conversion))
+        })
+        .collect()
+}
+
+fn resource(graph: &Graph, kind: &KindDef, stored_form: Option<StoredForm>) -> Resource {
     let served = kind.subresources.iter().filter(|sub| SERVED_SUBRESOURCES.contains(&sub.name.as_ref()));
     Resource {
         group: kind.group.clone(),
@@ -151,10 +164,11 @@ fn resource(names: &Names, kind: &KindDef, stored_form: Option<StoredForm>) -> R
         ty: kind.ty,
         columns: kind.columns.clone(),
         delete_returns_object: kind.delete_returns_object,
-        deprecation: deprecation(names, kind),
+        deprecation: deprecation(graph.names(), kind),
         storage_group: kind.storage_group.clone(),
         storage_version: kind.storage_version.as_ref().map_or_else(String::new, ToString::to_string),
         stored_form,
+        conversions: conversions(graph, kind),
         strategy: kinds::strategy(kind.neutral_group, &kind.version, &kind.kind),
         prefix: Resource::storage_prefix(&kind.storage_group, &kind.resource),
     }

@@ -1,16 +1,13 @@
 //! Who owns which fields of an object (document 001, "Field ownership"): the schema's engine with what it has to know of the
 //! resource, the part that is written, and the other versions of the kind.
 
-use std::sync::Arc;
-
 use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
+use quorate_schema::Graph;
 use quorate_schema::apply::{Applier, ApplyError, Config};
 use quorate_schema::fieldset::{FieldSet, Reach};
 use quorate_schema::managed::{Managed, Seen, Versions, Writer, take_named, update_managed_fields};
-use quorate_schema::{Graph, KindDef};
 
-use super::conversion::Conversion;
-use super::{Part, Resource, kinds};
+use super::{Part, Resource};
 
 /// Somebody who writes a part of an object.
 #[derive(Debug, Clone, Copy)]
@@ -84,18 +81,12 @@ impl Versions for OtherVersions<'_> {
         };
         let (Some(from), Some(to)) = (kind(from), kind(to)) else { return Seen::Gone };
         let mut object = object.clone();
-        if let Some(conversion) = self.conversion(from) {
+        if let Some(conversion) = self.resource.conversion(&from.version) {
             conversion.to_stored(&mut object);
         }
-        if let Some(conversion) = self.conversion(to) {
+        if let Some(conversion) = self.resource.conversion(&to.version) {
             conversion.to_served(&mut object);
         }
         Seen::As(to.ty, object)
-    }
-}
-
-impl OtherVersions<'_> {
-    fn conversion(&self, kind: &KindDef) -> Option<Arc<dyn Conversion>> {
-        kinds::conversion(self.graph.names(), kind.neutral_group, &kind.version, &kind.kind)
     }
 }

@@ -9,7 +9,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use quorate_meta::{GroupKind, GroupResource};
 use quorate_schema::{Column, TypeId};
 
-use super::conversion::StoredForm;
+use super::conversion::{Conversion, StoredForm};
 use super::keys::{self, Key};
 use super::strategy::Strategy;
 
@@ -58,6 +58,8 @@ pub struct Resource {
     pub storage_version: String,
     /// How objects are stored, when that is in the form of another version.
     pub stored_form: Option<StoredForm>,
+    /// Conversions of the kind's versions in this group that are not stored as they are, by version.
+    pub conversions: Vec<(String, Arc<dyn Conversion>)>,
     /// What no schema can say about the kind.
     pub strategy: Arc<dyn Strategy>,
     pub(super) prefix: Bytes,
@@ -159,6 +161,12 @@ impl Resource {
     pub fn group_kind(&self) -> GroupKind {
         let group = if self.stored { &self.storage_group } else { &self.group };
         GroupKind::new(group.as_str(), self.kind.as_str())
+    }
+
+    /// The conversion of a version of the kind; `None` when its objects are stored as they are.
+    #[must_use]
+    pub fn conversion(&self, version: &str) -> Option<&dyn Conversion> {
+        self.conversions.iter().find(|(own, _)| own == version).map(|(_, conversion)| &**conversion)
     }
 
     pub(super) fn storage_prefix(group: &str, plural: &str) -> Bytes {
