@@ -15,12 +15,14 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
+use quorate_access::authentication::{AuthenticationOptions, Identity, User};
+use quorate_access::authorization::ModeOptions;
+use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::{Audit, AuditWriter, Batching, Lines, Policy, Sink, SpoolOptions};
-use quorate_api::authentication::{AuthenticationOptions, Identity, User};
-use quorate_api::authorization::ModeOptions;
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, InFlightLimits, Version, filters, registry};
+use quorate_api::{Api, ApiOptions, Version, filters};
 use quorate_env::SystemEnv;
+use quorate_kinds::builtin;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore};
@@ -65,7 +67,7 @@ fn api(audit: Option<Audit>) -> Arc<Api> {
     let graph = Arc::new(Graph::builtin(NAMING.names()));
     Api::new(ApiOptions {
         naming: NAMING,
-        registry: Arc::new(registry::builtin::registry(&graph)),
+        registry: Arc::new(builtin::registry(&graph)),
         graph,
         store: Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone()))),
         env,

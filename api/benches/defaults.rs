@@ -12,12 +12,14 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use quorate_api::authentication::AuthenticationOptions;
-use quorate_api::authorization::{Feed, FeedOptions, ModeOptions};
-use quorate_api::controllers::{Controllers, ControllersOptions};
+use quorate_access::authentication::AuthenticationOptions;
+use quorate_access::authorization::{Feed, FeedOptions, ModeOptions};
+use quorate_access::flow_control::InFlightLimits;
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, InFlightLimits, Version, registry};
+use quorate_api::{Api, ApiOptions, Version};
+use quorate_controllers::{Controllers, ControllersOptions};
 use quorate_env::SystemEnv;
+use quorate_kinds::builtin;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Outcome, Store, Txn};
@@ -60,7 +62,7 @@ fn api(store: Arc<dyn Store>) -> Arc<Api> {
     let graph = Arc::new(Graph::builtin(NAMING.names()));
     Api::new(ApiOptions {
         naming: NAMING,
-        registry: Arc::new(registry::builtin::registry(&graph)),
+        registry: Arc::new(builtin::registry(&graph)),
         graph,
         store,
         env: SystemEnv::env(),
@@ -84,7 +86,7 @@ async fn start() -> Start {
     let (feed, _) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
     tokio::spawn(feed.run());
     let (controllers, handle) = Controllers::new(ControllersOptions {
-        api: api.clone(),
+        cluster: api.cluster(),
         root_ca: String::new(),
         event_lifetime: Duration::from_secs(3600),
         signing: None,

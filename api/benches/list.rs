@@ -21,12 +21,14 @@ use http_body_util::Full;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use quorate_api::authentication::{AuthenticationOptions, Identity, User};
-use quorate_api::authorization::ModeOptions;
+use quorate_access::authentication::{AuthenticationOptions, Identity, User};
+use quorate_access::authorization::ModeOptions;
+use quorate_access::flow_control::InFlightLimits;
 use quorate_api::body::Body;
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, InFlightLimits, Version, filters, registry};
+use quorate_api::{Api, ApiOptions, Version, filters};
 use quorate_env::SystemEnv;
+use quorate_kinds::builtin;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore};
@@ -52,7 +54,7 @@ fn api() -> Arc<Api> {
     let graph = Arc::new(Graph::builtin(NAMING.names()));
     Api::new(ApiOptions {
         naming: NAMING,
-        registry: Arc::new(registry::builtin::registry(&graph)),
+        registry: Arc::new(builtin::registry(&graph)),
         graph,
         store: Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone()))),
         env,

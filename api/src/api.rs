@@ -6,25 +6,27 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use quorate_controllers::Cluster;
 use quorate_env::Env;
 use quorate_meta::{Names, Naming};
 use quorate_schema::Graph;
 use quorate_store::Store;
 
-use crate::admission::Admission;
 use crate::audit::Audit;
-use crate::authentication::{Authentication, AuthenticationOptions};
-use crate::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use crate::cache::Fanout;
-use crate::features::{Feature, Gates};
-use crate::flow_control::FlowControl;
 use crate::handlers::continuation::Tokens;
 use crate::handlers::health::Health;
 use crate::handlers::openapi::OpenApi;
-use crate::in_flight::{InFlight, InFlightLimits};
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::negotiation::Formats;
-use crate::registry::Registry;
+use quorate_access::authentication::{Authentication, AuthenticationOptions};
+use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
+use quorate_access::flow_control::FlowControl;
+use quorate_access::flow_control::{InFlight, InFlightLimits};
+use quorate_admission::Admission;
+use quorate_registry::Registry;
+use quorate_registry::features::{Feature, Gates};
+use quorate_registry::write::Writer;
 
 /// What an [`Api`] is made of.
 pub struct ApiOptions {
@@ -146,6 +148,30 @@ impl Api {
             env: options.env,
             version: options.version,
             address: options.address,
+        })
+    }
+}
+
+impl Api {
+    /// The one way to write objects for the server itself: no user's rights are asked for, and no admission.
+    #[must_use]
+    pub fn writer(&self) -> Writer {
+        Writer::new(self.graph.clone(), self.store.clone(), self.env.clone())
+    }
+
+    /// What controllers read and write with.
+    #[must_use]
+    pub fn cluster(&self) -> Arc<Cluster> {
+        Arc::new(Cluster {
+            names: self.names,
+            graph: self.graph.clone(),
+            registry: self.registry.clone(),
+            store: self.store.clone(),
+            env: self.env.clone(),
+            writer: self.writer(),
+            authorizer: self.authorizer.clone(),
+            service_accounts: self.authentication.service_accounts.clone(),
+            quota_locks: self.admission.quota_locks().clone(),
         })
     }
 }

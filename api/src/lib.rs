@@ -4,31 +4,17 @@
 //! admission and the registry, which knows each kind's semantics. This crate never touches Raft or disks, only the store trait.
 
 pub mod audit;
-pub mod authentication;
-pub mod authorization;
 pub mod body;
 pub mod cache;
-pub mod controllers;
 pub mod encoding;
-pub mod error;
-pub mod features;
 pub mod filters;
-pub mod freshness;
 pub mod handlers;
 pub mod lifecycle;
 pub mod negotiation;
-pub mod patch;
-pub mod registry;
-pub mod request;
 pub mod respond;
 pub mod server;
 
-mod admission;
 mod api;
-mod flow_control;
-mod in_flight;
 mod table;
 
 pub use api::{Api, ApiOptions, Version};
-pub use error::Error;
-pub use in_flight::InFlightLimits;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
-use quorate_api::authentication::token::TokenOptions;
-use quorate_api::authentication::{AuthenticationOptions, ProxyOptions, StaticTokens};
+use quorate_access::authentication::token::TokenOptions;
+use quorate_access::authentication::{AuthenticationOptions, ProxyOptions, StaticTokens};
 use quorate_meta::{Names, well_known};
 
 use crate::authorization::Authorization;

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use quorate_api::controllers::SERVICE_ADDRESS;
+use quorate_controllers::SERVICE_ADDRESS;
 use quorate_env::Env;
 use quorate_meta::Naming;
 use quorate_raft::ClusterId;

@@ -5,9 +5,11 @@
 //! Everything here is pure: no IO, no clock, no randomness (callers pass time and entropy in).
 //! Encodings live in `quorate-wire`, types and schemas in `quorate-schema`.
 
+pub mod flow_control;
 mod group;
 pub mod name;
 mod naming;
+pub mod net;
 mod quantity;
 mod selector;
 mod status;

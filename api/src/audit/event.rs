@@ -10,7 +10,7 @@ use quorate_wire::json::{self, write_string};
 use super::members::{write_object, write_text};
 use super::policy::{Level, Stage, verb};
 use super::sender::Sender;
-use crate::request::RequestInfo;
+use quorate_access::request::RequestInfo;
 
 /// Room for the text of an ordinary request.
 const TEXT_BYTES: usize = 1024;
@@ -240,8 +240,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::authentication::{Identity, User};
     use http::{HeaderMap, Method};
+    use quorate_access::authentication::{Identity, User};
     use quorate_meta::{GroupResource, Naming};
     use serde_json::{Value, json};
 

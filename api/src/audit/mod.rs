@@ -26,8 +26,8 @@ pub use read::InvalidPolicy;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
 pub(crate) use trace::Trace;
 
-use crate::authentication::Identity;
 use event::Phrases;
+use quorate_access::authentication::Identity;
 use spool::Spool;
 
 /// The audit trail of one node.

@@ -2,8 +2,8 @@
 
 use quorate_meta::Names;
 
-use crate::authentication::User;
-use crate::request::{RequestInfo, Verb};
+use quorate_access::authentication::User;
+use quorate_access::request::{RequestInfo, Verb};
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

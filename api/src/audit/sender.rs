@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName};
 use quorate_wire::json::write_string;
 
 use super::members::{write_list, write_object, write_text, write_texts};
-use crate::authentication::{Identity, Introduction, User};
+use quorate_access::authentication::{Identity, Introduction, User};
 
 /// Who asked the proxies in front, as they say.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

@@ -13,10 +13,10 @@ use super::Audit;
 use super::event::{Draft, Facts};
 use super::policy::{Level, Scope, Stage, is_long};
 use super::sender::Sender;
-use crate::authentication::{Identity, User};
 use crate::body::{Body, Uncompressed};
 use crate::encoding::type_of;
-use crate::request::RequestInfo;
+use quorate_access::authentication::{Identity, User};
+use quorate_access::request::RequestInfo;
 
 /// Bytes of a body that an event has at most; the event says that one was left out.
 const MAX_BODY_BYTES: usize = 1 << 20;

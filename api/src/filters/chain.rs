@@ -19,16 +19,17 @@ use tokio::time::{Instant, timeout};
 use super::{load, payload, request_id};
 use crate::Api;
 use crate::audit::Trace;
-use crate::authentication::{Identity, User};
-use crate::authorization::Action;
 use crate::body::{Body, Lasting};
-use crate::error::Error;
-use crate::flow_control::Flow;
+use crate::handlers::Request;
 use crate::handlers::{self, health::Endpoint};
 use crate::lifecycle::Phase;
 use crate::negotiation::Format;
-use crate::request::{Request, RequestInfo, Verb};
 use crate::respond;
+use quorate_access::authentication::{Identity, User};
+use quorate_access::authorization::Action;
+use quorate_access::flow_control::Flow;
+use quorate_access::request::{RequestInfo, Verb};
+use quorate_registry::error::Error;
 
 /// How long the authorizer's answer holds for a change whose body is still coming.
 const ANSWER_HOLDS: Duration = Duration::from_millis(500);

@@ -6,11 +6,11 @@ use quorate_meta::Status;
 use quorate_meta::well_known::GROUP_MASTERS;
 
 use crate::Api;
-use crate::authentication::User;
-use crate::error::Error;
 use crate::handlers::Route;
-use crate::in_flight::{Class, Place};
-use crate::request::{RequestInfo, Verb};
+use quorate_access::authentication::User;
+use quorate_access::flow_control::{Class, Place};
+use quorate_access::request::{RequestInfo, Verb};
+use quorate_registry::error::Error;
 
 /// When a client may come back that found no place.
 const RETRY_SECONDS: u32 = 1;

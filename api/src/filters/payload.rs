@@ -13,7 +13,7 @@ use http_body::Body;
 use quorate_meta::Status;
 use tokio::time::timeout;
 
-use crate::error::Error;
+use quorate_registry::error::Error;
 
 /// Bytes of a request's body at most.
 pub const BODY_LIMIT: usize = 3 * 1024 * 1024;

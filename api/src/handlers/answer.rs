@@ -4,13 +4,13 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use quorate_store::Revision;
 
+use super::Request;
 use super::gzip;
 use super::render::Renderer;
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
 
 /// Bytes that an answer has beyond its stored value.
 const ENVELOPE_BYTES: usize = 256;

@@ -10,15 +10,15 @@ use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value, well_k
 use quorate_schema::apply::{ApplyError, Config, Conflict};
 use quorate_wire::{cbor, yaml};
 
+use super::Request;
 use super::write_options::{FieldValidation, Parameters};
 use super::{decode, identity, permit, warnings, weight, written};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::ownership::Claim;
-use crate::registry::write::{Outcome, Target, UpdateOptions};
-use crate::registry::{Part, Resource};
-use crate::request::Request;
+use quorate_registry::error::Error;
+use quorate_registry::ownership::Claim;
+use quorate_registry::write::{Outcome, Target, UpdateOptions};
+use quorate_registry::{Part, Resource};
 
 /// Whether a patch of this media type is an apply.
 pub(super) fn is_apply(api: &Api, media: &str) -> bool {

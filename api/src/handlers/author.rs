@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use quorate_meta::Value;
 
 use crate::Api;
-use crate::authentication::User;
-use crate::authorization::{Action, ResourceAction};
-use crate::error::Error;
-use crate::registry::write::{Target, Writer};
-use crate::registry::{Author, Gift, Permission, Who};
+use quorate_access::authentication::User;
+use quorate_access::authorization::{Action, ResourceAction};
+use quorate_registry::error::Error;
+use quorate_registry::write::{Target, Writer};
+use quorate_registry::{Author, Gift, Permission, Who};
 
 /// See the module.
 #[derive(Debug)]

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupResource, Map, Status, Time, Value};
 
+use super::Request;
 use super::write_options::Parameters;
 use super::{decode, identity, warnings};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::write::{Target, UpdateOptions};
-use crate::registry::{Part, Resource, builtin, topology};
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
+use quorate_registry::write::{Target, UpdateOptions};
+use quorate_registry::{Part, Resource, topology};
 
 /// The subresource's name.
 pub(super) const BINDING: &str = "binding";
@@ -32,9 +32,8 @@ const NODE: &str = "Node";
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let subresource = resource.subresource(BINDING).ok_or_else(Error::no_such_path)?;
-    let form = builtin::body_of(&api.graph, subresource)
-        .ok_or_else(|| Error::internal("the schema has no form of a binding"))?;
-    bind(api, request, resource, &form, Some(request.name()?)).await
+    let form = subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of a binding"))?;
+    bind(api, request, resource, form, Some(request.name()?)).await
 }
 
 /// Binds the pod that the body names; 201 with a Status.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
+use super::Request;
 use super::write_options::Parameters;
 use super::{decode, identity, warnings, written};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::write::Target;
-use crate::request::Request;
+use quorate_registry::error::Error;
+use quorate_registry::write::Target;
 
 /// Creates the object in the body; 201 with what is stored.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {

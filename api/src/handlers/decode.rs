@@ -8,14 +8,14 @@ use quorate_meta::{GroupVersion, GroupVersionKind, Names, Status, Value, well_kn
 use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_wire::{cbor, json, protobuf, yaml};
 
+use super::Request;
 use super::findings::Findings;
 use super::weight;
 use super::write_options::FieldValidation;
 use crate::Api;
-use crate::error::Error;
 use crate::negotiation;
-use crate::registry::Resource;
-use crate::request::Request;
+use quorate_registry::Resource;
+use quorate_registry::error::Error;
 
 /// A body's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

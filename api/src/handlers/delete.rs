@@ -3,15 +3,15 @@
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
+use super::Request;
 use super::delete_options::{self, Asked};
 use super::{unsafe_delete, warnings, written};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::form;
-use crate::registry::write::{Outcome, Target};
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
+use quorate_registry::stored_codec;
+use quorate_registry::write::{Outcome, Target};
 
 /// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds); the object when its
 /// deletion has only begun.
@@ -30,7 +30,7 @@ async fn delete(api: &Api, request: &Request, target: Target<'_>, asked: &Asked)
     let Target { resource, name, .. } = target;
     let answer = api.writer().delete(target, &asked.options).await?;
     if answer.outcome == Outcome::Removed && !resource.delete_returns_object {
-        let uid = form::header(resource, &answer.value)?.uid();
+        let uid = stored_codec::header(resource, &answer.value)?.uid();
         return Ok(respond::status(&request.format, &Status::deleted(&resource.group_resource(), name, uid)));
     }
     let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;

@@ -5,14 +5,15 @@
 
 use quorate_meta::{Cause, Names, Value};
 
+use super::Request;
 use super::decode::{self, Expected};
 use super::write_options::{check_dry_run, refuse};
 use crate::Api;
-use crate::error::Error;
-use crate::features::Feature;
-use crate::registry::Resource;
-use crate::registry::write::{DeleteOptions, Preconditions, Propagation};
-use crate::request::Request;
+use quorate_registry::Propagation;
+use quorate_registry::Resource;
+use quorate_registry::error::Error;
+use quorate_registry::features::Feature;
+use quorate_registry::write::{DeleteOptions, Preconditions};
 
 pub(super) const KIND: &str = "DeleteOptions";
 

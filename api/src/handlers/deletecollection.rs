@@ -5,15 +5,15 @@ use futures::stream::FuturesUnordered;
 use http::Response;
 use quorate_meta::{Cause, Details, Reason, Status};
 
+use super::Request;
 use super::options::ListOptions;
 use super::{delete_options, list, warnings, write_options};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::write::{DeleteOptions, Preconditions, Target, Writer};
-use crate::registry::{Resource, form};
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
+use quorate_registry::write::{DeleteOptions, Preconditions, Target, Writer};
+use quorate_registry::{Resource, stored_codec};
 
 /// Deletions of one request that are under way at a time.
 const CONCURRENT_DELETIONS: usize = 64;
@@ -84,8 +84,8 @@ async fn choose(api: &Api, request: &Request, listed: &ListOptions) -> Result<Ve
             tokio::task::yield_now().await;
         }
         let Some((namespace, name)) = resource.parse_key(key) else { continue };
-        let stored = form::header(resource, &entry.value)?;
-        if !form::matches(&stored, &listed.selection.labels, &listed.selection.fields) {
+        let stored = stored_codec::header(resource, &entry.value)?;
+        if !stored_codec::matches(&stored, &listed.selection.labels, &listed.selection.fields) {
             continue;
         }
         chosen.push((namespace.map(str::to_owned), name.to_owned(), stored.uid().to_owned()));
@@ -128,5 +128,5 @@ async fn is_gone(api: &Api, target: Target<'_>, uid: &str) -> Result<bool, Error
     api.store.read_index().await?;
     let snapshot = api.store.snapshot();
     let Some(entry) = snapshot.get(&target.key()) else { return Ok(true) };
-    Ok(form::header(target.resource, &entry.value)?.uid() != uid)
+    Ok(stored_codec::header(target.resource, &entry.value)?.uid() != uid)
 }

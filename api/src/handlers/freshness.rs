@@ -6,8 +6,8 @@ use quorate_store::Revision;
 
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::freshness::Freshness;
+use quorate_registry::error::Error;
+use quorate_registry::freshness::Freshness;
 
 /// Adds both headers to the answer of a read.
 pub(super) fn tell(api: &Api, revision: Revision, response: &mut Response<Body>) {

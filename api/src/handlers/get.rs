@@ -4,13 +4,13 @@ use http::{Response, StatusCode};
 use quorate_meta::{GroupResource, Status};
 use quorate_store::Revision;
 
+use super::Request;
 use super::options::{At, parse_version};
 use super::{answer, freshness, observed};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::Resource;
-use crate::request::Request;
+use quorate_registry::Resource;
+use quorate_registry::error::Error;
 
 pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;

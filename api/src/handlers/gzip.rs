@@ -14,10 +14,11 @@ use futures::Stream;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
 use http::{HeaderMap, Response};
 
+use super::Request;
 use crate::Api;
 use crate::body::{Body, Chunks, Uncompressed};
-use crate::features::Feature;
-use crate::request::{Request, Verb};
+use quorate_access::request::Verb;
+use quorate_registry::features::Feature;
 
 /// Bodies below this many bytes are not compressed.
 pub(crate) const THRESHOLD_BYTES: usize = 128 * 1024;

@@ -13,11 +13,11 @@ use http::{Response, StatusCode};
 use parking_lot::RwLock;
 use tokio::time::timeout;
 
+use super::Request;
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
 use crate::lifecycle::Phase;
-use crate::request::Request;
+use quorate_registry::error::Error;
 
 /// How long the linearizable read behind `/readyz` may take.
 const QUORUM_WAIT: Duration = Duration::from_secs(2);

@@ -2,8 +2,8 @@
 
 use quorate_meta::{Map, Value};
 
-use crate::error::Error;
-use crate::registry::Resource;
+use quorate_registry::Resource;
+use quorate_registry::error::Error;
 
 /// Gives the object the path's namespace; refuses one that says another.
 pub(super) fn set_namespace(resource: &Resource, namespace: Option<&str>, object: &mut Value) -> Result<(), Error> {

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use http::{Response, StatusCode};
 use quorate_meta::{Map, Value};
 
+use super::Request;
 use super::health;
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
 
 /// Those that every server has, beside its groups and health checks.
 const PAGES: [&str; 9] = [

@@ -10,6 +10,7 @@ use http::{Response, StatusCode};
 use quorate_meta::Status;
 use quorate_store::{HistoryError, Snapshot};
 
+use super::Request;
 use super::continuation::Position;
 use super::list_order::{self, Span};
 use super::list_writer::ListWriter;
@@ -20,10 +21,9 @@ use super::render::{ListMeta, Renderer};
 use super::{freshness, gzip, list_cbor, list_protobuf, observed, snapshot};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation::Media;
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
 
 pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;

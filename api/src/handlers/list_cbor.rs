@@ -7,9 +7,9 @@ use http::{Response, StatusCode};
 
 use super::producer::Producer;
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation::Format;
 use crate::respond;
+use quorate_registry::error::Error;
 
 /// The list as the answer. The producer must be at its beginning.
 pub(super) async fn answer(format: &Format, mut producer: Producer) -> Result<Response<Body>, Error> {

@@ -8,9 +8,9 @@ use quorate_wire::protobuf::around_list;
 
 use super::producer::Producer;
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation::Format;
 use crate::respond;
+use quorate_registry::error::Error;
 
 /// Bytes up to which a list is kept while it is counted, and sent whole.
 const WHOLE_BYTES: u64 = 1024 * 1024;

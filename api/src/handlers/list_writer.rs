@@ -12,12 +12,12 @@ use quorate_wire::protobuf::write_item;
 use quorate_wire::stored::CorruptValue;
 use quorate_wire::{json, yaml};
 
+use super::Request;
 use super::pieces::Pieces;
 use super::render::{ListMeta, Renderer};
 use crate::encoding::{Cbor, Protobuf};
-use crate::error::Error;
 use crate::negotiation::Media;
-use crate::request::Request;
+use quorate_registry::error::Error;
 
 /// Writes one list.
 #[derive(Debug)]

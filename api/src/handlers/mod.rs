@@ -1,4 +1,4 @@
-//! One verb per file: a handler takes a [`crate::request::Request`] that the filters have let through and gives the answer.
+//! One verb per file: a handler takes a [`crate::handlers::Request`] that the filters have let through and gives the answer.
 //!
 //! Every handler is `async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error>`; streams that outlive
 //! the call hold shared parts of the [`crate::Api`], never the call's borrow.
@@ -38,6 +38,7 @@ mod permit;
 mod pieces;
 mod producer;
 mod render;
+mod request;
 mod review;
 mod route;
 mod scale;
@@ -53,4 +54,5 @@ mod weight;
 mod write_options;
 mod written;
 
+pub use request::Request;
 pub(crate) use route::{Route, find, run};

@@ -10,12 +10,12 @@ use quorate_meta::{Map, Value};
 use quorate_store::{Entry, Snapshot};
 use tokio::time::timeout;
 
+use super::Request;
 use super::options::At;
 use super::snapshot;
 use crate::Api;
-use crate::error::Error;
-use crate::registry::{Resource, form};
-use crate::request::Request;
+use quorate_registry::error::Error;
+use quorate_registry::{Resource, stored_codec};
 
 const COMPONENT_STATUS: &str = "ComponentStatus";
 /// Name of the component that is the replicated store.
@@ -36,7 +36,7 @@ pub(super) async fn state(api: &Api, request: &Request, at: At) -> Result<Snapsh
     }
     let well = matches!(timeout(PATIENCE, api.store.read_index()).await, Ok(Ok(_)));
     let modified = api.store.snapshot().revision();
-    let value = form::encode(resource, &component(STORE, well))?;
+    let value = stored_codec::encode(resource, &component(STORE, well))?;
     let entry = Entry { value, created: modified, modified };
     Ok(Snapshot::of(modified, [(resource.key(None, STORE), entry)]))
 }

@@ -17,13 +17,13 @@ use quorate_meta::{Map, Value, well_known};
 use quorate_wire::protobuf;
 use tokio::sync::OnceCell;
 
+use super::Request;
 use super::openapi_documents as documents;
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation;
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
 
 const ROOT: &str = "/openapi/v3";
 /// What the protobuf form of each version is, and how clients asked for it at first.

@@ -8,11 +8,11 @@ use http::{Response, StatusCode};
 use quorate_meta::{Map, Status, Value};
 
 use crate::Api;
-use crate::authentication::token::{ALGORITHM, Refusal};
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation::Format;
 use crate::respond;
+use quorate_access::authentication::token::{ALGORITHM, Refusal};
+use quorate_registry::error::Error;
 
 /// How long a relying party may keep the documents: new keys sign later than that only by its own choice, unknown ones make
 /// it ask again.

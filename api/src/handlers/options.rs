@@ -6,9 +6,10 @@
 use quorate_meta::{Cause, FieldSelector, FieldTerm, GroupKind, LabelSelector, Names, Status};
 use quorate_store::Revision;
 
-use crate::error::Error;
-use crate::registry::Resource;
-use crate::request::{Query, Request};
+use super::Request;
+use quorate_access::request::Query;
+use quorate_registry::Resource;
+use quorate_registry::error::Error;
 
 /// Seconds that a watch lasts at most, whatever its client asks for: a year.
 const MAX_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;

@@ -11,16 +11,16 @@ use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, Status, Value, well_known};
 use quorate_schema::PatchError;
 
+use super::Request;
 use super::findings::{Findings, duplicate_fields, unknown_fields};
 use super::write_options::{FieldValidation, Parameters};
 use super::{apply, decode, identity, warnings, weight, written};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::patch::{JsonPatch, Malformed, merge};
-use crate::registry::write::{Target, UpdateOptions};
-use crate::registry::{Part, Resource};
-use crate::request::Request;
+use quorate_registry::error::Error;
+use quorate_registry::patch::{JsonPatch, Malformed, merge};
+use quorate_registry::write::{Target, UpdateOptions};
+use quorate_registry::{Part, Resource};
 
 /// Characters of a refused patch that its refusal repeats.
 const SHOWN_PATCH_CHARS: usize = 500;

@@ -2,10 +2,11 @@
 
 use futures::future::BoxFuture;
 
+use super::Request;
 use crate::Api;
-use crate::authorization::Action;
-use crate::error::Error;
-use crate::request::{Request, RequestInfo, Verb};
+use quorate_access::authorization::Action;
+use quorate_access::request::{RequestInfo, Verb};
+use quorate_registry::error::Error;
 
 /// Whether the user may create the object that the request changes; asked when there is none.
 pub(super) fn creation<'a>(api: &'a Api, request: &'a Request) -> BoxFuture<'a, Result<(), Error>> {

@@ -12,13 +12,13 @@ use quorate_store::Revision;
 use quorate_wire::json;
 use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, splice_partial, splice_version};
 
+use super::Request;
 use super::pieces::Pieces;
 use crate::Api;
-use crate::error::Error;
 use crate::negotiation::{Media, Shape};
-use crate::registry::{Resource, conversion};
-use crate::request::Request;
 use crate::table::{Include, Layout};
+use quorate_registry::error::Error;
+use quorate_registry::{Resource, conversion};
 
 /// Writes the objects of one answer.
 #[derive(Debug)]

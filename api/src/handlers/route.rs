@@ -11,6 +11,7 @@ use http::Response;
 use quorate_env::blocking_whenever_it_runs;
 use quorate_meta::Status;
 
+use super::Request;
 use super::health::Endpoint;
 use super::{
     binding, create, delete, deletecollection, discovery, eviction, get, health, index, list, openapi, openid, patch,
@@ -18,10 +19,10 @@ use super::{
 };
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation::Offer;
-use crate::registry::{Resource, form};
-use crate::request::{Request, RequestInfo, Verb};
+use quorate_access::request::{RequestInfo, Verb};
+use quorate_registry::error::Error;
+use quorate_registry::{Resource, stored_codec};
 
 /// Bytes of a body from which on what it says may take longer to work out than a few milliseconds.
 const LONG_BODY_BYTES: usize = 128 << 10;
@@ -112,7 +113,7 @@ fn nowhere(api: &Api, group: &str, version: &str) -> Error {
     let elsewhere = services.is_some_and(|services| {
         let snapshot = api.store.snapshot();
         let entry = snapshot.get(&services.key(None, &format!("{version}.{group}")));
-        let object = entry.and_then(|entry| form::decode(services, entry).ok());
+        let object = entry.and_then(|entry| stored_codec::decode(services, entry).ok());
         object.is_some_and(|object| object.at(&["spec", "service"]).is_some())
     });
     if elsewhere { Status::service_unavailable("service unavailable").into() } else { Error::no_such_path() }

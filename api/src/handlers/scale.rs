@@ -11,6 +11,7 @@ use quorate_meta::{Cause, GroupKind, LabelSelector, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
+use super::Request;
 use super::findings::Findings;
 use super::options::{At, parse_version};
 use super::render::Renderer;
@@ -18,13 +19,13 @@ use super::write_options::{FieldValidation, Parameters};
 use super::{answer, apply, decode, freshness, identity, patch, snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation::Shape;
-use crate::registry::ownership::Claim;
-use crate::registry::write::{Answer, Target, UpdateOptions};
-use crate::registry::{Part, Resource, builtin, form};
-use crate::request::{Request, Verb};
 use crate::respond;
+use quorate_access::request::Verb;
+use quorate_registry::error::Error;
+use quorate_registry::ownership::Claim;
+use quorate_registry::write::{Answer, Target, UpdateOptions};
+use quorate_registry::{Part, Resource, stored_codec};
 
 /// The subresource's name.
 pub(super) const SCALE: &str = "scale";
@@ -32,18 +33,18 @@ const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Reads, replaces, patches or applies a scale.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
-    let form = Arc::new(form_of_scales(api, request)?);
+    let form = form_of_scales(request)?;
     match request.info.verb {
-        Verb::Get => get(api, request, &form).await,
-        Verb::Update => update(api, request, &form).await,
-        _ => patch(api, request, &form).await,
+        Verb::Get => get(api, request, form).await,
+        Verb::Update => update(api, request, form).await,
+        _ => patch(api, request, form).await,
     }
 }
 
 /// The kind of the body as a resource of its own, so that bodies and patches are read as everywhere.
-fn form_of_scales(api: &Api, request: &Request) -> Result<Resource, Error> {
+fn form_of_scales(request: &Request) -> Result<&Arc<Resource>, Error> {
     let subresource = request.resource()?.subresource(SCALE).ok_or_else(Error::no_such_path)?;
-    builtin::body_of(&api.graph, subresource).ok_or_else(|| Error::internal("the schema has no form of a scale"))
+    subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of a scale"))
 }
 
 /// Refuses a form that a scale cannot have, before anything is written.
@@ -66,7 +67,7 @@ fn shown(
         return respond::value(&request.format, StatusCode::OK, scale);
     }
     let renderer = Renderer::of_subresource(api, request, form)?;
-    answer::rendered(api, request, StatusCode::OK, &renderer, &form::encode(form, scale)?, revision)
+    answer::rendered(api, request, StatusCode::OK, &renderer, &stored_codec::encode(form, scale)?, revision)
 }
 
 async fn get(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
@@ -80,7 +81,7 @@ async fn get(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Respo
     let entry = snapshot.get(&resource.key(request.namespace(), name));
     let missing = || Status::not_found(&resource.group_resource(), name);
     let entry = entry.ok_or_else(|| freshness::failure(api, snapshot.revision(), missing()))?;
-    let scale = scale_of(&form::decode(resource, entry)?);
+    let scale = scale_of(&stored_codec::decode(resource, entry)?);
     let mut response = shown(api, request, form, &scale, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
@@ -209,7 +210,7 @@ where
 /// The scale of the workload as it is now, with what its writer should know.
 fn scaled(api: &Api, request: &Request, form: &Arc<Resource>, answer: &Answer) -> Result<Response<Body>, Error> {
     let entry = Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
-    let scale = scale_of(&form::decode(request.resource()?, &entry)?);
+    let scale = scale_of(&stored_codec::decode(request.resource()?, &entry)?);
     let mut response = shown(api, request, form, &scale, answer.revision)?;
     warnings::add(&mut response, &answer.warnings);
     Ok(response)

@@ -9,12 +9,12 @@ use quorate_meta::Status;
 use quorate_store::{HistoryError, Revision, Snapshot};
 use tokio::time::timeout;
 
+use super::Request;
 use super::freshness;
 use super::options::At;
 use crate::Api;
-use crate::authorization::Action;
-use crate::error::Error;
-use crate::request::Request;
+use quorate_access::authorization::Action;
+use quorate_registry::error::Error;
 
 /// How long a request waits for a version that this node has not applied yet.
 const VERSION_WAIT: Duration = Duration::from_secs(3);

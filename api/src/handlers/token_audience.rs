@@ -6,12 +6,12 @@
 use quorate_meta::{Status, Value};
 use quorate_store::Snapshot;
 
+use super::Request;
 use crate::Api;
-use crate::authorization::{Action, ResourceAction};
-use crate::error::Error;
-use crate::registry::form;
-use crate::registry::write::Target;
-use crate::request::Request;
+use quorate_access::authorization::{Action, ResourceAction};
+use quorate_registry::error::Error;
+use quorate_registry::stored_codec;
+use quorate_registry::write::Target;
 
 /// What a node must be allowed, of an audience in the place of a resource, to get tokens for it all the same.
 const VERB: &str = "request-serviceaccounts-token-audience";
@@ -111,7 +111,7 @@ impl Volumes<'_> {
     fn find(&self, group: &str, plural: &str, namespace: Option<&str>, name: &str) -> Result<Option<Value>, Error> {
         let Some(resource) = self.api.registry.find(group, "v1", plural) else { return Ok(None) };
         let entry = self.snapshot.get(&resource.key(namespace, name));
-        entry.map(|entry| form::decode(resource, entry)).transpose()
+        entry.map(|entry| stored_codec::decode(resource, entry)).transpose()
     }
 }
 

@@ -10,17 +10,17 @@ use quorate_meta::{Cause, GroupKind, GroupResource, GroupVersion, GroupVersionKi
 use quorate_schema::{KindDef, apply_defaults};
 use quorate_store::Snapshot;
 
+use super::Request;
 use super::write_options::Parameters;
 use super::{decode, identity, token_audience, warnings};
 use crate::Api;
-use crate::authentication::token::{Bound, Identified, Issue, Refusal};
-use crate::authorization::account_of;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::form;
-use crate::registry::write::Target;
-use crate::request::Request;
 use crate::respond;
+use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal};
+use quorate_access::authorization::account_of;
+use quorate_registry::error::Error;
+use quorate_registry::stored_codec;
+use quorate_registry::write::Target;
 
 /// The subresource's name.
 pub(super) const TOKEN: &str = "token";
@@ -230,7 +230,7 @@ fn identified(object: &Value) -> Identified {
 fn find(api: &Api, snapshot: &Snapshot, plural: &str, namespace: Option<&str>, name: &str) -> Result<Value, Error> {
     let resource = api.registry.find("", "v1", plural).ok_or_else(Error::no_such_path)?;
     match snapshot.get(&resource.key(namespace, name)) {
-        Some(entry) => form::decode(resource, entry),
+        Some(entry) => stored_codec::decode(resource, entry),
         None => Err(Status::not_found(&resource.group_resource(), name).into()),
     }
 }

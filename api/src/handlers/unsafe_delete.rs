@@ -7,13 +7,13 @@
 use http::Response;
 use quorate_meta::Status;
 
+use super::Request;
 use crate::Api;
-use crate::authorization::Action;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::write::Target;
-use crate::request::Request;
 use crate::respond;
+use quorate_access::authorization::Action;
+use quorate_registry::error::Error;
+use quorate_registry::write::Target;
 
 /// The verb that is needed besides `delete`.
 const VERB: &str = "unsafe-delete-ignore-read-errors";

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
+use super::Request;
 use super::write_options::Parameters;
 use super::{decode, identity, permit, warnings, written};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::Part;
-use crate::registry::write::{Outcome, Target, UpdateOptions};
-use crate::request::Request;
+use quorate_registry::Part;
+use quorate_registry::error::Error;
+use quorate_registry::write::{Outcome, Target, UpdateOptions};
 
 /// Replaces the object with the one in the body; 200, or 201 where the kind is created by an update.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {

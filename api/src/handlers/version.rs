@@ -3,11 +3,11 @@
 use http::{Response, StatusCode};
 use quorate_meta::{Map, Value};
 
+use super::Request;
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
 
 /// The release whose interface is served.
 const MAJOR: &str = "1";

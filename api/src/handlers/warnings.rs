@@ -4,10 +4,10 @@ use http::Response;
 use http::header::{HeaderValue, WARNING};
 use quorate_meta::quoted;
 
+use super::Request;
 use crate::body::Body;
-use crate::error::Error;
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
 
 /// Headers that tell of one thing; of more the last says how many there are. Some clients give up at a hundred headers of all
 /// sorts.

@@ -5,7 +5,7 @@
 
 use quorate_meta::{Status, Value};
 
-use crate::error::Error;
+use quorate_registry::error::Error;
 
 /// The weight of a body, or of an object that has been patched.
 const MAX_WEIGHT: usize = 240_000;

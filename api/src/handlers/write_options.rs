@@ -2,9 +2,9 @@
 
 use quorate_meta::{Cause, GroupKind, Names, Status};
 
-use crate::error::Error;
-use crate::registry::write::{MAX_MANAGER_BYTES, WriteOptions, check_manager};
-use crate::request::Request;
+use super::Request;
+use quorate_registry::error::Error;
+use quorate_registry::write::{MAX_MANAGER_BYTES, WriteOptions, check_manager};
 
 /// The options of every patch.
 const PATCH: &str = "PatchOptions";

@@ -3,24 +3,16 @@
 use http::{Response, StatusCode};
 use quorate_store::Revision;
 
+use super::Request;
 use super::render::Renderer;
 use super::{answer, warnings};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation::Shape;
-use crate::registry::form;
-use crate::registry::write::{Answer, Writer};
-use crate::request::Request;
 use crate::respond;
-
-impl Api {
-    /// The one way to write objects, for handlers and controllers alike.
-    #[must_use]
-    pub fn writer(&self) -> Writer {
-        Writer::new(self.graph.clone(), self.store.clone(), self.env.clone())
-    }
-}
+use quorate_registry::error::Error;
+use quorate_registry::stored_codec;
+use quorate_registry::write::Answer;
 
 /// Refuses a form that a single object cannot have, before anything is written.
 pub(super) fn check_form(api: &Api, request: &Request) -> Result<(), Error> {
@@ -49,6 +41,6 @@ pub(super) fn object(
 /// What a dry run has not created has no version.
 fn without_version(request: &Request, status: StatusCode, written: &Answer) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
-    let object = form::decode_unversioned(resource, &request.info.api_version, &written.value)?;
+    let object = stored_codec::decode_unversioned(resource, &request.info.api_version, &written.value)?;
     respond::value(&request.format, status, &object)
 }

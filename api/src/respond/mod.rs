@@ -13,8 +13,8 @@ use quorate_schema::TypeId;
 use sha2::{Digest, Sha256};
 
 use crate::body::Body;
-use crate::error::Error;
 use crate::negotiation::{Format, Formats, Media, Unacceptable};
+use quorate_registry::error::Error;
 
 /// JSON bytes as the answer, in the wanted syntax; `ty` is their type where it matters to know it.
 pub fn document(format: &Format, status: StatusCode, ty: Option<TypeId>, json: Bytes) -> Result<Response<Body>, Error> {

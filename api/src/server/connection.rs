@@ -27,9 +27,9 @@ use super::stall::{Patience, StallGuard};
 use super::welcome::Welcome;
 use super::{Limits, ServerTls};
 use crate::Api;
-use crate::authentication::Identity;
 use crate::body::Body;
 use crate::filters;
+use quorate_access::authentication::Identity;
 
 type Stream = TlsStream<Cork<StallGuard<Box<dyn Io>>>>;
 type Ended = Result<(), Box<dyn Error + Send + Sync>>;

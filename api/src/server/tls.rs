@@ -21,7 +21,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConf
 use thiserror::Error;
 
 use super::anchor::{Purpose, is_anchor};
-use crate::authentication::Identity;
+use quorate_access::authentication::Identity;
 
 /// Why certificates cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -10,7 +10,7 @@ use quorate_wire::json;
 use super::cell::Cell;
 use super::row::{self, Conditions, Rank};
 use super::special::Special;
-use crate::error::Error;
+use quorate_registry::error::Error;
 
 /// How much of its object a row carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Long bodies of one word again and again: where memory grows faster than the body, it shows here.
 
-use quorate_api::patch::JsonPatch;
 use quorate_meta::Naming;
+use quorate_registry::patch::JsonPatch;
 use quorate_schema::Graph;
 use quorate_wire::{cbor, json, protobuf, yaml};
 

@@ -3,14 +3,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use quorate_api::authentication::token::{
+use quorate_access::authentication::token::{
     Bound, Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions,
 };
 use quorate_api::handlers::continuation::{Position, Tokens};
 use quorate_api::negotiation::{Formats, Offer, clauses};
-use quorate_api::patch::JsonPatch;
 use quorate_env::SystemEnv;
 use quorate_meta::{Naming, Value};
+use quorate_registry::patch::JsonPatch;
 use quorate_store::{MemoryOptions, MemoryStore, Revision, Snapshot, Store};
 use quorate_wire::json;
 use ring::rand::SystemRandom;

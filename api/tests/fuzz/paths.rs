@@ -3,7 +3,7 @@
 
 use http::{Method, Uri};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use quorate_api::request::{Query, RequestInfo, Verb};
+use quorate_access::request::{Query, RequestInfo, Verb};
 use quorate_meta::{Naming, SmolStr};
 
 use crate::engine::{BASE_BYTES, Target};

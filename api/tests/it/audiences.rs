@@ -1,7 +1,7 @@
 //! For whom a token is: what a review tells whoever says who they are, of tokens of service accounts and of an operator's.
 
 use http::Method;
-use quorate_api::authentication::{AuthenticationOptions, StaticTokens};
+use quorate_access::authentication::{AuthenticationOptions, StaticTokens};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, ISSUER, Server};

@@ -8,9 +8,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::Method;
-use quorate_api::authentication::User;
-use quorate_api::controllers::certificates::{Issuer, NotIssued, Order, Signing};
-use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
+use quorate_access::authentication::User;
+use quorate_controllers::certificates::{Issuer, NotIssued, Order, Signing};
+use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use rcgen::{Attribute, BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn control(server: &Server, root_ca: String) -> ControllersHandle {
     let signing = Some(Signing { issuer, duration: Duration::from_secs(24 * 3600) });
     let event_lifetime = Duration::from_secs(3600);
     let options = ControllersOptions {
-        api: server.api.clone(),
+        cluster: server.api.cluster(),
         root_ca,
         event_lifetime,
         signing,

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
-use quorate_api::authentication::token::{Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions};
-use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
+use quorate_access::authentication::token::{
+    Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions,
+};
+use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_meta::Naming;
 use quorate_store::{Operation, Txn};
 use serde_json::{Value, json};
@@ -28,7 +30,7 @@ pub(crate) fn start() -> (Server, ControllersHandle) {
 /// Runs the controllers of a server.
 pub(crate) fn run(server: &Server) -> ControllersHandle {
     let options = ControllersOptions {
-        api: server.api.clone(),
+        cluster: server.api.cluster(),
         root_ca: "PEM".into(),
         event_lifetime: LIFETIME,
         signing: None,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Server, TestClock};
 
-const LIST: &str = include_str!("../../src/authorization/rbac/defaults.txt");
+const LIST: &str = include_str!("../../access/src/authorization/rbac/defaults.txt");
 /// What a new cluster of release 1.35 has, in the names of the documents. It lies beside the repository, on some machines.
 const FACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/facts/bootstrap.json");
 const PLURALS: [&str; 4] = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];

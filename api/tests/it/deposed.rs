@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use http::Method;
 use parking_lot::Mutex;
-use quorate_api::controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
+use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Outcome, Store, Txn};
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ async fn what_another_leader_published_stays() {
     let contested = Contested { store, members: members.clone(), other, known: Mutex::new(Some(3)) };
     let server = Server::over(Arc::new(contested), clock);
     let (controllers, _handle) = Controllers::new(ControllersOptions {
-        api: server.api.clone(),
+        cluster: server.api.cluster(),
         root_ca: String::new(),
         event_lifetime: Duration::from_secs(3600),
         signing: None,

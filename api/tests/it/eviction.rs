@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 use http::Method;
-use quorate_api::authentication::User;
+use quorate_access::authentication::User;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Server};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use http::Method;
-use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
+use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use serde_json::{Value, json};
 
 use crate::harness::Server;
@@ -27,7 +27,7 @@ impl Field {
         let server = Server::with_namespace().await;
         let event_lifetime = Duration::from_secs(3600);
         let options = ControllersOptions {
-            api: server.api.clone(),
+            cluster: server.api.cluster(),
             root_ca: String::new(),
             event_lifetime,
             signing: None,

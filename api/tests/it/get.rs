@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use http::Method;
-use quorate_api::authentication::User;
+use quorate_access::authentication::User;
 use quorate_store::{Layer, MemoryOptions, MemoryStore, Status, Store};
 use serde_json::json;
 

@@ -9,16 +9,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
+use quorate_access::authentication::token::{KeyMaterial, KeySet, TokenOptions};
+use quorate_access::authentication::{AuthenticationOptions, Identity, User};
+use quorate_access::authorization::ModeOptions;
+use quorate_access::authorization::{Feed, FeedOptions};
+use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
-use quorate_api::authentication::token::{KeyMaterial, KeySet, TokenOptions};
-use quorate_api::authentication::{AuthenticationOptions, Identity, User};
-use quorate_api::authorization::ModeOptions;
-use quorate_api::authorization::{Feed, FeedOptions};
 use quorate_api::body::Body;
-use quorate_api::controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, InFlightLimits, Version, filters, registry};
+use quorate_api::{Api, ApiOptions, Version, filters};
+use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_env::{Clock, Entropy, Env, SystemEnv};
+use quorate_kinds::builtin;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore, Retention, Store};
@@ -181,7 +183,7 @@ impl Server {
         let graph = Arc::new(Graph::builtin(naming.names()));
         let api = Api::new(ApiOptions {
             naming,
-            registry: Arc::new(registry::builtin::registry(&graph)),
+            registry: Arc::new(builtin::registry(&graph)),
             graph,
             store,
             env: Env { clock: clock.clone(), entropy, network: SystemEnv::env().network },
@@ -227,7 +229,7 @@ impl Server {
         let event_lifetime = Duration::from_secs(3600);
         let api = self.api.clone();
         let options = ControllersOptions {
-            api,
+            cluster: api.cluster(),
             root_ca: String::new(),
             event_lifetime,
             signing: None,

@@ -1,7 +1,7 @@
 //! Acting as somebody else: what whoever does so must be allowed.
 
 use http::Method;
-use quorate_api::authentication::User;
+use quorate_access::authentication::User;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Server};

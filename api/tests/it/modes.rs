@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::Method;
-use quorate_api::authentication::User;
-use quorate_api::authorization::{ModeOptions, Reviewer, Unanswered, Verdict, WebhookOptions};
+use quorate_access::authentication::User;
+use quorate_access::authorization::{ModeOptions, Reviewer, Unanswered, Verdict, WebhookOptions};
 use quorate_env::SystemEnv;
 use serde_json::{Value, json};
 

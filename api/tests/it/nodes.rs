@@ -1,8 +1,8 @@
 //! What nodes may do, as requests of theirs feel it.
 
 use http::Method;
-use quorate_api::authentication::User;
-use quorate_api::authorization::ModeOptions;
+use quorate_access::authentication::User;
+use quorate_access::authorization::ModeOptions;
 use serde_json::{Value, json};
 
 use crate::harness::Server;

@@ -8,7 +8,7 @@ use futures::stream::{self, Stream};
 use http::{Method, Request, StatusCode};
 use http_body::Frame;
 use http_body_util::StreamBody;
-use quorate_api::authentication::{Identity, User};
+use quorate_access::authentication::{Identity, User};
 use quorate_api::body::Body;
 use quorate_api::filters;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Who may do what: roles and bindings as requests feel them.
 
 use http::{Method, StatusCode};
-use quorate_api::authentication::User;
+use quorate_access::authentication::User;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Server};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::Method;
-use quorate_api::authentication::User;
+use quorate_access::authentication::User;
 use quorate_store::{HistoryError, Layer, MemoryOptions, MemoryStore, Revision, Store, Watch};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Virtual kinds: questions that are answered at once and never stored.
 
 use http::Method;
-use quorate_api::authentication::User;
-use quorate_api::authorization::ModeOptions;
+use quorate_access::authentication::User;
+use quorate_access::authorization::ModeOptions;
 use serde_json::{Value, json};
 
 use crate::harness::Server;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use quorate_api::controllers::{ApiServer, ApiServers, Controllers, ControllersHandle, ControllersOptions};
+use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersHandle, ControllersOptions};
 use quorate_store::{MemoryOptions, MemoryStore};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -30,7 +30,7 @@ impl Members {
         };
         *self.0.lock() = members.iter().map(member).collect();
         let (controllers, handle) = Controllers::new(ControllersOptions {
-            api: server.api.clone(),
+            cluster: server.api.cluster(),
             root_ca: String::new(),
             event_lifetime: Duration::from_secs(3600),
             signing: None,

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::Method;
-use quorate_api::authentication::User;
+use quorate_access::authentication::User;
 use quorate_store::{Operation, Txn};
 use serde_json::{Value, json};
 

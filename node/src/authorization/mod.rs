@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use quorate_api::authorization::{ModeOptions, Verdict, WebhookOptions};
+use quorate_access::authorization::{ModeOptions, Verdict, WebhookOptions};
 use quorate_env::Env;
 
 use self::reviewer::ServerReviewer;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::StatusCode;
-use quorate_api::authorization::{Reviewer, Unanswered};
+use quorate_access::authorization::{Reviewer, Unanswered};
 use quorate_env::Network;
 
 use crate::error::Error;

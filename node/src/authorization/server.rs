@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Parser;
-use quorate_api::authentication::User;
-use quorate_api::authorization::{Action, Authorizer, AuthorizerOptions, Decision, ResourceAction, Verdict};
-use quorate_api::registry::builtin;
+use quorate_access::authentication::User;
+use quorate_access::authorization::{Action, Authorizer, AuthorizerOptions, Decision, ResourceAction, Verdict};
 use quorate_env::{Clock, Env, SystemEnv};
+use quorate_kinds::builtin;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use quorate_api::features::Gates;
+use quorate_registry::features::Gates;
 
 /// What an operator may decide about the API itself.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]

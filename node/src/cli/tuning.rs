@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use quorate_api::InFlightLimits;
+use quorate_access::flow_control::InFlightLimits;
 
 use super::{Governance, bytes};
 use crate::access::Access;

@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 
-use quorate_api::controllers::certificates::{NotIssued, Order, Usage};
+use quorate_controllers::certificates::{NotIssued, Order, Usage};
 use rcgen::{KeyPair, SigningKey};
 use time::OffsetDateTime;
 use x509_cert::der::asn1::{BitString, GeneralizedTime, OctetString, UtcTime};

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_api::controllers::certificates::{Issuer, NotIssued, Order};
+use quorate_controllers::certificates::{Issuer, NotIssued, Order};
 use quorate_store::{Revision, Store};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use quorate_api::authentication::token::KeyMaterial;
+use quorate_access::authentication::token::KeyMaterial;
 use quorate_raft::admin::{CertificateSigner, SigningRequest};
 use quorate_store::Store;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use quorate_access::authentication::token::{KeyMaterial, KeySet};
 use quorate_api::Api;
-use quorate_api::authentication::token::{KeyMaterial, KeySet};
 use quorate_store::Revision;
 use serde::{Deserialize, Serialize};
 

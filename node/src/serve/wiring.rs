@@ -4,12 +4,14 @@ use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use quorate_access::authorization::{Feed, FeedOptions};
+use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
-use quorate_api::authorization::{Feed, FeedOptions};
-use quorate_api::controllers::certificates::Signing;
-use quorate_api::controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, InFlightLimits, Version, registry};
+use quorate_api::{Api, ApiOptions, Version};
+use quorate_controllers::certificates::Signing;
+use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
+use quorate_kinds::builtin;
 use quorate_raft::admin::CertificateSigner;
 use quorate_raft::disk::SystemDisk;
 use quorate_raft::replica::{Compaction, MemberOptions, Options};
@@ -93,7 +95,7 @@ pub(super) fn api(
     let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
     Ok(Api::new(ApiOptions {
         naming: parts.config.naming,
-        registry: Arc::new(registry::builtin::registry_with(&graph, &tuning.governance.feature_gates)),
+        registry: Arc::new(builtin::registry_with(&graph, &tuning.governance.feature_gates)),
         graph,
         store,
         env: parts.env.clone(),
@@ -139,7 +141,7 @@ pub(super) fn background(
     let (_, port) = parts.config.api.bind.rsplit_once(':').unwrap_or_default();
     let api_port = port.parse().unwrap_or_default();
     let options = ControllersOptions {
-        api: api.clone(),
+        cluster: api.cluster(),
         root_ca,
         event_lifetime: EVENT_LIFETIME,
         signing,

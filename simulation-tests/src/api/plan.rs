@@ -6,10 +6,11 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use quorate_api::authentication::token::{KeyMaterial, KeySet};
-use quorate_api::registry::{self, Registry};
+use quorate_access::authentication::token::{KeyMaterial, KeySet};
 use quorate_api::server::{ServerTls, TlsFiles};
+use quorate_kinds::builtin;
 use quorate_meta::Naming;
+use quorate_registry::Registry;
 use quorate_schema::Graph;
 use quorate_store::NodeId;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -42,7 +43,7 @@ impl ApiPlan {
     /// For a cluster whose nodes have numbers up to this one.
     pub(crate) fn new(nodes: NodeId, broken: Option<BrokenApi>) -> Result<Self, Box<dyn Error>> {
         let graph = Arc::new(Graph::builtin(NAMING.names()));
-        let registry = Arc::new(registry::builtin::registry(&graph));
+        let registry = Arc::new(builtin::registry(&graph));
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::new(vec![])?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -6,15 +6,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_api::authentication::AuthenticationOptions;
-use quorate_api::authorization::{Feed, FeedOptions, ModeOptions};
-use quorate_api::controllers::{Controllers, ControllersOptions};
-use quorate_api::features::Gates;
+use quorate_access::authentication::AuthenticationOptions;
+use quorate_access::authorization::{Feed, FeedOptions, ModeOptions};
+use quorate_access::flow_control::InFlightLimits;
 use quorate_api::lifecycle::Phase;
 use quorate_api::server::{ApiServer, Limits, Options};
-use quorate_api::{Api, ApiOptions, InFlightLimits, Version};
+use quorate_api::{Api, ApiOptions, Version};
+use quorate_controllers::{Controllers, ControllersOptions};
 use quorate_env::Env;
 use quorate_raft::Replica;
+use quorate_registry::features::Gates;
 use quorate_store::{Revision, Store};
 
 use super::broken;
@@ -48,7 +49,7 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
     };
     let (server, _stop) = ApiServer::bind(api.clone(), options).await.map_err(|error| error.to_string())?;
     let options = ControllersOptions {
-        api: of_controllers.unwrap_or_else(|| api.clone()),
+        cluster: of_controllers.unwrap_or_else(|| api.clone()).cluster(),
         root_ca: plan.authority.clone(),
         event_lifetime: EVENT_LIFETIME,
         api_port: CLIENT_PORT,

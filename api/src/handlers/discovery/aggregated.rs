@@ -4,7 +4,7 @@ use quorate_meta::{Map, Names, Value};
 
 use super::plain::{sorted, texts};
 use crate::negotiation::{self, Formats, Media, Offer};
-use crate::registry::{Registry, Resource, Subresource};
+use quorate_registry::{Registry, Resource, Subresource};
 
 const KIND: &str = "APIGroupDiscoveryList";
 /// The version whose messages are known.

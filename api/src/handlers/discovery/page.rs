@@ -9,10 +9,10 @@ use quorate_meta::Value;
 use super::{aggregated, plain};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
+use crate::handlers::Request;
 use crate::negotiation::{Format, Offer};
-use crate::request::Request;
 use crate::respond;
+use quorate_registry::error::Error;
 
 /// A page of discovery.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::Page;
 use crate::Api;
-use crate::registry::{Resource, Subresource};
+use quorate_registry::{Resource, Subresource};
 
 /// Bytes of the digest that clients see of the stored version.
 const STORAGE_HASH_BYTES: usize = 8;

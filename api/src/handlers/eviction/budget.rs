@@ -5,7 +5,7 @@
 use quorate_meta::{Cause, CauseReason, GroupResource, LabelSelector, Map, Status, Time, Value};
 
 use super::condition;
-use crate::error::Error;
+use quorate_registry::error::Error;
 
 /// Pods that may be on their way: when a budget has more, whoever keeps its status does not do so.
 const MAX_DISRUPTED_PODS: usize = 2000;

@@ -11,9 +11,9 @@ use quorate_store::{Revision, Snapshot};
 
 use super::{budget, pod};
 use crate::Api;
-use crate::error::Error;
-use crate::registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
-use crate::registry::{Part, Resource, form};
+use quorate_registry::error::Error;
+use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
+use quorate_registry::{Part, Resource, stored_codec};
 
 /// How often an eviction begins again because its pod has changed meanwhile; then it is refused with a 409.
 const MAX_ATTEMPTS: usize = 20;
@@ -97,14 +97,14 @@ impl Eviction<'_> {
     fn find(&self, snapshot: &Snapshot) -> Result<(Value, Vec<Value>), Error> {
         let Target { resource, namespace, .. } = self.pod;
         let entry = snapshot.get(&self.pod.key()).ok_or_else(|| self.no_pod())?;
-        let pod = form::decode(resource, entry)?;
+        let pod = stored_codec::decode(resource, entry)?;
         let mut found = Vec::new();
         if pod::goes_freely(&pod) {
             return Ok((pod, found));
         }
-        let (header, budgets) = (form::header(resource, &entry.value)?, self.budgets()?);
+        let (header, budgets) = (stored_codec::header(resource, &entry.value)?, self.budgets()?);
         for (_, entry) in snapshot.range(&budgets.prefix(namespace), None) {
-            let budget = form::decode(budgets, entry)?;
+            let budget = stored_codec::decode(budgets, entry)?;
             if budget::selector(&budget).is_some_and(|selector| header.matches(&selector)) {
                 found.push(budget);
             }

@@ -19,12 +19,11 @@ use super::write_options::Parameters;
 use super::{decode, identity, warnings};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::registry::builtin;
-use crate::registry::write::Target;
-use crate::request::Request;
+use crate::handlers::Request;
 use crate::respond;
 use evict::Eviction;
+use quorate_registry::error::Error;
+use quorate_registry::write::Target;
 
 /// The subresource's name.
 pub(super) const EVICTION: &str = "eviction";
@@ -33,11 +32,10 @@ pub(super) const EVICTION: &str = "eviction";
 pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let subresource = resource.subresource(EVICTION).ok_or_else(Error::no_such_path)?;
-    let form = builtin::body_of(&api.graph, subresource)
-        .ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;
+    let form = subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
-    let decode::Decoded { object: mut body, warnings } = decode::object(api, request, &form, parameters.validation)?;
-    identity::set_namespace(&form, request.namespace(), &mut body)?;
+    let decode::Decoded { object: mut body, warnings } = decode::object(api, request, form, parameters.validation)?;
+    identity::set_namespace(form, request.namespace(), &mut body)?;
     if body.str_at(&["metadata", "name"]).unwrap_or_default() != name {
         return Err(Error::bad_request("name in URL does not match name in Eviction object"));
     }

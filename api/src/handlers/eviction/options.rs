@@ -4,10 +4,10 @@
 
 use quorate_meta::{Cause, GroupKind, Names, Status, Value};
 
-use crate::error::Error;
 use crate::handlers::delete_options::{IGNORE_READ_ERRORS, KIND, parse_policy};
 use crate::handlers::write_options::{check_dry_run, refuse};
-use crate::registry::write::{DeleteOptions, Preconditions};
+use quorate_registry::error::Error;
+use quorate_registry::write::{DeleteOptions, Preconditions};
 
 /// Reads and checks the options in an eviction of this kind; `dry_run` is what the query says.
 pub(super) fn of(names: &Names, kind: &GroupKind, eviction: &Value, dry_run: bool) -> Result<DeleteOptions, Error> {
@@ -36,8 +36,8 @@ pub(super) fn of(names: &Names, kind: &GroupKind, eviction: &Value, dry_run: boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::write::Propagation;
     use quorate_meta::Naming;
+    use quorate_registry::Propagation;
     use serde_json::{Value as Json, json};
 
     fn read(options: Json, dry_run: bool) -> Result<DeleteOptions, Error> {

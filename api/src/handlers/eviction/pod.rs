@@ -3,8 +3,8 @@
 use quorate_meta::{GroupKind, Map, Status, Time, Value};
 
 use super::condition;
-use crate::error::Error;
-use crate::registry::write::Preconditions;
+use quorate_registry::error::Error;
+use quorate_registry::write::Preconditions;
 
 /// Whether no budget counts the pod: it does nothing yet or any more, or is being deleted already.
 pub(super) fn goes_freely(pod: &Value) -> bool {

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
 use crate::Api;
-use crate::authentication::User;
-use crate::authorization::{Action, Decision, Operator, Requirement, ResourceAction, Verdict, fields, labels};
+use quorate_access::authentication::User;
+use quorate_access::authorization::{Action, Decision, Operator, Requirement, ResourceAction, Verdict, fields, labels};
 
 /// What is wrong with the attributes in a review's `spec`.
 pub(super) fn problems(spec: &Value) -> Vec<Cause> {

@@ -20,9 +20,9 @@ use super::write_options::Parameters;
 use super::{decode, identity, snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
-use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 use crate::respond;
+use quorate_registry::error::Error;
 
 /// Answers the question in the body; 201.
 pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {

@@ -4,8 +4,8 @@ use quorate_meta::Value;
 
 use super::{attributes, check_metadata, refuse, with_status};
 use crate::Api;
-use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
+use quorate_registry::error::Error;
 
 /// The review with the answer for whoever asks.
 pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {

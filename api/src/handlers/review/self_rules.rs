@@ -4,8 +4,8 @@ use quorate_meta::{Map, Value};
 
 use super::with_status;
 use crate::Api;
-use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
+use quorate_registry::error::Error;
 
 /// The review with the rules that concern whoever asks.
 pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {

@@ -4,9 +4,9 @@ use quorate_meta::{Cause, Map, Value};
 
 use super::{attributes, check_metadata, refuse, with_status};
 use crate::Api;
-use crate::authentication::User;
-use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
+use quorate_access::authentication::User;
+use quorate_registry::error::Error;
 
 /// The review of any action with the answer.
 pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {

@@ -7,8 +7,8 @@ use quorate_meta::{Map, Value};
 
 use super::{user_info, with_status};
 use crate::Api;
-use crate::authentication::Freshness;
-use crate::error::Error;
+use quorate_access::authentication::Freshness;
+use quorate_registry::error::Error;
 
 /// The review with its verdict.
 pub(super) async fn answer(api: &Api, object: Value) -> Result<Value, Error> {

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Map, Value};
 
-use crate::authentication::User;
+use quorate_access::authentication::User;
 
 /// The user's attributes; what is empty is left out.
 pub(super) fn of(user: &User) -> Map {

@@ -12,8 +12,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use http::Method;
 use parking_lot::Mutex;
+use quorate_access::authentication::User;
 use quorate_api::audit::{Audit, AuditWriterHandle, Batching, Lines, Policy, Sink, SpoolOptions};
-use quorate_api::authentication::User;
 use quorate_meta::Naming;
 use serde_json::{Value, json};
 

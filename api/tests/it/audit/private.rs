@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use http::Method;
-use quorate_api::authentication::{AuthenticationOptions, StaticTokens};
+use quorate_access::authentication::{AuthenticationOptions, StaticTokens};
 use serde_json::json;
 
 use super::Trail;

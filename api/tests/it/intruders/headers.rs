@@ -1,6 +1,6 @@
 //! Headers: what only a proxy, or somebody who may act as others, may send, and what somebody gets who brings none.
 
-use quorate_api::authentication::ProxyOptions;
+use quorate_access::authentication::ProxyOptions;
 
 use super::frames::get;
 use super::{ANN, Castle, EVE, SECRET, Subject, limits};

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use quorate_api::authentication::{AuthenticationOptions, ProxyOptions, StaticTokens};
+use quorate_access::authentication::{AuthenticationOptions, ProxyOptions, StaticTokens};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
 use quorate_env::{Io, SystemEnv};
 use rustls::ClientConfig;

@@ -2,8 +2,8 @@
 //! that signed it, their line in a file, or their rights.
 
 use http::Method;
-use quorate_api::authentication::StaticTokens;
-use quorate_api::authentication::token::{KeyMaterial, KeySet};
+use quorate_access::authentication::StaticTokens;
+use quorate_access::authentication::token::{KeyMaterial, KeySet};
 use serde_json::{Value, json};
 
 use super::{Castle, NAMESPACE, ROLES};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use quorate_api::authentication::ProxyOptions;
+use quorate_access::authentication::ProxyOptions;
 use quorate_api::server::Limits;
 use quorate_env::{Io, SystemEnv};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

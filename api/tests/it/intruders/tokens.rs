@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::Method;
-use quorate_api::authentication::token::{Identified, Issue, KeySet, ServiceAccountTokens, TokenOptions};
+use quorate_access::authentication::token::{Identified, Issue, KeySet, ServiceAccountTokens, TokenOptions};
 use quorate_meta::Naming;
 use ring::hmac;
 use serde_json::Value;

@@ -1,0 +1,24 @@
+//! Who asks (document 000, "Authentication"): client certificates, bearer tokens, trusted proxies, impersonation.
+//!
+//! Invariant: a request either has a [`User`] or is refused with 401 before anything else is looked at. The anonymous user
+//! exists for health endpoints only, where an operator wants it.
+
+mod certificate;
+mod chain;
+mod connection_identity;
+mod extra;
+mod impersonation;
+mod proxy;
+mod quorum_confirmation;
+mod static_tokens;
+pub mod token;
+mod user;
+
+pub use certificate::Identity;
+pub use chain::{Authentication, AuthenticationOptions};
+pub use connection_identity::Introduction;
+pub(crate) use impersonation::{ImpersonatedPart, asked};
+pub use proxy::ProxyOptions;
+pub use quorum_confirmation::{Confirmation, Freshness};
+pub use static_tokens::{StaticTokenError, StaticTokens};
+pub use user::User;

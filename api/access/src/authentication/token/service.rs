@@ -1,0 +1,224 @@
+//! Makes and checks tokens.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use quorate_meta::Names;
+use quorate_store::Snapshot;
+use tokio::sync::watch;
+
+use super::cache::{Cache, Verified, hash};
+use super::claims::{Bound, Claims, Identified};
+use super::keys::KeySet;
+use super::{Refusal, jws};
+use crate::authentication::User;
+use crate::authentication::token::bound_object::{Kind, Witness};
+
+/// How far the clocks of two nodes may differ, seconds: a token may be used that much before its time.
+const CLOCK_SKEW: u64 = 5;
+
+/// What tokens say and accept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TokenOptions {
+    /// The issuers whose tokens are accepted; new tokens name the first. Never empty.
+    pub issuers: Vec<String>,
+    /// Whom this server is: tokens for one of these are accepted as credentials. Never empty.
+    pub audiences: Vec<String>,
+    /// Seconds that a requested token lives at most; `None` for no limit but the API's.
+    pub max_expiration: Option<u64>,
+    /// Where relying parties find the keys.
+    pub jwks_uri: String,
+}
+
+/// A token to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issue {
+    /// The account's namespace.
+    pub namespace: String,
+    /// The account.
+    pub account: Identified,
+    /// For whom it is.
+    pub audiences: Vec<String>,
+    /// Seconds that it lives; `None` for a token that ends with the Secret which holds it.
+    pub lifetime: Option<u64>,
+    /// What it is bound to.
+    pub bound: Option<Bound>,
+    /// Tells it from every other token.
+    pub id: String,
+}
+
+/// A token that was made.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Issued {
+    /// The token itself.
+    pub token: String,
+    /// When it ends, milliseconds since the Unix epoch; `None` for never.
+    pub expires_ms: Option<u64>,
+}
+
+impl fmt::Debug for Issued {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Issued").field("expires_ms", &self.expires_ms).finish_non_exhaustive()
+    }
+}
+
+/// A token that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// Whose it is.
+    pub user: Arc<User>,
+    /// Those of the audiences asked for that it is for.
+    pub audiences: Vec<String>,
+}
+
+/// The tokens of a cluster's service accounts.
+pub struct ServiceAccountTokens {
+    names: &'static Names,
+    options: TokenOptions,
+    keys: ArcSwapOption<Current>,
+    verified: Cache,
+    /// How often the keys have changed.
+    changes: watch::Sender<u64>,
+}
+
+/// Keys with the number of their change.
+struct Current {
+    set: Arc<KeySet>,
+    number: u64,
+}
+
+impl ServiceAccountTokens {
+    /// Without keys: nothing is signed or accepted before [`ServiceAccountTokens::set_keys`].
+    #[must_use]
+    pub fn new(names: &'static Names, options: TokenOptions) -> Self {
+        Self {
+            names,
+            options,
+            keys: ArcSwapOption::empty(),
+            verified: Cache::default(),
+            changes: watch::Sender::default(),
+        }
+    }
+
+    /// What tokens say and accept.
+    #[must_use]
+    pub fn options(&self) -> &TokenOptions {
+        &self.options
+    }
+
+    /// Takes other keys from here on. What was verified with earlier ones is verified again.
+    pub fn set_keys(&self, set: KeySet) {
+        let set = Arc::new(set);
+        self.keys.rcu(|before| {
+            let number = before.as_ref().map_or(0, |before| before.number) + 1;
+            Some(Arc::new(Current { set: set.clone(), number }))
+        });
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// Resolves once there are keys.
+    pub async fn keys_known(&self) {
+        let mut changes = self.changes.subscribe();
+        // The sender lives as long as this does.
+        let _ = changes.wait_for(|changes| *changes > 0).await;
+    }
+
+    /// Tells of every change of the keys from here on.
+    pub fn key_changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// The keys, once there are any.
+    #[must_use]
+    pub fn keys(&self) -> Option<Arc<KeySet>> {
+        self.keys.load().as_ref().map(|current| current.set.clone())
+    }
+
+    /// Makes a token.
+    ///
+    /// # Errors
+    /// Without keys, when the key does not sign, and when the token would be longer than any that is accepted.
+    pub fn issue(&self, issue: Issue, now_ms: u64) -> Result<Issued, Refusal> {
+        let keys = self.keys().ok_or(Refusal::NoKeys)?;
+        let now = now_ms / 1000;
+        let claims = Claims {
+            issuer: self.options.issuers.first().cloned().unwrap_or_default(),
+            audiences: issue.audiences,
+            expires: issue.lifetime.map(|lifetime| now.saturating_add(lifetime)),
+            not_before: now,
+            issued: now,
+            id: issue.id,
+            namespace: issue.namespace,
+            account: issue.account,
+            bound: issue.bound,
+        };
+        let token = jws::sign(keys.signing(now_ms), &claims.to_json(self.names)?)?;
+        Ok(Issued { token, expires_ms: claims.expires.map(|seconds| seconds.saturating_mul(1000)) })
+    }
+
+    /// Whose a token is, for one of these audiences, in this state of the cluster.
+    ///
+    /// # Errors
+    /// Whatever is wrong with it.
+    pub fn check(
+        &self,
+        token: &str,
+        audiences: &[String],
+        snapshot: &Snapshot,
+        now_ms: u64,
+    ) -> Result<Accepted, Refusal> {
+        let verified = self.verified(token, now_ms)?;
+        let claims = &verified.claims;
+        let now = now_ms / 1000;
+        if claims.expires.is_some_and(|end| now >= end) {
+            return Err(Refusal::Expired);
+        }
+        if claims.not_before > now.saturating_add(CLOCK_SKEW) {
+            return Err(Refusal::Early);
+        }
+        let common: Vec<String> = audiences.iter().filter(|asked| claims.audiences.contains(asked)).cloned().collect();
+        if common.is_empty() {
+            return Err(Refusal::Audience { token: claims.audiences.clone(), target: audiences.to_vec() });
+        }
+        verified.account.check(self.names, snapshot, now_ms)?;
+        if let Some(bound) = &verified.bound {
+            bound.check(self.names, snapshot, now_ms)?;
+        }
+        Ok(Accepted { user: verified.user.clone(), audiences: common })
+    }
+
+    /// The token's claims: remembered, or verified now.
+    fn verified(&self, token: &str, now_ms: u64) -> Result<Arc<Verified>, Refusal> {
+        let keys = self.keys.load();
+        let keys = keys.as_ref().ok_or(Refusal::NoKeys)?;
+        let hash = hash(token.as_bytes());
+        if let Some(verified) = self.verified.get(&hash, keys.number, now_ms) {
+            return Ok(verified);
+        }
+        let claims = Claims::from_json(self.names, &jws::verify(&keys.set, token)?)?;
+        if !self.options.issuers.contains(&claims.issuer) {
+            return Err(Refusal::Issuer);
+        }
+        let witness = |kind, object| Witness::new(kind, &claims.namespace, object);
+        let bound = claims.bound.as_ref().map(|bound| match bound {
+            // The node of a pod is told of, no more: the pod ends when its node does.
+            Bound::Pod(pod, _) => witness(Kind::Pod, pod),
+            Bound::Secret(secret) if claims.expires.is_none() => witness(Kind::Holder(hash), secret),
+            Bound::Secret(secret) => witness(Kind::Secret, secret),
+            Bound::Node(node) => witness(Kind::Node, node),
+        });
+        let account = witness(Kind::Account, &claims.account);
+        let user = Arc::new(claims.user(self.names));
+        let verified = Verified { claims, user, account, bound, keys: keys.number, verified_ms: now_ms };
+        let verified = Arc::new(verified);
+        self.verified.insert(hash, verified.clone());
+        Ok(verified)
+    }
+}
+
+impl fmt::Debug for ServiceAccountTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServiceAccountTokens").field("options", &self.options).finish_non_exhaustive()
+    }
+}

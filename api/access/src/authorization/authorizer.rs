@@ -1,0 +1,237 @@
+//! The one that is asked, and whom it asks in turn.
+//!
+//! Invariants about changes that were acknowledged anywhere in the cluster before a question came: nobody is refused for want
+//! of one, because the quorum is asked before a refusal whether this node has seen everything; and nothing is read from the
+//! newest state on the ground of rules that are older than that state ([`Authorizer::recheck`]). Whoever changes something or
+//! begins to watch is allowed by rules that the quorum has confirmed within a second: a right that was taken away anywhere is
+//! gone everywhere by then. Reads of a state that may be old are allowed by rules that are as old; so are reviews, which then say
+//! of a change what would become of it.
+//!
+//! Without a quorum, a refusal is told and a watch begins, after a second, by what this node knows; nothing is changed. A watch
+//! that has begun goes on until it ends by itself, whatever happens to the right to begin it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use quorate_meta::Names;
+use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_MASTERS};
+use quorate_store::Store;
+
+use super::mode::Mode;
+use super::node::Nodes;
+use super::rbac::{self, Rule, Rules};
+use super::{Action, Decision, ModeOptions, Rights, Stake, Verdict};
+use crate::authentication::{Confirmation, User};
+use quorate_registry::Registry;
+use quorate_registry::error::Error;
+
+/// How long a refusal, a review or a watch waits for the quorum to say whether this node has seen everything.
+const CONFIRMATION: Duration = Duration::from_secs(1);
+/// How long who may change something waits for the quorum to say whether they still may.
+const CHANGE_CONFIRMATION: Duration = Duration::from_secs(5);
+
+/// What an [`Authorizer`] is made of.
+pub struct AuthorizerOptions<'a> {
+    /// The names of the cluster.
+    pub names: &'static Names,
+    /// What is served.
+    pub registry: &'a Registry,
+    /// Where rules are stored.
+    pub store: Arc<dyn Store>,
+    /// Whom to ask, in this order; the first that has an opinion decides.
+    pub modes: &'a [ModeOptions],
+}
+
+/// Decides who may do what.
+pub struct Authorizer {
+    pub(super) names: &'static Names,
+    modes: Vec<Mode>,
+    store: Arc<dyn Store>,
+    confirmation: Confirmation,
+    /// The name of the group that roles are in.
+    pub(super) group: String,
+}
+
+impl Authorizer {
+    /// Puts the parts together; starts nothing.
+    #[must_use]
+    pub fn new(options: AuthorizerOptions<'_>) -> Self {
+        let AuthorizerOptions { names, registry, store, modes } = options;
+        let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, registry, &store)).collect();
+        Self { names, modes, store, confirmation: Confirmation::default(), group: names.group(rbac::GROUP) }
+    }
+
+    /// The same store, with what the authorizer has to know of its writes noted.
+    #[must_use]
+    pub fn noting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        self.modes.iter().fold(store, |store, mode| mode.noting(store))
+    }
+
+    /// Whether the node can decide: what it decides by has been read, and the default roles are there.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.modes.iter().all(Mode::is_ready)
+    }
+
+    /// Whether a user may do something, and why.
+    pub async fn decide(&self, user: &User, action: &Action<'_>) -> Decision {
+        self.decide_at(action.stake(self.names), user, action).await
+    }
+
+    /// The same where something else hangs on it than on the action alone.
+    async fn decide_at(&self, stake: Stake, user: &User, action: &Action<'_>) -> Decision {
+        if user.is_in(GROUP_MASTERS) {
+            return Decision::allow("");
+        }
+        // In this order: what is asked now is at least as new as what was confirmed before.
+        let (epoch, recent) = (self.epoch(), self.confirmation.is_recent());
+        let decision = self.ask(user, action).await;
+        let Some(epoch) = epoch else { return decision };
+        let confirmed = match decision.is_allowed() {
+            true if recent || stake == Stake::Reading => return decision,
+            true if stake == Stake::Changing => self.confirm(CHANGE_CONFIRMATION).await,
+            false if !decision.error.is_empty() => return decision,
+            _ => self.confirm(CONFIRMATION).await,
+        };
+        match confirmed {
+            Ok(()) if self.epoch() == Some(epoch) => decision,
+            Ok(()) => self.ask(user, action).await,
+            Err(error) if decision.is_allowed() && stake == Stake::Changing => {
+                Decision { error: error.into_status().message, ..Decision::default() }
+            }
+            Err(_) => decision,
+        }
+    }
+
+    /// Takes in everything that was acknowledged before, if a quorum says in time what that is.
+    pub async fn refresh(&self) {
+        if let Err(error) = self.confirm(CONFIRMATION).await {
+            tracing::debug!(?error, "questions about rights are answered by what this node knows");
+        }
+    }
+
+    /// Takes in everything that was acknowledged before.
+    async fn confirm(&self, within: Duration) -> Result<(), Error> {
+        self.confirmation.renew(&*self.store, within, "it cannot be said who may do this").await?;
+        self.catch_up().await
+    }
+
+    /// What can be told of a decision that is made now: a later one can only differ when [`Authorizer::recheck`] finds another
+    /// number.
+    pub fn epoch(&self) -> Option<u64> {
+        self.modes.iter().filter_map(Mode::epoch).reduce(u64::wrapping_add)
+    }
+
+    /// What is to be said by everything that this node has applied about what was allowed at an epoch; `None` when nothing has
+    /// changed. Before something is told from a newer state than it was allowed by.
+    ///
+    /// # Errors
+    /// 503 when it cannot be decided just now.
+    pub async fn recheck(
+        &self,
+        epoch: Option<u64>,
+        user: &User,
+        action: &Action<'_>,
+    ) -> Result<Option<Decision>, Error> {
+        if user.is_in(GROUP_MASTERS) {
+            return Ok(None);
+        }
+        if self.has_changed(epoch).await? { Ok(Some(self.decide(user, action).await)) } else { Ok(None) }
+    }
+
+    /// Whether anything that this node has applied may have changed what was allowed at an epoch.
+    ///
+    /// # Errors
+    /// 503 when that cannot be said just now.
+    pub async fn has_changed(&self, epoch: Option<u64>) -> Result<bool, Error> {
+        self.catch_up().await?;
+        Ok(self.epoch() != epoch)
+    }
+
+    async fn catch_up(&self) -> Result<(), Error> {
+        for mode in &self.modes {
+            mode.catch_up().await?;
+        }
+        Ok(())
+    }
+
+    /// What the modes say, and in the end that everybody who is known may ask about themselves (document 000): no binding can
+    /// be missing for that, and no mode can refuse it.
+    async fn ask(&self, user: &User, action: &Action<'_>) -> Decision {
+        let decision = self.ask_modes(user, action).await;
+        if !decision.is_allowed() && user.is_in(GROUP_AUTHENTICATED) && action.asks_about_oneself(self.names) {
+            return Decision::allow("everybody may ask about themselves");
+        }
+        decision
+    }
+
+    async fn ask_modes(&self, user: &User, action: &Action<'_>) -> Decision {
+        let (mut reasons, mut errors, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+        for mode in &self.modes {
+            let decision = mode.decide(&self.group, user, action).await;
+            errors.extend(Some(decision.error).filter(|error| !error.is_empty()));
+            problems.extend(decision.problems);
+            if decision.verdict != Verdict::NoOpinion {
+                let error = errors.join(", ");
+                return Decision { verdict: decision.verdict, reason: decision.reason, error, problems };
+            }
+            reasons.extend(Some(decision.reason).filter(|reason| !reason.is_empty()));
+        }
+        Decision { verdict: Verdict::NoOpinion, reason: reasons.join("\n"), error: errors.join(", "), problems }
+    }
+
+    /// Lets through what is allowed.
+    ///
+    /// # Errors
+    /// The 403 to answer; 503 when it cannot be decided just now.
+    pub async fn check(&self, user: &User, action: &Action<'_>) -> Result<(), Error> {
+        self.decide(user, action).await.enforce(user, action)
+    }
+
+    /// Lets through what is allowed for the sake of something else, such as acting as somebody in order to read.
+    ///
+    /// # Errors
+    /// As [`Authorizer::check`].
+    pub(super) async fn check_for(&self, what_for: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+        self.decide_at(what_for.stake(self.names), user, action).await.enforce(user, action)
+    }
+
+    /// What a user may do in a namespace, and in the cluster.
+    pub async fn rights(&self, user: &User, namespace: &str) -> Rights {
+        let mut rights = Rights::default();
+        if user.is_in(GROUP_MASTERS) {
+            rights.add(&Rule::everything());
+        }
+        for mode in &self.modes {
+            mode.list(&self.group, user, namespace, &mut rights).await;
+        }
+        rights
+    }
+
+    /// Follows the store for ever; returns at once when nothing that is stored matters.
+    pub(super) async fn follow(&self) {
+        join_all(self.modes.iter().map(Mode::follow)).await;
+    }
+
+    pub(super) fn rules(&self) -> Option<&Rules> {
+        self.modes.iter().find_map(|mode| match mode {
+            Mode::Rules(rules) => Some(rules.as_ref()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn nodes(&self) -> Option<&Nodes> {
+        self.modes.iter().find_map(|mode| match mode {
+            Mode::Nodes(nodes) => Some(nodes.as_ref()),
+            _ => None,
+        })
+    }
+}
+
+impl fmt::Debug for Authorizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authorizer").field("modes", &self.modes).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! The ways of deciding, and what each of them can do.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_meta::Names;
+use quorate_store::{HistoryError, Store};
+use tokio::time::sleep;
+
+use super::node::Nodes;
+use super::rbac::{self, Rule, Rules};
+use super::webhook::{Webhook, WebhookOptions};
+use super::{Action, Decision, Rights};
+use crate::authentication::User;
+use quorate_registry::Registry;
+use quorate_registry::error::Error;
+
+/// How long to wait after a failure before everything is read again.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// A way of deciding, as it is asked for.
+#[derive(Debug, Clone, Default)]
+pub enum ModeOptions {
+    /// By the rules of roles and bindings.
+    #[default]
+    Rules,
+    /// What nodes need for the pods that are bound to them.
+    Nodes,
+    /// As another server says.
+    Webhook(WebhookOptions),
+    /// Everybody may do everything.
+    AlwaysAllow,
+    /// Nobody may do anything but ask about themselves.
+    AlwaysDeny,
+}
+
+/// A way of deciding.
+#[derive(Debug)]
+pub(super) enum Mode {
+    Rules(Box<Rules>),
+    Nodes(Box<Nodes>),
+    Webhook(Box<Webhook>),
+    AlwaysAllow,
+    AlwaysDeny,
+}
+
+impl Mode {
+    /// `None` when the registry does not serve what it is about.
+    pub(super) fn new(
+        asked: &ModeOptions,
+        names: &'static Names,
+        registry: &Registry,
+        store: &Arc<dyn Store>,
+    ) -> Option<Self> {
+        Some(match asked {
+            ModeOptions::Rules => Self::Rules(Box::new(rbac::rules(names, registry, store.clone())?)),
+            ModeOptions::Nodes => Self::Nodes(Box::new(Nodes::new(names, registry, store.clone())?)),
+            ModeOptions::Webhook(options) => Self::Webhook(Box::new(Webhook::new(names, options.clone()))),
+            ModeOptions::AlwaysAllow => Self::AlwaysAllow,
+            ModeOptions::AlwaysDeny => Self::AlwaysDeny,
+        })
+    }
+
+    /// The answer of this one; `group` is the name of the group of roles.
+    pub(super) async fn decide(&self, group: &str, user: &User, action: &Action<'_>) -> Decision {
+        match self {
+            Self::Rules(rules) => rbac::decide(rules, group, user, action).await,
+            Self::Nodes(nodes) => nodes.decide(user, action).await,
+            Self::Webhook(webhook) => webhook.decide(user, action).await,
+            Self::AlwaysAllow => Decision::allow(""),
+            Self::AlwaysDeny => Decision { reason: "Everything is forbidden.".to_owned(), ..Decision::default() },
+        }
+    }
+
+    /// Adds what it can list of a user's rights.
+    pub(super) async fn list(&self, group: &str, user: &User, namespace: &str, rights: &mut Rights) {
+        let mut unlisted = |who: &str| rights.incomplete.push(format!("{who} does not support user rule resolution"));
+        match self {
+            Self::Rules(rules) => match rules.current().await {
+                Ok(index) => {
+                    let errors = index.visit(group, user, namespace, |found| {
+                        rights.add(found.in_force());
+                        false
+                    });
+                    rights.errors.extend(errors);
+                }
+                Err(error) => rights.incomplete.push(error.into_status().message),
+            },
+            Self::Nodes(_) if Nodes::name(user).is_some() => unlisted("node authorizer"),
+            Self::Webhook(_) => unlisted("webhook authorizer"),
+            Self::AlwaysAllow => rights.add(&Rule::everything()),
+            Self::Nodes(_) | Self::AlwaysDeny => {}
+        }
+    }
+
+    /// The same store, with what this one has to know of its writes noted.
+    pub(super) fn noting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+        match self {
+            Self::Rules(rules) => rules.noting(store),
+            Self::Nodes(nodes) => nodes.graph.noting(store),
+            Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => store,
+        }
+    }
+
+    /// A number that is another one whenever it may decide otherwise than before; `None` when nothing that is stored matters.
+    pub(super) fn epoch(&self) -> Option<u64> {
+        match self {
+            Self::Rules(rules) => Some(rules.epoch()),
+            Self::Nodes(nodes) => Some(nodes.graph.epoch()),
+            Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => None,
+        }
+    }
+
+    /// Takes in everything that this node has applied.
+    pub(super) async fn catch_up(&self) -> Result<(), Error> {
+        match self {
+            Self::Rules(rules) => rules.current().await.map(drop),
+            Self::Nodes(nodes) => nodes.graph.current().await.map(drop),
+            Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => Ok(()),
+        }
+    }
+
+    /// Whether it knows what it decides by.
+    pub(super) fn is_ready(&self) -> bool {
+        match self {
+            Self::Rules(rules) => rules.is_synced() && rules.known().role("", "cluster-admin").is_some(),
+            Self::Nodes(nodes) => nodes.graph.is_synced(),
+            Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => true,
+        }
+    }
+
+    /// Follows the store for ever; returns at once when there is nothing to follow.
+    pub(super) async fn follow(&self) {
+        loop {
+            let followed: Result<(), HistoryError> = match self {
+                Self::Rules(rules) => rules.follow().await,
+                Self::Nodes(nodes) => nodes.graph.follow().await,
+                Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => return,
+            };
+            if let Err(error) = followed {
+                tracing::warn!(%error, "what the authorizer decides by is read anew");
+            }
+            sleep(RETRY).await;
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a pod refers to that its node needs, and a volume's claim and secrets.
+
+use quorate_meta::Value;
+
+use super::graph::{Kind, Vertex};
+
+/// How the annotation ends of a pod that stands for one which a node runs by itself, in either profile. Nodes create such
+/// pods, so they must not lead to anything.
+const MIRROR: &str = "/config.mirror";
+
+/// The account of pods that name none.
+const DEFAULT_ACCOUNT: &str = "default";
+
+/// Sources of volumes that may have a `secretRef`.
+const WITH_SECRET_REF: [&str; 7] = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
+
+/// The account that a pod runs as; `None` for one that stands for what a node runs by itself and that names no account.
+pub fn account(pod: &Value) -> Option<&str> {
+    let named = pod.str_at(&["spec", "serviceAccountName"]).filter(|name| !name.is_empty());
+    named.or_else(|| (!is_mirror(pod)).then_some(DEFAULT_ACCOUNT))
+}
+
+/// Everything that the node of a pod needs for it.
+pub(super) fn of_pod(namespace: &str, name: &str, pod: &Value) -> Vec<Vertex> {
+    if is_mirror(pod) {
+        return Vec::new();
+    }
+    let mut found = named(namespace, name, pod);
+    if !found.iter().any(|vertex| vertex.kind == Kind::Account) {
+        found.extend(account(pod).map(|account| Vertex::new(Kind::Account, namespace, account)));
+    }
+    found
+}
+
+/// Whether a pod stands for one that a node runs by itself.
+pub(super) fn is_mirror(pod: &Value) -> bool {
+    let annotations = pod.at(&["metadata", "annotations"]).and_then(Value::as_map);
+    annotations.is_some_and(|annotations| annotations.keys().any(|key| key.ends_with(MIRROR)))
+}
+
+/// Whether a volume of a pod brings a token of its account, which the pod may leave unnamed.
+pub(super) fn has_token(pod: &Value) -> bool {
+    let token = |source: &Value| source.at(&["serviceAccountToken"]).is_some_and(|token| !token.is_null());
+    list(pod, &["spec", "volumes"]).iter().any(|volume| list(volume, &["projected", "sources"]).iter().any(token))
+}
+
+/// Everything that a pod names, whatever it stands for.
+pub(super) fn named(namespace: &str, name: &str, pod: &Value) -> Vec<Vertex> {
+    let mut found = Found { namespace, all: Vec::new() };
+    found.add(Kind::Account, pod.str_at(&["spec", "serviceAccountName"]));
+    for reference in list(pod, &["spec", "imagePullSecrets"]) {
+        found.add(Kind::Secret, reference.str_at(&["name"]));
+    }
+    for containers in ["initContainers", "containers", "ephemeralContainers"] {
+        list(pod, &["spec", containers]).iter().for_each(|container| found.container(container));
+    }
+    list(pod, &["spec", "volumes"]).iter().for_each(|volume| found.volume(name, volume));
+    for claim in list(pod, &["spec", "resourceClaims"]) {
+        found.add(Kind::ResourceClaim, resource_claim(pod, claim));
+    }
+    let extended = pod.str_at(&["status", "extendedResourceClaimStatus", "resourceClaimName"]);
+    found.add(Kind::ResourceClaim, extended);
+    found.all
+}
+
+struct Found<'a> {
+    namespace: &'a str,
+    all: Vec<Vertex>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, kind: Kind, name: Option<&str>) {
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            self.all.push(Vertex::new(kind, self.namespace, name));
+        }
+    }
+
+    fn container(&mut self, container: &Value) {
+        for source in list(container, &["envFrom"]) {
+            self.add(Kind::Secret, source.str_at(&["secretRef", "name"]));
+            self.add(Kind::ConfigMap, source.str_at(&["configMapRef", "name"]));
+        }
+        for variable in list(container, &["env"]) {
+            self.add(Kind::Secret, variable.str_at(&["valueFrom", "secretKeyRef", "name"]));
+            self.add(Kind::ConfigMap, variable.str_at(&["valueFrom", "configMapKeyRef", "name"]));
+        }
+    }
+
+    fn volume(&mut self, pod: &str, volume: &Value) {
+        self.add(Kind::Secret, volume.str_at(&["secret", "secretName"]));
+        self.add(Kind::Secret, volume.str_at(&["azureFile", "secretName"]));
+        self.add(Kind::Secret, volume.str_at(&["csi", "nodePublishSecretRef", "name"]));
+        for source in WITH_SECRET_REF {
+            self.add(Kind::Secret, volume.str_at(&[source, "secretRef", "name"]));
+        }
+        self.add(Kind::ConfigMap, volume.str_at(&["configMap", "name"]));
+        for source in list(volume, &["projected", "sources"]) {
+            self.add(Kind::Secret, source.str_at(&["secret", "name"]));
+            self.add(Kind::ConfigMap, source.str_at(&["configMap", "name"]));
+        }
+        self.add(Kind::Claim, volume.str_at(&["persistentVolumeClaim", "claimName"]));
+        if volume.at(&["ephemeral"]).is_some_and(|ephemeral| !ephemeral.is_null()) {
+            let own = volume.str_at(&["name"]).unwrap_or_default();
+            self.add(Kind::Claim, Some(&format!("{pod}-{own}")));
+        }
+    }
+}
+
+/// The name of the claim that an entry of a pod means; one made from a template is told in the status.
+fn resource_claim<'p>(pod: &'p Value, claim: &'p Value) -> Option<&'p str> {
+    if let Some(name) = claim.str_at(&["resourceClaimName"]) {
+        return Some(name);
+    }
+    let statuses = list(pod, &["status", "resourceClaimStatuses"]);
+    let own = statuses.iter().find(|status| status.str_at(&["name"]) == claim.str_at(&["name"]));
+    own?.str_at(&["resourceClaimName"])
+}
+
+/// The claim of a bound volume, and the secrets that its node needs.
+pub(super) fn of_volume(volume: &Value) -> Option<(Vertex, Vec<Vertex>)> {
+    let claim = volume.at(&["spec", "claimRef"]).filter(|claim| !claim.is_null())?;
+    let of_claim = |field: &str| claim.str_at(&[field]).unwrap_or_default();
+    let namespace = of_claim("namespace");
+    let mut secrets = Vec::new();
+    let mut add = |own_namespace: Option<&str>, name: Option<&str>| {
+        let namespace = own_namespace.filter(|own| !own.is_empty()).unwrap_or(namespace);
+        secrets.extend(name.filter(|name| !name.is_empty()).map(|name| Vertex::new(Kind::Secret, namespace, name)));
+    };
+    let text = |path: &[&str]| volume.str_at(&[&["spec"][..], path].concat());
+    add(text(&["azureFile", "secretNamespace"]), text(&["azureFile", "secretName"]));
+    for source in WITH_SECRET_REF {
+        add(text(&[source, "secretRef", "namespace"]), text(&[source, "secretRef", "name"]));
+    }
+    // Those that only controllers use stay hidden.
+    for reference in ["nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"] {
+        add(text(&["csi", reference, "namespace"]), text(&["csi", reference, "name"]));
+    }
+    Some((Vertex::new(Kind::Claim, namespace, of_claim("name")), secrets))
+}
+
+fn list<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
+    value.at(path).and_then(Value::as_list).unwrap_or_default()
+}

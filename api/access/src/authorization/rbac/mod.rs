@@ -1,0 +1,42 @@
+//! Rules of roles, and to whom bindings give them (document 000, "ClusterRole" to "RoleBinding").
+//!
+//! [`Index`] holds all of them compiled, as an immutable state that requests read without a lock; [`Rules`] is the newest one,
+//! as fresh as this node's state. Nothing here writes.
+
+mod covers;
+mod decide;
+mod defaults;
+mod index;
+mod key;
+#[cfg(test)]
+mod model;
+mod rule;
+
+use std::sync::Arc;
+
+pub use covers::{missing, missing_rules};
+pub(super) use decide::decide;
+pub use defaults::{Default, defaults};
+pub(crate) use index::Index;
+use quorate_meta::Names;
+use quorate_store::Store;
+pub use rule::Rule;
+
+use quorate_registry::Registry;
+use quorate_registry::derived::{DerivedState, DerivedStateOptions};
+
+/// Neutral name of the group that roles and bindings are in.
+pub const GROUP: &str = "rbac.authorization";
+
+/// Every rule, kept in step with a store.
+pub(crate) type Rules = DerivedState<Index>;
+
+/// No rules yet. `None` when the registry does not serve roles and bindings.
+pub(super) fn rules(names: &Names, registry: &Registry, store: Arc<dyn Store>) -> Option<Rules> {
+    let group = names.group(GROUP);
+    let find = |plural: &str| registry.find(&group, "v1", plural).cloned();
+    let resources = vec![find("roles")?, find("clusterroles")?, find("rolebindings")?, find("clusterrolebindings")?];
+    let prefixes = vec![format!("o/{group}/").into()];
+    let what = "the rules of roles and bindings";
+    Some(DerivedState::new(DerivedStateOptions { store, resources, prefixes, what }))
+}

@@ -1,0 +1,99 @@
+//! Access to devices for administrators, whoever else uses them: claims ask for it, and are given it, in namespaces only that
+//! have a label for that.
+//!
+//! What a claim asks for never changes, so it is looked at when the claim is made; what it is given, when it is given.
+
+use quorate_meta::{Cause, Path, Status, Value};
+
+use crate::plugin::Plugin;
+use crate::snapshot_view::{World, is_of};
+use quorate_registry::error::Error;
+use quorate_registry::{Change, NAMESPACES, Part, Terms, stored_codec};
+
+/// See the module.
+pub(super) struct AdminAccess;
+
+impl Plugin for AdminAccess {
+    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
+        let asks = if is_of(change, world.names, "resource", "resourceclaims") {
+            if change.part == Part::Status { given(change.old, new) } else { asked(change.old, new, &["spec"]) }
+        } else if is_of(change, world.names, "resource", "resourceclaimtemplates") {
+            asked(change.old, new, &["spec", "spec"])
+        } else {
+            None
+        };
+        let (Some(field), Some(namespace)) = (asks, change.target.namespace) else { return Ok(()) };
+        let label = format!("resource.{}", world.names.domain_key("admin-access"));
+        if has_label(world, namespace, &label)? {
+            return Ok(());
+        }
+        let why = format!("admin access to devices requires the `{label}: true` label on the containing namespace");
+        let causes = vec![Cause::forbidden(field, &why)];
+        Err(Status::invalid(&change.target.resource.group_kind(), change.target.name, causes).into())
+    }
+}
+
+/// The request of a new claim, or of the pattern of one, that asks for it.
+fn asked(old: Option<&Value>, new: &Value, below: &[&str]) -> Option<Path> {
+    let requests = new.at(below)?.at(&["devices", "requests"])?.as_list()?;
+    let is_asked = |request: &Value| is_true(request, &["exactly", "adminAccess"]);
+    let index = requests.iter().position(is_asked).filter(|_| old.is_none())?;
+    // Clients know the place where the field was in older versions, of claims and of their patterns.
+    Some(Path::new("spec.devices.requests").index(index).child("adminAccess"))
+}
+
+/// The device that is given with it, unless it has been before.
+fn given(old: Option<&Value>, new: &Value) -> Option<Path> {
+    let first = |claim: &Value| {
+        let results = claim.at(&["status", "allocation", "devices", "results"])?.as_list()?;
+        results.iter().position(|result| is_true(result, &["adminAccess"]))
+    };
+    let index = first(new).filter(|_| old.and_then(first).is_none())?;
+    Some(Path::new("status.allocation.devices.results").index(index).child("adminAccess"))
+}
+
+fn is_true(value: &Value, path: &[&str]) -> bool {
+    value.at(path).and_then(Value::as_bool) == Some(true)
+}
+
+fn has_label(world: &World<'_>, namespace: &str, label: &str) -> Result<bool, Error> {
+    let Some(namespaces) = world.resource("", "v1", NAMESPACES) else { return Ok(false) };
+    let Some(entry) = world.entry(namespaces, None, namespace) else { return Ok(false) };
+    Ok(stored_codec::header(namespaces, &entry.value)?.labels().any(|pair| pair == (label, "true")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn who_asks() {
+        let check = |old: Option<Json>, access: Json, expect: Option<&str>| {
+            let plain = json!({"exactly": {"deviceClassName": "c"}});
+            let devices = json!({"devices": {"requests": [plain, {"exactly": {"adminAccess": access}}]}});
+            let old = old.map(Value::from);
+            let of_claim = asked(old.as_ref(), &json!({"spec": devices}).into(), &["spec"]);
+            let of_template = asked(old.as_ref(), &json!({"spec": {"spec": devices}}).into(), &["spec", "spec"]);
+            assert_eq!(of_claim.as_ref().map(Path::as_str), expect);
+            assert_eq!(of_template, of_claim);
+        };
+        check(None, json!(true), Some("spec.devices.requests[1].adminAccess"));
+        check(None, json!(false), None);
+        check(None, json!(null), None);
+        check(Some(json!({})), json!(true), None);
+    }
+
+    #[test]
+    fn who_is_given_it() {
+        let check = |old: Json, new: Json, expect: Option<&str>| {
+            let claim = |access: Json| -> Value {
+                json!({"status": {"allocation": {"devices": {"results": [{"adminAccess": access}]}}}}).into()
+            };
+            assert_eq!(given(Some(&claim(old)), &claim(new)).as_ref().map(Path::as_str), expect);
+        };
+        check(json!(null), json!(true), Some("status.allocation.devices.results[0].adminAccess"));
+        check(json!(true), json!(true), None);
+        check(json!(null), json!(false), None);
+    }
+}

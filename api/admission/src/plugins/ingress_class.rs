@@ -1,0 +1,57 @@
+//! Ingress classes: a new Ingress that names none, in its field or in the annotation of old, gets the default one.
+
+use quorate_meta::{Names, Value};
+
+use super::storage_class::default_of;
+use crate::plugin::Plugin;
+use crate::snapshot_view::{World, is_of};
+use quorate_registry::Change;
+use quorate_registry::error::Error;
+
+/// See the module.
+pub(super) struct DefaultIngressClass;
+
+impl Plugin for DefaultIngressClass {
+    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
+        is_of(change, names, "networking", "ingresses")
+    }
+
+    fn complete(&self, world: &World<'_>, _: &Change<'_>, object: &mut Value) -> Result<(), Error> {
+        if has_class(world.names, object) {
+            return Ok(());
+        }
+        let Some(classes) = world.resource("networking", "v1", "ingressclasses") else { return Ok(()) };
+        let mark = format!("ingressclass.{}", world.names.domain_key("is-default-class"));
+        if let Some(class) = default_of(world, classes, &[mark]) {
+            object.set_at(&["spec", "ingressClassName"], class);
+        }
+        Ok(())
+    }
+}
+
+/// Whether an Ingress says anything of its class, be it that it has none (an empty name).
+fn has_class(names: &Names, ingress: &Value) -> bool {
+    let key = names.domain_key("ingress.class");
+    let class = ingress.str_at(&["spec", "ingressClassName"]);
+    class.or_else(|| ingress.str_at(&["metadata", "annotations", &key])).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn who_names_a_class() {
+        let check = |ingress: serde_json::Value, expect: bool| {
+            assert_eq!(has_class(Naming::Svc.names(), &ingress.into()), expect);
+        };
+        check(json!({"spec": {}}), false);
+        check(json!({"spec": {"ingressClassName": null}}), false);
+        check(json!({"spec": {"ingressClassName": "c"}}), true);
+        check(json!({"spec": {"ingressClassName": ""}}), true);
+        check(json!({"metadata": {"annotations": {"svc.io/ingress.class": ""}}}), true);
+        check(json!({"metadata": {"annotations": {"kubernetes.io/ingress.class": "c"}}}), false);
+    }
+}

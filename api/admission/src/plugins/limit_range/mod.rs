@@ -1,0 +1,104 @@
+//! Limit ranges: what new pods of a namespace ask for where they say nothing, and how much pods and claims may ask for.
+//!
+//! Invariants: ranges have their say in the order of their names, and the first one that an object does not keep is the one that is told
+//! of; a pod is looked at when it is new, because what it asks for does not change later, a claim whenever it is written, unless it is
+//! going. A range that cannot be read lets nothing through.
+
+mod bounds;
+mod defaults;
+
+use std::collections::HashSet;
+
+use quorate_meta::{Names, Value};
+
+use crate::plugin::Plugin;
+use crate::snapshot_view::{World, forbidden, is_of};
+use quorate_registry::error::Error;
+use quorate_registry::{Change, Part, Terms, stored_codec};
+
+/// See the module.
+pub(super) struct LimitRanger;
+
+impl Plugin for LimitRanger {
+    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
+        is_of(change, names, "", "pods")
+    }
+
+    fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
+        let key = world.names.domain_key("limit-ranger");
+        for range in ranges(world, change)? {
+            defaults::give(&range, object, &key);
+        }
+        Ok(())
+    }
+
+    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
+        let is_pod = change.old.is_none() && is_of(change, world.names, "", "pods");
+        let is_claim = !is_going(change.old) && is_of(change, world.names, "", "persistentvolumeclaims");
+        if change.part != Part::Main || !(is_pod || is_claim) {
+            return Ok(());
+        }
+        for range in ranges(world, change)? {
+            let problems = if is_pod { bounds::of_pod(&range, new) } else { bounds::of_claim(&range, new) };
+            if let Some(why) = told(problems) {
+                return Err(forbidden(change, &why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The limit ranges of the object's namespace.
+fn ranges(world: &World<'_>, change: &Change<'_>) -> Result<Vec<Value>, Error> {
+    let Some(resource) = world.resource("", "v1", "limitranges") else { return Ok(Vec::new()) };
+    world.list(resource, change.target.namespace).map(|(_, entry)| stored_codec::decode(resource, entry)).collect()
+}
+
+/// Whether the object's deletion had begun before this write.
+fn is_going(old: Option<&Value>) -> bool {
+    old.is_some_and(|old| old.str_at(&["metadata", "deletionTimestamp"]).is_some())
+}
+
+/// What a limit range says of one type.
+fn items(range: &Value) -> &[Value] {
+    range.at(&["spec", "limits"]).and_then(Value::as_list).unwrap_or_default()
+}
+
+/// All problems in one text, each of them once; `None` when there are none.
+fn told(mut problems: Vec<String>) -> Option<String> {
+    let mut seen = HashSet::new();
+    problems.retain(|problem| seen.insert(problem.clone()));
+    match problems.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        all => Some(format!("[{}]", all.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn problems_in_one_text() {
+        let check = |problems: &[&str], expect: Option<&str>| {
+            let problems = problems.iter().map(|&problem| problem.to_owned()).collect();
+            assert_eq!(told(problems).as_deref(), expect);
+        };
+        check(&[], None);
+        check(&["a"], Some("a"));
+        check(&["a", "a"], Some("a"));
+        check(&["b", "a", "b"], Some("[b, a]"));
+    }
+
+    #[test]
+    fn what_is_going() {
+        let check = |old: Option<serde_json::Value>, expect: bool| {
+            assert_eq!(is_going(old.map(Value::from).as_ref()), expect);
+        };
+        check(None, false);
+        check(Some(json!({"metadata": {"name": "c"}})), false);
+        check(Some(json!({"metadata": {"deletionTimestamp": "2030-01-01T00:00:00Z"}})), true);
+    }
+}

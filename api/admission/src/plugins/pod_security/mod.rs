@@ -1,0 +1,137 @@
+//! Levels of security: what the labels of a namespace say that its pods may and may not do.
+//!
+//! Pods that break the enforced level are refused; of pods and workloads that break the level of warnings their writer is told.
+//! Invariants: a namespace that says nothing lets everything through, at the price of one look at its labels; labels that nobody can
+//! read enforce the strictest level, and no such labels come in. What the server itself writes is not looked at. There are neither
+//! exemptions nor other defaults, and what is said for audits is checked, but nothing is done about it.
+
+mod baseline;
+mod checks;
+mod existing;
+mod level;
+mod pod;
+mod profiles;
+mod restricted;
+mod update;
+
+use quorate_meta::{Status, Value, quoted};
+
+use crate::plugin::Plugin;
+use crate::snapshot_view::{World, forbidden};
+use checks::{in_detail, violations};
+use level::{Policy, Standard};
+use pod::Pod;
+use quorate_registry::error::Error;
+use quorate_registry::{Change, NAMESPACES, Part, Terms, stored_codec};
+
+/// See the module.
+pub(super) struct PodSecurity;
+
+impl Plugin for PodSecurity {
+    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
+        let resource = change.target.resource;
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            ("", NAMESPACES) => check_namespace(world, change, new, terms),
+            ("", "pods") => check_pod(world, change, new, terms),
+            (group, plural) => {
+                if let Some(path) = template_path(group, plural) {
+                    check_workload(world, change, new.at(path), terms);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Where a workload says what its pods are made from; `None` for what makes none.
+fn template_path(group: &str, plural: &str) -> Option<&'static [&'static str]> {
+    let path: &'static [&'static str] = match (group, plural) {
+        ("", "podtemplates") => &["template"],
+        ("", "replicationcontrollers") | ("batch", "jobs") => &["spec", "template"],
+        ("apps", "daemonsets" | "deployments" | "replicasets" | "statefulsets") => &["spec", "template"],
+        ("batch", "cronjobs") => &["spec", "jobTemplate", "spec", "template"],
+        _ => return None,
+    };
+    Some(path)
+}
+
+/// New labels must be readable, and of pods that break a stricter level than before the writer is told.
+fn check_namespace(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
+    if change.part != Part::Main {
+        return Ok(());
+    }
+    let (policy, wrong) = Policy::of_object(world.names, new);
+    let before = change.old.map(|old| Policy::of_object(world.names, old));
+    let was_wrong = before.as_ref().is_some_and(|(_, was)| *was == wrong);
+    if !wrong.is_empty() && !was_wrong {
+        return Err(Status::invalid(&change.target.resource.group_kind(), change.target.name, wrong).into());
+    }
+    if before.is_some_and(|(before, _)| policy.enforce.may_forbid_more_than(before.enforce)) {
+        terms.warnings.extend(existing::warnings(world, change.target.name, policy.enforce));
+    }
+    Ok(())
+}
+
+fn check_pod(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
+    let counts = matches!(change.part, Part::Main | Part::EphemeralContainers);
+    let Some(namespace) = change.target.namespace.filter(|_| counts) else { return Ok(()) };
+    if change.old.is_some_and(|old| !update::is_significant(old, new)) {
+        return Ok(());
+    }
+    let policy = policy_of(world, namespace)?;
+    let pod = Pod::new(world.names, new);
+    let found = violations(policy.enforce, &pod);
+    if !found.is_empty() {
+        let standard = quoted(&policy.enforce.to_string());
+        return Err(forbidden(change, &format!("violates PodSecurity {standard}: {}", in_detail(&found))));
+    }
+    if policy.warn != policy.enforce {
+        terms.warnings.extend(warning(policy.warn, &pod));
+    }
+    Ok(())
+}
+
+/// Workloads are never refused: their pods will be. A namespace that cannot be read has nothing to say of them.
+fn check_workload(world: &World<'_>, change: &Change<'_>, template: Option<&Value>, terms: &mut Terms) {
+    let Some(namespace) = change.target.namespace.filter(|_| change.part == Part::Main) else { return };
+    let Some(template) = template.filter(|template| !template.is_null()) else { return };
+    if let Ok(policy) = policy_of(world, namespace) {
+        terms.warnings.extend(warning(policy.warn, &Pod::new(world.names, template)));
+    }
+}
+
+/// What a namespace asks of its pods.
+fn policy_of(world: &World<'_>, namespace: &str) -> Result<Policy, Error> {
+    let Some(namespaces) = world.resource("", "v1", NAMESPACES) else { return Ok(Policy::NONE) };
+    let entry = world.entry(namespaces, None, namespace);
+    let entry = entry.ok_or_else(|| Status::not_found(&namespaces.group_resource(), namespace))?;
+    Ok(Policy::of(world.names, stored_codec::header(namespaces, &entry.value)?.labels()).0)
+}
+
+fn warning(standard: Standard, pod: &Pod<'_>) -> Option<String> {
+    let found = violations(standard, pod);
+    let told = || format!("would violate PodSecurity {}: {}", quoted(&standard.to_string()), in_detail(&found));
+    (!found.is_empty()).then(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_of_workloads() {
+        let check = |group: &str, plural: &str, expect: &str| {
+            assert_eq!(template_path(group, plural).unwrap_or_default().join("."), expect, "{group} {plural}");
+        };
+        check("", "podtemplates", "template");
+        check("", "replicationcontrollers", "spec.template");
+        for plural in ["daemonsets", "deployments", "replicasets", "statefulsets"] {
+            check("apps", plural, "spec.template");
+        }
+        check("batch", "jobs", "spec.template");
+        check("batch", "cronjobs", "spec.jobTemplate.spec.template");
+        for (group, plural) in [("", "configmaps"), ("apps", "controllerrevisions"), ("example.com", "jobs")] {
+            check(group, plural, "");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! ResourceQuota: what a write uses is charged to every quota of its namespace that measures it, or else it is refused.
+//!
+//! A charge is part of the write's own transaction, on the condition that the quota still is what it was made from, so no race takes a
+//! namespace beyond a quota. What deletions give back is found by a controller that counts again; both measure by the same code: `counted`
+//! says what is measured of a resource, `usage` and `pods` how much an object uses, `scopes` which objects a quota is about, `limits`
+//! reads quotas, `tally` adds up.
+//!
+//! Invariant: nothing is let through uncounted. While a quota of the namespace cannot be read, nobody knows what it measures, so whatever
+//! quotas can count is answered with a 500 there, until that quota is written again or deleted.
+
+mod counted;
+mod limits;
+mod pods;
+mod scopes;
+mod tally;
+mod usage;
+
+use quorate_meta::{Quantity, Time, Value};
+use quorate_store::{Condition, Entry, Operation};
+
+use super::amounts::{self, Amounts};
+use crate::plugin::Plugin;
+use crate::snapshot_view::{World, forbidden, is_of};
+use quorate_registry::error::Error;
+use quorate_registry::{Change, Part, Resource, Terms, stored_codec};
+
+pub use counted::Counted;
+pub use limits::{Quota, settled};
+pub use tally::Tally;
+
+/// Plural name of quotas.
+pub const QUOTAS: &str = "resourcequotas";
+
+/// See the module.
+pub(super) struct ResourceQuota;
+
+impl Plugin for ResourceQuota {
+    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
+        let Some(ledger) = Ledger::of(world, change) else { return Ok(()) };
+        if !ledger.counted.may_grow(change, new) {
+            return Ok(());
+        }
+        let mut accounts = Vec::new();
+        for &(name, entry) in &ledger.entries {
+            let account = ledger.account(name, entry)?;
+            if !account.quota.measures(&ledger.counted) || !account.quota.chooses(&ledger.counted, new) {
+                continue;
+            }
+            if let Some(question) = ledger.counted.open_question(&account.quota.hard, new) {
+                return Err(forbidden(change, &format!("failed quota: {name}: {question}")));
+            }
+            accounts.push(account);
+        }
+        accounts.into_iter().try_for_each(|account| ledger.charge(world, change, account, new, terms))
+    }
+}
+
+/// The quotas of the namespace that is written to.
+struct Ledger<'a> {
+    quotas: &'a Resource,
+    namespace: &'a str,
+    /// What is written.
+    resource: &'a Resource,
+    counted: Counted,
+    entries: Vec<(&'a str, &'a Entry)>,
+}
+
+/// One quota.
+struct Account<'a> {
+    name: &'a str,
+    entry: &'a Entry,
+    object: Value,
+    quota: Quota,
+}
+
+impl<'a> Ledger<'a> {
+    /// `None` where there is nothing to count by, or nothing that is counted: for most namespaces one look tells.
+    fn of(world: &World<'a>, change: &Change<'a>) -> Option<Self> {
+        let (namespace, resource) = (change.target.namespace?, change.target.resource);
+        let quotas = world.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
+        // A quota is not charged for a new one of its own name, which is refused because that is taken.
+        let is_new = change.old.is_none() && is_of(change, world.names, "", QUOTAS);
+        let charged = |name: &str| !is_new || name != change.target.name;
+        let entries: Vec<_> = world.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
+        if entries.is_empty() {
+            return None;
+        }
+        Some(Self { quotas, namespace, resource, counted: Counted::of(world.names, resource)?, entries })
+    }
+
+    fn account(&self, name: &'a str, entry: &'a Entry) -> Result<Account<'a>, Error> {
+        let object = stored_codec::decode(self.quotas, entry)?;
+        Ok(Account { name, entry, quota: Quota::of(&object), object })
+    }
+
+    /// Adds to the terms of the write that what it uses is used from then on; refuses what the quota does not allow.
+    fn charge(
+        &self,
+        world: &World<'_>,
+        change: &Change<'_>,
+        account: Account<'_>,
+        new: &Value,
+        terms: &mut Terms,
+    ) -> Result<(), Error> {
+        let Account { name, entry, mut object, quota } = account;
+        let asked = self.asked(&quota, change.old, new);
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let used = self.used(world, &quota);
+        let mut sum = used.clone();
+        amounts::add(&mut sum, &asked);
+        let is_beyond = |name: &&String| sum.get(*name) > quota.hard.get(*name);
+        let beyond: Vec<&String> = asked.keys().filter(is_beyond).collect();
+        // What has been given to a claim is a fact.
+        if !beyond.is_empty() && change.part != Part::Status {
+            let shown = |amounts: &Amounts| {
+                let each = beyond.iter().filter_map(|name| Some(format!("{name}={}", amounts.get(*name)?)));
+                each.collect::<Vec<_>>().join(",")
+            };
+            let (asked, used, hard) = (shown(&asked), shown(&used), shown(&quota.hard));
+            let why = format!("exceeded quota: {name}, requested: {asked}, used: {used}, limited: {hard}");
+            return Err(forbidden(change, &why));
+        }
+        if change.dry_run {
+            return Ok(());
+        }
+        for (name, amount) in sum.iter().filter(|(name, amount)| quota.used.get(*name) != Some(*amount)) {
+            object.set_at(&["status", "used", name], amount.to_string());
+        }
+        let key = self.quotas.key(Some(self.namespace), name);
+        terms.operations.push(Operation::Put { key: key.clone(), value: stored_codec::encode(self.quotas, &object)? });
+        terms.conditions.push(Condition::Modified { key, revision: entry.modified });
+        Ok(())
+    }
+
+    /// What the write uses more than before.
+    fn asked(&self, quota: &Quota, old: Option<&Value>, new: &Value) -> Amounts {
+        let mut asked = quota.masked(self.counted.usage(new, unknown_time()));
+        if let Some(old) = old.filter(|old| quota.chooses(&self.counted, old)) {
+            for (name, before) in self.counted.usage(old, unknown_time()) {
+                if let Some(amount) = asked.get_mut(&name) {
+                    *amount = *amount - before;
+                }
+            }
+        }
+        asked.retain(|_, amount| *amount > Quantity::ZERO);
+        asked
+    }
+
+    /// What is used before the write. Where the quota does not say it yet, because it is new or has just been changed, the objects are
+    /// counted here: nobody is refused for want of a status, and what is written from then on is charged exactly.
+    fn used(&self, world: &World<'_>, quota: &Quota) -> Amounts {
+        let mut used = Amounts::new();
+        if quota.measured(&self.counted).any(|name| !quota.used.contains_key(name)) {
+            let mut tally = Tally::new([quota.clone()]);
+            tally.begin(&self.counted);
+            for (_, entry) in world.list(self.resource, Some(self.namespace)) {
+                tally.add(&self.counted, &self.counted.read(self.resource, entry), unknown_time());
+            }
+            used.extend(tally.lines().flat_map(|(_, used)| used.clone()));
+        }
+        used.extend(quota.used.clone());
+        used
+    }
+}
+
+/// Plugins know no time, so a pod whose end is overdue counts here until the controller has counted.
+fn unknown_time() -> Time {
+    Time::default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Service accounts: a new pod runs as one, and gets what that one has for its pods: a token, and secrets to pull images
+//! with. A pod of an account that limits its secrets names no others.
+//!
+//! Invariants: a pod that stands for one which a node runs by itself runs as nobody and is not changed; what a guest of a running
+//! pod names is limited like everything else. There are no guests in a new pod.
+
+mod mount;
+mod secrets;
+
+use quorate_meta::{Map, Names, Value, quoted};
+
+use crate::plugin::Plugin;
+use crate::snapshot_view::{World, forbidden, is_of};
+use quorate_registry::error::Error;
+use quorate_registry::{Change, Part, Terms};
+
+/// The account of pods that name none.
+const DEFAULT: &str = "default";
+/// The annotation, under the profile's domain, of a pod that stands for one which a node runs by itself.
+const MIRROR: &str = "config.mirror";
+
+/// See the module.
+pub(super) struct ServiceAccount;
+
+impl Plugin for ServiceAccount {
+    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
+        is_of(change, names, "", "pods")
+    }
+
+    fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
+        if is_mirror(world.names, object) {
+            return secrets::of_mirror(object).map_err(|why| forbidden(change, why));
+        }
+        let uid = object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned();
+        let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
+        // One that is made later than its pods says nothing to them, as the default one does, which comes a moment after its namespace.
+        let account = account(world, change, name_account(spec))?.unwrap_or_default();
+        if mounts_token(&account, spec) {
+            mount::add(world.names, &uid, spec);
+        }
+        take_pull_secrets(&account, spec);
+        secrets::check(world.names, &account, object).map_err(|why| forbidden(change, &why))
+    }
+
+    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
+        if change.part != Part::EphemeralContainers {
+            return Ok(());
+        }
+        let named = new.str_at(&["spec", "serviceAccountName"]).filter(|name| !name.is_empty());
+        let name = match named {
+            Some(name) => name,
+            None if is_mirror(world.names, new) => {
+                let pod = format!("{}/{}", change.target.namespace.unwrap_or_default(), change.target.name);
+                return Err(forbidden(change, &format!("no service account specified for pod {pod}")));
+            }
+            // Made before pods were given their account.
+            None => DEFAULT,
+        };
+        let found = account(world, change, name)?;
+        if found.is_none() && name != DEFAULT {
+            let namespace = change.target.namespace.unwrap_or_default();
+            let missing = format!("serviceaccount {} not found", quoted(name));
+            let why = format!("error looking up service account {namespace}/{name}: {missing}");
+            return Err(forbidden(change, &why));
+        }
+        let account = found.unwrap_or_default();
+        secrets::check_guests(world.names, &account, new).map_err(|why| forbidden(change, &why))
+    }
+}
+
+/// Whether a pod stands for one that a node runs by itself.
+fn is_mirror(names: &Names, pod: &Value) -> bool {
+    pod.at(&["metadata", "annotations", &names.domain_key(MIRROR)]).is_some()
+}
+
+/// The account that a pod names, in both of its fields from now on.
+fn name_account(spec: &mut Map) -> &str {
+    if spec.get_str("serviceAccountName").is_none_or(str::is_empty) {
+        spec.insert("serviceAccount", DEFAULT);
+        spec.insert("serviceAccountName", DEFAULT);
+    }
+    spec.get_str("serviceAccountName").unwrap_or(DEFAULT)
+}
+
+/// The account of this name.
+fn account(world: &World<'_>, change: &Change<'_>, name: &str) -> Result<Option<Value>, Error> {
+    match world.resource("", "v1", "serviceaccounts") {
+        Some(resource) => world.get(resource, change.target.namespace, name),
+        None => Ok(None),
+    }
+}
+
+/// Whether the pod gets a token: it says so itself, or its account does, or nobody says otherwise.
+fn mounts_token(account: &Value, spec: &Map) -> bool {
+    const FIELD: &str = "automountServiceAccountToken";
+    let own = spec.get(FIELD).and_then(Value::as_bool);
+    own.or_else(|| account.get(FIELD).and_then(Value::as_bool)).unwrap_or(true)
+}
+
+/// Gives the pod the secrets that its account pulls images with, if it has none.
+fn take_pull_secrets(account: &Value, spec: &mut Map) {
+    const FIELD: &str = "imagePullSecrets";
+    if spec.get(FIELD).is_none_or(Value::is_empty)
+        && let Some(secrets) = account.get(FIELD).filter(|secrets| !secrets.is_empty())
+    {
+        spec.insert(FIELD, secrets.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::Naming;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn accounts_have_names() {
+        let check = |spec: Json, expect: &str| {
+            let mut spec = Value::from(spec);
+            assert_eq!(name_account(spec.as_map_mut().unwrap()), expect);
+            assert_eq!(spec, json!({"serviceAccount": expect, "serviceAccountName": expect}).into());
+        };
+        check(json!({}), "default");
+        check(json!({"serviceAccountName": ""}), "default");
+        check(json!({"serviceAccount": "robot", "serviceAccountName": "robot"}), "robot");
+    }
+
+    #[test]
+    fn who_gets_a_token() {
+        let check = |own: Json, of_account: Json, expect: bool| {
+            let says = |value: Json| Value::from(json!({"automountServiceAccountToken": value}));
+            assert_eq!(mounts_token(&says(of_account), says(own).as_map().unwrap()), expect);
+        };
+        check(json!(null), json!(null), true);
+        check(json!(null), json!(false), false);
+        check(json!(true), json!(false), true);
+        check(json!(false), json!(true), false);
+        assert!(mounts_token(&Value::Null, &Map::new()));
+    }
+
+    #[test]
+    fn secrets_to_pull_with() {
+        let check = |own: Json, of_account: Json, expect: Json| {
+            let says = |value: Json| Value::from(json!({"imagePullSecrets": value}));
+            let mut spec = says(own);
+            take_pull_secrets(&says(of_account), spec.as_map_mut().unwrap());
+            assert_eq!(spec, says(expect));
+        };
+        let of = |name: &str| json!([{"name": name}]);
+        check(json!([]), of("a"), of("a"));
+        check(json!(null), of("a"), of("a"));
+        check(of("p"), of("a"), of("p"));
+        check(json!([]), json!(null), json!([]));
+    }
+
+    #[test]
+    fn pods_of_nodes() {
+        let check = |annotations: Json, expect: [bool; 2]| {
+            let pod = Value::from(json!({"metadata": {"annotations": annotations}}));
+            let found = [Naming::Svc, Naming::Kubernetes].map(|naming| is_mirror(naming.names(), &pod));
+            assert_eq!(found, expect, "{pod:?}");
+        };
+        check(json!(null), [false, false]);
+        check(json!({"svc.io/config.mirror": "x"}), [true, false]);
+        check(json!({"kubernetes.io/config.mirror": ""}), [false, true]);
+        check(json!({"example.com/config.mirror": "", "svc.io/config.mirrors": ""}), [false, false]);
+    }
+}

@@ -1,0 +1,63 @@
+//! What plugins read: the objects of one state.
+
+use quorate_meta::{Names, Status, Value};
+use quorate_store::{Entry, Snapshot};
+
+use quorate_registry::error::Error;
+use quorate_registry::{Change, Registry, Resource, stored_codec, topology};
+
+/// One state of the cluster.
+pub(super) struct World<'a> {
+    /// The names of the cluster's profile.
+    pub(super) names: &'static Names,
+    registry: &'a Registry,
+    snapshot: &'a Snapshot,
+}
+
+impl<'a> World<'a> {
+    pub(super) fn new(names: &'static Names, registry: &'a Registry, snapshot: &'a Snapshot) -> Self {
+        Self { names, registry, snapshot }
+    }
+
+    /// A resource by its neutral group (empty for the core group), version and plural name; `None` where it is not served.
+    pub(super) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&'a Resource> {
+        let group = if group.is_empty() { String::new() } else { self.names.group(group) };
+        self.registry.find(&group, version, plural).map(|resource| &**resource)
+    }
+
+    /// Gives an object the labels that say where this node is.
+    pub(super) fn place(&self, node: &str, object: &mut Value) -> Result<(), Error> {
+        topology::label(self.names, self.registry, self.snapshot, node, object)
+    }
+
+    /// An object as clients see it; `None` when there is none.
+    pub(super) fn get(&self, resource: &Resource, namespace: Option<&str>, name: &str) -> Result<Option<Value>, Error> {
+        self.entry(resource, namespace, name).map(|entry| stored_codec::decode(resource, entry)).transpose()
+    }
+
+    /// The same as it is stored.
+    pub(super) fn entry(&self, resource: &Resource, namespace: Option<&str>, name: &str) -> Option<&'a Entry> {
+        self.snapshot.get(&resource.key(namespace, name))
+    }
+
+    /// Every object of a namespace (or of the cluster), with its name, in order of names.
+    pub(super) fn list(
+        &self,
+        resource: &'a Resource,
+        namespace: Option<&str>,
+    ) -> impl Iterator<Item = (&'a str, &'a Entry)> + use<'a> {
+        let entries = self.snapshot.range(&resource.prefix(namespace), None);
+        entries.filter_map(move |(key, entry)| Some((resource.parse_key(key)?.1, entry)))
+    }
+}
+
+/// Whether a write is about this resource (of the core group: an empty one).
+pub(super) fn is_of(change: &Change<'_>, names: &Names, group: &str, plural: &str) -> bool {
+    let resource = change.target.resource;
+    resource.plural == plural && resource.group == names.group(group)
+}
+
+/// 403 for the write.
+pub(super) fn forbidden(change: &Change<'_>, why: &str) -> Error {
+    Status::forbidden(&change.target.resource.group_resource(), change.target.name, why).into()
+}

@@ -1,0 +1,210 @@
+//! Where the API's own service leads to: its Endpoints and EndpointSlices have the addresses of all members.
+//!
+//! Invariant: what is published is what the list of members says of each that answers the leader ([`crate::member_liveness`] says which do):
+//! a member goes after half a minute in which one leader looked for it in vain, and comes with its first answer; what nobody could see
+//! stays as it was. So a restart takes no address away, and who is gone or never came gets no requests. Loopback addresses and names
+//! of hosts lead nowhere from inside a pod; they are left out, and a cluster that has nothing else publishes nothing.
+
+use std::collections::{BTreeMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use quorate_meta::{Map, Names, Value, well_known};
+use quorate_store::Snapshot;
+use tokio::time::{Instant, sleep};
+
+use super::ApiServers;
+use super::context::{Context, go_on};
+use crate::member_liveness::Silence;
+use quorate_registry::error::Error;
+use quorate_registry::write::Target;
+use quorate_registry::{Resource, stored_codec};
+
+/// How often the members are looked at.
+const LOOK_AT_MEMBERS: Duration = Duration::from_secs(2);
+/// The port's name in the service.
+const PORT: &str = "https";
+
+/// Publishes for ever; returns only with an error, after which it is started again.
+pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(), Error> {
+    let names = context.cluster.names;
+    let endpoints = context.resource("endpoints")?;
+    let slices = context.cluster.registry.find(&names.group("discovery"), "v1", "endpointslices");
+    let mut silence = Silence::default();
+    loop {
+        // Current: a leader that stood still and was deposed knows it after this, and has heard nobody then.
+        let snapshot = context.current().await?;
+        let before = published(&snapshot, target(endpoints, names.service_api))?;
+        let places = places(silence.published(&servers.servers(), &before, Instant::now()));
+        if !places.is_empty() {
+            let target = target(endpoints, names.service_api);
+            go_on(context.keep_seen(&snapshot, target, &endpoints_of(names, &places)).await, target)?;
+            if let Some(slices) = slices {
+                keep_slices(context, slices, &places).await?;
+            }
+        }
+        sleep(LOOK_AT_MEMBERS).await;
+    }
+}
+
+fn target<'a>(resource: &'a Resource, name: &'a str) -> Target<'a> {
+    Target { resource, namespace: Some(well_known::NAMESPACE_DEFAULT), name }
+}
+
+/// The addresses that are published now.
+fn published(snapshot: &Snapshot, target: Target<'_>) -> Result<HashSet<SocketAddr>, Error> {
+    let Some(entry) = snapshot.get(&target.key()) else { return Ok(HashSet::new()) };
+    let object = stored_codec::decode(target.resource, entry)?;
+    let mut found = HashSet::new();
+    for subset in list(&object, "subsets") {
+        for port in list(subset, "ports") {
+            let port = port.get("port").and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
+            let ips = list(subset, "addresses").iter().filter_map(|address| address.str_at(&["ip"])?.parse().ok());
+            found.extend(ips.filter_map(|ip| Some(SocketAddr::new(ip, port?))));
+        }
+    }
+    Ok(found)
+}
+
+fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
+    value.get(field).and_then(Value::as_list).unwrap_or_default()
+}
+
+/// Addresses by version (whether it is the sixth) and port.
+type Places = BTreeMap<(bool, u16), Vec<IpAddr>>;
+
+/// The addresses that others can reach.
+fn places(addresses: Vec<SocketAddr>) -> Places {
+    let mut places = Places::new();
+    for address in addresses {
+        let ip = address.ip().to_canonical();
+        if !ip.is_loopback() && !ip.is_unspecified() {
+            places.entry((ip.is_ipv6(), address.port())).or_default().push(ip);
+        }
+    }
+    for list in places.values_mut() {
+        list.sort_unstable();
+        list.dedup();
+    }
+    places
+}
+
+fn port(number: u16) -> Value {
+    let number = Value::from(i64::from(number));
+    Value::List(vec![Map::from([("name", Value::from(PORT)), ("port", number), ("protocol", "TCP".into())]).into()])
+}
+
+fn label(key: String, value: &str) -> Value {
+    let mut labels = Map::new();
+    labels.insert(key, value);
+    Map::from([("labels", labels)]).into()
+}
+
+fn endpoints_of(names: &Names, places: &Places) -> Map {
+    let subset = |((_, number), addresses): (&(bool, u16), &Vec<IpAddr>)| {
+        let addresses = addresses.iter().map(|ip| Map::from([("ip", ip.to_string())]).into()).collect();
+        Value::Map(Map::from([("addresses", Value::List(addresses)), ("ports", port(*number))]))
+    };
+    // Slices are published besides, so none are to be made from it.
+    let metadata = label(format!("endpointslice.{}", names.domain_key("skip-mirror")), "true");
+    Map::from([("metadata", metadata), ("subsets", Value::List(places.iter().map(subset).collect()))])
+}
+
+/// The name of a slice: the service's own for the lowest port of the fourth version; the others say version and port.
+fn slice_name(names: &Names, places: &Places, place: (bool, u16)) -> String {
+    match place {
+        (false, _) if places.keys().next() == Some(&place) => names.service_api.to_owned(),
+        (v6, port) => format!("{}-ipv{}-{port}", names.service_api, if v6 { 6 } else { 4 }),
+    }
+}
+
+/// Whether [`slice_name`] can have given this name.
+fn is_slice_name(names: &Names, name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(names.service_api) else { return false };
+    let place = rest.strip_prefix("-ipv").and_then(|place| place.split_once('-'));
+    rest.is_empty() || place.is_some_and(|(version, port)| ["4", "6"].contains(&version) && port.parse::<u16>().is_ok())
+}
+
+fn slice_of(names: &Names, (v6, number): (bool, u16), addresses: &[IpAddr]) -> Map {
+    let ready = || Value::Map(Map::from([("ready", true)]));
+    let endpoint = |ip: &IpAddr| {
+        let own = Value::List(vec![ip.to_string().into()]);
+        Value::Map(Map::from([("addresses", own), ("conditions", ready())]))
+    };
+    Map::from([
+        ("metadata", label(names.domain_key("service-name"), names.service_api)),
+        ("addressType", if v6 { "IPv6" } else { "IPv4" }.into()),
+        ("endpoints", Value::List(addresses.iter().map(endpoint).collect())),
+        ("ports", port(number)),
+    ])
+}
+
+/// Makes the slices what they should be, and removes those of places that are no more.
+async fn keep_slices(context: &Context, resource: &Resource, places: &Places) -> Result<(), Error> {
+    let names = context.cluster.names;
+    let mut wanted = Vec::new();
+    for (place, addresses) in places {
+        let name = slice_name(names, places, *place);
+        let target = target(resource, &name);
+        go_on(keep_slice(context, target, &slice_of(names, *place, addresses)).await, target)?;
+        wanted.push(name);
+    }
+    let snapshot = context.cluster.store.snapshot();
+    let service = names.domain_key("service-name");
+    for (key, entry) in snapshot.range(&resource.prefix(Some(well_known::NAMESPACE_DEFAULT)), None) {
+        let Some((_, name)) = resource.parse_key(key) else { continue };
+        let is_own = is_slice_name(names, name)
+            && stored_codec::decode(resource, entry)
+                .is_ok_and(|slice| slice.str_at(&["metadata", "labels", &service]) == Some(names.service_api));
+        if is_own && !wanted.iter().any(|wanted| wanted == name) {
+            let target = target(resource, name);
+            go_on(context.delete_seen(target, entry).await, target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes one slice what it should be. Its sort of addresses cannot be changed: one that somebody has made with another sort goes first.
+async fn keep_slice(context: &Context, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+    const SORT: &str = "addressType";
+    let snapshot = context.cluster.store.snapshot();
+    if let Some(entry) = snapshot.get(&target.key())
+        && stored_codec::decode(target.resource, entry)?.get(SORT) != fields.get(SORT)
+    {
+        context.delete_seen(target, entry).await?;
+    }
+    context.keep(target, fields).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::Naming;
+
+    #[test]
+    fn only_what_others_reach_is_published() {
+        let check = |addresses: &[&str], expect: &[(&str, &[&str])]| {
+            let names = Naming::Kubernetes.names();
+            let places = places(addresses.iter().map(|text| text.parse().unwrap()).collect());
+            let found: Vec<(String, Vec<String>)> = places
+                .iter()
+                .map(|(place, ips)| (slice_name(names, &places, *place), ips.iter().map(IpAddr::to_string).collect()))
+                .collect();
+            let expect: Vec<(String, Vec<String>)> = expect
+                .iter()
+                .map(|(name, ips)| ((*name).to_owned(), ips.iter().map(|ip| (*ip).to_owned()).collect()))
+                .collect();
+            assert_eq!(found, expect);
+        };
+        check(&["127.0.0.1:6443", "[::1]:6443", "0.0.0.0:6443"], &[]);
+        check(&["10.0.0.2:6443", "10.0.0.1:6443", "10.0.0.2:6443"], &[("kubernetes", &["10.0.0.1", "10.0.0.2"])]);
+        check(
+            &["10.0.0.1:6443", "10.0.0.2:7443", "[fd00::1]:6443"],
+            &[
+                ("kubernetes", &["10.0.0.1"]),
+                ("kubernetes-ipv4-7443", &["10.0.0.2"]),
+                ("kubernetes-ipv6-6443", &["fd00::1"]),
+            ],
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! The objects that every cluster has from its first leader on: namespaces, priority classes, flow control, the versions of
+//! groups that are served, the range of services' addresses, and the service of the API itself.
+//!
+//! Invariants: what is missing is made whenever a node begins to lead, all of it in one transaction; what the cluster owns is
+//! put right, what users may change stays. Flow control, which decides whether anybody is served, is looked at again all the time.
+
+mod apiservices;
+mod flow;
+mod network;
+
+pub use network::SERVICE_ADDRESS;
+pub(super) use network::api_service;
+
+use std::time::Duration;
+
+use quorate_meta::{Map, Value, well_known};
+use quorate_store::Snapshot;
+use tokio::time::sleep;
+
+use super::context::Context;
+use quorate_registry::error::Error;
+use quorate_registry::write::{Put, Target};
+use quorate_registry::{NAMESPACES, Resource, stored_codec};
+
+/// How often the objects are looked at anew because one has changed meanwhile.
+const MAX_ATTEMPTS: usize = 8;
+
+/// How often priority levels and flow schemas are looked at.
+const LOOK_AT_FLOW: Duration = Duration::from_secs(60);
+
+/// An object that should be there.
+#[derive(Debug, Clone)]
+struct Wanted {
+    /// Neutral group; empty for the core group.
+    group: &'static str,
+    plural: &'static str,
+    name: String,
+    /// Labels, annotations, finalizers that a new object has.
+    metadata: Map,
+    /// Top-level fields that it must have.
+    fields: Map,
+    /// The annotation that says `true` while the cluster may put the object right; `None` when it always may.
+    kept_while: Option<String>,
+    /// Whether an object that is there is fine as it is.
+    creates_only: bool,
+}
+
+/// Makes what is missing of what everything else stands on.
+pub(super) async fn run(context: &Context) -> Result<(), Error> {
+    let names = context.cluster.names;
+    let namespaces =
+        [well_known::NAMESPACE_DEFAULT, names.namespace_system, names.namespace_public, names.namespace_node_lease];
+    let resource = context.resource(NAMESPACES)?;
+    for name in namespaces {
+        if context.cluster.store.snapshot().get(&resource.key(None, name)).is_none() {
+            context.ensure(NAMESPACES, None, name, Map::new()).await?;
+        }
+    }
+    let mut wanted = priority_classes();
+    wanted.extend(flow::objects(names));
+    wanted.extend(apiservices::objects(&context.cluster));
+    wanted.push(network::service_cidr(names));
+    reconcile(context, &wanted).await
+}
+
+/// Makes priority levels and flow schemas again that somebody has removed, and puts right those that the cluster owns; returns
+/// only with an error, after which it is started again.
+pub(super) async fn keep_flow(context: &Context) -> Result<(), Error> {
+    loop {
+        sleep(LOOK_AT_FLOW).await;
+        reconcile(context, &flow::objects(context.cluster.names)).await?;
+    }
+}
+
+fn priority_classes() -> Vec<Wanted> {
+    const CLASSES: [(&str, i64); 2] =
+        [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
+    let class = |(name, value): (&str, i64)| Wanted {
+        group: "scheduling",
+        plural: "priorityclasses",
+        name: name.to_owned(),
+        metadata: Map::new(),
+        fields: Map::from([("value", Value::from(value))]),
+        kept_while: None,
+        creates_only: false,
+    };
+    CLASSES.into_iter().map(class).collect()
+}
+
+/// One field of an object and its value.
+fn spec(field: &str, value: Map) -> Map {
+    let mut map = Map::new();
+    map.insert(field, value);
+    map
+}
+
+fn list(texts: &[impl AsRef<str>]) -> Value {
+    Value::List(texts.iter().map(|text| Value::from(text.as_ref())).collect())
+}
+
+/// Writes everything that is not as it should be, all of it at once.
+async fn reconcile(context: &Context, wanted: &[Wanted]) -> Result<(), Error> {
+    for _ in 0..MAX_ATTEMPTS {
+        let snapshot = context.current().await?;
+        let mut puts = Vec::new();
+        for object in wanted {
+            let group = context.cluster.names.group(object.group);
+            let Some(resource) = context.cluster.registry.find(&group, "v1", object.plural) else { continue };
+            puts.extend(put(context, resource, &snapshot, object)?);
+        }
+        if puts.is_empty() || context.writer.put_all(puts, context.options()).await?.is_some() {
+            return Ok(());
+        }
+    }
+    Err(Error::internal("the objects that every cluster has change faster than they can be put right"))
+}
+
+fn put<'a>(
+    context: &Context,
+    resource: &'a Resource,
+    snapshot: &Snapshot,
+    wanted: &'a Wanted,
+) -> Result<Option<Put<'a>>, Error> {
+    let target = Target { resource, namespace: None, name: &wanted.name };
+    let Some(entry) = snapshot.get(&target.key()).cloned() else {
+        let mut object = Value::Map(wanted.fields.clone());
+        object.set_at(&["metadata"], wanted.metadata.clone());
+        object.set_at(&["metadata", "name"], wanted.name.as_str());
+        context.complete(resource, &mut object)?;
+        return Ok(Some(Put { target, replaces: None, object }));
+    };
+    let old = stored_codec::decode(resource, &entry)?;
+    let kept = |key: &String| old.str_at(&["metadata", "annotations", key]) == Some("true");
+    let taken_over = !wanted.kept_while.as_ref().is_none_or(kept);
+    if wanted.creates_only || taken_over {
+        return Ok(None);
+    }
+    let mut object = old.clone();
+    for (field, value) in wanted.fields.iter() {
+        object.set_at(&[field], value.clone());
+    }
+    context.complete(resource, &mut object)?;
+    Ok((object != old).then_some(Put { target, replaces: Some(entry), object }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::{Names, Naming};
+
+    #[test]
+    fn every_object_has_a_name_of_its_own() {
+        let names: &Names = Naming::Svc.names();
+        let all = [priority_classes(), flow::objects(names), vec![network::service_cidr(names)]].concat();
+        assert_eq!(all.len(), 2 + 8 + 11 + 1);
+        let mut seen: Vec<(&str, &str)> = all.iter().map(|object| (object.plural, object.name.as_str())).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), all.len());
+    }
+}

@@ -1,0 +1,101 @@
+//! What becomes of requests for certificates: those of the well-known signers are approved where the rules say so, and
+//! issued once somebody has approved them; old ones go. Also the trust bundle of the server's own authority.
+//!
+//! `rules` knows what each signer issues, `tend` does the next step of one request, `clean` removes, `publish` publishes.
+//! Invariant: requests of other signers are never touched, but for cleaning.
+
+mod clean;
+mod publish;
+mod rules;
+mod sign;
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use quorate_meta::Time;
+
+use super::context::Context;
+use crate::retry::Later;
+use quorate_registry::Resource;
+use quorate_registry::error::Error;
+
+pub(super) use clean::run as clean;
+pub(super) use publish::run as publish;
+pub use rules::Usage;
+
+/// What the signers need.
+#[derive(Debug, Clone)]
+pub struct Signing {
+    /// Has the authority's key.
+    pub issuer: Arc<dyn Issuer>,
+    /// How long certificates last that ask for nothing, or for more.
+    pub duration: Duration,
+}
+
+/// Issues certificates with the authority of the well-known signers.
+pub trait Issuer: Debug + Send + Sync {
+    /// The certificate (PEM) for an order.
+    fn issue(&self, order: &Order<'_>) -> Result<String, NotIssued>;
+}
+
+/// A certificate that is to be issued. Subject, key and alternative names are those of the request.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// The request (DER), whose signature has been verified.
+    pub request: &'a [u8],
+    /// What the certificate may be used for.
+    pub usages: &'a [Usage],
+    /// When it begins.
+    pub not_before: Time,
+    /// When it ends at the latest.
+    pub not_after: Time,
+}
+
+/// Why a certificate was not issued.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotIssued {
+    /// The authority cannot be used now.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The request cannot be fulfilled, ever.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// The resource of requests.
+fn requests(context: &Context) -> Result<&Arc<Resource>, Error> {
+    let group = context.cluster.names.group("certificates");
+    let found = context.cluster.registry.find(&group, "v1", "certificatesigningrequests");
+    found.ok_or_else(|| Error::internal("requests for certificates are not served"))
+}
+
+/// Approves and signs for ever; returns only with an error, after which it is started again.
+pub(super) async fn tend(context: &Context, signing: &Signing) -> Result<(), Error> {
+    let prefix = requests(context)?.prefix(None);
+    let snapshot = context.current().await?;
+    let mut changes = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+    let mut next: BTreeSet<Bytes> = snapshot.range(&prefix, None).map(|(key, _)| key.clone()).collect();
+    drop(snapshot);
+    let mut later = Later::default();
+    loop {
+        for key in std::mem::take(&mut next) {
+            // Most need nothing to be waited for, and there may be very many.
+            tokio::task::consume_budget().await;
+            let settled = sign::one(context, signing, &key).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "a request for a certificate cannot be handled yet");
+                false
+            });
+            match settled {
+                true => later.done(&key),
+                false => later.put_off(key),
+            }
+        }
+        tokio::select! {
+            batch = changes.next() => next.extend(batch?.events().map(|event| event.key.clone())),
+            due = later.due() => next.extend(due),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The cluster as controllers see it: the parts of a server that need no HTTP.
+//!
+//! Invariant: shared by all controllers of a node and never changed; what changes lies behind the parts.
+
+use std::fmt;
+use std::sync::Arc;
+
+use quorate_access::authentication::token::ServiceAccountTokens;
+use quorate_access::authorization::Authorizer;
+use quorate_admission::QuotaLocks;
+use quorate_env::Env;
+use quorate_meta::Names;
+use quorate_registry::Registry;
+use quorate_registry::write::Writer;
+use quorate_schema::Graph;
+use quorate_store::Store;
+
+/// What controllers read and write with.
+pub struct Cluster {
+    /// Every name that depends on the naming profile.
+    pub names: &'static Names,
+    /// The schema.
+    pub graph: Arc<Graph>,
+    /// What is served.
+    pub registry: Arc<Registry>,
+    /// Where objects live.
+    pub store: Arc<dyn Store>,
+    /// Clock and randomness.
+    pub env: Env,
+    /// Writes objects for the server itself.
+    pub writer: Writer,
+    /// Answers what a user may do.
+    pub authorizer: Arc<Authorizer>,
+    /// Issues and checks tokens of service accounts.
+    pub service_accounts: Arc<ServiceAccountTokens>,
+    /// Serializes the writes that are charged to the quotas of a namespace.
+    pub quota_locks: Arc<QuotaLocks>,
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster").field("naming", &self.names.naming).finish_non_exhaustive()
+    }
+}

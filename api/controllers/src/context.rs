@@ -1,0 +1,192 @@
+//! What controllers share: the registry, a writer, and small helpers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quorate_meta::{Map, Reason, Value};
+use quorate_store::{Entry, NotApplied, Revision, Snapshot};
+
+use crate::cluster::Cluster;
+use quorate_registry::error::Error;
+use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
+use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
+
+/// How long a controller waits after a failure before it tries again.
+pub(super) const RETRY: Duration = Duration::from_millis(500);
+
+/// One controller's view of the cluster. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Context {
+    pub(super) cluster: Arc<Cluster>,
+    pub(super) writer: Writer,
+    /// Who owns the fields that the controller sets.
+    pub(super) manager: &'static str,
+}
+
+impl Context {
+    pub(super) fn new(cluster: &Arc<Cluster>, manager: &'static str) -> Self {
+        Self { cluster: cluster.clone(), writer: cluster.writer.clone(), manager }
+    }
+
+    pub(super) fn options(&self) -> WriteOptions<'static> {
+        WriteOptions { dry_run: false, manager: self.manager }
+    }
+
+    /// A resource of the core group; every cluster has those that controllers ask for.
+    pub(super) fn resource(&self, plural: &str) -> Result<&Arc<Resource>, Error> {
+        let found = self.cluster.registry.find("", "v1", plural);
+        found.ok_or_else(|| Error::internal(format!("the resource {plural} is not served")))
+    }
+
+    /// A state that is current.
+    pub(super) async fn current(&self) -> Result<Snapshot, Error> {
+        self.cluster.store.read_index().await?;
+        Ok(self.cluster.store.snapshot())
+    }
+
+    /// Creates an object of the core group; that it exists already, or that its namespace is going, is fine.
+    pub(super) async fn ensure(
+        &self,
+        plural: &str,
+        namespace: Option<&str>,
+        name: &str,
+        fields: Map,
+    ) -> Result<(), Error> {
+        self.create(self.resource(plural)?, namespace, name, fields).await
+    }
+
+    async fn create(&self, resource: &Resource, namespace: Option<&str>, name: &str, fields: Map) -> Result<(), Error> {
+        let mut object = Value::Map(fields);
+        object.set_at(&["apiVersion"], resource.api_version.as_str());
+        object.set_at(&["kind"], resource.kind.as_str());
+        object.set_at(&["metadata", "name"], name);
+        self.complete(resource, &mut object)?;
+        let target = Target { resource, namespace, name };
+        match self.writer.create(target, object, self.options()).await {
+            Err(error) if is_settled(&error) => Ok(()),
+            created => created.map(drop),
+        }
+    }
+
+    /// Makes an object have these top-level fields; everything else in it is left alone. `metadata` is only a new one's.
+    /// An object that somebody has changed since it was looked at stays as it is: perhaps another leader knows better.
+    pub(super) async fn keep(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+        self.keep_seen(&self.cluster.store.snapshot(), target, fields).await
+    }
+
+    /// The same, when the fields were made from what this state has.
+    pub(super) async fn keep_seen(&self, snapshot: &Snapshot, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+        let Target { resource, namespace, name } = target;
+        let Some(entry) = snapshot.get(&target.key()) else {
+            return self.create(resource, namespace, name, fields.clone()).await;
+        };
+        let own = || fields.iter().filter(|(field, _)| *field != "metadata");
+        let object = stored_codec::decode(resource, entry)?;
+        if own().all(|(field, value)| object.get(field) == Some(value)) {
+            return Ok(());
+        }
+        let change = |current: Option<&Value>| {
+            let mut object = current.cloned().unwrap_or_default();
+            for (field, value) in own() {
+                object.set_at(&[field], value.clone());
+            }
+            Ok(object)
+        };
+        self.change_seen(target, entry.modified, change).await
+    }
+
+    /// Changes an object if it still is at the revision at which it was looked at; when not, its change has the controller
+    /// look at it anyway.
+    pub(super) async fn change_seen<F>(&self, target: Target<'_>, seen: Revision, change: F) -> Result<(), Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        let (write, seen) = (self.options(), seen.to_string());
+        let options = UpdateOptions { write, part: Part::Main, if_match: Some(&seen), replaces: false, named: None };
+        match self.writer.update(target, options, change).await {
+            Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+            updated => updated.map(drop),
+        }
+    }
+
+    /// Deletes an object if it still is what was looked at; when not, its change has the controller look at it anyway.
+    pub(super) async fn delete_seen(&self, target: Target<'_>, seen: &Entry) -> Result<(), Error> {
+        let uid = stored_codec::header(target.resource, &seen.value)?.uid().to_owned();
+        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(seen.modified.to_string()) };
+        match self.writer.delete(target, &DeleteOptions { preconditions, ..DeleteOptions::default() }).await {
+            Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+            deleted => deleted.map(drop),
+        }
+    }
+
+    /// A random identity (version 4, RFC 9562).
+    pub(super) fn uuid(&self) -> String {
+        let mut bytes = [0; 16];
+        self.cluster.env.entropy.fill(&mut bytes);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+
+    /// Brings an object into canonical form and fills in its defaults.
+    pub(super) fn complete(&self, resource: &Resource, object: &mut Value) -> Result<(), Error> {
+        quorate_schema::decode(&self.cluster.graph, resource.ty, object)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        quorate_schema::apply_defaults(&self.cluster.graph, resource.ty, object);
+        resource.strategy.default(self.cluster.names, object);
+        Ok(())
+    }
+
+    /// The names of all namespaces that can be read, and whether each is live.
+    pub(super) fn namespaces(&self, snapshot: &Snapshot) -> Result<Vec<(String, bool)>, Error> {
+        let resource = self.resource(NAMESPACES)?;
+        let (mut found, mut unreadable) = (Vec::new(), Vec::new());
+        for (key, entry) in snapshot.range(&resource.prefix(None), None) {
+            let Some((_, name)) = resource.parse_key(key) else { continue };
+            match stored_codec::header(resource, &entry.value) {
+                Ok(header) => found.push((name.to_owned(), header.deletion_timestamp().is_none())),
+                Err(_) => unreadable.push(name),
+            }
+        }
+        if let Some(first) = unreadable.first() {
+            tracing::warn!(%first, count = unreadable.len(), "namespaces that cannot be read are left out");
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a refusal says that nothing is left to do.
+pub(super) fn is_settled(error: &Error) -> bool {
+    let Error::Status(status) = error else { return false };
+    matches!(status.reason, Reason::AlreadyExists | Reason::NotFound | Reason::Forbidden)
+}
+
+/// Whether a refusal says that the object has changed meanwhile.
+pub(super) fn is_overtaken(error: &Error) -> bool {
+    matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
+}
+
+/// Tells what is wrong with one object, so that its controller can go on with others; gives back any other error.
+pub(super) fn go_on(done: Result<(), Error>, target: Target<'_>) -> Result<(), Error> {
+    match done {
+        Err(error) if is_of_object(&error) => {
+            let (resource, namespace, name) = (target.resource.qualified(), target.namespace, target.name);
+            tracing::warn!(%error, resource, namespace, name, "a controller cannot do its work on an object, and goes on");
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Whether an error is about the one object that was to be written or deleted, so that others can go on. In a full store deletions
+/// that need no room still pass.
+pub(super) fn is_of_object(error: &Error) -> bool {
+    match error {
+        Error::Status(status) | Error::Read(status, _) => !matches!(
+            status.reason,
+            Reason::TooManyRequests | Reason::ServiceUnavailable | Reason::ServerTimeout | Reason::Timeout
+        ),
+        Error::Store(quorate_store::Error::NotApplied(refusal)) => {
+            matches!(refusal, NotApplied::TooLarge { .. } | NotApplied::Invalid(_) | NotApplied::OutOfSpace { .. })
+        }
+        Error::Store(_) | Error::History(_) => false,
+    }
+}

@@ -1,0 +1,115 @@
+//! Removes events some time after they were last written.
+//!
+//! A revision is as good as a clock: the controller notes which revision was newest at each sweep, and an event that has not
+//! changed since a note of long enough ago has expired. Nothing is parsed. The notes live in memory, so a new leader lets
+//! events live for one more lifetime at most.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use quorate_store::Revision;
+use tokio::time::Instant;
+
+use super::context::{Context, is_of_object, is_overtaken, is_settled};
+use quorate_registry::error::Error;
+use quorate_registry::write::{DeleteOptions, Preconditions, Target};
+
+/// Sweeps in one lifetime: an event lives up to this part longer than it should.
+const SWEEPS_PER_LIFETIME: u32 = 60;
+/// Deletions under way at a time.
+const CONCURRENT_DELETIONS: usize = 16;
+
+/// Sweeps for ever; returns only with an error, after which it is started again with the same notes.
+pub(super) async fn run(context: &Context, lifetime: Duration, notes: &mut Notes) -> Result<(), Error> {
+    let pause = (lifetime / SWEEPS_PER_LIFETIME).max(Duration::from_millis(100));
+    loop {
+        let expired = notes.sweep(Instant::now(), context.cluster.store.snapshot().revision(), lifetime);
+        if let Some(revision) = expired {
+            sweep(context, revision).await?;
+        }
+        tokio::time::sleep(pause).await;
+    }
+}
+
+/// Which revision was the newest when.
+#[derive(Debug, Default)]
+pub(super) struct Notes(VecDeque<(Instant, Revision)>);
+
+impl Notes {
+    /// Notes the newest revision; gives the newest one that was noted at least a lifetime ago.
+    fn sweep(&mut self, now: Instant, newest: Revision, lifetime: Duration) -> Option<Revision> {
+        self.0.push_back((now, newest));
+        let mut expired = None;
+        while let Some((noted, revision)) = self.0.front()
+            && now.duration_since(*noted) >= lifetime
+        {
+            expired = Some(*revision);
+            self.0.pop_front();
+        }
+        expired
+    }
+}
+
+/// Removes every event that has not changed after the revision. One that cannot be removed holds up no other.
+async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
+    let resource = context.resource("events")?;
+    let snapshot = context.cluster.store.snapshot();
+    let mut old = snapshot.range(&resource.prefix(None), None).filter(|(_, entry)| entry.modified <= revision);
+    let (mut running, mut failed) = (FuturesUnordered::new(), 0);
+    loop {
+        while running.len() < CONCURRENT_DELETIONS
+            && let Some((key, entry)) = old.next()
+        {
+            let Some((namespace, name)) = resource.parse_key(key) else { continue };
+            tokio::task::consume_budget().await;
+            let target = Target { resource, namespace, name };
+            running.push(remove(context, target, entry.modified));
+        }
+        match running.next().await {
+            Some(Err(error)) if is_of_object(&error) => {
+                failed += 1;
+                tracing::debug!(%error, "an event that has expired cannot be removed yet");
+            }
+            Some(removed) => removed?,
+            None => break,
+        }
+    }
+    if failed > 0 {
+        tracing::warn!(failed, "events that have expired cannot be removed yet");
+    }
+    Ok(())
+}
+
+async fn remove(context: &Context, target: Target<'_>, revision: Revision) -> Result<(), Error> {
+    let preconditions = Preconditions { uid: None, resource_version: Some(revision.to_string()) };
+    let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
+    match context.writer.delete(target, &options).await {
+        // Gone, or written again meanwhile: then it lives on.
+        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+        removed => removed.map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_revisions_of_a_lifetime_ago_have_expired() {
+        let lifetime = Duration::from_secs(60);
+        let (start, mut notes) = (Instant::now(), Notes::default());
+        let mut check = |seconds: u64, newest: u64, expect: Option<u64>| {
+            let now = start + Duration::from_secs(seconds);
+            assert_eq!(notes.sweep(now, Revision::new(newest), lifetime), expect.map(Revision::new), "{seconds}");
+        };
+        check(0, 5, None);
+        check(30, 7, None);
+        check(59, 9, None);
+        check(60, 9, Some(5));
+        check(89, 9, None);
+        check(125, 12, Some(9));
+        check(126, 12, None);
+    }
+}

@@ -1,0 +1,63 @@
+//! FlowSchemas: whether the priority level that each leads to is there.
+
+use std::collections::BTreeSet;
+use std::future::pending;
+use std::time::Duration;
+
+use quorate_meta::Value;
+use quorate_store::Snapshot;
+use tokio::time::sleep;
+
+use super::context::Context;
+use crate::namespace_conditions::{self, Condition};
+use crate::retry::Later;
+use quorate_registry::error::Error;
+use quorate_registry::write::Target;
+use quorate_registry::{Resource, stored_codec};
+
+const DANGLING: &str = "Dangling";
+/// The time that changes have to gather.
+const GATHER: Duration = Duration::from_millis(200);
+
+/// Looks after the conditions; returns only with an error, after which it is started again.
+pub(super) async fn run(context: &Context) -> Result<(), Error> {
+    let group = context.cluster.names.group("flowcontrol.apiserver");
+    let find = |plural| context.cluster.registry.find(&group, "v1", plural);
+    let (Some(schemas), Some(levels)) = (find("flowschemas"), find("prioritylevelconfigurations")) else {
+        return pending().await;
+    };
+    let mut later = Later::default();
+    loop {
+        let snapshot = context.current().await?;
+        let mut changes = context.cluster.store.watch(schemas.prefix(None), snapshot.revision())?;
+        let mut level_changes = context.cluster.store.watch(levels.prefix(None), snapshot.revision())?;
+        let mut names = BTreeSet::new();
+        for (_, entry) in snapshot.range(&schemas.prefix(None), None) {
+            // What cannot be read has no condition that anybody could see.
+            let Ok(object) = stored_codec::decode(schemas, entry) else { continue };
+            let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
+            let target = Target { resource: schemas, namespace: None, name };
+            let said = namespace_conditions::say(context, target, &object, condition(&object, levels, &snapshot)).await;
+            later.settle(name.to_owned(), said)?;
+            names.insert(name.to_owned());
+        }
+        drop(snapshot);
+        tokio::select! {
+            batch = changes.next() => drop(batch?),
+            batch = level_changes.next() => drop(batch?),
+            // All are looked at anyway; those that have gone are forgotten.
+            due = later.due() => due.iter().filter(|name| !names.contains(*name)).for_each(|name| later.done(name)),
+        }
+        sleep(GATHER).await;
+    }
+}
+
+/// Whether a schema leads nowhere.
+fn condition(schema: &Value, levels: &Resource, snapshot: &Snapshot) -> Condition {
+    let level = schema.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
+    let refers = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
+    match snapshot.get(&levels.key(None, level)) {
+        Some(_) => (DANGLING, false, "Found", format!("{refers} and it exists")),
+        None => (DANGLING, true, "NotFound", format!("{refers} but there is no such object")),
+    }
+}

@@ -1,0 +1,134 @@
+//! Garbage collection: objects whose owners are all gone go too, and owners wait for their dependents where that was asked
+//! for (document 001, `propagationPolicy`).
+//!
+//! `graph` knows who owns whom, `decide` says what a single object needs, `act` does it. Invariants: a decision is made
+//! from a state that holds everything the graph has seen, and carried out only if the object is still what it was; so an
+//! owner that comes or a reference that goes meanwhile is never overlooked. What fails is tried again.
+
+mod act;
+mod decide;
+mod graph;
+mod queue;
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use quorate_store::{Entry, Snapshot, WatchBatch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::context::Context;
+use decide::Decision;
+use graph::{Graph, ObjectKey};
+use queue::Queue;
+use quorate_registry::error::Error;
+use quorate_registry::keys;
+
+/// Writes under way at a time.
+const CONCURRENT_WRITES: usize = 64;
+/// How long changes are let come together before they are looked at, so that a busy store does not wake the collector for
+/// every one.
+const GATHER: Duration = Duration::from_millis(20);
+/// Objects looked at in one go while the graph is made.
+const SCAN_STEP: usize = 4096;
+
+/// Collects for ever; returns only with an error, after which it is started again with a new graph.
+pub(super) async fn run(context: &Context) -> Result<(), Error> {
+    let snapshot = context.current().await?;
+    let mut changes = context.cluster.store.watch(keys::objects(), snapshot.revision())?;
+    let mut collector = Collector::new(context);
+    collector.scan(snapshot).await;
+    let mut running = FuturesUnordered::new();
+    loop {
+        while running.len() < CONCURRENT_WRITES
+            && let Some(key) = collector.queue.next()
+        {
+            // Most decisions need nothing to be waited for, and there may be very many.
+            tokio::task::consume_budget().await;
+            running.push(collector.start(key));
+        }
+        let again = collector.queue.retry_at();
+        tokio::select! {
+            biased;
+            Some((key, done)) = running.next(), if !running.is_empty() => collector.finish(&key, done),
+            () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => collector.queue.retry(Instant::now()),
+            batch = changes.next() => {
+                collector.observe(&batch?);
+                while let Some(batch) = changes.try_next()? {
+                    collector.observe(&batch);
+                }
+                if running.is_empty() && collector.queue.is_empty() {
+                    sleep(GATHER).await;
+                }
+            }
+        }
+    }
+}
+
+struct Collector<'c> {
+    context: &'c Context,
+    graph: Graph,
+    queue: Queue,
+}
+
+impl<'c> Collector<'c> {
+    fn new(context: &'c Context) -> Self {
+        Self { context, graph: Graph::new(context.cluster.registry.clone()), queue: Queue::default() }
+    }
+
+    /// Reads everything that is stored.
+    async fn scan(&mut self, snapshot: Snapshot) {
+        self.graph.reached(snapshot.revision());
+        let prefix = keys::objects();
+        for (count, (key, entry)) in snapshot.range(&prefix, None).enumerate() {
+            self.take_in(key, Some(entry));
+            if count % SCAN_STEP == SCAN_STEP - 1 {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    fn observe(&mut self, batch: &WatchBatch) {
+        for event in batch.events() {
+            self.take_in(&event.key, event.current.as_ref());
+        }
+        self.graph.reached(batch.revision());
+    }
+
+    /// An object that cannot be read has no owners as far as anybody knows; it must not hold up the others.
+    fn take_in(&mut self, key: &ObjectKey, current: Option<&Entry>) {
+        match self.graph.observe(key, current) {
+            Ok(touched) => touched.into_iter().for_each(|key| self.queue.add(key)),
+            Err(error) => {
+                tracing::error!(%error, key = %key.escape_ascii(), "an object is left out of garbage collection")
+            }
+        }
+    }
+
+    /// Decides about an object and begins to do it.
+    fn start(&mut self, key: ObjectKey) -> BoxFuture<'c, (ObjectKey, Result<(), Error>)> {
+        let decision = decide::decide(&self.graph, &key, &self.context.cluster.store.snapshot());
+        if let Ok(Decision::Await(dependents)) = &decision {
+            dependents.iter().cloned().for_each(|dependent| self.queue.add(dependent));
+        }
+        let context = self.context;
+        Box::pin(async move {
+            let done = match decision {
+                Ok(decision) => act::carry_out(context, &key, decision).await,
+                Err(error) => Err(error),
+            };
+            (key, done)
+        })
+    }
+
+    fn finish(&mut self, key: &ObjectKey, done: Result<(), Error>) {
+        match done {
+            Ok(()) => self.queue.done(key),
+            Err(error) => {
+                tracing::debug!(%error, key = %key.escape_ascii(), "garbage collection of an object is tried again");
+                self.queue.failed(key, Instant::now());
+            }
+        }
+    }
+}

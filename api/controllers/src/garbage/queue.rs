@@ -1,0 +1,143 @@
+//! Which objects are to be looked at: each once, however often it was named, and never twice at the same time; what fails again and again
+//! after longer and longer rests.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use tokio::time::Instant;
+
+use super::graph::ObjectKey;
+use crate::context::RETRY;
+
+/// How often the rest of an object that fails doubles.
+const MAX_DOUBLINGS: u32 = 6;
+
+/// Where an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Waiting,
+    Running,
+    /// Under way, and named again meanwhile.
+    RunningAgain,
+}
+
+/// The queue. Bounded by the number of objects that have owners or are being deleted.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: VecDeque<ObjectKey>,
+    places: HashMap<ObjectKey, Place>,
+    later: BTreeMap<Instant, Vec<ObjectKey>>,
+    /// How often objects have failed since they last did not.
+    failures: HashMap<ObjectKey, u32>,
+}
+
+impl Queue {
+    /// Names an object.
+    pub(super) fn add(&mut self, key: ObjectKey) {
+        match self.places.get_mut(&key) {
+            Some(Place::Waiting | Place::RunningAgain) => {}
+            Some(place @ Place::Running) => *place = Place::RunningAgain,
+            None => {
+                self.places.insert(key.clone(), Place::Waiting);
+                self.waiting.push_back(key);
+            }
+        }
+    }
+
+    /// The next object; it is under way until [`Queue::done`] or [`Queue::failed`].
+    pub(super) fn next(&mut self) -> Option<ObjectKey> {
+        let key = self.waiting.pop_front()?;
+        self.places.insert(key.clone(), Place::Running);
+        Some(key)
+    }
+
+    /// Ends the work on an object.
+    pub(super) fn done(&mut self, key: &ObjectKey) {
+        self.failures.remove(key);
+        self.leave(key);
+    }
+
+    /// Ends the work on an object in vain: it is looked at again after a rest, or at once if it has been named again.
+    pub(super) fn failed(&mut self, key: &ObjectKey, now: Instant) {
+        let failures = self.failures.entry(key.clone()).or_default();
+        let rest = RETRY * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
+        *failures += 1;
+        if !self.leave(key) {
+            self.later.entry(now + rest).or_default().push(key.clone());
+        }
+    }
+
+    /// It is not under way any more. Says whether it has been named meanwhile, and waits.
+    fn leave(&mut self, key: &ObjectKey) -> bool {
+        let named_again = self.places.remove(key) == Some(Place::RunningAgain);
+        if named_again {
+            self.add(key.clone());
+        }
+        named_again
+    }
+
+    /// When the next failed object is due.
+    pub(super) fn retry_at(&self) -> Option<Instant> {
+        self.later.keys().next().copied()
+    }
+
+    /// Names every failed object that is due.
+    pub(super) fn retry(&mut self, now: Instant) {
+        while let Some(first) = self.later.first_entry()
+            && *first.key() <= now
+        {
+            first.remove().into_iter().for_each(|key| self.add(key));
+        }
+    }
+
+    /// Whether nothing waits; something may still be under way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const A: ObjectKey = ObjectKey::from_static(b"a");
+    const B: ObjectKey = ObjectKey::from_static(b"b");
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_waits_once_and_runs_once_at_a_time() {
+        let mut queue = Queue::default();
+        [A, B, A].into_iter().for_each(|key| queue.add(key));
+        assert_eq!((queue.next(), queue.next(), queue.next()), (Some(A), Some(B), None));
+        queue.add(A);
+        queue.add(A);
+        assert_eq!(queue.next(), None, "it is still under way");
+        queue.done(&B);
+        queue.failed(&A, Instant::now());
+        assert_eq!((queue.next(), queue.next(), queue.retry_at()), (Some(A), None, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_fails_comes_back_later_each_time() {
+        let (mut queue, start) = (Queue::default(), Instant::now());
+        let mut check = |expect: Duration| {
+            queue.add(A);
+            assert_eq!(queue.next(), Some(A));
+            queue.failed(&A, start);
+            let due = start + expect;
+            queue.retry(due - Duration::from_millis(1));
+            assert_eq!((queue.is_empty(), queue.retry_at()), (true, Some(due)));
+            queue.retry(due);
+            assert_eq!((queue.next(), queue.retry_at()), (Some(A), None));
+            queue.leave(&A);
+        };
+        [1, 2, 4, 8, 16, 32, 64, 64].into_iter().for_each(|times| check(RETRY * times));
+        queue.add(A);
+        queue.next();
+        queue.done(&A);
+        queue.add(A);
+        queue.next();
+        queue.failed(&A, start);
+        assert_eq!(queue.retry_at(), Some(start + RETRY));
+    }
+}

@@ -1,0 +1,31 @@
+//! What the cluster does by itself: bootstrap objects, default roles and gathered rules, namespace deletion, garbage collection, objects that every namespace
+//! has, ranges of services' addresses, where the API is served, what is used of quotas, where flow schemas lead, expiry of events.
+//!
+//! Invariants: controllers run on the leader only, and write through the registry's [`quorate_registry::write::Writer`] like
+//! any client. A deposed leader's late writes do no harm: each is bound to the state that it was made from. Every
+//! controller can be stopped at any moment and starts from what is stored.
+
+mod api_endpoints;
+mod api_services;
+mod bootstrap;
+pub mod certificates;
+mod cluster;
+mod context;
+mod events;
+mod flow_schemas;
+mod garbage;
+mod member_liveness;
+mod namespace_conditions;
+mod namespace_objects;
+mod namespaces;
+mod quotas;
+mod retry;
+mod roles;
+mod service;
+mod service_ranges;
+mod token_secrets;
+
+pub use bootstrap::SERVICE_ADDRESS;
+pub use cluster::Cluster;
+pub use member_liveness::{ApiServer, ApiServers};
+pub use service::{Controllers, ControllersHandle, ControllersOptions};

@@ -1,0 +1,292 @@
+//! Empties namespaces that are being deleted, and finalizes them.
+//!
+//! Nothing new can come into such a namespace: the transaction that began its deletion removed its live marker. So once it
+//! is empty it stays empty, and the cluster's own entry is taken out of `spec.finalizers`; what stands there besides is
+//! others' to take out. What was found is told to that very namespace only, by its uid: another one of the same name may
+//! have come meanwhile, and without its finalizer it would go with objects in it.
+//!
+//! What is wrong with one object (it cannot be read, its deletion is refused) holds only the namespace that it is in, and is
+//! told there; everything else goes all the same. A failure of the store ends the attempt.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use quorate_meta::{Reason, Status, Value};
+use quorate_store::{NotApplied, Snapshot};
+use tokio::time::{sleep, timeout};
+
+use super::context::{Context, is_of_object, is_settled};
+use crate::namespace_conditions;
+use quorate_registry::error::Error;
+use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
+use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
+
+/// Deletions under way at a time.
+const CONCURRENT_DELETIONS: usize = 64;
+/// How often a namespace is looked at again that others still hold.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// What is left is read at about a hundred bytes a microsecond, so that a tenth of the time goes there at most.
+const BYTES_PER_MICROSECOND: usize = 10;
+/// However much is left.
+const LONGEST_REST: Duration = Duration::from_secs(30);
+/// Characters that are kept of what is wrong with one object.
+const LONGEST_REASON: usize = 256;
+
+/// Why objects stay that were to be deleted, by resource and name.
+pub(super) type Failures = BTreeMap<String, BTreeMap<String, String>>;
+
+/// What is left in a namespace.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Remaining {
+    /// Objects by resource.
+    pub(super) objects: BTreeMap<String, usize>,
+    /// Objects by the finalizer that holds them.
+    pub(super) finalizers: BTreeMap<String, usize>,
+    /// What is wrong with objects that are still there.
+    pub(super) failures: Failures,
+    /// Bytes of them all.
+    pub(super) bytes: usize,
+}
+
+/// The uid of a namespace that is being deleted.
+#[derive(Debug)]
+pub(super) struct Found(String);
+
+impl Found {
+    /// Whether an object is that namespace, and still being deleted.
+    fn is(&self, object: &Value) -> bool {
+        let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default();
+        text("uid") == self.0 && !text("deletionTimestamp").is_empty()
+    }
+
+    /// The namespace to change; 404 when it is gone, whatever has its name now.
+    pub(super) fn again(&self, target: Target<'_>, current: Option<&Value>) -> Result<Value, Error> {
+        let same = current.filter(|object| self.is(object)).cloned();
+        same.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name).into())
+    }
+}
+
+/// Runs for ever; returns only with an error, after which it is started again.
+pub(super) async fn run(context: &Context) -> Result<(), Error> {
+    let prefix = context.resource(NAMESPACES)?.prefix(None);
+    loop {
+        let snapshot = context.current().await?;
+        let mut changes = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+        let (mut waiting, mut bytes) = (false, 0);
+        for (name, live) in context.namespaces(&snapshot)? {
+            if !live {
+                let left = empty(context, &name).await.unwrap_or_else(|error| {
+                    tracing::warn!(%error, namespace = name, "a namespace cannot be emptied yet");
+                    Some(0)
+                });
+                waiting |= left.is_some();
+                bytes += left.unwrap_or_default();
+            }
+        }
+        drop(snapshot);
+        if waiting {
+            sleep(rest(bytes)).await;
+            let _ = timeout(LOOK_AGAIN, changes.next()).await;
+        } else {
+            changes.next().await?;
+        }
+    }
+}
+
+/// How long nothing is looked at where so much is left: it is read as a whole each time, whoever changes whatever meanwhile.
+fn rest(bytes: usize) -> Duration {
+    Duration::from_micros((bytes / BYTES_PER_MICROSECOND) as u64).min(LONGEST_REST)
+}
+
+/// Deletes what is in the namespace. The bytes of what is left there; `None` when there is nothing left to do for it here.
+async fn empty(context: &Context, namespace: &str) -> Result<Option<usize>, Error> {
+    let resource = context.resource(NAMESPACES)?;
+    let snapshot = context.current().await?;
+    let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(None) };
+    let own = context.cluster.names.finalizer_namespace;
+    let object = stored_codec::decode(resource, entry)?;
+    let found = Found(object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned());
+    if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
+        return Ok(None);
+    }
+    let stored = context.cluster.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
+    let mut failures = Failures::default();
+    for resource in stored.filter(|resource| resource.serves("delete")) {
+        delete_all(context, &snapshot, resource, namespace, &mut failures).await?;
+    }
+    let remaining = remaining(context, &context.current().await?, namespace, failures).await;
+    let target = Target { resource, namespace: None, name: namespace };
+    if remaining.objects.is_empty() {
+        finalize(context, target, &found).await?;
+        // Where others hold it still, what was told of its content is over.
+        if object.at(&["status", "conditions"]).is_some() {
+            namespace_conditions::report(context, target, &found, &remaining).await?;
+        }
+        return Ok(None);
+    }
+    namespace_conditions::report(context, target, &found, &remaining).await?;
+    Ok(Some(remaining.bytes))
+}
+
+/// Deletes every object of a resource in the namespace whose deletion has not begun. What is wrong with single objects is
+/// noted; only a failure of the store ends it.
+async fn delete_all(
+    context: &Context,
+    snapshot: &Snapshot,
+    resource: &Arc<Resource>,
+    namespace: &str,
+    failures: &mut Failures,
+) -> Result<(), Error> {
+    let mut objects = snapshot.range(&resource.prefix(Some(namespace)), None);
+    let mut running = FuturesUnordered::new();
+    loop {
+        while running.len() < CONCURRENT_DELETIONS
+            && let Some((key, entry)) = objects.next()
+        {
+            tokio::task::consume_budget().await;
+            let Some((namespace, name)) = resource.parse_key(key) else { continue };
+            let target = Target { resource, namespace, name };
+            match stored_codec::header(resource, &entry.value) {
+                Ok(stored) if stored.deletion_timestamp().is_some() => {}
+                Ok(stored) => running.push(delete(context, target, stored.uid().to_owned())),
+                Err(error) => note(failures, target, error)?,
+            }
+        }
+        match running.next().await {
+            Some((_, Ok(()))) => {}
+            Some((target, Err(error))) => note(failures, target, error)?,
+            None => return Ok(()),
+        }
+    }
+}
+
+async fn delete<'t>(context: &Context, target: Target<'t>, uid: String) -> (Target<'t>, Result<(), Error>) {
+    let preconditions = Preconditions { uid: Some(uid), resource_version: None };
+    let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
+    let deleted = match context.writer.delete(target, &options).await {
+        // Gone, or something else by now: what is left is seen afterwards.
+        Err(Error::Status(status)) if matches!(status.reason, Reason::NotFound | Reason::Conflict) => Ok(()),
+        deleted => deleted.map(drop),
+    };
+    (target, deleted)
+}
+
+/// Notes what is wrong with one object; gives back an error that is not about the object.
+fn note(failures: &mut Failures, target: Target<'_>, error: Error) -> Result<(), Error> {
+    if !is_of_object(&error) {
+        return Err(error);
+    }
+    failures.entry(target.resource.qualified()).or_default().insert(target.name.to_owned(), reason(error));
+    Ok(())
+}
+
+/// What is wrong with an object: the same text as long as the same is wrong, or telling it would never end.
+fn reason(error: Error) -> String {
+    let message = match error {
+        Error::Store(quorate_store::Error::NotApplied(NotApplied::OutOfSpace { .. })) => "the store is full".to_owned(),
+        error => error.into_status().message,
+    };
+    message.chars().take(LONGEST_REASON).collect()
+}
+
+/// What is left. Of the noted failures those count whose objects are still there; what cannot be read is one more.
+async fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str, mut noted: Failures) -> Remaining {
+    let mut remaining = Remaining::default();
+    for resource in context.cluster.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form())
+    {
+        let plural = resource.qualified();
+        let mut noted = noted.remove(&plural).unwrap_or_default();
+        for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
+            tokio::task::consume_budget().await;
+            *remaining.objects.entry(plural.clone()).or_default() += 1;
+            remaining.bytes += entry.value.len();
+            let name = resource.parse_key(key).map_or_else(|| String::from_utf8_lossy(key), |(_, name)| name.into());
+            let mut failure = noted.remove(&*name);
+            match stored_codec::decode(resource, entry) {
+                Ok(object) => {
+                    let finalizers =
+                        object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
+                    for finalizer in finalizers.iter().filter_map(Value::as_str) {
+                        *remaining.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+                    }
+                }
+                Err(error) => failure = failure.or_else(|| Some(reason(error))),
+            }
+            if let Some(failure) = failure {
+                remaining.failures.entry(plural.clone()).or_default().insert(name.into_owned(), failure);
+            }
+        }
+    }
+    remaining
+}
+
+/// Takes the cluster's entry out of `spec.finalizers`.
+async fn finalize(context: &Context, target: Target<'_>, found: &Found) -> Result<(), Error> {
+    let own = context.cluster.names.finalizer_namespace;
+    let change = |current: Option<&Value>| {
+        let mut object = found.again(target, current)?;
+        let kept: Vec<&str> = current.into_iter().flat_map(spec_finalizers).filter(|name| *name != own).collect();
+        if kept.is_empty() {
+            object.remove_at(&["spec", "finalizers"]);
+        } else {
+            object.set_at(&["spec", "finalizers"], kept);
+        }
+        Ok(object)
+    };
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Finalize, if_match: None, replaces: false, named: None };
+    match context.writer.update(target, options, change).await {
+        Err(error) if is_settled(&error) => Ok(()),
+        updated => updated.map(drop),
+    }
+}
+
+fn spec_finalizers(namespace: &Value) -> impl Iterator<Item = &str> {
+    let list = namespace.at(&["spec", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
+    list.iter().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_told_from_a_later_one_of_its_name() {
+        let found = Found("u".into());
+        let check = |metadata: serde_json::Value, expect: bool| {
+            assert_eq!(found.is(&json!({"metadata": metadata}).into()), expect, "{metadata}");
+        };
+        let gone = "2030-01-01T00:00:00Z";
+        check(json!({"name": "a", "uid": "u", "deletionTimestamp": gone}), true);
+        check(json!({"name": "a", "uid": "u"}), false);
+        check(json!({"name": "a", "uid": "v"}), false);
+        check(json!({"name": "a", "uid": "v", "deletionTimestamp": gone}), false);
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_object_is_told_from_failures_of_the_store() {
+        let check = |error: Error, expect: Option<&str>| {
+            let told = is_of_object(&error).then(|| reason(error.clone()));
+            assert_eq!(told.as_deref(), expect, "{error}");
+        };
+        let store = |refusal: NotApplied| Error::Store(refusal.into());
+        check(Error::bad_request("no"), Some("no"));
+        check(Error::internal("unreadable"), Some("Internal error occurred: unreadable"));
+        let large = "Request entity too large: the transaction has 3 bytes and the limit is 2 bytes";
+        check(store(NotApplied::TooLarge { size: 3, limit: 2 }), Some(large));
+        check(store(NotApplied::OutOfSpace { used: 3, limit: 2 }), Some("the store is full"));
+        let long = "é".repeat(LONGEST_REASON);
+        check(Error::bad_request(format!("{long}{long}")), Some(long.as_str()));
+        check(store(NotApplied::NoLeader), None);
+        check(store(NotApplied::Overloaded), None);
+        check(store(NotApplied::Unavailable("stopping".into())), None);
+        check(Error::Store(quorate_store::Error::Unknown("deposed".into())), None);
+        check(Error::History(quorate_store::HistoryError::Unreadable), None);
+        check(Status::service_unavailable("not now").into(), None);
+    }
+}

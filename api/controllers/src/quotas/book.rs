@@ -1,0 +1,292 @@
+//! Which namespaces have quotas, and which of them have to be counted again.
+//!
+//! Invariant: a change that makes the objects of a namespace use more or less of a quota than the quota says has the namespace counted,
+//! unless the change was charged when it was made, or a count has seen it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use quorate_meta::{Names, Time, Value};
+use quorate_store::{Entry, Event, Revision, Snapshot, WatchBatch};
+use tokio::time::Instant;
+
+use super::super::context::Context;
+use super::count::Counted;
+use quorate_admission::plugins::quota::{self, QUOTAS, Quota};
+use quorate_registry::error::Error;
+use quorate_registry::keys::Key;
+use quorate_registry::{Registry, Resource, stored_codec};
+
+/// Quotas that are read before other tasks may run.
+const READ_STEP: usize = 256;
+
+/// The namespaces with quotas.
+#[derive(Debug)]
+pub(super) struct Book {
+    names: &'static Names,
+    registry: Arc<Registry>,
+    quotas: Arc<Resource>,
+    namespaces: BTreeMap<String, Namespace>,
+    /// Those to count again.
+    doubtful: BTreeSet<String>,
+}
+
+/// A namespace with quotas.
+#[derive(Debug, Default)]
+struct Namespace {
+    quotas: BTreeMap<String, Quota>,
+    /// The state that was counted last.
+    counted: Revision,
+    /// Until when it is not counted again; never yet when there is no time.
+    rests_until: Option<Instant>,
+}
+
+impl Book {
+    pub(super) fn new(context: &Context) -> Result<Self, Error> {
+        let (names, registry) = (context.cluster.names, context.cluster.registry.clone());
+        let quotas = context.resource(QUOTAS)?.clone();
+        Ok(Self { names, registry, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() })
+    }
+
+    /// Takes in all quotas of a state.
+    pub(super) async fn read(&mut self, snapshot: &Snapshot) {
+        let quotas = self.quotas.clone();
+        for (index, (key, entry)) in snapshot.range(&quotas.prefix(None), None).enumerate() {
+            if index % READ_STEP == READ_STEP - 1 {
+                tokio::task::yield_now().await;
+            }
+            if let Some((Some(namespace), name)) = quotas.parse_key(key) {
+                self.note(namespace, name, Some(entry), snapshot.revision());
+            }
+        }
+    }
+
+    /// Takes in what has changed.
+    pub(super) fn observe(&mut self, batch: &WatchBatch) {
+        for event in batch.events() {
+            let Some(Key::Object { group, resource, namespace: Some(namespace), name }) = Key::parse(&event.key) else {
+                continue;
+            };
+            if group.is_empty() && resource == QUOTAS {
+                self.note(namespace, name, event.current.as_ref(), batch.revision());
+            } else if self.is_news(namespace, event, batch) {
+                self.doubtful.insert(namespace.to_owned());
+            }
+        }
+    }
+
+    /// Takes in what has become of a quota. Charges do not matter: only what it allows, and whether its status is about that.
+    fn note(&mut self, namespace: &str, name: &str, current: Option<&Entry>, revision: Revision) {
+        let read = current.map(|entry| stored_codec::decode(&self.quotas, entry)).transpose();
+        let read = read.unwrap_or_else(|error| {
+            tracing::warn!(%error, namespace, name, "a quota cannot be read and is not looked after");
+            None
+        });
+        let Some(quota) = read.as_ref().map(Quota::of) else { return self.forget(namespace, name) };
+        let found = self.namespaces.entry(namespace.to_owned()).or_default();
+        let is_unsettled = quota.is_unsettled() && revision > found.counted;
+        let is_known = found.quotas.get(name).is_some_and(|known| known.allows_the_same(&quota));
+        found.quotas.insert(name.to_owned(), quota);
+        if is_unsettled || !is_known {
+            self.doubtful.insert(namespace.to_owned());
+        }
+    }
+
+    fn forget(&mut self, namespace: &str, name: &str) {
+        let Some(found) = self.namespaces.get_mut(namespace) else { return };
+        found.quotas.remove(name);
+        if found.quotas.is_empty() {
+            self.namespaces.remove(namespace);
+            self.doubtful.remove(namespace);
+        } else {
+            // Quotas are counted, too.
+            self.doubtful.insert(namespace.to_owned());
+        }
+    }
+
+    /// Whether what a change does to the use of a quota is neither known nor charged.
+    fn is_news(&self, namespace: &str, event: &Event, batch: &WatchBatch) -> bool {
+        let Some(found) = self.namespaces.get(namespace) else { return false };
+        if batch.revision() <= found.counted || self.doubtful.contains(namespace) {
+            return false;
+        }
+        let Some(resource) = self.registry.of_key(&event.key) else { return false };
+        let Some(counted) = quota::Counted::of(self.names, resource) else { return false };
+        let is_charged = |name: &str| {
+            let key = self.quotas.key(Some(namespace), name);
+            batch.batch().events.iter().any(|other| other.key == key)
+        };
+        let is_new = event.previous.is_none();
+        let measuring = found.quotas.iter().filter(|(_, quota)| quota.measures(&counted));
+        let uncharged = measuring.filter(|(name, _)| !(is_new && is_charged(name)));
+        let mut concerned = uncharged.map(|(_, quota)| quota).peekable();
+        if concerned.peek().is_none() {
+            return false;
+        }
+        let read = |entry: &Option<Entry>| entry.as_ref().map(|entry| counted.read(resource, entry));
+        let (before, after) = (read(&event.previous), read(&event.current));
+        // A pod whose end is overdue was perhaps not so when it was counted, so time does not matter here.
+        let share = |quota: &Quota, object: &Option<Value>| {
+            object.as_ref().map(|object| quota.share(&counted, object, Time::default())).unwrap_or_default()
+        };
+        concerned.any(|quota| share(quota, &before) != share(quota, &after))
+    }
+
+    /// Has every namespace counted again.
+    pub(super) fn doubt_all(&mut self) {
+        self.doubtful.extend(self.namespaces.keys().cloned());
+    }
+
+    /// The namespaces to count now.
+    pub(super) fn take_due(&mut self, now: Instant) -> Vec<String> {
+        let is_due = |name: &&String| self.rest_of(name).is_none_or(|until| until <= now);
+        let due: Vec<String> = self.doubtful.iter().filter(is_due).cloned().collect();
+        for name in &due {
+            self.doubtful.remove(name);
+        }
+        due
+    }
+
+    /// When the next one is to be counted; `None` while nothing is known to be wrong.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.doubtful.iter().map(|name| self.rest_of(name).unwrap_or_else(Instant::now)).min()
+    }
+
+    fn rest_of(&self, namespace: &str) -> Option<Instant> {
+        self.namespaces.get(namespace)?.rests_until
+    }
+
+    /// Takes in that a namespace has been counted, or that this has failed, and when it may be counted next.
+    pub(super) fn counted(&mut self, namespace: &str, counted: Option<Counted>, next: Instant) {
+        let Some(found) = self.namespaces.get_mut(namespace) else { return };
+        found.counted = counted.map_or(found.counted, |counted| counted.at);
+        found.rests_until = Some(next);
+        if !counted.is_some_and(|counted| counted.is_written) {
+            self.doubtful.insert(namespace.to_owned());
+        }
+    }
+
+    /// Whether there is no quota.
+    pub(super) fn is_empty(&self) -> bool {
+        self.namespaces.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use quorate_env::SystemEnv;
+    use quorate_meta::Naming;
+    use quorate_schema::Graph;
+    use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
+    use serde_json::json;
+
+    use super::*;
+    use quorate_kinds::builtin;
+    use quorate_registry::keys;
+
+    fn book() -> Book {
+        let names = Naming::Svc.names();
+        let registry = Arc::new(builtin::registry(&Graph::builtin(names)));
+        let quotas = registry.find("", "v1", QUOTAS).unwrap().clone();
+        Book { names, registry, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() }
+    }
+
+    fn counted(at: u64, is_written: bool) -> Option<Counted> {
+        Some(Counted { at: Revision::new(at), is_written })
+    }
+
+    /// A quota of pods whose status is about so many; without one when that is nothing.
+    fn note(book: &mut Book, name: &str, hard: &str, told: &str, revision: u64) {
+        let status = if told.is_empty() { json!({}) } else { json!({"hard": {"pods": told}, "used": {"pods": "0"}}) };
+        let spec = json!({"hard": {"pods": hard}});
+        let object = json!({"metadata": {"name": name, "uid": "u"}, "spec": spec, "status": status});
+        let value = stored_codec::encode(&book.quotas, &object.into()).unwrap();
+        let revision = Revision::new(revision);
+        book.note("a", name, Some(&Entry { value, created: revision, modified: revision }), revision);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_quota_allows_decides_when_it_is_counted() {
+        let (mut book, start) = (book(), Instant::now());
+        let second = |count: u64| start + Duration::from_secs(count);
+        note(&mut book, "q", "1", "", 5);
+        assert_eq!(book.take_due(start), ["a"]);
+        assert!(book.take_due(start).is_empty());
+        book.counted("a", counted(7, true), second(1));
+        // What the count has seen, what it wrote, and charges.
+        for (told, revision) in [("", 7), ("1", 8), ("1", 9)] {
+            note(&mut book, "q", "1", told, revision);
+            assert_eq!(book.next_due(), None, "{revision}");
+        }
+        note(&mut book, "q", "2", "1", 10);
+        assert_eq!(book.next_due(), Some(second(1)));
+        assert!(book.take_due(start).is_empty());
+        assert_eq!(book.take_due(second(1)), ["a"]);
+        book.counted("a", counted(11, false), second(3));
+        assert_eq!(book.next_due(), Some(second(3)));
+        assert_eq!(book.take_due(second(3)), ["a"]);
+        book.counted("a", None, second(5));
+        assert_eq!(book.next_due(), Some(second(5)), "what has failed is tried again");
+    }
+
+    #[tokio::test]
+    async fn a_creation_is_news_to_the_quotas_that_are_not_charged() {
+        let mut book = book();
+        let store = MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock));
+        let mut changes = store.watch(keys::objects(), store.snapshot().revision()).unwrap();
+        let mut check = async |objects: Vec<(&str, &str, serde_json::Value)>, expect: bool| {
+            let operations = objects.into_iter().map(|(plural, name, fields)| {
+                let mut object = Value::from(fields);
+                object.set_at(&["metadata", "name"], name);
+                object.set_at(&["metadata", "uid"], "u");
+                let resource = book.registry.find("", "v1", plural).unwrap();
+                let value = stored_codec::encode(resource, &object).unwrap();
+                Operation::Put { key: resource.key(Some("a"), name), value }
+            });
+            let operations = operations.collect();
+            store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+            book.observe(&changes.next().await.unwrap());
+            let now = Instant::now();
+            assert_eq!(!book.take_due(now).is_empty(), expect);
+            book.counted("a", counted(store.snapshot().revision().get(), true), now);
+        };
+        let quota = |name: &'static str, amount: &str| {
+            let hard = json!({amount: "5"});
+            (QUOTAS, name, json!({"spec": {"hard": hard}, "status": {"hard": hard, "used": {amount: "0"}}}))
+        };
+        let service = |name: &'static str, kind: &str| {
+            ("services", name, json!({"spec": {"type": kind, "ports": [{"port": 80}]}}))
+        };
+        let all = || quota("q", "services");
+        let longer = || quota("q2", "count/services");
+        let ports = || quota("p", "services.nodeports");
+        check(vec![all()], true).await;
+        check(vec![service("a", "ClusterIP")], true).await;
+        check(vec![service("b", "ClusterIP"), all()], false).await;
+        check(vec![ports()], true).await;
+        check(vec![service("c", "ClusterIP"), all()], false).await;
+        check(vec![service("d", "NodePort"), all()], true).await;
+        check(vec![service("e", "NodePort"), all(), ports()], false).await;
+        check(vec![longer()], true).await;
+        check(vec![service("f", "ClusterIP"), longer()], true).await;
+        check(vec![service("g", "ClusterIP"), longer(), all()], false).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn namespaces_without_quotas_are_forgotten() {
+        let mut book = book();
+        for name in ["q", "r"] {
+            note(&mut book, name, "1", "1", 5);
+        }
+        book.take_due(Instant::now());
+        book.note("a", "q", None, Revision::new(6));
+        assert!(book.next_due().is_some() && !book.is_empty(), "the other one may count quotas");
+        book.note("a", "r", None, Revision::new(7));
+        assert!(book.next_due().is_none() && book.is_empty());
+        book.note("a", "r", None, Revision::new(8));
+        book.counted("a", counted(9, false), Instant::now());
+        assert!(book.next_due().is_none() && book.is_empty());
+    }
+}

@@ -1,0 +1,210 @@
+//! Secrets that hold a token of a service account: filled, kept complete, and removed with the account (document 000,
+//! ServiceAccount `secrets`).
+//!
+//! Invariants: a Secret belongs to one account for ever: the one whose uid was written beside its name when the token was
+//! made. An account that is missing is looked for in a current state before its Secrets go. A token that verifies is never
+//! replaced; taken out by somebody, it comes back as another one, and the old one is good for nothing. So does one whose key
+//! is removed.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use quorate_meta::{Reason, Value};
+use quorate_store::{Snapshot, WatchBatch};
+
+use super::context::{Context, is_settled};
+use crate::retry::Later;
+use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal};
+use quorate_registry::error::Error;
+use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
+use quorate_registry::{Part, stored_codec};
+
+const SECRETS: &str = "secrets";
+const ACCOUNTS: &str = "serviceaccounts";
+
+/// A Secret by namespace and name.
+type Place = (String, String);
+
+/// Looks after the Secrets; returns only with an error, after which it is started again.
+pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
+    let (secrets, accounts) = (context.resource(SECRETS)?, context.resource(ACCOUNTS)?);
+    let tokens = &context.cluster.service_accounts;
+    tokens.keys_known().await;
+    let mut key_changes = tokens.key_changes();
+    let snapshot = context.current().await?;
+    let mut secret_changes = context.cluster.store.watch(secrets.prefix(None), snapshot.revision())?;
+    let mut account_changes = context.cluster.store.watch(accounts.prefix(None), snapshot.revision())?;
+    let mut later = Later::default();
+    for place in holders(context, &snapshot, None)? {
+        let kept = keep(context, root_ca, &place).await;
+        later.settle(place, kept)?;
+    }
+    drop(snapshot);
+    loop {
+        let touched = tokio::select! {
+            batch = secret_changes.next() => written_secrets(context, &batch?)?,
+            batch = account_changes.next() => secrets_of_changed_accounts(context, &batch?)?,
+            Ok(()) = key_changes.changed() => holders(context, &context.cluster.store.snapshot(), None)?,
+            touched = later.due() => touched,
+        };
+        for place in touched {
+            let kept = keep(context, root_ca, &place).await;
+            later.settle(place, kept)?;
+        }
+    }
+}
+
+/// Every Secret of the type, in one namespace or all.
+fn holders(context: &Context, snapshot: &Snapshot, namespace: Option<&str>) -> Result<Vec<Place>, Error> {
+    let (resource, kind) = (context.resource(SECRETS)?, kind(context));
+    let mut found = Vec::new();
+    for (key, entry) in snapshot.range(&resource.prefix(namespace), None) {
+        let Some((Some(namespace), name)) = resource.parse_key(key) else { continue };
+        // One that cannot be read is nobody's.
+        if stored_codec::header(resource, &entry.value).is_ok_and(|header| header.field("type") == Some(&kind)) {
+            found.push((namespace.to_owned(), name.to_owned()));
+        }
+    }
+    Ok(found)
+}
+
+fn written_secrets(context: &Context, batch: &WatchBatch) -> Result<Vec<Place>, Error> {
+    let resource = context.resource(SECRETS)?;
+    let written = batch.events().filter(|event| event.current.is_some());
+    let places = written.filter_map(|event| resource.parse_key(&event.key));
+    Ok(places.filter_map(|(namespace, name)| Some((namespace?.to_owned(), name.to_owned()))).collect())
+}
+
+fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<Vec<Place>, Error> {
+    let resource = context.resource(ACCOUNTS)?;
+    // An account that lives on keeps its Secrets: only its coming and going counts.
+    let changed = batch.events().filter(|event| event.current.is_none() || event.previous.is_none());
+    let mut namespaces: Vec<String> =
+        changed.filter_map(|event| Some(resource.parse_key(&event.key)?.0?.to_owned())).collect();
+    namespaces.sort();
+    namespaces.dedup();
+    let snapshot = context.cluster.store.snapshot();
+    let found = namespaces.iter().map(|namespace| holders(context, &snapshot, Some(namespace)));
+    Ok(found.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// Fills or removes one Secret.
+async fn keep(context: &Context, root_ca: &str, (namespace, name): &Place) -> Result<(), Error> {
+    let (secrets, accounts) = (context.resource(SECRETS)?, context.resource(ACCOUNTS)?);
+    let target = Target { resource: secrets, namespace: Some(namespace), name };
+    let mut snapshot = context.cluster.store.snapshot();
+    for is_current in [false, true] {
+        let Some(entry) = snapshot.get(&target.key()) else { return Ok(()) };
+        if stored_codec::header(secrets, &entry.value)?.field("type") != Some(&kind(context)) {
+            return Ok(());
+        }
+        let secret = stored_codec::decode(secrets, entry)?;
+        let account = annotation(context, &secret, "service-account.name");
+        let stored = snapshot.get(&accounts.key(Some(namespace), account));
+        let stored = stored.map(|entry| stored_codec::decode(accounts, entry)).transpose()?;
+        let bound_to = annotation(context, &secret, "service-account.uid");
+        let owner = stored.as_ref().map(identified).filter(|owner| bound_to.is_empty() || owner.uid == bound_to);
+        match owner {
+            Some(owner) => return fill(context, root_ca, target, &identified(&secret).uid, &owner).await,
+            None if is_current => return remove(context, target, &identified(&secret).uid).await,
+            None => snapshot = context.current().await?,
+        }
+    }
+    Ok(())
+}
+
+async fn remove(context: &Context, target: Target<'_>, uid: &str) -> Result<(), Error> {
+    let preconditions = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
+    let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
+    match context.writer.delete(target, &options).await {
+        Err(error) if is_settled(&error) || is_refused(&error) => Ok(()),
+        removed => removed.map(drop),
+    }
+}
+
+/// Gives the Secret what it lacks.
+async fn fill(
+    context: &Context,
+    root_ca: &str,
+    target: Target<'_>,
+    uid: &str,
+    owner: &Identified,
+) -> Result<(), Error> {
+    let options =
+        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
+    let change = |current: Option<&Value>| {
+        let same = current.filter(|secret| identified(secret).uid == uid).cloned();
+        let mut secret = same.ok_or_else(|| {
+            let status = quorate_meta::Status::not_found(&target.resource.group_resource(), target.name);
+            Error::from(status)
+        })?;
+        complete(context, root_ca, &mut secret, owner)?;
+        Ok(secret)
+    };
+    match context.writer.update(target, options, change).await {
+        Err(error) if is_settled(&error) => Ok(()),
+        Err(error) if is_refused(&error) => {
+            let (namespace, name) = (target.namespace, target.name);
+            tracing::warn!(%error, namespace, name, "a secret for a service account token cannot be filled");
+            Ok(())
+        }
+        filled => filled.map(drop),
+    }
+}
+
+fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &Identified) -> Result<(), Error> {
+    let names = context.cluster.names;
+    let namespace = secret.str_at(&["metadata", "namespace"]).unwrap_or_default().to_owned();
+    let own_uid = names.domain_key("service-account.uid");
+    secret.set_at(&["metadata", "annotations", &own_uid], owner.uid.as_str());
+    secret.set_at(&["data", "namespace"], STANDARD.encode(&namespace));
+    if !root_ca.is_empty() {
+        secret.set_at(&["data", "ca.crt"], STANDARD.encode(root_ca));
+    }
+    let held = secret.str_at(&["data", "token"]).unwrap_or_default();
+    if !held.is_empty() && !is_forsaken(context, held) {
+        return Ok(());
+    }
+    let tokens = &context.cluster.service_accounts;
+    let issue = Issue {
+        namespace,
+        account: owner.clone(),
+        audiences: tokens.options().audiences.clone(),
+        lifetime: None,
+        bound: Some(Bound::Secret(identified(secret))),
+        id: context.uuid(),
+    };
+    let issued = tokens.issue(issue, context.cluster.env.clock.now_ms());
+    let issued = issued.map_err(|refusal| Error::internal(refusal.to_string()))?;
+    secret.set_at(&["data", "token"], STANDARD.encode(issued.token));
+    Ok(())
+}
+
+/// Whether no key verifies the token any more, because its key was removed, or it names an issuer or audiences that the cluster
+/// does not have any more.
+fn is_forsaken(context: &Context, held: &str) -> bool {
+    let Some(token) = STANDARD.decode(held).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
+    let api = &context.cluster;
+    let (tokens, now_ms) = (&api.service_accounts, api.env.clock.now_ms());
+    let checked = tokens.check(&token, &tokens.options().audiences, &api.store.snapshot(), now_ms);
+    matches!(checked, Err(Refusal::Signature | Refusal::Issuer | Refusal::Audience { .. }))
+}
+
+/// Whether trying again would not help.
+fn is_refused(error: &Error) -> bool {
+    let Error::Status(status) = error else { return false };
+    matches!(status.reason, Reason::Invalid | Reason::Conflict)
+}
+
+fn kind(context: &Context) -> String {
+    context.cluster.names.domain_key("service-account-token")
+}
+
+fn annotation<'v>(context: &Context, secret: &'v Value, name: &str) -> &'v str {
+    let key = context.cluster.names.domain_key(name);
+    secret.str_at(&["metadata", "annotations", &key]).unwrap_or_default()
+}
+
+fn identified(object: &Value) -> Identified {
+    let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
+    Identified { name: text("name"), uid: text("uid") }
+}

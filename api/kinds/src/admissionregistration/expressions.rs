@@ -1,0 +1,88 @@
+//! Lists of named expressions. That an expression can be understood is checked where expressions are known.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, name};
+
+use crate::field::Field;
+use crate::rules;
+
+/// Conditions of one webhook or policy.
+const MAX_CONDITIONS: usize = 64;
+
+/// Conditions with names of their own.
+pub(super) fn match_conditions(list: &Field<'_>, causes: &mut Vec<Cause>) {
+    if list.items().len() > MAX_CONDITIONS {
+        causes.push(Cause::too_many(list.path(), list.items().len(), MAX_CONDITIONS));
+    }
+    let mut seen = HashSet::new();
+    for condition in list.items() {
+        expression(&condition.get("expression"), causes);
+        let own = condition.get("name");
+        rules::name(&own, name::qualified_name, causes);
+        if !own.is_empty() && !seen.insert(own.text()) {
+            causes.push(own.duplicate());
+        }
+    }
+}
+
+/// Variables: names that expressions can say.
+pub(super) fn variables(list: &Field<'_>, causes: &mut Vec<Cause>) {
+    let mut seen = HashSet::new();
+    for variable in list.items() {
+        let own = variable.get("name");
+        rules::name(&own, identifier, causes);
+        if !own.is_empty() && !seen.insert(own.text()) {
+            causes.push(own.duplicate());
+        }
+        expression(&variable.get("expression"), causes);
+    }
+}
+
+/// An expression that must be there.
+pub(super) fn expression(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    if field.text().trim().is_empty() {
+        causes.push(field.required(""));
+    }
+}
+
+fn identifier(text: &str) -> Vec<String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let fits = text.bytes().all(plain) && !text.starts_with(|char: char| char.is_ascii_digit());
+    if fits { Vec::new() } else { vec!["name is not a valid CEL identifier".to_owned()] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::shown;
+    use serde_json::{Value as Json, json};
+
+    fn check(run: fn(&Field<'_>, &mut Vec<Cause>), list: Json, expect: &[&str]) {
+        let object = json!({"l": list}).into();
+        let mut causes = Vec::new();
+        run(&Field::root(&object).get("l"), &mut causes);
+        assert_eq!(shown(&causes), expect);
+    }
+
+    #[test]
+    fn conditions() {
+        let one = |name: &str, expression: &str| json!({"name": name, "expression": expression});
+        check(match_conditions, json!([one("a", "true"), one("example.com/b", "true")]), &[]);
+        check(match_conditions, json!([one("", "")]), &["Required l[0].expression", "Required l[0].name"]);
+        check(match_conditions, json!([one("a", "true"), one("a", "true")]), &["Duplicate l[1].name"]);
+        check(match_conditions, json!([one("a b", "true")]), &["Invalid l[0].name"]);
+        let many: Vec<Json> = (0..65).map(|number| one(&format!("n{number}"), "true")).collect();
+        check(match_conditions, json!(many), &["TooMany l"]);
+    }
+
+    #[test]
+    fn names_of_variables_are_identifiers() {
+        let one = |name: &str| json!([{"name": name, "expression": "1"}]);
+        check(variables, one("a_1"), &[]);
+        for bad in ["1a", "a-b", "a.b"] {
+            check(variables, one(bad), &["Invalid l[0].name"]);
+        }
+        check(variables, json!([{"name": "a", "expression": ""}]), &["Required l[0].expression"]);
+    }
+}

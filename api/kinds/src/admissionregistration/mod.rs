@@ -1,0 +1,26 @@
+//! The kinds of the admissionregistration group, as objects: who is asked, and which rules hold, when others are written.
+//!
+//! What they do to requests is the business of admission. Expressions are checked for being there, not for their syntax.
+
+mod expressions;
+mod matching;
+mod policy;
+mod policybinding;
+mod webhook;
+mod webhookconfiguration;
+
+use std::sync::Arc;
+
+use quorate_registry::Strategy;
+
+/// The strategy of a kind of this group.
+pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
+    use webhookconfiguration::WebhookConfiguration;
+    Some(match kind {
+        "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: true }),
+        "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: false }),
+        "ValidatingAdmissionPolicy" => Arc::new(policy::ValidatingAdmissionPolicy),
+        "ValidatingAdmissionPolicyBinding" => Arc::new(policybinding::ValidatingAdmissionPolicyBinding),
+        _ => return None,
+    })
+}

@@ -1,0 +1,193 @@
+//! One webhook: where it is, what it is asked about, and what happens when it does not answer.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, name};
+
+use super::{expressions, matching};
+use crate::field::Field;
+use crate::rules;
+
+/// Versions of reviews that this server can send.
+const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+const ONE_CLIENT: &str = "exactly one of url or service is required";
+/// Seconds that a webhook may take at most.
+const MAX_TIMEOUT: i64 = 30;
+
+/// Checks a webhook.
+pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
+    rules::name(&hook.get("name"), full_name, causes);
+    hook.get("rules").items().for_each(|rule| matching::rule_with_operations(&rule, causes));
+    for (field, supported) in [("failurePolicy", ["Fail", "Ignore"]), ("matchPolicy", ["Equivalent", "Exact"])] {
+        rules::optional_one_of(&hook.get(field), &supported, causes);
+    }
+    let effects = hook.get("sideEffects");
+    if effects.is_set() {
+        rules::optional_one_of(&effects, &["None", "NoneOnDryRun"], causes);
+    } else {
+        causes.push(effects.required("must specify one of None, NoneOnDryRun"));
+    }
+    let timeout = hook.get("timeoutSeconds");
+    if timeout.is_set() {
+        rules::between(&timeout, 1, MAX_TIMEOUT, "the timeout value must be between 1 and 30 seconds", causes);
+    }
+    rules::selector(&hook.get("namespaceSelector"), causes);
+    rules::selector(&hook.get("objectSelector"), causes);
+    check_client(&hook.get("clientConfig"), causes);
+    check_review_versions(&hook.get("admissionReviewVersions"), causes);
+    if mutating {
+        rules::optional_one_of(&hook.get("reinvocationPolicy"), &["IfNeeded", "Never"], causes);
+    }
+    expressions::match_conditions(&hook.get("matchConditions"), causes);
+}
+
+/// What is wrong with a host name of at least three parts.
+fn full_name(text: &str) -> Vec<String> {
+    let wrong = name::dns_subdomain(text);
+    if wrong.is_empty() && text.split('.').count() < 3 {
+        return vec!["should be a domain with at least three segments separated by dots".to_owned()];
+    }
+    wrong
+}
+
+fn check_review_versions(versions: &Field<'_>, causes: &mut Vec<Cause>) {
+    if versions.is_empty() {
+        causes.push(versions.required("must specify one of v1, v1beta1"));
+        return;
+    }
+    let mut seen = HashSet::new();
+    for version in versions.items() {
+        causes.extend(version.invalid_for(&name::dns_1035_label(version.text())));
+        if !seen.insert(version.text()) {
+            causes.push(version.invalid("duplicate version"));
+        }
+    }
+    if !REVIEW_VERSIONS.iter().any(|known| seen.contains(known)) {
+        causes.push(versions.invalid("must include at least one of v1, v1beta1"));
+    }
+}
+
+fn check_client(client: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (url, service) = (client.get("url"), client.get("service"));
+    match (url.is_set(), service.is_set()) {
+        (true, true) | (false, false) => causes.push(client.required(ONE_CLIENT)),
+        (true, false) => check_url(&url, causes),
+        (false, true) => check_service(&service, causes),
+    }
+}
+
+fn check_url(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    const FORM: &str = "; desired format: https://host[/path]";
+    let (text, fragment) = field.text().split_once('#').map_or((field.text(), None), |(text, rest)| (text, Some(rest)));
+    let (text, query) = text.split_once('?').map_or((text, None), |(text, rest)| (text, Some(rest)));
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    let authority = rest.split('/').next().unwrap_or_default();
+    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let checks = [
+        (Some(scheme).filter(|scheme| *scheme != "https"), "'https' is the only allowed URL scheme"),
+        (Some(host).filter(|host| host.is_empty()), "host must be specified"),
+        (user, "user information is not permitted in the URL"),
+        (fragment, "fragments are not permitted in the URL"),
+        (query, "query parameters are not permitted in the URL"),
+    ];
+    for (value, why) in checks {
+        causes.extend(value.map(|value| Cause::invalid(field.path(), value, &format!("{why}{FORM}"))));
+    }
+}
+
+/// A service's place. That the name is missing is told of the namespace, and the other way round: so clients know it.
+fn check_service(service: &Field<'_>, causes: &mut Vec<Cause>) {
+    for (missing, told_of) in [("name", "namespace"), ("namespace", "name")] {
+        if service.get(missing).is_empty() {
+            causes.push(service.get(told_of).required(""));
+        }
+    }
+    if service.get("port").is_set() {
+        rules::between(
+            &service.get("port"),
+            1,
+            65535,
+            "port is not valid: must be between 1 and 65535, inclusive",
+            causes,
+        );
+    }
+    let path = service.get("path");
+    let text = path.text();
+    if !path.is_set() || text == "/" {
+        return;
+    }
+    if !text.starts_with('/') {
+        causes.push(path.invalid("must start with a '/'"));
+    }
+    let inner = text.strip_prefix('/').unwrap_or(text);
+    for (index, step) in inner.strip_suffix('/').unwrap_or(inner).split('/').enumerate() {
+        if step.is_empty() {
+            causes.push(path.invalid(&format!("segment[{index}] may not be empty")));
+            continue;
+        }
+        let wrong = name::dns_subdomain(step);
+        causes.extend(wrong.iter().map(|why| path.invalid(&format!("segment[{index}]: {why}"))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::{but, shown};
+    use serde_json::{Value as Json, json};
+
+    #[track_caller]
+    fn check_with(pointer: &str, value: Json, expect: &[&str]) {
+        let rule = json!({"apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["b"], "scope": "*"});
+        let hook = json!({
+            "name": "one.example.com", "clientConfig": {"url": "https://127.0.0.1:1/x"}, "sideEffects": "None",
+            "admissionReviewVersions": ["v1"], "rules": [rule], "timeoutSeconds": 10, "failurePolicy": "Fail"
+        });
+        let object = but(&hook, &[(pointer, value)]);
+        let mut causes = Vec::new();
+        check(&Field::root(&object), true, &mut causes);
+        assert_eq!(shown(&causes), expect, "{pointer}");
+    }
+
+    #[test]
+    fn webhooks() {
+        check_with("/matchPolicy", json!("Exact"), &[]);
+        check_with("/name", json!("one"), &["Invalid name"]);
+        check_with("/sideEffects", json!(null), &["Required sideEffects"]);
+        check_with("/sideEffects", json!("Some"), &["NotSupported sideEffects"]);
+        check_with("/failurePolicy", json!("Maybe"), &["NotSupported failurePolicy"]);
+        check_with("/reinvocationPolicy", json!("Maybe"), &["NotSupported reinvocationPolicy"]);
+        for seconds in [0, 31] {
+            check_with("/timeoutSeconds", json!(seconds), &["Invalid timeoutSeconds"]);
+        }
+        check_with("/objectSelector", json!({"matchLabels": {"a b": "c"}}), &["Invalid objectSelector.matchLabels"]);
+    }
+
+    #[test]
+    fn versions_of_reviews() {
+        check_with("/admissionReviewVersions", json!(null), &["Required admissionReviewVersions"]);
+        check_with("/admissionReviewVersions", json!(["v2", "v1"]), &[]);
+        check_with("/admissionReviewVersions", json!(["v9"]), &["Invalid admissionReviewVersions"]);
+        check_with("/admissionReviewVersions", json!(["v1", "v1"]), &["Invalid admissionReviewVersions[1]"]);
+    }
+
+    #[test]
+    fn places() {
+        let client = |client: Json, expect: &[&str]| check_with("/clientConfig", client, expect);
+        client(json!({}), &["Required clientConfig"]);
+        client(json!({"url": "https://x/", "service": {"namespace": "n", "name": "s"}}), &["Required clientConfig"]);
+        for bad in ["http://x/", "https://x/?a=b", "https://x/#f", "https://u@x/"] {
+            client(json!({"url": bad}), &["Invalid clientConfig.url"]);
+        }
+        client(json!({"url": "x"}), &["Invalid clientConfig.url", "Invalid clientConfig.url"]);
+        client(json!({"service": {"namespace": "n", "name": "s", "port": 443, "path": "/a/b"}}), &[]);
+        client(json!({"service": {"namespace": "n"}}), &["Required clientConfig.service.namespace"]);
+        client(json!({"service": {"namespace": "n", "name": "s", "port": 0}}), &["Invalid clientConfig.service.port"]);
+        for path in ["a", "//", "/a b"] {
+            client(
+                json!({"service": {"namespace": "n", "name": "s", "path": path}}),
+                &["Invalid clientConfig.service.path"],
+            );
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The kinds of the apiregistration group.
+
+mod apiservice;
+
+use std::sync::Arc;
+
+use quorate_registry::Strategy;
+
+/// The strategy of a kind of this group.
+pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
+    match kind {
+        "APIService" => Some(Arc::new(apiservice::ApiService)),
+        _ => None,
+    }
+}

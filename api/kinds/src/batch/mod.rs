@@ -1,0 +1,21 @@
+//! The kinds of the batch group: work that ends.
+
+mod cronjob;
+mod indexes;
+mod job;
+mod job_spec;
+mod job_status;
+mod schedule;
+
+use std::sync::Arc;
+
+use quorate_registry::Strategy;
+
+/// The strategy of a kind of this group that has one of its own.
+pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
+    Some(match kind {
+        "CronJob" => Arc::new(cronjob::CronJob),
+        "Job" => Arc::new(job::Job),
+        _ => return None,
+    })
+}

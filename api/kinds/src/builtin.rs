@@ -1,0 +1,267 @@
+//! The resources that every cluster has, made from the schema's kinds.
+//!
+//! Invariant: what the schema knows and stores is served, but for the exceptions listed here. A further kind joins with
+//! its IDL entry, and a strategy where the schema does not say everything.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use quorate_meta::{GroupVersionKind, Names};
+use quorate_schema::{Graph, KindDef};
+
+use quorate_registry::features::{Feature, Gates};
+use quorate_registry::{Conversion, Registry, Resource, StoredForm, Subresource};
+
+/// Neutral group and kind of what the schema knows and nobody serves yet.
+const NOT_SERVED: [(&str, &str); 1] = [("apiextensions", "CustomResourceDefinition")];
+
+/// Neutral group and kind of what is served but never stored: questions, for which the handlers have an answer, and orders.
+const VIRTUAL: [(&str, &str); 7] = [
+    ("authentication", "SelfSubjectReview"),
+    ("authentication", "TokenReview"),
+    ("authorization", "LocalSubjectAccessReview"),
+    ("authorization", "SelfSubjectAccessReview"),
+    ("authorization", "SelfSubjectRulesReview"),
+    ("authorization", "SubjectAccessReview"),
+    ("core", "Binding"),
+];
+
+/// Neutral group and kind of what is read but never stored: made up from the state of the server when somebody looks.
+const OBSERVED: [(&str, &str); 1] = [("core", "ComponentStatus")];
+
+/// Neutral group and kind of what is served while a feature is on.
+const GATED: [(&str, &str, Feature); 1] = [("certificates", "ClusterTrustBundle", Feature::ClusterTrustBundle)];
+
+/// Neutral groups in the order of discovery, which is the order in which clients resolve a short name; others come last.
+const GROUP_ORDER: [&str; 20] = [
+    "core",
+    "apiregistration",
+    "apps",
+    "events",
+    "authentication",
+    "authorization",
+    "autoscaling",
+    "batch",
+    "certificates",
+    "networking",
+    "policy",
+    "rbac.authorization",
+    "storage",
+    "admissionregistration",
+    "apiextensions",
+    "scheduling",
+    "coordination",
+    "node",
+    "discovery",
+    "resource",
+];
+
+/// What takes the place of deprecated kinds: neutral group and kind, and group and kind of the successor.
+const SUCCESSORS: [(&str, &str, &str, &str); 1] = [("core", "Endpoints", "discovery", "v1 EndpointSlice")];
+
+/// Subresources that are served today.
+const SERVED_SUBRESOURCES: [&str; 8] =
+    ["approval", "binding", "ephemeralcontainers", "eviction", "finalize", "scale", "status", "token"];
+
+/// The table of the built-in resources, with every feature as it is by default.
+#[must_use]
+pub fn registry(graph: &Graph) -> Registry {
+    registry_with(graph, &Gates::default())
+}
+
+/// The table of the built-in resources that these features have.
+#[must_use]
+pub fn registry_with(graph: &Graph, gates: &Gates) -> Registry {
+    let mut served: Vec<(&KindDef, Option<StoredForm>)> =
+        graph.kinds().iter().filter_map(|kind| Some((kind, served(graph, gates, kind)?))).collect();
+    served.sort_by_key(|(kind, _)| {
+        let group = GROUP_ORDER.iter().position(|group| *group == kind.neutral_group).unwrap_or(usize::MAX);
+        (group, Reverse(maturity(&kind.version)))
+    });
+    Registry::new(served.into_iter().map(|(kind, form)| resource(graph, kind, form)).collect())
+}
+
+/// How objects of a served kind are stored, when that is in another version's form; `None` for a kind that is not served:
+/// neither virtual nor with objects of its own in the store, off, or listed above.
+#[expect(clippy::option_option, reason = "whether it is served, and then whether it is converted")]
+fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredForm>> {
+    if is_virtual(kind) || OBSERVED.contains(&(kind.neutral_group, kind.kind.as_ref())) {
+        return Some(None);
+    }
+    let version = kind.storage_version.as_ref()?;
+    let gate = GATED.iter().find(|(group, name, _)| (*group, *name) == (kind.neutral_group, kind.kind.as_ref()));
+    let on = gate.map_or(!kind.off_by_default, |(.., feature)| gates.has(*feature));
+    let listed = NOT_SERVED.contains(&(kind.neutral_group, kind.kind.as_ref()));
+    if kind.resource.is_empty() || !on || listed {
+        return None;
+    }
+    let stored = GroupVersionKind::new(&*kind.storage_group, version.as_ref(), kind.kind.as_ref());
+    // A version that is not known any more only gives the stored objects their name: they have the same form.
+    let Some(stored) = graph.kind(&stored) else { return Some(None) };
+    if (&stored.group, &stored.version) == (&kind.group, &kind.version) {
+        return Some(None);
+    }
+    let conversion = crate::conversion(graph.names(), kind.neutral_group, &kind.version, &kind.kind)?;
+    Some(Some(StoredForm {
+        conversion,
+        selectable_fields: strings(&stored.selectable_fields),
+        strategy: crate::strategy(stored.neutral_group, &stored.version, &stored.kind),
+    }))
+}
+
+fn is_virtual(kind: &KindDef) -> bool {
+    VIRTUAL.contains(&(kind.neutral_group, kind.kind.as_ref()))
+}
+
+/// What a version's name says of it, in ascending order: alpha, beta, stable, and then its number.
+fn maturity(version: &str) -> (u8, Option<u32>, Option<u32>) {
+    let number = |text: &str| text.parse().ok();
+    let rest = version.strip_prefix('v').unwrap_or_default();
+    match (rest.split_once("alpha"), rest.split_once("beta")) {
+        (Some((major, minor)), _) => (0, number(major), number(minor)),
+        (_, Some((major, minor))) => (1, number(major), number(minor)),
+        _ => (2, number(rest), None),
+    }
+}
+
+/// The conversions of a kind's versions, by version.
+fn conversions(graph: &Graph, kind: &KindDef) -> Vec<(String, Arc<dyn Conversion>)> {
+    let is_same = |other: &&KindDef| other.neutral_group == kind.neutral_group && other.kind == kind.kind;
+    let versions = graph.kinds().iter().filter(is_same);
+    versions
+        .filter_map(|kind| {
+            let conversion = crate::conversion(graph.names(), kind.neutral_group, &kind.version, &kind.kind)?;
+            Some((kind.version.to_string(), conversion))
+        })
+        .collect()
+}
+
+fn resource(graph: &Graph, kind: &KindDef, stored_form: Option<StoredForm>) -> Resource {
+    let served = kind.subresources.iter().filter(|sub| SERVED_SUBRESOURCES.contains(&sub.name.as_ref()));
+    Resource {
+        group: kind.group.clone(),
+        version: kind.version.to_string(),
+        api_version: kind.api_version(),
+        kind: kind.kind.to_string(),
+        list_kind: kind.list_kind.as_ref().map_or_else(|| format!("{}List", kind.kind), ToString::to_string),
+        plural: kind.resource.to_string(),
+        singular: kind.singular.to_string(),
+        short_names: strings(&kind.short_names),
+        categories: strings(&kind.categories),
+        namespaced: kind.namespaced,
+        stored: !is_virtual(kind),
+        verbs: strings(&kind.verbs),
+        subresources: served.map(|sub| subresource(graph, kind, sub)).collect(),
+        selectable_fields: strings(&kind.selectable_fields),
+        ty: kind.ty,
+        columns: kind.columns.clone(),
+        delete_returns_object: kind.delete_returns_object,
+        deprecation: deprecation(graph.names(), kind),
+        storage_group: kind.storage_group.clone(),
+        storage_version: kind.storage_version.as_ref().map_or_else(String::new, ToString::to_string),
+        stored_form,
+        conversions: conversions(graph, kind),
+        strategy: crate::strategy(kind.neutral_group, &kind.version, &kind.kind),
+        prefix: Resource::storage_prefix(&kind.storage_group, &kind.resource),
+    }
+}
+
+fn deprecation(names: &Names, kind: &KindDef) -> Option<String> {
+    let mut text = format!("{} {} is deprecated in {}+", kind.api_version(), kind.kind, kind.deprecated.as_ref()?);
+    if let Some((_, _, group, instead)) =
+        SUCCESSORS.iter().find(|(group, own, ..)| (*group, *own) == (kind.neutral_group, kind.kind.as_ref()))
+    {
+        text = format!("{text}; use {}/{instead}", names.group(group));
+    }
+    Some(text)
+}
+
+fn subresource(graph: &Graph, kind: &KindDef, sub: &quorate_schema::Subresource) -> Subresource {
+    let other = Some(&sub.kind).filter(|body| body.kind != *kind.kind).and_then(|body| graph.kind(body));
+    let body = other.map(|body| Resource { namespaced: true, stored: false, ..resource(graph, body, None) });
+    Subresource {
+        body: body.map(Arc::new),
+        name: sub.name.to_string(),
+        group: sub.kind.group.clone(),
+        version: sub.kind.version.clone(),
+        kind: sub.kind.kind.clone(),
+        verbs: strings(&sub.verbs),
+    }
+}
+
+fn strings(texts: &[Cow<'static, str>]) -> Vec<String> {
+    texts.iter().map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::Naming;
+
+    #[test]
+    fn both_profiles_serve_the_same() {
+        let plurals = |naming: Naming| {
+            let registry = registry(&Graph::builtin(naming.names()));
+            registry.iter().map(|resource| resource.plural.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(plurals(Naming::Svc), plurals(Naming::Kubernetes));
+        assert!(plurals(Naming::Svc).contains(&"deployments".to_owned()));
+        assert!(plurals(Naming::Svc).contains(&"volumeattributesclasses".to_owned()), "stored under an older name");
+    }
+
+    #[test]
+    fn what_has_no_effect_or_no_objects_is_not_served() {
+        let registry = registry(&Graph::builtin(Naming::Svc.names()));
+        for plural in ["customresourcedefinitions", "mutatingadmissionpolicies", "scales"] {
+            assert!(registry.iter().all(|resource| resource.plural != plural), "{plural}");
+        }
+    }
+
+    #[test]
+    fn versions_of_one_kind_share_their_objects() {
+        let registry = registry(&Graph::builtin(Naming::Svc.names()));
+        let find = |version| registry.find("autoscaling", version, "horizontalpodautoscalers").unwrap();
+        let (old, new) = (find("v1"), find("v2"));
+        assert_eq!(old.key(Some("n"), "a"), new.key(Some("n"), "a"));
+        assert!(new.is_stored_form() && !old.is_stored_form());
+        let order: Vec<&str> = registry
+            .group_versions()
+            .into_iter()
+            .filter(|(group, _)| *group == "autoscaling")
+            .map(|(_, version)| version)
+            .collect();
+        assert_eq!(order, ["v2", "v1"]);
+    }
+
+    #[test]
+    fn versions_are_ordered_by_maturity() {
+        let order = ["v1alpha1", "v2alpha1", "v1beta1", "v1beta2", "v1", "v2"];
+        assert!(order.windows(2).all(|pair| maturity(pair[0]) < maturity(pair[1])));
+    }
+
+    #[test]
+    fn a_feature_can_be_switched_off() {
+        let check = |gates: &str, expect: bool| {
+            let registry = registry_with(&Graph::builtin(Naming::Svc.names()), &gates.parse().unwrap());
+            assert_eq!(registry.find("certificates.svc.io", "v1beta1", "clustertrustbundles").is_some(), expect);
+        };
+        check("", true);
+        check("ClusterTrustBundle=false", false);
+    }
+
+    #[test]
+    fn a_resource_is_what_its_kind_says() {
+        let registry = registry(&Graph::builtin(Naming::Svc.names()));
+        let namespaces = registry.find("", "v1", "namespaces").unwrap();
+        assert!(!namespaces.namespaced && namespaces.delete_returns_object && !namespaces.serves("deletecollection"));
+        assert_eq!(
+            namespaces.subresources.iter().map(|sub| sub.name.as_str()).collect::<Vec<_>>(),
+            ["finalize", "status"]
+        );
+        let accounts = registry.find("", "v1", "serviceaccounts").unwrap();
+        assert_eq!(accounts.subresource("token").unwrap().kind, "TokenRequest");
+        let eviction = registry.find("", "v1", "pods").unwrap().subresource("eviction").unwrap();
+        assert_eq!((eviction.group.as_str(), eviction.kind.as_str()), ("policy", "Eviction"));
+    }
+}

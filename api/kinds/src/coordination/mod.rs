@@ -1,0 +1,15 @@
+//! The kinds of the coordination group.
+
+mod lease;
+
+use std::sync::Arc;
+
+use quorate_registry::Strategy;
+
+/// The strategy of a kind of this group that has one of its own.
+pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
+    Some(match kind {
+        "Lease" => Arc::new(lease::Lease),
+        _ => return None,
+    })
+}

@@ -1,0 +1,124 @@
+//! Event (core form): a report about an object.
+//!
+//! Events expire: a controller removes them some time after they were last written.
+
+use quorate_meta::{Cause, Names, Value, well_known};
+
+use quorate_meta::name::qualified_name;
+use quorate_registry::Strategy;
+
+/// Bytes of a reporting instance, an action or a reason.
+const MAX_WORD_BYTES: usize = 128;
+/// Bytes of a message.
+const MAX_MESSAGE_BYTES: usize = 1024;
+const WRONG_NAMESPACE: &str = "does not match event.namespace";
+
+/// The semantics of events.
+#[derive(Debug)]
+pub(super) struct Event;
+
+impl Strategy for Event {
+    fn create_on_update(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        problems(names, object, "reportingComponent")
+    }
+
+    fn selectable(&self, object: &Value, field: &str) -> String {
+        let plain = |field| quorate_registry::strategy::plain_field(object, field);
+        match field {
+            "source" => Some(plain("source.component"))
+                .filter(|text| !text.is_empty())
+                .unwrap_or_else(|| plain("reportingComponent")),
+            _ => plain(field),
+        }
+    }
+}
+
+/// What is wrong with an event in this form, whichever form its writer knows; `reporter` is how that one calls the component
+/// that reports.
+pub(crate) fn problems(names: &Names, object: &Value, reporter: &str) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let text = |keys: &[&str]| object.str_at(keys).unwrap_or_default();
+    let (own, involved) = (text(&["metadata", "namespace"]), text(&["involvedObject", "namespace"]));
+    let new_form = object.get("eventTime").is_some_and(|time| !time.is_empty());
+    let agrees = match (new_form, involved.is_empty()) {
+        (false, true) => own.is_empty() || own == well_known::NAMESPACE_DEFAULT,
+        (true, true) => own == well_known::NAMESPACE_DEFAULT || own == names.namespace_system,
+        (_, false) => own == involved,
+    };
+    if !agrees {
+        causes.push(Cause::invalid("involvedObject.namespace", involved, WRONG_NAMESPACE));
+    }
+    if new_form {
+        check_new_form(object, reporter, &mut causes);
+    }
+    causes
+}
+
+/// What events with an `eventTime` must have.
+fn check_new_form(object: &Value, reporter: &str, causes: &mut Vec<Cause>) {
+    let text = |key: &str| object.str_at(&[key]).unwrap_or_default();
+    let component = text("reportingComponent");
+    if component.is_empty() {
+        causes.push(Cause::required(reporter, ""));
+    }
+    for problem in qualified_name(component) {
+        causes.push(Cause::invalid(reporter, component, &problem));
+    }
+    for field in ["reportingInstance", "action", "reason"] {
+        if text(field).is_empty() {
+            causes.push(Cause::required(field, ""));
+        }
+        if text(field).len() > MAX_WORD_BYTES {
+            causes.push(Cause::invalid(field, "", &format!("can have at most {MAX_WORD_BYTES} characters")));
+        }
+    }
+    if text("message").len() > MAX_MESSAGE_BYTES {
+        causes.push(Cause::invalid("message", "", &format!("can have at most {MAX_MESSAGE_BYTES} characters")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn the_namespaces_agree() {
+        let check = |own: &str, involved: &str, expect: usize| {
+            let object =
+                json!({"metadata": {"namespace": own}, "involvedObject": {"namespace": involved}, "eventTime": null});
+            assert_eq!(Event.validate(Naming::Svc.names(), &object.into()).len(), expect, "{own} {involved}");
+        };
+        check("a", "a", 0);
+        check("a", "b", 1);
+        check("a", "", 1);
+        check("default", "", 0);
+    }
+
+    #[test]
+    fn the_new_form_asks_for_more() {
+        let mut object = Value::from(json!({
+            "metadata": {"namespace": "a"}, "involvedObject": {"namespace": "a"}, "eventTime": "2026-01-01T00:00:00.000000Z",
+            "reportingComponent": "example.com/c", "reportingInstance": "i", "action": "Act", "reason": "Why"
+        }));
+        assert_eq!(Event.validate(Naming::Svc.names(), &object), []);
+        object.set_at(&["action"], "");
+        object.set_at(&["reason"], "x".repeat(129));
+        let causes = Event.validate(Naming::Svc.names(), &object);
+        assert_eq!(causes.iter().map(|c| c.field.as_str()).collect::<Vec<_>>(), ["action", "reason"]);
+    }
+
+    #[test]
+    fn the_source_is_one_of_two_fields() {
+        let check =
+            |object: serde_json::Value, expect: &str| assert_eq!(Event.selectable(&object.into(), "source"), expect);
+        check(json!({"source": {"component": "a"}, "reportingComponent": "b"}), "a");
+        check(json!({"source": {}, "reportingComponent": "b"}), "b");
+        check(json!({}), "");
+    }
+}

@@ -1,0 +1,146 @@
+//! The lists of containers: what each must have, and how their names relate.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, Names, name};
+
+use super::{env, handlers, mounts, ports, resources, security};
+use crate::field::Field;
+use crate::rules;
+
+const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
+
+/// What containers are checked against.
+pub(super) struct Around<'a> {
+    pub(super) names: &'a Names,
+    /// Names of the pod's volumes.
+    pub(super) volumes: HashSet<String>,
+    /// Names of the pod's resource claims.
+    pub(super) claims: HashSet<String>,
+}
+
+/// What is wrong with the containers that run side by side, and with those that run before them.
+pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (main, first) = (spec.get("containers"), spec.get("initContainers"));
+    let grace = spec.get("terminationGracePeriodSeconds").int();
+    let mut names = HashSet::new();
+    if main.is_empty() {
+        causes.push(main.required(""));
+    }
+    for container in main.items() {
+        check_one(around, &container, causes);
+        check_name_is_free(&container, &mut names, causes);
+        handlers::check_hooks(&container.get("lifecycle"), grace, causes);
+        handlers::check_probes(&container, causes);
+        handlers::check_restart_rules(&container, causes);
+    }
+    ports::check_host_conflicts(&main, causes);
+    for container in first.items() {
+        check_one(around, &container, causes);
+        check_name_is_free(&container, &mut names, causes);
+        check_first(&container, grace, causes);
+    }
+    ports::check_host_conflicts(&first, causes);
+}
+
+/// What every container must have.
+pub(super) fn check_one(around: &Around<'_>, container: &Field<'_>, causes: &mut Vec<Cause>) {
+    rules::name(&container.get("name"), name::dns_label, causes);
+    let image = container.get("image");
+    rules::required(&image, causes);
+    if image.text().trim() != image.text() {
+        causes.push(image.invalid("must not have leading or trailing whitespace"));
+    }
+    rules::one_of(&container.get("terminationMessagePolicy"), &["FallbackToLogsOnError", "File"], causes);
+    ports::check(&container.get("ports"), causes);
+    env::check(&container.get("env"), causes);
+    env::check_whole(&container.get("envFrom"), causes);
+    mounts::check(container, &around.volumes, causes);
+    rules::one_of(&container.get("imagePullPolicy"), &PULL_POLICIES, causes);
+    resources::check(around.names, &container.get("resources"), &around.claims, causes);
+    check_resize(&container.get("resizePolicy"), causes);
+    security::check_container(&container.get("securityContext"), causes);
+}
+
+fn check_name_is_free<'v>(container: &Field<'v>, names: &mut HashSet<&'v str>, causes: &mut Vec<Cause>) {
+    let name = container.get("name");
+    if !name.is_empty() && !names.insert(name.text()) {
+        causes.push(name.duplicate());
+    }
+}
+
+/// A container that runs before the others has no hooks and probes, unless it goes on running beside them.
+fn check_first(container: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
+    handlers::check_restart_rules(container, causes);
+    if container.get("restartPolicy").text() == "Always" {
+        handlers::check_hooks(&container.get("lifecycle"), grace, causes);
+        handlers::check_probes(container, causes);
+        return;
+    }
+    for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
+        let part = container.get(field);
+        if part.is_set() {
+            causes.push(part.forbidden("may not be set for init containers without restartPolicy=Always"));
+        }
+    }
+}
+
+fn check_resize(policies: &Field<'_>, causes: &mut Vec<Cause>) {
+    let mut seen = HashSet::new();
+    for policy in policies.items() {
+        let resource = policy.get("resourceName");
+        if !seen.insert(resource.text()) {
+            causes.push(Cause::duplicate(policies.path(), resource.text()));
+        }
+        rules::one_of(&resource, &["cpu", "memory"], causes);
+        rules::one_of(&policy.get("restartPolicy"), &["NotRequired", "RestartContainer"], causes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::shown;
+    use quorate_meta::{Naming, Value};
+    use serde_json::json;
+
+    #[test]
+    fn containers() {
+        let good = |name: &str| json!({"name": name, "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+        let run = |spec: serde_json::Value, expect: &[&str]| {
+            let object = Value::from(spec);
+            let around = Around { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
+            let mut causes = Vec::new();
+            check(&around, &Field::root(&object), &mut causes);
+            assert_eq!(shown(&causes), expect, "{object:?}");
+        };
+        let with = |field: &str, value: serde_json::Value| {
+            let mut container = good("c");
+            container[field] = value;
+            json!({"containers": [container]})
+        };
+        run(json!({}), &["Required containers"]);
+        run(json!({"containers": [good("c")], "initContainers": [good("i")]}), &[]);
+        run(
+            json!({"containers": [good("c"), good("c")], "initContainers": [good("c")]}),
+            &["Duplicate containers[1].name", "Duplicate initContainers[0].name"],
+        );
+        run(with("name", json!("A_b")), &["Invalid containers[0].name"]);
+        run(with("image", json!("")), &["Required containers[0].image"]);
+        run(with("image", json!(" app ")), &["Invalid containers[0].image"]);
+        run(with("imagePullPolicy", json!("Sometimes")), &["NotSupported containers[0].imagePullPolicy"]);
+        let twice = json!([{"resourceName": "cpu", "restartPolicy": "NotRequired"}, {"resourceName": "cpu", "restartPolicy": "Odd"}]);
+        run(
+            with("resizePolicy", twice),
+            &["Duplicate containers[0].resizePolicy", "NotSupported containers[0].resizePolicy[1].restartPolicy"],
+        );
+        let mut first = good("i");
+        first["livenessProbe"] = json!({"tcpSocket": {"port": 1}});
+        run(
+            json!({"containers": [good("c")], "initContainers": [first]}),
+            &["Forbidden initContainers[0].livenessProbe"],
+        );
+        first["restartPolicy"] = "Always".into();
+        run(json!({"containers": [good("c")], "initContainers": [first]}), &[]);
+    }
+}

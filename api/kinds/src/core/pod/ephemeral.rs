@@ -1,0 +1,136 @@
+//! Ephemeral containers: guests for looking into a running pod, with less than others may have.
+
+use std::collections::{HashMap, HashSet};
+
+use quorate_meta::{Cause, Value};
+
+use super::containers::{self, Around};
+use crate::field::Field;
+
+/// What a guest may not have.
+const NOT_ALLOWED: [&str; 7] =
+    ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy"];
+
+/// Where the guests are.
+const LIST: [&str; 2] = ["spec", "ephemeralContainers"];
+
+/// What is wrong with the guests.
+pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    let hosts: HashSet<&str> = ["containers", "initContainers"]
+        .into_iter()
+        .flat_map(|list| spec.get(list).items().map(|container| container.get("name").text()).collect::<Vec<_>>())
+        .collect();
+    let mut names = hosts.clone();
+    for guest in spec.get("ephemeralContainers").items() {
+        containers::check_one(around, &guest, causes);
+        let (name, target) = (guest.get("name"), guest.get("targetContainerName"));
+        if !name.is_empty() && !names.insert(name.text()) {
+            causes.push(name.duplicate());
+        }
+        if !target.is_empty() && !hosts.contains(target.text()) {
+            causes.push(Cause::not_found(target.path(), target.text()));
+        }
+        for field in NOT_ALLOWED {
+            let part = guest.get(field);
+            if !part.is_empty() {
+                causes.push(part.forbidden("cannot be set for an Ephemeral Container"));
+            }
+        }
+        let resources = guest.get("resources");
+        if !resources.is_empty() {
+            causes.push(resources.forbidden("cannot be set for an Ephemeral Container"));
+        }
+        for mount in guest.get("volumeMounts").items() {
+            let below = mount.get("subPath");
+            if !below.is_empty() {
+                causes.push(below.forbidden("cannot be set for an Ephemeral Container"));
+            }
+        }
+    }
+}
+
+/// Restores everything but the guests, and who owns what.
+pub(super) fn restore(old: &Value, new: &mut Value) {
+    const OWNERS: [&str; 2] = ["metadata", "managedFields"];
+    let kept = [&LIST, &OWNERS].map(|path| (path, new.at(path).cloned()));
+    *new = old.clone();
+    for (path, value) in kept {
+        match value {
+            Some(value) => {
+                new.set_at(path, value);
+            }
+            None => {
+                new.remove_at(path);
+            }
+        }
+    }
+}
+
+/// What is wrong with a change of the guests: they only come.
+pub(super) fn check_update(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let (before, after) = (Field::root(old).get("spec.ephemeralContainers"), Field::root(new));
+    let after = after.get("spec.ephemeralContainers");
+    let now: HashMap<&str, &Value> = after.items().map(|guest| (guest.get("name").text(), guest.value())).collect();
+    for guest in before.items() {
+        let name = guest.get("name");
+        let became = match now.get(name.text()) {
+            None => "removed",
+            Some(now) if *now != guest.value() => "changed",
+            Some(_) => continue,
+        };
+        causes.push(after.forbidden(&format!("existing ephemeral containers {:?} may not be {became}", name.text())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::shown;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn guests() {
+        let run = |change: serde_json::Value, expect: &[&str]| {
+            let mut guest =
+                json!({"name": "e", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+            for (key, value) in change.as_object().unwrap() {
+                guest[key] = value.clone();
+            }
+            let object = Value::from(json!({"containers": [{"name": "c"}], "ephemeralContainers": [guest]}));
+            let around = Around { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
+            let mut causes = Vec::new();
+            check(&around, &Field::root(&object), &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        run(json!({"targetContainerName": "c"}), &[]);
+        run(json!({"targetContainerName": "d"}), &["NotFound ephemeralContainers[0].targetContainerName"]);
+        run(json!({"name": "c"}), &["Duplicate ephemeralContainers[0].name"]);
+        let port = json!([{"containerPort": 1, "protocol": "TCP"}]);
+        run(json!({"ports": port}), &["Forbidden ephemeralContainers[0].ports"]);
+    }
+
+    #[test]
+    fn guests_only_come() {
+        let pod = |guests: serde_json::Value| Value::from(json!({"spec": {"ephemeralContainers": guests}}));
+        let check = |guests: serde_json::Value, expect: &[&str]| {
+            let mut causes = Vec::new();
+            check_update(&pod(json!([{"name": "e", "image": "a"}])), &pod(guests), &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!([{"name": "f"}, {"name": "e", "image": "a"}]), &[]);
+        check(json!([{"name": "e", "image": "b"}]), &["Forbidden spec.ephemeralContainers"]);
+        check(json!([]), &["Forbidden spec.ephemeralContainers"]);
+    }
+
+    #[test]
+    fn nothing_else_changes() {
+        let old = Value::from(json!({"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "n"}, "status": {}}));
+        let guests = json!([{"name": "e"}]);
+        let mut new =
+            json!({"metadata": {"managedFields": []}, "spec": {"nodeName": "m", "ephemeralContainers": guests}}).into();
+        restore(&old, &mut new);
+        let expect = json!({"metadata": {"labels": {"a": "b"}, "managedFields": []}, "spec": {"nodeName": "n", "ephemeralContainers": guests}, "status": {}});
+        assert_eq!(new, expect.into());
+    }
+}

@@ -1,0 +1,34 @@
+//! Pods, and the template of pods that every workload has: one set of defaults and rules for both.
+//!
+//! A file for each part of the specification; [`spec`] puts them together, [`template`] is what workloads use.
+
+mod affinity;
+mod containers;
+pub(crate) mod defaults;
+mod deletion;
+mod env;
+mod ephemeral;
+mod handlers;
+mod mounts;
+mod network;
+pub(crate) mod node_labels;
+mod pod_status;
+mod ports;
+mod resources;
+mod scheduling;
+mod security;
+mod spec;
+mod strategy;
+mod system;
+pub(crate) mod template;
+mod update;
+mod volume_files;
+mod volumes;
+pub(crate) mod warnings;
+
+pub(crate) use affinity::check_node_selector;
+pub(crate) use resources::check_amount;
+pub(crate) use scheduling::{check_taint_effect, check_tolerations};
+pub(super) use strategy::Pod;
+pub(crate) use volumes::check_claim_template;
+pub(super) use volumes::check_source_of;

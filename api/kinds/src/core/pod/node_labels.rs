@@ -1,0 +1,75 @@
+//! Labels of nodes that have other names by now: what those who choose nodes by the old ones are told.
+
+use quorate_meta::{Names, quoted};
+
+use crate::field::Field;
+
+/// Since when a label is called something else, and what; `None` for labels that are not.
+fn renamed(names: &Names, key: &str) -> Option<String> {
+    let (domain, name) = key.split_once('/')?;
+    let below = domain.strip_suffix(names.domain)?;
+    let (since, now) = match (below, name) {
+        ("beta.", "arch" | "os") => ("v1.14", names.domain_key(name)),
+        ("beta.", "instance-type") => ("v1.17", format!("node.{}", names.domain_key(name))),
+        ("failure-domain.beta.", "region" | "zone") => ("v1.17", format!("topology.{}", names.domain_key(name))),
+        _ => return None,
+    };
+    Some(format!("deprecated since {since}; use {} instead", quoted(&now)))
+}
+
+/// What is told of the keys of labels that nodes must have.
+pub(super) fn of_selector(names: &Names, selector: &Field<'_>, told: &mut Vec<String>) {
+    for (key, field) in selector.entries() {
+        told.extend(renamed(names, key).map(|why| format!("{}: {why}", field.path())));
+    }
+}
+
+/// What is told of a field that holds such a key.
+pub(super) fn of_key(names: &Names, field: &Field<'_>, told: &mut Vec<String>) {
+    let key = field.text();
+    told.extend(renamed(names, key).map(|why| format!("{}: {key} is {why}", field.path())));
+}
+
+/// What is told of a term that nodes must meet.
+pub(crate) fn of_term(names: &Names, term: &Field<'_>, told: &mut Vec<String>) {
+    for expression in term.get("matchExpressions").items() {
+        of_key(names, &expression.get("key"), told);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quorate_meta::{Naming, Value};
+    use serde_json::json;
+
+    #[test]
+    fn old_names() {
+        let check = |naming: Naming, key: &str, expect: Option<&str>| {
+            assert_eq!(renamed(naming.names(), key).as_deref(), expect, "{key}");
+        };
+        let arch = "deprecated since v1.14; use \"kubernetes.io/arch\" instead";
+        check(Naming::Kubernetes, "beta.kubernetes.io/arch", Some(arch));
+        check(Naming::Svc, "beta.kubernetes.io/arch", None);
+        check(Naming::Svc, "beta.svc.io/os", Some("deprecated since v1.14; use \"svc.io/os\" instead"));
+        let kind = "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead";
+        check(Naming::Kubernetes, "beta.kubernetes.io/instance-type", Some(kind));
+        let zone = "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead";
+        check(Naming::Kubernetes, "failure-domain.beta.kubernetes.io/zone", Some(zone));
+        for key in ["kubernetes.io/arch", "beta.kubernetes.io/zone", "arch", "beta.example.com/os", ""] {
+            check(Naming::Kubernetes, key, None);
+        }
+    }
+
+    #[test]
+    fn where_they_stand() {
+        let object = Value::from(json!({"s": {"beta.svc.io/os": "linux", "a": "b"},
+            "t": {"matchExpressions": [{"key": "a"}, {"key": "beta.svc.io/os"}]}}));
+        let (root, mut told) = (Field::root(&object), Vec::new());
+        of_selector(Naming::Svc.names(), &root.get("s"), &mut told);
+        of_term(Naming::Svc.names(), &root.get("t"), &mut told);
+        let why = "deprecated since v1.14; use \"svc.io/os\" instead";
+        let key = "t.matchExpressions[1].key: beta.svc.io/os is";
+        assert_eq!(told, [format!("s[beta.svc.io/os]: {why}"), format!("{key} {why}")]);
+    }
+}

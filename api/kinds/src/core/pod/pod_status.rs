@@ -1,0 +1,230 @@
+//! What is reported of a pod: its addresses, its conditions, and what became of its containers.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, Map, Value, name};
+
+use super::defaults::CONTAINERS;
+use crate::field::Field;
+use crate::rules;
+use quorate_meta::net::{self, NOT_AN_ADDRESS};
+
+/// Conditions that are known by a plain name; all others are qualified.
+const KNOWN_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
+/// The statuses of each list of [`CONTAINERS`].
+const STATUSES: [&str; 3] = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"];
+
+/// Makes the one address and the list of addresses say the same: the one counts when they differ, as for clients that know no list.
+pub(super) fn align_addresses(status: &mut Map) {
+    let one = status.get_str("podIP").unwrap_or_default().to_owned();
+    let all = status.get("podIPs").and_then(Value::as_list).unwrap_or_default();
+    let first = all.first().and_then(|first| first.str_at(&["ip"])).unwrap_or_default().to_owned();
+    if one.is_empty() && !first.is_empty() {
+        status.insert("podIP", first);
+    } else if one != first {
+        status.insert("podIPs", vec![Value::from([("ip", one)])]);
+    }
+}
+
+/// What is wrong with the change of a status.
+pub(super) fn check_change(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let (before, after) = (Field::root(old).get("status"), Field::root(new).get("status"));
+    check_conditions(&after.get("conditions"), causes);
+    rules::optional_name(&after.get("nominatedNodeName"), name::dns_subdomain, causes);
+    let (had, has) = (before.get("qosClass"), after.get("qosClass"));
+    if had.is_set() {
+        rules::immutable(&had, &has, causes);
+    }
+    let spec = Field::root(old).get("spec");
+    for (list, statuses) in CONTAINERS.iter().zip(STATUSES) {
+        check_ends(&spec, list, (&before.get(statuses), &after.get(statuses)), causes);
+    }
+    check_claims(&spec.get("resourceClaims"), &after.get("resourceClaimStatuses"), causes);
+    check_addresses(&before.get("podIPs"), &after.get("podIPs"), causes);
+    let (host, hosts) = (after.get("hostIP"), after.get("hostIPs"));
+    if let Some(first) = hosts.items().next().map(|first| first.get("ip")).filter(|first| first.text() != host.text()) {
+        causes.push(Cause::invalid(first.path(), first.text(), "must be equal to `hostIP`"));
+    }
+    check_addresses(&before.get("hostIPs"), &hosts, causes);
+}
+
+fn check_conditions(conditions: &Field<'_>, causes: &mut Vec<Cause>) {
+    for condition in conditions.items() {
+        let kind = condition.get("type").text();
+        if !KNOWN_CONDITIONS.contains(&kind) {
+            // That is how clients are told of it, with a capital letter.
+            let path = condition.path().child("Type");
+            causes.extend(name::qualified_name(kind).iter().map(|why| Cause::invalid(&path, kind, why)));
+        }
+    }
+}
+
+/// A container that has ended begins again only where it may be started again.
+fn check_ends(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field<'_>), causes: &mut Vec<Cause>) {
+    let has_ended = |status: &Field<'_>| status.get("state.terminated").is_set();
+    for status in before.items().filter(has_ended) {
+        let own = status.get("name").text();
+        let runs = after.items().any(|status| status.get("name").text() == own && !has_ended(&status));
+        let code = status.get("state.terminated.exitCode").int().unwrap_or_default();
+        let containers = spec.get(list);
+        let container = containers.items().find(|container| container.get("name").text() == own);
+        let restarts = list != "ephemeralContainers" && starts_again(spec, container.as_ref(), code);
+        if runs && !restarts {
+            causes.push(status.get("state").forbidden("may not be transitioned to non-terminated state"));
+        }
+    }
+}
+
+/// Whether a container is started again after it ended with this code: its own rules decide first, then its policy, then the pod's.
+fn starts_again(spec: &Field<'_>, container: Option<&Field<'_>>, code: i64) -> bool {
+    let own = container.map(|container| container.get("restartPolicy")).filter(|policy| !policy.is_empty());
+    if let (Some(container), Some(_)) = (container, &own) {
+        let matches = |rule: &Field<'_>| {
+            let listed = rule.get("exitCodes.values").items().any(|value| value.int() == Some(code));
+            match rule.get("exitCodes.operator").text() {
+                "In" => listed,
+                "NotIn" => !listed,
+                _ => false,
+            }
+        };
+        let rule = container.get("restartPolicyRules").items().find(matches).map(|rule| rule.get("action").text());
+        if rule == Some("Restart") {
+            return true;
+        }
+    }
+    match own.unwrap_or_else(|| spec.get("restartPolicy")).text() {
+        "Never" => false,
+        "OnFailure" => code != 0,
+        _ => true,
+    }
+}
+
+/// What is wrong with the names of the claims that were made for a pod.
+fn check_claims(claims: &Field<'_>, statuses: &Field<'_>, causes: &mut Vec<Cause>) {
+    let known: HashSet<&str> = claims.items().map(|claim| claim.get("name").text()).collect();
+    let mut seen = HashSet::new();
+    for status in statuses.items() {
+        let (own, claim) = (status.get("name"), status.get("resourceClaimName"));
+        if !known.contains(own.text()) {
+            causes.push(own.invalid("must match the name of an entry in `spec.resourceClaims`"));
+        }
+        if !seen.insert(own.text()) {
+            causes.push(own.duplicate());
+        }
+        if claim.is_set() {
+            let wrong = name::dns_subdomain(claim.text());
+            causes.extend(wrong.iter().map(|why| Cause::invalid(own.path(), claim.text(), why)));
+        }
+    }
+}
+
+/// At most one address of each version; those that were there before may stay as they are.
+fn check_addresses(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
+    let known: HashSet<&str> = before.items().map(|entry| entry.get("ip").text()).collect();
+    let mut versions = Vec::new();
+    for entry in after.items() {
+        let text = entry.get("ip").text();
+        let address = net::address(text);
+        if address.is_none() && !known.contains(text) {
+            causes.push(Cause::invalid(entry.path(), text, NOT_AN_ADDRESS));
+        }
+        versions.extend(address.map(|address| address.is_ipv4()));
+    }
+    let count = after.items().len();
+    let differ = versions.len() == 2 && versions[0] != versions[1];
+    if count > 2 || (count == 2 && !differ) {
+        causes.push(after.invalid("may specify no more than one IP for each IP family"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::shown;
+    use serde_json::{Value as Json, json};
+
+    #[track_caller]
+    fn check(spec: Json, old: Json, new: Json, expect: &[&str]) {
+        let mut causes = Vec::new();
+        let object = |status: Json| Value::from(json!({"spec": spec, "status": status}));
+        check_change(&object(old), &object(new.clone()), &mut causes);
+        assert_eq!(shown(&causes), expect, "{new}");
+    }
+
+    #[test]
+    fn addresses() {
+        let pod = |all: &[&str], expect: &[&str]| {
+            let ips: Vec<Json> = all.iter().map(|ip| json!({"ip": ip})).collect();
+            check(json!({}), json!({"podIPs": [{"ip": "old"}]}), json!({"podIPs": ips}), expect);
+        };
+        pod(&["10.0.0.1", "fd00::1"], &[]);
+        pod(&["old"], &[]);
+        pod(&["x"], &["Invalid status.podIPs[0]"]);
+        pod(&["10.0.0.1", "10.0.0.2"], &["Invalid status.podIPs"]);
+        pod(&["10.0.0.1", "fd00::1", "fd00::2"], &["Invalid status.podIPs"]);
+        let host = |one: &str, expect: &[&str]| {
+            check(json!({}), json!({}), json!({"hostIP": one, "hostIPs": [{"ip": "10.0.0.1"}]}), expect);
+        };
+        host("10.0.0.1", &[]);
+        host("10.0.0.2", &["Invalid status.hostIPs[0].ip"]);
+    }
+
+    #[test]
+    fn the_one_address_counts() {
+        let run = |status: Json, expect: Json| {
+            let mut status = Value::from(status);
+            align_addresses(status.as_map_mut().unwrap());
+            assert_eq!(status, expect.into());
+        };
+        run(json!({}), json!({}));
+        let both = |one: &str, first: &str| json!({"podIP": one, "podIPs": [{"ip": first}, {"ip": "fd00::1"}]});
+        run(both("10.0.0.1", "10.0.0.1"), both("10.0.0.1", "10.0.0.1"));
+        run(both("10.0.0.9", "10.0.0.1"), json!({"podIP": "10.0.0.9", "podIPs": [{"ip": "10.0.0.9"}]}));
+        run(json!({"podIP": "10.0.0.9"}), json!({"podIP": "10.0.0.9", "podIPs": [{"ip": "10.0.0.9"}]}));
+        run(json!({"podIPs": [{"ip": "fd00::1"}]}), json!({"podIP": "fd00::1", "podIPs": [{"ip": "fd00::1"}]}));
+    }
+
+    #[test]
+    fn conditions_and_claims() {
+        let spec = || json!({"resourceClaims": [{"name": "c"}]});
+        let condition = |kind: &str, expect: &[&str]| {
+            check(spec(), json!({}), json!({"conditions": [{"type": kind}]}), expect);
+        };
+        condition("Ready", &[]);
+        condition("example.com/x", &[]);
+        condition("a b", &["Invalid status.conditions[0].Type"]);
+        let claims = |claims: Json, expect: &[&str]| {
+            check(spec(), json!({}), json!({"resourceClaimStatuses": claims}), expect);
+        };
+        let (at, claim) = (
+            "status.resourceClaimStatuses",
+            |name: &str, claim: &str| json!({"name": name, "resourceClaimName": claim}),
+        );
+        claims(json!([claim("c", "x")]), &[]);
+        claims(json!([claim("d", "x")]), &[&format!("Invalid {at}[0].name")]);
+        claims(json!([claim("c", "A")]), &[&format!("Invalid {at}[0].name")]);
+        claims(json!([claim("c", "x"), claim("c", "y")]), &[&format!("Duplicate {at}[1].name")]);
+    }
+
+    #[test]
+    fn containers_that_have_ended() {
+        let run = |spec: Json, list: &str, code: i64, expect: bool| {
+            let of = |state: Json| json!({list: [{"name": "c", "state": state}]});
+            let at = format!("Forbidden status.{list}[0].state");
+            let expect = if expect { vec![] } else { vec![at.as_str()] };
+            check(spec, of(json!({"terminated": {"exitCode": code}})), of(json!({"running": {}})), &expect);
+        };
+        let pod = |policy: &str| json!({"restartPolicy": policy, "containers": [{"name": "c"}]});
+        run(pod("Always"), "containerStatuses", 0, true);
+        run(pod("Never"), "containerStatuses", 1, false);
+        run(pod("OnFailure"), "containerStatuses", 1, true);
+        run(pod("OnFailure"), "containerStatuses", 0, false);
+        run(pod("Always"), "ephemeralContainerStatuses", 0, false);
+        let beside = json!({"restartPolicy": "Never", "initContainers": [{"name": "c", "restartPolicy": "Always"}]});
+        run(beside, "initContainerStatuses", 0, true);
+        let rule = json!({"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}});
+        let ruled = json!({"containers": [{"name": "c", "restartPolicy": "Never", "restartPolicyRules": [rule]}]});
+        run(ruled.clone(), "containerStatuses", 42, true);
+        run(ruled, "containerStatuses", 1, false);
+    }
+}

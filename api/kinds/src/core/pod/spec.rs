@@ -1,0 +1,65 @@
+//! A pod's specification as a whole: every part checked in turn.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, Names, name};
+
+use super::containers::{self, Around};
+use super::{affinity, ephemeral, network, resources, scheduling, security, system, volumes};
+use crate::field::Field;
+use crate::rules;
+
+const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
+const MAX_DEADLINE: i64 = 2_147_483_647;
+
+/// What is wrong with a specification; a template's may leave open what only pods need, and may count on further volumes.
+pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Vec<&str>, causes: &mut Vec<Cause>) {
+    volumes::check(&spec.get("volumes"), causes);
+    let (volumes, claims) = (spec.get("volumes"), spec.get("resourceClaims"));
+    let texts = |list: &Field<'_>| list.items().map(|item| item.get("name").text().to_owned()).collect::<HashSet<_>>();
+    let volumes = texts(&volumes).into_iter().chain(further.into_iter().map(str::to_owned)).collect();
+    let around = Around { names, volumes, claims: texts(&claims) };
+    containers::check(&around, spec, causes);
+    ephemeral::check(&around, spec, causes);
+    scheduling::check_claims(&spec.get("resourceClaims"), causes);
+    check_restart_policy(&spec.get("restartPolicy"), causes);
+    network::check_policy(&spec.get("dnsPolicy"), causes);
+    rules::labels(&spec.get("nodeSelector"), causes);
+    security::check_pod(spec, template, causes);
+    affinity::check(&spec.get("affinity"), causes);
+    network::check_dns(spec, causes);
+    scheduling::check_gates(spec, causes);
+    scheduling::check_spread(&spec.get("topologySpreadConstraints"), causes);
+    for (field, rule) in [
+        ("serviceAccountName", name::dns_subdomain as fn(&str) -> Vec<String>),
+        ("nodeName", name::dns_subdomain),
+        ("priorityClassName", name::dns_subdomain),
+        ("runtimeClassName", name::dns_subdomain),
+    ] {
+        rules::optional_name(&spec.get(field), rule, causes);
+    }
+    let deadline = spec.get("activeDeadlineSeconds");
+    if deadline.is_set() {
+        rules::between(&deadline, 1, MAX_DEADLINE, "must be between 1 and 2147483647, inclusive", causes);
+    }
+    network::check_names(spec, causes);
+    scheduling::check_tolerations(&spec.get("tolerations"), causes);
+    network::check_aliases(&spec.get("hostAliases"), causes);
+    rules::optional_one_of(&spec.get("preemptionPolicy"), &["PreemptLowerPriority", "Never"], causes);
+    for (resource, amount) in spec.get("overhead").entries() {
+        resources::check_amount(names, resource, &amount, causes);
+    }
+    let own = spec.get("resources");
+    if own.is_set() {
+        resources::check(names, &own, &HashSet::new(), causes);
+    }
+    system::check(spec, causes);
+}
+
+fn check_restart_policy(policy: &Field<'_>, causes: &mut Vec<Cause>) {
+    if policy.is_empty() {
+        causes.push(policy.required(""));
+    } else if !RESTART_POLICIES.contains(&policy.text()) {
+        causes.push(policy.not_supported(&RESTART_POLICIES));
+    }
+}

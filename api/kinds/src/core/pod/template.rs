@@ -1,0 +1,146 @@
+//! The template of pods that workloads have: its labels, its specification, and the selector that must choose its pods.
+
+use quorate_meta::{Cause, LabelSelector, Names, Value, name};
+
+use super::{defaults, spec};
+use crate::field::Field;
+use crate::rules;
+use quorate_registry::Disabled;
+
+const NO_MATCH: &str = "`selector` does not match template `labels`";
+
+/// What belongs to features of pods that are off.
+const DISABLED: &[&str] = &[
+    "workloadRef",
+    "containers[].lifecycle.stopSignal",
+    "initContainers[].lifecycle.stopSignal",
+    "ephemeralContainers[].lifecycle.stopSignal",
+];
+
+/// The fields of features that are off, of a specification at a path.
+pub(crate) const fn disabled(below: &'static str) -> Disabled {
+    Disabled { below, fields: DISABLED }
+}
+
+/// Fills in the template at a path of the object.
+pub(crate) fn default(object: &mut Value, path: &[&str]) {
+    if let Some(spec) = object.at_mut(path).and_then(|template| template.get_mut("spec")).and_then(Value::as_map_mut) {
+        defaults::spec(spec);
+    }
+}
+
+/// What is wrong with a template, whatever it is used for.
+pub(crate) fn check(names: &Names, template: &Field<'_>, causes: &mut Vec<Cause>) {
+    check_with_volumes(names, template, Vec::new(), causes);
+}
+
+/// What is wrong with a template whose pods have further volumes, known by name.
+pub(crate) fn check_with_volumes(names: &Names, template: &Field<'_>, volumes: Vec<&str>, causes: &mut Vec<Cause>) {
+    // Both are told of as if they stood in the template itself.
+    let metadata = Field::new(template.get("metadata").value(), template.path().clone());
+    rules::labels(&metadata.get("labels"), causes);
+    let annotations = metadata.get("annotations");
+    let texts = annotations.entries().map(|(key, value)| (key, value.text()));
+    causes.extend(name::annotations(annotations.path(), texts));
+    spec::check(names, &template.get("spec"), true, volumes, causes);
+    let guests = template.get("spec.ephemeralContainers");
+    if !guests.is_empty() {
+        causes.push(guests.forbidden("ephemeral containers not allowed in pod template"));
+    }
+}
+
+/// What is wrong with a template whose pods are started again whenever they end, told in the workload's own name.
+pub(crate) fn check_long_running(names: &Names, template: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) {
+    check(names, template, causes);
+    check_restarts(template, workload, causes);
+}
+
+/// What is wrong with how the pods of such a template end.
+pub(crate) fn check_restarts(template: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) {
+    let (policy, deadline) = (template.get("spec.restartPolicy"), template.get("spec.activeDeadlineSeconds"));
+    if matches!(policy.text(), "Never" | "OnFailure") {
+        causes.push(policy.not_supported(&["Always"]));
+    }
+    if deadline.is_set() {
+        causes.push(deadline.forbidden(&format!("activeDeadlineSeconds in {workload} is not Supported")));
+    }
+}
+
+/// The labels of the template do not meet the selector, which may be missing.
+pub(crate) fn check_chosen(selector: &Field<'_>, template: &Field<'_>, causes: &mut Vec<Cause>) {
+    let labels = template.get("metadata.labels");
+    let met = selector.is_set()
+        && LabelSelector::from_object(selector.value()).is_some_and(|selector| {
+            let texts = labels.value().as_map().into_iter().flat_map(|map| map.iter());
+            selector.matches(texts.map(|(key, value)| (key, value.as_str().unwrap_or_default())))
+        });
+    if !met {
+        causes.push(labels.invalid(NO_MATCH));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::shown;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    fn good() -> serde_json::Value {
+        let container =
+            json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+        json!({"metadata": {"labels": {"app": "a"}},
+            "spec": {"containers": [container], "restartPolicy": "Always", "dnsPolicy": "Default"}})
+    }
+
+    #[test]
+    fn templates() {
+        let run = |change: serde_json::Value, expect: &[&str]| {
+            let mut object = Value::from(json!({"t": good()}));
+            quorate_registry::patch::merge(&mut object, json!({ "t": change }).into());
+            let mut causes = Vec::new();
+            check_long_running(Naming::Svc.names(), &Field::root(&object).get("t"), "X", &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        run(json!({}), &[]);
+        run(json!({"spec": {"containers": null}}), &["Required t.spec.containers"]);
+        run(json!({"spec": {"restartPolicy": "Never"}}), &["NotSupported t.spec.restartPolicy"]);
+        run(
+            json!({"spec": {"restartPolicy": "Odd", "dnsPolicy": ""}}),
+            &["NotSupported t.spec.restartPolicy", "Required t.spec.dnsPolicy"],
+        );
+        run(json!({"spec": {"activeDeadlineSeconds": 5}}), &["Forbidden t.spec.activeDeadlineSeconds"]);
+        run(json!({"spec": {"nodeSelector": {"a b": "c"}}}), &["Invalid t.spec.nodeSelector"]);
+        run(json!({"metadata": {"labels": {"a b": "c"}}}), &["Invalid t.labels"]);
+        run(json!({"metadata": {"annotations": {"a b": "c"}}}), &["Invalid t.annotations"]);
+        run(json!({"spec": {"os": {"name": "odd"}}}), &["NotSupported t.spec.os.name"]);
+    }
+
+    #[test]
+    fn signals_and_workloads_are_not_taken_yet() {
+        let spec = |part: serde_json::Value| json!({"containers": [part], "initContainers": [part]});
+        let mut object = Value::from(json!({"t": spec(json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}}))}));
+        object.set_at(&["t", "workloadRef"], [("name", "w")]);
+        disabled("t").clear(None, &mut object);
+        assert_eq!(object, json!({"t": spec(json!({"lifecycle": {"preStop": {}}}))}).into());
+    }
+
+    #[test]
+    fn the_selector_chooses_the_template() {
+        let check = |selector: serde_json::Value, expect: bool| {
+            let object = Value::from(json!({"s": selector, "t": good()}));
+            let root = Field::root(&object);
+            let mut causes = Vec::new();
+            check_chosen(&root.get("s"), &root.get("t"), &mut causes);
+            assert_eq!(causes.is_empty(), expect, "{object:?}");
+        };
+        check(json!({"matchLabels": {"app": "a"}}), true);
+        check(
+            json!({"matchLabels": {"app": "a"}, "matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}),
+            true,
+        );
+        check(json!({"matchLabels": {"app": "b"}}), false);
+        check(json!({}), true);
+        check(json!(null), false);
+    }
+}

@@ -1,0 +1,214 @@
+//! What may change in a pod once it is there: images, and a few limits in one direction each.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, Map, Path, Value};
+
+use super::defaults::CONTAINERS;
+use super::scheduling::only_adds_tolerations;
+use crate::field::Field;
+use quorate_registry::strategy::status::{keep, keep_at};
+
+const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
+                   `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
+                   existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
+                   previously negative)";
+
+/// Where a specification says which nodes the pod may run on.
+const NODE_AFFINITY: &[&str] = &["affinity", "nodeAffinity"];
+
+/// What is wrong with the change of a pod's specification.
+pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let (before, after) = (Field::root(old).get("spec"), Field::root(new).get("spec"));
+    for list in ["containers", "initContainers"] {
+        let (had, has) = (before.get(list), after.get(list));
+        if had.items().len() != has.items().len() {
+            causes.push(Cause::forbidden(has.path(), "pod updates may not add or remove containers"));
+            return;
+        }
+    }
+    check_deadline(&before.get("activeDeadlineSeconds"), &after.get("activeDeadlineSeconds"), causes);
+    if !only_adds_tolerations(before.value(), after.value()) {
+        let why = "existing toleration can not be modified except its tolerationSeconds";
+        causes.push(after.get("tolerations").forbidden(why));
+    }
+    check_gates(&before.get("schedulingGates"), &after.get("schedulingGates"), causes);
+    if fixed(before.value(), after.value()) != *before.value() {
+        causes.push(after.forbidden(WHY));
+    }
+}
+
+/// How the keys of annotations begin that name the AppArmor profile of a container.
+const APP_ARMOR: &str = "container.apparmor.security.beta.";
+/// How the annotation ends of a pod that stands for one which a node runs by itself.
+const MIRROR: &str = "/config.mirror";
+
+/// What is wrong with the change of a pod's annotations: some say what it was let in as.
+pub(super) fn check_annotations(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let (before, after) = (annotations(old), annotations(new));
+    let at = |key: &str| Path::new("metadata.annotations").key(key);
+    for (key, value) in before.iter().flat_map(|before| before.iter()) {
+        let is_same = after.and_then(|after| after.get(key)) == Some(value);
+        if let Some(what) = fixed_annotation(key).filter(|_| !is_same) {
+            causes.push(Cause::forbidden(at(key), &format!("may not remove or update {what}")));
+        }
+    }
+    for (key, _) in after.iter().flat_map(|after| after.iter()) {
+        let is_known = before.is_some_and(|before| before.contains_key(key));
+        if let Some(what) = fixed_annotation(key).filter(|_| !is_known) {
+            causes.push(Cause::forbidden(at(key), &format!("may not add {what}")));
+        }
+    }
+}
+
+fn annotations(pod: &Value) -> Option<&Map> {
+    pod.at(&["metadata", "annotations"]).and_then(Value::as_map)
+}
+
+/// What an annotation is called that never changes.
+fn fixed_annotation(key: &str) -> Option<&'static str> {
+    if key.starts_with(APP_ARMOR) {
+        return Some("AppArmor annotations");
+    }
+    key.ends_with(MIRROR).then_some("mirror pod annotation")
+}
+
+/// A deadline may come and come closer, but neither go nor move away.
+fn check_deadline(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
+    match (before.int(), after.int()) {
+        (Some(before), Some(seconds)) if seconds > before => {
+            causes.push(after.invalid("must be less than or equal to previous value"));
+        }
+        (Some(_), None) => causes.push(after.invalid("must not update from a positive integer to nil value")),
+        _ => {}
+    }
+}
+
+/// Gates of scheduling only ever open.
+fn check_gates(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
+    let known: HashSet<&str> = before.items().map(|gate| gate.get("name").text()).collect();
+    if after.items().any(|gate| !known.contains(gate.get("name").text())) {
+        causes.push(after.forbidden("only deletion is allowed, but found new scheduling gates"));
+    }
+}
+
+/// The new specification with everything that may have changed as it was.
+fn fixed(before: &Value, after: &Value) -> Value {
+    let mut fixed = after.clone();
+    for list in &CONTAINERS[..2] {
+        let old = before.get(list).and_then(Value::as_list).unwrap_or_default();
+        let new = fixed.get_mut(list).and_then(Value::as_list_mut);
+        for (container, old) in new.into_iter().flatten().zip(old) {
+            keep("image", old, container);
+        }
+    }
+    for field in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
+        keep(field, before, &mut fixed);
+    }
+    let negative =
+        before.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0);
+    if negative && after.get("terminationGracePeriodSeconds").and_then(Value::as_i64) == Some(1) {
+        keep("terminationGracePeriodSeconds", before, &mut fixed);
+    }
+    if before.get("schedulingGates").is_some_and(|gates| !gates.is_empty()) {
+        narrowed(before, &mut fixed);
+    }
+    fixed
+}
+
+/// A pod that waits at a gate may still be told where to go, more narrowly than before: to which nodes, not to which pods.
+fn narrowed(before: &Value, fixed: &mut Value) {
+    let had = before.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
+    let has = fixed.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
+    if had.iter().all(|(key, value)| has.get(key) == Some(value)) {
+        keep("nodeSelector", before, fixed);
+    }
+    if before.at(NODE_AFFINITY).is_none_or(Value::is_empty) {
+        keep_at(NODE_AFFINITY, before, fixed);
+        if before.get("affinity").is_none() && fixed.get("affinity").is_some_and(Value::is_empty) {
+            fixed.remove_at(&["affinity"]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::shown;
+    use serde_json::json;
+
+    #[test]
+    fn annotations_that_stay() {
+        let check = |before: serde_json::Value, after: serde_json::Value, expect: &[&str]| {
+            let [old, new] = [before, after].map(|of| Value::from(json!({"metadata": {"annotations": of}})));
+            let mut causes = Vec::new();
+            check_annotations(&old, &new, &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        let profile = "container.apparmor.security.beta.svc.io/c";
+        let forbidden = format!("Forbidden metadata.annotations[{profile}]");
+        check(json!({profile: "a", "b": "c"}), json!({profile: "a", "b": "d", "e": "f"}), &[]);
+        check(json!({profile: "a"}), json!({profile: "b"}), &[&forbidden]);
+        check(json!({profile: "a"}), json!(null), &[&forbidden]);
+        check(json!({}), json!({profile: "unconfined"}), &[&forbidden]);
+        let mirror = "Forbidden metadata.annotations[svc.io/config.mirror]";
+        check(json!(null), json!({"svc.io/config.mirror": "x"}), &[mirror]);
+    }
+
+    #[test]
+    fn changes() {
+        let run = |before: serde_json::Value, change: serde_json::Value, expect: &[&str]| {
+            let mut old = Value::from(
+                json!({"spec": {"containers": [{"name": "c", "image": "a"}], "tolerations": [{"key": "k"}]}}),
+            );
+            quorate_registry::patch::merge(&mut old, json!({ "spec": before }).into());
+            let mut new = old.clone();
+            quorate_registry::patch::merge(&mut new, json!({ "spec": change }).into());
+            let mut causes = Vec::new();
+            check(&old, &new, &mut causes);
+            assert_eq!(shown(&causes), expect, "{change}");
+        };
+        let none = || json!({});
+        run(none(), json!({"containers": [{"name": "c", "image": "b"}]}), &[]);
+        run(none(), json!({"containers": [{"name": "d", "image": "a"}]}), &["Forbidden spec"]);
+        run(none(), json!({"containers": []}), &["Forbidden spec.containers"]);
+        run(none(), json!({"activeDeadlineSeconds": 5}), &[]);
+        run(
+            json!({"activeDeadlineSeconds": 5}),
+            json!({"activeDeadlineSeconds": 6}),
+            &["Invalid spec.activeDeadlineSeconds"],
+        );
+        run(
+            json!({"activeDeadlineSeconds": 5}),
+            json!({"activeDeadlineSeconds": null}),
+            &["Invalid spec.activeDeadlineSeconds"],
+        );
+        run(none(), json!({"tolerations": []}), &["Forbidden spec.tolerations"]);
+        run(none(), json!({"tolerations": [{"key": "k"}, {"key": "l"}]}), &[]);
+        run(none(), json!({"nodeSelector": {"a": "b"}}), &["Forbidden spec"]);
+        let gated = || json!({"schedulingGates": [{"name": "g"}]});
+        run(gated(), json!({"nodeSelector": {"a": "b"}}), &[]);
+        let required = |term: serde_json::Value| json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]});
+        let near = || required(json!({"topologyKey": "k", "namespaces": ["b"]}));
+        let node = || required(json!({"matchFields": []}));
+        let with = |affinity: serde_json::Value| json!({"schedulingGates": [{"name": "g"}], "affinity": affinity});
+        run(gated(), json!({"affinity": {"nodeAffinity": node()}}), &[]);
+        run(with(json!({"podAffinity": near()})), json!({"affinity": {"nodeAffinity": node()}}), &[]);
+        run(with(json!({"nodeAffinity": {}})), json!({"affinity": null}), &[]);
+        run(with(json!({})), json!({"affinity": {"nodeAffinity": node()}}), &[]);
+        run(none(), json!({"affinity": {"nodeAffinity": node()}}), &["Forbidden spec"]);
+        for change in [json!({"podAffinity": near()}), json!({"podAntiAffinity": near(), "nodeAffinity": node()})] {
+            run(gated(), json!({"affinity": change}), &["Forbidden spec"]);
+        }
+        run(with(json!({"podAntiAffinity": near()})), json!({"affinity": null}), &["Forbidden spec"]);
+        run(with(json!({"nodeAffinity": node()})), json!({"affinity": null}), &["Forbidden spec"]);
+        run(gated(), json!({"schedulingGates": []}), &[]);
+        run(gated(), json!({"schedulingGates": [{"name": "h"}]}), &["Forbidden spec.schedulingGates"]);
+        run(json!({"terminationGracePeriodSeconds": -1}), json!({"terminationGracePeriodSeconds": 1}), &[]);
+        run(
+            json!({"terminationGracePeriodSeconds": 30}),
+            json!({"terminationGracePeriodSeconds": 5}),
+            &["Forbidden spec"],
+        );
+    }
+}

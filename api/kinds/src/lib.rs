@@ -1,0 +1,72 @@
+//! The semantics of each served kind: a folder per group, a file per kind, and the table that finds them.
+
+mod admissionregistration;
+mod apiregistration;
+mod apps;
+mod autoscaling;
+mod batch;
+pub mod builtin;
+mod certificates;
+mod conditions;
+mod coordination;
+mod core;
+mod discovery;
+mod events;
+mod field;
+mod flowcontrol;
+mod loadbalancer;
+mod net_warnings;
+mod networking;
+mod node;
+mod plain;
+mod policy;
+mod rbac;
+mod resource;
+mod resource_names;
+mod rules;
+mod scheduling;
+mod storage;
+mod workload;
+
+use std::sync::Arc;
+
+use quorate_meta::Names;
+
+use quorate_registry::{Conversion, Strategy};
+
+/// The strategy of a version of a kind; `group` is the neutral name, such as `rbac.authorization`, or `core`.
+#[must_use]
+pub(crate) fn strategy(group: &str, version: &str, kind: &str) -> Arc<dyn Strategy> {
+    let own = match group {
+        "core" => core::strategy(kind),
+        "apps" => apps::strategy(kind),
+        "batch" => batch::strategy(kind),
+        "coordination" => coordination::strategy(kind),
+        "node" => node::strategy(kind),
+        "policy" => policy::strategy(kind),
+        "scheduling" => scheduling::strategy(kind),
+        "autoscaling" => autoscaling::strategy(version, kind),
+        "certificates" => certificates::strategy(kind),
+        "admissionregistration" => admissionregistration::strategy(kind),
+        "apiregistration" => apiregistration::strategy(kind),
+        "discovery" => discovery::strategy(kind),
+        "events" => events::strategy(kind),
+        "flowcontrol.apiserver" => flowcontrol::strategy(kind),
+        "networking" => networking::strategy(kind),
+        "resource" => resource::strategy(kind),
+        "storage" => storage::strategy(kind),
+        "rbac.authorization" => rbac::strategy(kind),
+        _ => None,
+    };
+    own.unwrap_or_else(|| Arc::new(plain::Plain))
+}
+
+/// What turns objects of a version into those of the version that is stored; `None` for versions without one.
+#[must_use]
+pub(crate) fn conversion(names: &'static Names, group: &str, version: &str, kind: &str) -> Option<Arc<dyn Conversion>> {
+    match group {
+        "autoscaling" => autoscaling::conversion(names, version, kind),
+        "events" => events::conversion(kind),
+        _ => None,
+    }
+}

@@ -1,0 +1,15 @@
+//! The kinds of the node group.
+
+mod runtimeclass;
+
+use std::sync::Arc;
+
+use quorate_registry::Strategy;
+
+/// The strategy of a kind of this group that has one of its own.
+pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
+    Some(match kind {
+        "RuntimeClass" => Arc::new(runtimeclass::RuntimeClass),
+        _ => return None,
+    })
+}

@@ -1,0 +1,15 @@
+//! The kinds of the policy group.
+
+mod poddisruptionbudget;
+
+use std::sync::Arc;
+
+use quorate_registry::Strategy;
+
+/// The strategy of a kind of this group that has one of its own.
+pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
+    Some(match kind {
+        "PodDisruptionBudget" => Arc::new(poddisruptionbudget::PodDisruptionBudget),
+        _ => return None,
+    })
+}

@@ -1,0 +1,33 @@
+//! The kinds of the group rbac.authorization.
+
+mod binding;
+mod role;
+
+use std::sync::Arc;
+
+use quorate_meta::Value;
+
+use quorate_registry::Strategy;
+
+/// The strategy of a kind of this group that has one of its own.
+pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
+    Some(match kind {
+        "Role" => Arc::new(role::Role { namespaced: true }),
+        "ClusterRole" => Arc::new(role::Role { namespaced: false }),
+        "RoleBinding" => Arc::new(binding::Binding { namespaced: true }),
+        "ClusterRoleBinding" => Arc::new(binding::Binding { namespaced: false }),
+        _ => return None,
+    })
+}
+
+/// Whether two states differ in more than what concerns deletion: the server itself changes that.
+fn differs(old: &Value, new: &Value) -> bool {
+    let bare = |object: &Value| {
+        let mut object = object.clone();
+        for field in ["ownerReferences", "finalizers", "managedFields", "resourceVersion"] {
+            object.remove_at(&["metadata", field]);
+        }
+        object
+    };
+    bare(old) != bare(new)
+}

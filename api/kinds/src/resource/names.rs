@@ -1,0 +1,58 @@
+//! Names of drivers and of their pools of devices.
+
+use quorate_meta::{Cause, name};
+
+use crate::field::Field;
+use crate::rules;
+
+/// Bytes of the name of a driver.
+const MAX_DRIVER: usize = 63;
+/// Bytes of the name of a pool.
+const MAX_POOL: usize = 253;
+
+/// The name of a driver, when it is given: a domain in letters of any case.
+pub(super) fn driver(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    if !field.is_empty() {
+        domain(field, field.text(), causes);
+    }
+}
+
+/// The domain of a driver, which is the whole field or a part of it.
+pub(super) fn domain(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>) {
+    if text.len() > MAX_DRIVER {
+        causes.push(Cause::too_long(field.path(), MAX_DRIVER));
+    }
+    let wrong = name::dns_subdomain(&text.to_lowercase());
+    causes.extend(wrong.iter().map(|why| Cause::invalid(field.path(), text, why)));
+}
+
+/// The name of a pool, when it is given: domains with slashes between them.
+pub(super) fn pool(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    rules::at_most_bytes(field, MAX_POOL, causes);
+    for part in field.text().split('/').filter(|_| !field.is_empty()) {
+        let wrong = name::dns_subdomain(part);
+        causes.extend(wrong.iter().map(|why| Cause::invalid(field.path(), part, why)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::field_causes;
+    use serde_json::json;
+
+    #[test]
+    fn names() {
+        for good in ["", "d.example.com", "D.Example.com"] {
+            field_causes(driver, json!(good), &[]);
+        }
+        field_causes(driver, json!("A_"), &["Invalid s"]);
+        field_causes(driver, json!("a".repeat(64)), &["TooLong s"]);
+        for good in ["", "p", "p/q.r"] {
+            field_causes(pool, json!(good), &[]);
+        }
+        for bad in ["P", "p/", "p//q"] {
+            field_causes(pool, json!(bad), &["Invalid s"]);
+        }
+    }
+}

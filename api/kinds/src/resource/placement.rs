@@ -1,0 +1,123 @@
+//! On which nodes devices can be used: those of a slice together, or each of them by itself.
+
+use quorate_meta::{Cause, name};
+
+use crate::core::pod::check_node_selector;
+use crate::field::Field;
+
+const EACH: &str = "perDeviceNodeSelection";
+
+/// What is wrong with where the devices of a slice are: exactly one of its fields says it.
+pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    let nodes = spec.get("nodeSelector");
+    let terms = nodes.get("nodeSelectorTerms");
+    let given = places(spec, &["nodeName", "nodeSelector", "allNodes", EACH], causes);
+    if nodes.is_set() && terms.items().len() != 1 {
+        causes.push(terms.invalid("must have exactly one node selector term"));
+    }
+    let why = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+    match given.len() {
+        0 => causes.push(spec.required(why)),
+        1 => {}
+        _ => causes.push(several(spec, &given, &format!("{why}, but multiple fields are set"))),
+    }
+    let each = spec.get(EACH).is_true();
+    spec.get("devices").items().for_each(|device| check_device(&device, each, causes));
+}
+
+/// A device says where it is when its slice leaves that to each of them, and only then.
+fn check_device(device: &Field<'_>, each: bool, causes: &mut Vec<Cause>) {
+    const PLACES: [&str; 3] = ["nodeName", "nodeSelector", "allNodes"];
+    if !each {
+        if PLACES.iter().any(|place| device.get(place).is_set()) {
+            let why = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to \
+                       true in the ResourceSlice spec";
+            causes.push(Cause::invalid(device.path(), quorate_meta::Value::Null, why));
+        }
+        return;
+    }
+    let given = places(device, &PLACES, causes);
+    let why = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set \
+               to true in the ResourceSlice spec";
+    match given.len() {
+        0 => causes.push(device.required(why)),
+        1 => {}
+        _ => causes.push(several(device, &given, why)),
+    }
+}
+
+fn several(field: &Field<'_>, given: &[String], why: &str) -> Cause {
+    Cause::invalid(field.path(), format!("{{{}}}", given.join(", ")), why)
+}
+
+/// Those of the fields that say something, each of which is checked.
+fn places(holder: &Field<'_>, fields: &[&str], causes: &mut Vec<Cause>) -> Vec<String> {
+    let mut given = Vec::new();
+    for place in fields {
+        let field = holder.get(place);
+        let says = match *place {
+            _ if !field.is_set() => continue,
+            "nodeName" if field.is_empty() => {
+                causes.push(field.invalid("must be either unset or set to a non-empty string"));
+                false
+            }
+            "nodeName" => {
+                causes.extend(field.invalid_for(&name::dns_subdomain(field.text())));
+                true
+            }
+            "nodeSelector" => {
+                check_node_selector(&field, causes);
+                true
+            }
+            _ if !field.is_true() => {
+                causes.push(field.invalid("must be either unset or set to true"));
+                false
+            }
+            _ => true,
+        };
+        if says {
+            given.push(format!("`{place}`"));
+        }
+    }
+    given
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::testing::field_causes;
+    use serde_json::{Value as Json, json};
+
+    fn run(spec: Json, expect: &[&str]) {
+        field_causes(check, spec, expect);
+    }
+
+    fn selector(terms: usize) -> Json {
+        let term = json!({"matchExpressions": [{"key": "k", "operator": "Exists"}]});
+        json!({"nodeSelectorTerms": vec![term; terms]})
+    }
+
+    #[test]
+    fn slices() {
+        run(json!({"nodeName": "n"}), &[]);
+        run(json!({"allNodes": true}), &[]);
+        run(json!({"nodeSelector": selector(1)}), &[]);
+        run(json!({}), &["Required s"]);
+        run(json!({"nodeName": ""}), &["Invalid s.nodeName", "Required s"]);
+        run(json!({"nodeName": "n", "allNodes": false}), &["Invalid s.allNodes"]);
+        run(json!({"nodeName": "n", "allNodes": true}), &["Invalid s"]);
+        run(json!({"nodeSelector": selector(2)}), &["Invalid s.nodeSelector.nodeSelectorTerms"]);
+        let none = "s.nodeSelector.nodeSelectorTerms";
+        run(json!({"nodeSelector": selector(0)}), &[&format!("Required {none}"), &format!("Invalid {none}")]);
+    }
+
+    #[test]
+    fn devices() {
+        let each = |device: Json, expect: &[&str]| run(json!({EACH: true, "devices": [device]}), expect);
+        each(json!({"nodeName": "n"}), &[]);
+        each(json!({"nodeSelector": selector(2)}), &[]);
+        each(json!({}), &["Required s.devices[0]"]);
+        each(json!({"nodeName": "n", "allNodes": true}), &["Invalid s.devices[0]"]);
+        run(json!({"nodeName": "n", "devices": [{"allNodes": true}]}), &["Invalid s.devices[0]"]);
+    }
+}

@@ -1,0 +1,290 @@
+//! Checks that several kinds share: names, ports, addresses, selectors, quantities, what may not change.
+
+use quorate_meta::{Cause, Quantity, Value, name};
+
+use super::field::Field;
+use quorate_meta::net::{self, NOT_AN_ADDRESS};
+
+pub(super) const IMMUTABLE: &str = "field is immutable";
+/// Protocols that ports have.
+pub(super) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+const NOT_A_PORT: &str = "must be between 1 and 65535, inclusive";
+/// Characters of a port's name.
+const MAX_PORT_NAME: usize = 15;
+
+/// The text must be given and keep a rule for names.
+pub(super) fn name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
+    if field.text().is_empty() {
+        causes.push(field.required(""));
+    } else {
+        causes.extend(field.invalid_for(&rule(field.text())));
+    }
+}
+
+/// The text must keep a rule for names when it is given.
+pub(super) fn optional_name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
+    if !field.text().is_empty() {
+        name(field, rule, causes);
+    }
+}
+
+/// The text must be given.
+pub(super) fn required(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    if field.is_empty() {
+        causes.push(field.required(""));
+    }
+}
+
+/// The text must be given and be one of these.
+pub(super) fn one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cause>) {
+    if field.text().is_empty() {
+        causes.push(field.required(""));
+    } else {
+        optional_one_of(field, supported, causes);
+    }
+}
+
+/// The text must be one of these when it is given.
+pub(super) fn optional_one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cause>) {
+    if field.is_set() && !supported.contains(&field.text()) {
+        causes.push(field.not_supported(supported));
+    }
+}
+
+/// The number must lie in a range, both ends included.
+pub(super) fn between(field: &Field<'_>, low: i64, high: i64, why: &str, causes: &mut Vec<Cause>) {
+    if !field.int().is_some_and(|number| (low..=high).contains(&number)) {
+        causes.push(Cause::invalid(field.path(), field.int().unwrap_or_default(), why));
+    }
+}
+
+/// The number must not be negative.
+pub(super) fn not_negative(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    if field.int().is_some_and(|number| number < 0) {
+        causes.push(field.invalid("must be greater than or equal to 0"));
+    }
+}
+
+/// The number must be that of a port.
+pub(super) fn port(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    between(field, 1, 65535, NOT_A_PORT, causes);
+}
+
+/// The value must be the number or the name of a port.
+pub(super) fn port_or_name(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    match field.value() {
+        Value::String(text) => causes.extend(field.invalid_for(&port_name(text))),
+        _ => port(field, causes),
+    }
+}
+
+/// What is wrong with the name of a port (a service name of RFC 6335).
+pub(super) fn port_name(text: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut check = |holds: bool, why: String| {
+        if !holds {
+            wrong.push(why);
+        }
+    };
+    check(text.len() <= MAX_PORT_NAME, format!("must be no more than {MAX_PORT_NAME} characters"));
+    let plain = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    check(plain, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".into());
+    let letter = text.bytes().any(|b| b.is_ascii_lowercase());
+    check(letter, "must contain at least one letter (a-z)".into());
+    check(!text.contains("--"), "must not contain consecutive hyphens".into());
+    check(!text.starts_with('-') && !text.ends_with('-'), "must not begin or end with a hyphen".into());
+    wrong
+}
+
+/// The text must be an address.
+pub(super) fn address(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    if net::address(field.text()).is_none() {
+        causes.push(Cause::invalid(field.path(), field.text(), NOT_AN_ADDRESS));
+    }
+}
+
+/// The map must hold labels.
+pub(super) fn labels(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    let texts = field.entries().map(|(key, value)| (key, value.text()));
+    causes.extend(name::labels(field.path(), texts));
+}
+
+/// The map must hold annotations.
+pub(super) fn annotations(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    let texts = field.entries().map(|(key, value)| (key, value.text()));
+    causes.extend(name::annotations(field.path(), texts));
+}
+
+/// The metadata of what is made by a template: labels and annotations, and nothing that is of a single object.
+pub(super) fn template_metadata(metadata: &Field<'_>, causes: &mut Vec<Cause>) {
+    annotations(&metadata.get("annotations"), causes);
+    labels(&metadata.get("labels"), causes);
+    for (key, _) in metadata.value().as_map().into_iter().flat_map(|map| map.iter()) {
+        let field = metadata.get(key);
+        if !matches!(key, "annotations" | "labels") && !field.is_empty() {
+            let path = metadata.path().child(if key == "uid" { "uID" } else { key });
+            causes.push(Cause::forbidden(path, "cannot be set"));
+        }
+    }
+}
+
+/// The text must not have more bytes.
+pub(super) fn at_most_bytes(field: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
+    if field.text().len() > max {
+        causes.push(Cause::too_long(field.path(), max));
+    }
+}
+
+/// The list must not have more items.
+pub(super) fn at_most_items(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
+    if list.items().len() > max {
+        causes.push(Cause::too_many(list.path(), list.items().len(), max));
+    }
+}
+
+/// The value, when it is there, must be a label selector.
+pub(super) fn selector(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    labels(&field.get("matchLabels"), causes);
+    for term in field.get("matchExpressions").items() {
+        let (operator, values) = (term.get("operator"), term.get("values"));
+        match operator.text() {
+            "In" | "NotIn" if values.is_empty() => {
+                causes.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
+            }
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
+                causes.push(values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            _ => causes.push(Cause::invalid(operator.path(), operator.text(), "not a valid selector operator")),
+        }
+        let key = term.get("key");
+        let wrong = name::qualified_name(key.text());
+        causes.extend(wrong.iter().map(|why| Cause::invalid(key.path(), key.text(), why)));
+        for value in values.items() {
+            causes.extend(value.invalid_for(&name::label_value(value.text())));
+        }
+    }
+}
+
+/// The value must be as it was.
+pub(super) fn immutable(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
+    let same = old.value() == new.value() || (old.is_empty() && new.is_empty());
+    if !same {
+        causes.push(new.invalid(IMMUTABLE));
+    }
+}
+
+/// A list of an object that is always written and has nothing in it is written as `null`.
+pub(super) fn null_when_empty(object: &mut Value, path: &[&str]) {
+    if let Some(list) = object.at_mut(path).filter(|list| list.is_empty()) {
+        *list = Value::Null;
+    }
+}
+
+/// The quantity in a field.
+pub(super) fn quantity(field: &Field<'_>) -> Quantity {
+    Quantity::parse(field.text()).unwrap_or(Quantity::ZERO)
+}
+
+/// Whether the field holds a quantity above zero.
+pub(super) fn is_positive(field: &Field<'_>) -> bool {
+    quantity(field) > Quantity::ZERO
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use quorate_meta::Cause;
+
+    use crate::field::Field;
+
+    /// Causes as reason and field.
+    pub(crate) fn shown(causes: &[Cause]) -> Vec<String> {
+        let short = |cause: &Cause| cause.reason.as_str().trim_start_matches("FieldValue").to_owned();
+        causes.iter().map(|cause| format!("{} {}", short(cause), cause.field)).collect()
+    }
+
+    /// Checks what a rule says of a value in the field `s`.
+    #[track_caller]
+    pub(crate) fn field_causes(rule: fn(&Field<'_>, &mut Vec<Cause>), value: serde_json::Value, expect: &[&str]) {
+        let object = serde_json::json!({ "s": value }).into();
+        let mut causes = Vec::new();
+        rule(&Field::root(&object).get("s"), &mut causes);
+        assert_eq!(shown(&causes), expect, "{object:?}");
+    }
+
+    /// The object with the value at a pointer (RFC 6901) replaced, added or (`null`) removed.
+    pub(crate) fn but(object: &serde_json::Value, changes: &[(&str, serde_json::Value)]) -> quorate_meta::Value {
+        let mut object = object.clone();
+        for (pointer, value) in changes {
+            let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+            let target = object.pointer_mut(parent).expect("the parent exists");
+            match target {
+                serde_json::Value::Array(items) => match (key.parse::<usize>(), value.is_null()) {
+                    (Ok(index), true) => drop(items.remove(index)),
+                    (Ok(index), false) if index < items.len() => items[index] = value.clone(),
+                    _ => items.push(value.clone()),
+                },
+                other if value.is_null() => drop(other.as_object_mut().expect("an object").remove(key)),
+                other => drop(other.as_object_mut().expect("an object").insert(key.to_owned(), value.clone())),
+            }
+        }
+        object.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::shown;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn selectors() {
+        let check = |selector_value: serde_json::Value, expect: &[&str]| {
+            let object = json!({"s": selector_value}).into();
+            let mut causes = Vec::new();
+            selector(&Field::root(&object).get("s"), &mut causes);
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!({}), &[]);
+        check(json!({"matchLabels": {"a": "b"}}), &[]);
+        check(json!({"matchLabels": {"a b": "c"}}), &["Invalid s.matchLabels"]);
+        let term = |key: &str, operator: &str, values: serde_json::Value| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
+        check(term("k", "In", json!(["v"])), &[]);
+        check(term("k", "In", json!([])), &["Required s.matchExpressions[0].values"]);
+        check(term("k", "Exists", json!(["v"])), &["Forbidden s.matchExpressions[0].values"]);
+        check(term("k", "Is", json!(null)), &["Invalid s.matchExpressions[0].operator"]);
+        check(term("", "Exists", json!(null)), &["Invalid s.matchExpressions[0].key"; 2]);
+        check(term("k", "NotIn", json!(["-"])), &["Invalid s.matchExpressions[0].values[0]"]);
+    }
+
+    #[test]
+    fn templates() {
+        let check = |value: serde_json::Value, expect: &[&str]| testing::field_causes(template_metadata, value, expect);
+        check(json!(null), &[]);
+        check(json!({"labels": {"a": "b"}, "annotations": {"c": "d"}, "creationTimestamp": null}), &[]);
+        check(
+            json!({"labels": {"a b": "c"}, "annotations": {"a b": "c"}}),
+            &["Invalid s.annotations", "Invalid s.labels"],
+        );
+        check(json!({"name": "x", "uid": "u"}), &["Forbidden s.name", "Forbidden s.uID"]);
+    }
+
+    #[test]
+    fn ports() {
+        let check = |value: serde_json::Value, expect: usize| {
+            let object = json!({"p": value}).into();
+            let mut causes = Vec::new();
+            port_or_name(&Field::root(&object).get("p"), &mut causes);
+            assert_eq!(causes.len(), expect, "{object:?}");
+        };
+        for (value, expect) in [(json!(1), 0), (json!(65535), 0), (json!("http"), 0), (json!("a-1"), 0)] {
+            check(value, expect);
+        }
+        for (value, expect) in
+            [(json!(0), 1), (json!(65536), 1), (json!("80"), 1), (json!("Not_A_Name"), 1), (json!("-"), 2)]
+        {
+            check(value, expect);
+        }
+    }
+}

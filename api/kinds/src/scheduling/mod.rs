@@ -1,0 +1,15 @@
+//! The kinds of the scheduling group.
+
+mod priorityclass;
+
+use std::sync::Arc;
+
+use quorate_registry::Strategy;
+
+/// The strategy of a kind of this group that has one of its own.
+pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
+    Some(match kind {
+        "PriorityClass" => Arc::new(priorityclass::PriorityClass),
+        _ => return None,
+    })
+}

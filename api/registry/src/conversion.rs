@@ -1,0 +1,55 @@
+//! Versions of a kind whose objects are stored in another version's form.
+//!
+//! Invariants: what the store holds is always the stored form, with the header that the stored kind's selectors need; a
+//! conversion there and back loses nothing that the served version can say. Strategies, schema and managed fields of a
+//! version see objects in that version's form only. Kinds without a conversion pay nothing: their bytes are spliced.
+
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use quorate_meta::Value;
+use quorate_wire::stored::{self, CorruptValue, StoredRef};
+
+use super::{Resource, Strategy};
+
+/// Between a served version and the stored one. Objects are whole and in canonical form, before and after; `apiVersion`
+/// and `kind` are not looked at.
+pub trait Conversion: Send + Sync + Debug + 'static {
+    /// Turns an object of the served version into the stored form.
+    fn to_stored(&self, object: &mut Value);
+
+    /// Turns a stored object into the served version.
+    fn to_served(&self, object: &mut Value);
+
+    /// The stored form's name of a field that objects of the served version are selected by.
+    fn stored_field<'f>(&self, field: &'f str) -> &'f str {
+        field
+    }
+}
+
+/// What is different about a resource that is stored in another version's form.
+#[derive(Debug)]
+pub struct StoredForm {
+    /// Between the two forms.
+    pub conversion: Arc<dyn Conversion>,
+    /// The fields that stored objects are selected by.
+    pub selectable_fields: Vec<String>,
+    /// The strategy of the stored version, which knows the values of those fields.
+    pub strategy: Arc<dyn Strategy>,
+}
+
+/// A stored value in the form that the resource serves: the value itself, but for converted kinds.
+///
+/// # Errors
+/// A value that does not read back.
+pub fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes>, CorruptValue> {
+    // Not even counted as shared: what a list does for each object, all who list do at the same memory.
+    let Some(form) = &resource.stored_form else { return Ok(Cow::Borrowed(value)) };
+    let mut object = StoredRef::parse(value)?.to_value("", "", 0)?;
+    form.conversion.to_served(&mut object);
+    stored::encode(&object, &[])
+        .map(Cow::Owned)
+        .map_err(|_| CorruptValue::Header("it has no metadata or too much of it"))
+}

@@ -1,0 +1,102 @@
+//! The one error of the API server and the one place where it becomes a Status.
+//!
+//! Invariant: what the store cannot promise not to have applied never becomes an answer that invites a blind retry: an
+//! unknown outcome is a 504, a refused one is a 503, 429 or 507 that says so.
+
+use quorate_meta::{GroupResource, Status};
+use quorate_store::{HistoryError, NotApplied};
+use thiserror::Error;
+
+use crate::freshness::Freshness;
+
+/// Seconds that a client is asked to wait when the cluster cannot answer just now.
+const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// Why a request is not answered as wished.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Error {
+    /// Already the answer.
+    #[error("{0}")]
+    Status(Box<Status>),
+    /// Already the answer to a read, and how fresh the state was in which it found nothing better.
+    #[error("{0}")]
+    Read(Box<Status>, Freshness),
+    /// The store could not carry out a transaction or a linearizable read.
+    #[error(transparent)]
+    Store(#[from] quorate_store::Error),
+    /// The store could not read at a revision.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+}
+
+impl From<Status> for Error {
+    fn from(status: Status) -> Self {
+        Self::Status(Box::new(status))
+    }
+}
+
+impl From<Box<Status>> for Error {
+    fn from(status: Box<Status>) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl Error {
+    /// 404 for a path that nothing serves.
+    #[must_use]
+    pub fn no_such_path() -> Self {
+        Status::path_not_found().into()
+    }
+
+    /// 400 with a message.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Status::bad_request(message).into()
+    }
+
+    /// 500: a defect of ours, told by its symptom.
+    pub fn internal(why: impl Into<String>) -> Self {
+        Status::internal(why).into()
+    }
+
+    /// 403 for an action on a resource.
+    #[must_use]
+    pub fn forbidden(group: &str, resource: &str, name: &str, sentence: &str) -> Self {
+        Status::forbidden(&GroupResource::new(group, resource), name, sentence).into()
+    }
+
+    /// How fresh the state was in which a read failed.
+    #[must_use]
+    pub fn freshness(&self) -> Option<Freshness> {
+        if let Self::Read(_, freshness) = self { Some(*freshness) } else { None }
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn into_status(self) -> Status {
+        match self {
+            Self::Status(status) | Self::Read(status, _) => *status,
+            Self::Store(quorate_store::Error::NotApplied(reason)) => not_applied(&reason),
+            Self::Store(quorate_store::Error::Unknown(why)) => {
+                Status::timeout(&format!("request did not complete within the time allowed: {why}"), 0)
+            }
+            Self::History(HistoryError::Compacted { .. }) => Status::list_expired(),
+            Self::History(HistoryError::Future { at, applied }) => {
+                Status::too_large_resource_version(at.get(), applied.get())
+            }
+            Self::History(HistoryError::Unreadable) => Status::internal("the kept history cannot be read"),
+        }
+    }
+}
+
+fn not_applied(reason: &NotApplied) -> Status {
+    match reason {
+        NotApplied::NoLeader | NotApplied::Unavailable(_) => {
+            Status::service_unavailable(format!("the cluster cannot serve the request now: {reason}"))
+                .with_retry_after(RETRY_AFTER_SECONDS)
+        }
+        NotApplied::Overloaded => Status::too_many_requests(reason.to_string(), RETRY_AFTER_SECONDS),
+        NotApplied::OutOfSpace { .. } => Status::storage_full(format!("database space exceeded: {reason}")),
+        NotApplied::TooLarge { .. } => Status::request_entity_too_large(&reason.to_string()),
+        NotApplied::Invalid(_) => Status::internal(reason.to_string()),
+    }
+}

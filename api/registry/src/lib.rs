@@ -1,0 +1,38 @@
+//! What the server knows of its resources: the catalogue of what is served, the keyspace, the stored form, the semantics
+//! that a kind may have, and the one way to write objects.
+//!
+//! Invariant: a further kind joins with an entry in the schema and one strategy file in `quorate-kinds`; nothing here names
+//! a kind. Not here: the kinds themselves, who may do what, what one object means for the write of another (admission).
+
+pub mod allocation;
+pub mod catalogue;
+pub mod conversion;
+pub mod derived;
+pub mod error;
+pub mod features;
+pub mod freshness;
+pub mod keys;
+pub mod ownership;
+pub mod patch;
+pub mod selector;
+pub mod stored_codec;
+pub mod topology;
+pub mod write;
+
+mod admission;
+mod author;
+mod gated_fields;
+mod resource;
+pub mod strategy;
+
+pub use admission::{Admission, Change, Terms};
+pub use author::{Author, Gift, Permission, Who};
+pub use catalogue::Registry;
+pub use conversion::{Conversion, StoredForm};
+pub use error::Error;
+pub use gated_fields::Disabled;
+pub use resource::{Resource, Subresource};
+pub use strategy::{FOREGROUND, NameRule, ORPHAN, Part, Propagation, Step, Strategy};
+
+/// Plural name of the resource that all other namespaced ones depend on.
+pub const NAMESPACES: &str = "namespaces";

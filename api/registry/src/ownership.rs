@@ -1,0 +1,96 @@
+//! Who owns which fields of an object (document 001, "Field ownership"): the schema's engine with what it has to know of the
+//! resource, the part that is written, and the other versions of the kind.
+
+use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
+use quorate_schema::Graph;
+use quorate_schema::apply::{Applier, ApplyError, Config};
+use quorate_schema::fieldset::{FieldSet, Reach};
+use quorate_schema::managed::{Managed, Seen, Versions, Writer, take_named, update_managed_fields};
+
+use super::{Part, Resource};
+
+/// A field manager that writes a part of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    /// The schema.
+    pub graph: &'a Graph,
+    /// The resource of the object.
+    pub resource: &'a Resource,
+    /// The part that is written.
+    pub part: Part,
+    /// The manager's name.
+    pub manager: &'a str,
+    /// The time of the write.
+    pub now: Time,
+}
+
+impl Claim<'_> {
+    /// Records in the new object's `metadata.managedFields` who changed which fields since `old`. Comes before the strategy
+    /// fills in what only the server sets. `named` is what the request says of the object, `None` when that is all of it.
+    pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value, named: Option<&Value>) {
+        let (graph, ty) = (self.graph, self.resource.ty);
+        let resets = old.is_some() && self.part == Part::Main;
+        let resets = resets && Managed::is_reset(new.at(&["metadata", "managedFields"]));
+        self.with_writer(|writer| {
+            update_managed_fields(graph, ty, old, new, &writer);
+            if resets {
+                take_named(graph, ty, new, named, &writer);
+            }
+        });
+    }
+
+    /// The object that results from a server-side apply, with its owners, before defaults.
+    ///
+    /// # Errors
+    /// Conflicts with other owners, unless they are to be won.
+    pub fn apply(&self, live: Option<&Value>, config: &Config, force: bool) -> Result<Value, ApplyError> {
+        let (graph, ty) = (self.graph, self.resource.ty);
+        self.with_writer(|writer| Applier { graph, ty, writer, force }.apply(live, config))
+    }
+
+    /// The fields that a write of the part can set.
+    fn reach(&self) -> Reach {
+        let strategy = &self.resource.strategy;
+        match strategy.only(self.part) {
+            Some(fields) => Reach::Only(FieldSet::of_fields(fields)),
+            None => Reach::AllBut(FieldSet::of_fields(strategy.ignored(self.part))),
+        }
+    }
+
+    fn with_writer<T>(&self, act: impl FnOnce(Writer<'_>) -> T) -> T {
+        act(Writer {
+            name: self.manager,
+            api_version: &self.resource.api_version,
+            subresource: self.part.subresource(),
+            time: &self.now.seconds(),
+            reach: &self.reach(),
+            versions: &OtherVersions { graph: self.graph, resource: self.resource },
+        })
+    }
+}
+
+/// The versions of a resource's kind.
+struct OtherVersions<'a> {
+    graph: &'a Graph,
+    resource: &'a Resource,
+}
+
+impl Versions for OtherVersions<'_> {
+    fn convert(&self, from: &str, to: &str, object: &Value) -> Seen {
+        // Entries of another group's kind that shares the objects are left alone.
+        let version = |text: &str| GroupVersion::parse(text).filter(|found| found.group == self.resource.group);
+        let (Some(from), Some(to)) = (version(from), version(to)) else { return Seen::Unknown };
+        let kind = |of: GroupVersion| {
+            self.graph.kind(&GroupVersionKind::new(of.group, of.version, self.resource.kind.as_str()))
+        };
+        let (Some(from), Some(to)) = (kind(from), kind(to)) else { return Seen::Gone };
+        let mut object = object.clone();
+        if let Some(conversion) = self.resource.conversion(&from.version) {
+            conversion.to_stored(&mut object);
+        }
+        if let Some(conversion) = self.resource.conversion(&to.version) {
+            conversion.to_served(&mut object);
+        }
+        Seen::As(to.ty, object)
+    }
+}

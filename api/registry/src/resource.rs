@@ -1,0 +1,181 @@
+//! One served resource: its names, its place in the keyspace, and the strategy that knows its semantics.
+//!
+//! Invariants: immutable once built and shared as `Arc<Resource>`; every name is already in the cluster's naming profile.
+//! A resource does no I/O; handlers and controllers do, with the keys made here.
+
+use std::sync::Arc;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use quorate_meta::{GroupKind, GroupResource};
+use quorate_schema::{Column, TypeId};
+
+use super::conversion::{Conversion, StoredForm};
+use super::keys::{self, Key};
+use super::strategy::Strategy;
+
+/// A resource type in one group version.
+#[derive(Debug)]
+pub struct Resource {
+    /// Full group name; empty for the core group.
+    pub group: String,
+    /// For example `v1`.
+    pub version: String,
+    /// `VERSION` for the core group, else `GROUP/VERSION`.
+    pub api_version: String,
+    /// For example `ConfigMap`.
+    pub kind: String,
+    /// For example `ConfigMapList`.
+    pub list_kind: String,
+    /// Plural, lower case: the segment in URIs.
+    pub plural: String,
+    /// Lower case.
+    pub singular: String,
+    /// Abbreviations that clients accept.
+    pub short_names: Vec<String>,
+    /// Groups of resources that it belongs to, such as `all`.
+    pub categories: Vec<String>,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+    /// Whether its objects are kept. Else it is virtual: a question that is answered at once, with the verb `create` only.
+    pub stored: bool,
+    /// Verbs served on the resource itself, as discovery lists them.
+    pub verbs: Vec<String>,
+    /// What is served below an object.
+    pub subresources: Vec<Subresource>,
+    /// Field labels that a field selector may name.
+    pub selectable_fields: Vec<String>,
+    /// The type of its objects in the schema graph.
+    pub ty: TypeId,
+    /// Columns of its Table; empty means the default columns.
+    pub columns: Vec<Column>,
+    /// Whether an immediate deletion answers with the object, not with a Status.
+    pub delete_returns_object: bool,
+    /// The group that objects are stored in, as discovery hashes it.
+    pub storage_group: String,
+    /// What every user of the resource should know: since when not to use it, and what instead.
+    pub deprecation: Option<String>,
+    /// The version that objects are stored in, as discovery hashes it.
+    pub storage_version: String,
+    /// How objects are stored, when that is in the form of another version.
+    pub stored_form: Option<StoredForm>,
+    /// Conversions of the kind's versions in this group that are not stored as they are, by version.
+    pub conversions: Vec<(String, Arc<dyn Conversion>)>,
+    /// What no schema can say about the kind.
+    pub strategy: Arc<dyn Strategy>,
+    /// What the key of each of its objects begins with.
+    pub prefix: Bytes,
+}
+
+/// A path segment served below an object, such as `status`.
+#[derive(Debug, Clone)]
+pub struct Subresource {
+    /// The segment.
+    pub name: String,
+    /// Group of the kind that it takes and answers; empty for the core group.
+    pub group: String,
+    /// Version of that kind.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+    /// Verbs served, as discovery lists them.
+    pub verbs: Vec<String>,
+    /// What it takes and answers where that is not the resource's own kind, such as a Scale: read like other resources, and
+    /// stored nowhere.
+    pub body: Option<Arc<Resource>>,
+}
+
+impl Resource {
+    /// The key of one object. `namespace` is ignored for cluster-scoped resources.
+    #[must_use]
+    pub fn key(&self, namespace: Option<&str>, name: &str) -> Bytes {
+        let namespace = if self.namespaced { namespace.or(Some("")) } else { None };
+        let length = self.prefix.len() + namespace.map_or(0, |namespace| namespace.len() + 1) + name.len();
+        let mut key = BytesMut::with_capacity(length);
+        key.put_slice(&self.prefix);
+        if let Some(namespace) = namespace {
+            key.put_slice(namespace.as_bytes());
+            key.put_u8(b'/');
+        }
+        key.put_slice(name.as_bytes());
+        key.freeze()
+    }
+
+    /// What the key of every object in the collection begins with: one namespace's objects, or all of them.
+    #[must_use]
+    pub fn prefix(&self, namespace: Option<&str>) -> Bytes {
+        match namespace {
+            Some(namespace) if self.namespaced && !namespace.is_empty() => {
+                let mut prefix = BytesMut::with_capacity(self.prefix.len() + namespace.len() + 1);
+                prefix.put_slice(&self.prefix);
+                prefix.put_slice(namespace.as_bytes());
+                prefix.put_u8(b'/');
+                prefix.freeze()
+            }
+            _ => self.prefix.clone(),
+        }
+    }
+
+    /// The namespace and name that a key of this resource stands for; the inverse of [`Resource::key`].
+    #[must_use]
+    pub fn parse_key<'k>(&self, key: &'k [u8]) -> Option<(Option<&'k str>, &'k str)> {
+        match Key::parse(key)? {
+            Key::Object { namespace, name, .. } if key.starts_with(&self.prefix) => Some((namespace, name)),
+            _ => None,
+        }
+    }
+
+    /// Whether the store holds its objects in the form in which they are served; each object has one such resource.
+    #[must_use]
+    pub fn is_stored_form(&self) -> bool {
+        self.stored && self.stored_form.is_none()
+    }
+
+    /// The name that a selectable field has in stored objects.
+    #[must_use]
+    pub fn stored_field<'f>(&self, field: &'f str) -> &'f str {
+        self.stored_form.as_ref().map_or(field, |form| form.conversion.stored_field(field))
+    }
+
+    /// Whether the resource itself serves this verb.
+    #[must_use]
+    pub fn serves(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|served| served == verb)
+    }
+
+    /// The subresource with this name.
+    #[must_use]
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|subresource| subresource.name == name)
+    }
+
+    /// `PLURAL` for the core group, else `PLURAL.GROUP`: how messages name the resource.
+    #[must_use]
+    pub fn qualified(&self) -> String {
+        self.group_resource().to_string()
+    }
+
+    /// Group and plural name: what most Status bodies are about.
+    #[must_use]
+    pub fn group_resource(&self) -> GroupResource {
+        GroupResource::new(self.group.as_str(), self.plural.as_str())
+    }
+
+    /// Kind and the group that it is stored in: what Status bodies of validation are about.
+    #[must_use]
+    pub fn group_kind(&self) -> GroupKind {
+        let group = if self.stored { &self.storage_group } else { &self.group };
+        GroupKind::new(group.as_str(), self.kind.as_str())
+    }
+
+    /// The conversion of a version of the kind; `None` when its objects are stored as they are.
+    #[must_use]
+    pub fn conversion(&self, version: &str) -> Option<&dyn Conversion> {
+        self.conversions.iter().find(|(own, _)| own == version).map(|(_, conversion)| &**conversion)
+    }
+
+    /// What the key of each object of a resource begins with; `group` is the one that its objects are stored in.
+    #[must_use]
+    pub fn storage_prefix(group: &str, plural: &str) -> Bytes {
+        keys::resource_prefix(group, plural)
+    }
+}

@@ -1,0 +1,76 @@
+//! Between the working form of objects and the stored one.
+//!
+//! Invariant: what the store holds was written by [`encode`]; a value that does not read back is a 500 that names the key's
+//! resource, never a guess.
+
+use bytes::Bytes;
+use quorate_meta::{Cause, FieldSelector, LabelSelector, Value};
+use quorate_schema::Graph;
+use quorate_store::Entry;
+use quorate_wire::stored::{self, CorruptValue, StoredRef};
+
+use super::{Resource, Strategy, conversion};
+use crate::error::Error;
+
+/// Fields that every stored object has in its header anyway.
+const HEADER_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
+
+/// The stored form of an object.
+///
+/// # Errors
+/// 400 when a text that objects are selected by is too long for the header.
+pub fn encode(resource: &Resource, object: &Value) -> Result<Bytes, Error> {
+    let Some(form) = &resource.stored_form else {
+        return encode_as_it_is(&resource.selectable_fields, &*resource.strategy, object);
+    };
+    let mut object = object.clone();
+    form.conversion.to_stored(&mut object);
+    encode_as_it_is(&form.selectable_fields, &*form.strategy, &object)
+}
+
+fn encode_as_it_is(fields: &[String], strategy: &dyn Strategy, object: &Value) -> Result<Bytes, Error> {
+    let fields = fields.iter().filter(|field| !HEADER_FIELDS.contains(&field.as_str()));
+    let selectable: Vec<(&str, String)> =
+        fields.map(|field| (field.as_str(), strategy.selectable(object, field))).collect();
+    stored::encode(object, &selectable).map_err(|error| Error::bad_request(error.to_string()))
+}
+
+/// An object as clients see it, with its type and `resourceVersion`.
+pub fn decode(resource: &Resource, entry: &Entry) -> Result<Value, Error> {
+    let stored = StoredRef::parse(&entry.value).map_err(|error| unreadable(resource, &error))?;
+    let version = entry.modified.get();
+    let object = stored.to_value(&resource.api_version, &resource.kind, version);
+    let mut object = object.map_err(|error| unreadable(resource, &error))?;
+    if let Some(form) = &resource.stored_form {
+        form.conversion.to_served(&mut object);
+    }
+    Ok(object)
+}
+
+/// An object of which there is no revision, as clients see it: what a dry run would have created.
+pub fn decode_unversioned(resource: &Resource, api_version: &str, value: &Bytes) -> Result<Value, Error> {
+    let value = conversion::served(resource, value).map_err(|error| unreadable(resource, &error))?;
+    let object = header(resource, &value)?.to_value(api_version, &resource.kind, 0);
+    let mut object = object.map_err(|error| unreadable(resource, &error))?;
+    object.remove_at(&["metadata", "resourceVersion"]);
+    Ok(object)
+}
+
+/// The header of a stored object: names and values of fields are those of the stored form.
+pub fn header<'v>(resource: &Resource, value: &'v Bytes) -> Result<StoredRef<'v>, Error> {
+    StoredRef::parse(value).map_err(|error| unreadable(resource, &error))
+}
+
+/// Whether the selectors choose a stored object.
+pub fn matches(stored: &StoredRef<'_>, labels: &LabelSelector, fields: &FieldSelector) -> bool {
+    stored.matches(labels) && fields.matches(|field| stored.field(field))
+}
+
+/// What the schema finds missing or out of range.
+pub(crate) fn structure_problems(graph: &Graph, resource: &Resource, object: &Value) -> Vec<Cause> {
+    quorate_schema::validate_structure(graph, resource.ty, object)
+}
+
+fn unreadable(resource: &Resource, error: &CorruptValue) -> Error {
+    Error::internal(format!("a stored object of {} cannot be read: {error}", resource.qualified()))
+}

@@ -1,0 +1,36 @@
+//! Where a node is: the labels that say in which region and zone, which the pods on it have too.
+//!
+//! Invariant: labels that are given stay. A node that is not there has nothing to say.
+
+use quorate_meta::{Names, Value};
+use quorate_store::Snapshot;
+
+use super::Registry;
+use crate::error::Error;
+use crate::stored_codec;
+
+const PLACES: [&str; 2] = ["region", "zone"];
+
+/// Gives an object the labels of this node.
+///
+/// # Errors
+/// 500 for a node that cannot be read.
+pub fn label(
+    names: &Names,
+    registry: &Registry,
+    snapshot: &Snapshot,
+    node: &str,
+    object: &mut Value,
+) -> Result<(), Error> {
+    let Some(nodes) = registry.find("", "v1", "nodes") else { return Ok(()) };
+    let Some(entry) = snapshot.get(&nodes.key(None, node)) else { return Ok(()) };
+    let known = PLACES.map(|place| format!("topology.{}", names.domain_key(place)));
+    let labels = stored_codec::header(nodes, &entry.value)?.labels();
+    for (key, value) in labels.filter(|(key, _)| known.iter().any(|known| known == key)) {
+        let path = ["metadata", "labels", key];
+        if object.at(&path).is_none() {
+            object.set_at(&path, value);
+        }
+    }
+    Ok(())
+}

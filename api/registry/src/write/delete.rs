@@ -1,0 +1,174 @@
+//! Delete: at once when nothing holds the object, else the beginning of its deletion.
+//!
+//! The propagation policy is written down as a finalizer; what it asks for is the garbage collector's to do.
+
+use bytes::Bytes;
+use quorate_meta::{Status, Value};
+use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
+
+use super::metadata;
+use super::options::Target;
+use super::writer::{Answer, Outcome, Writer, not_found, stale};
+use crate::error::Error;
+use crate::strategy::{Propagation, propagation};
+use crate::{Step, stored_codec};
+
+/// How often a deletion without a revision is tried again because the object has changed meanwhile.
+const MAX_ATTEMPTS: usize = 32;
+
+/// What must be true of the object for a deletion to go on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// Its identity.
+    pub uid: Option<String>,
+    /// Its revision.
+    pub resource_version: Option<String>,
+}
+
+/// Options of a deletion.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// Do everything but the transaction.
+    pub dry_run: bool,
+    /// What must be true of the object.
+    pub preconditions: Preconditions,
+    /// What becomes of the dependents; `None` leaves it to the object and its kind.
+    pub propagation: Option<Propagation>,
+    /// Seconds until objects that have time to end are gone; `None` leaves it to the object.
+    pub grace_seconds: Option<i64>,
+}
+
+enum Attempt {
+    Done(Answer),
+    Overtaken(Option<Entry>),
+}
+
+impl Writer {
+    /// Deletes an object, or begins to.
+    ///
+    /// # Errors
+    /// 404 for an absent object, 409 when a precondition does not hold, 403 for an object that is never deleted.
+    pub async fn delete(&self, target: Target<'_>, options: &DeleteOptions) -> Result<Answer, Error> {
+        if let Some(why) = target.resource.strategy.undeletable(self.names, target.name) {
+            return Err(Status::forbidden(&target.resource.group_resource(), target.name, why).into());
+        }
+        let key = target.key();
+        let mut entry = self.store.snapshot().get(&key).cloned();
+        let mut is_current = false;
+        for _ in 0..MAX_ATTEMPTS {
+            let attempt = match &entry {
+                Some(entry) => self.remove(target, &key, entry, options).await,
+                None => Err(not_found(target)),
+            };
+            match attempt {
+                Ok(Attempt::Done(answer)) if answer.outcome != Outcome::Unchanged && !options.dry_run => {
+                    return Ok(answer);
+                }
+                Ok(Attempt::Overtaken(current)) => (entry, is_current) = (current, true),
+                Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
+                // Told from a state that may be old: look at the current one first.
+                Err(_) | Ok(Attempt::Done(_)) if !is_current => {
+                    entry = self.current().await?.get(&key).cloned();
+                    is_current = true;
+                }
+                Ok(Attempt::Done(answer)) => return Ok(answer),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(stale(target))
+    }
+
+    async fn remove(
+        &self,
+        target: Target<'_>,
+        key: &Bytes,
+        entry: &Entry,
+        options: &DeleteOptions,
+    ) -> Result<Attempt, Error> {
+        let strategy = &target.resource.strategy;
+        let mut object = stored_codec::decode(target.resource, entry)?;
+        metadata::of(&mut object).remove("resourceVersion");
+        check_preconditions(target, entry.modified, &object, &options.preconditions)?;
+        let finalizers: Vec<&str> = metadata::finalizers(&object).collect();
+        let marked = propagation::finalizers(&finalizers, options.propagation, strategy.propagation());
+        let held = marked.as_ref().map_or(!finalizers.is_empty(), |marked| !marked.is_empty());
+        let (terminating, had) = (metadata::is_terminating(&object), metadata::grace_seconds(&object));
+        let grace = match strategy.grace_seconds(&object, options.grace_seconds) {
+            None => 0,
+            Some(seconds) if !terminating => seconds,
+            // Once begun, a deletion can only be hurried.
+            Some(seconds) if options.grace_seconds.is_some() => seconds.min(had),
+            Some(_) => had,
+        };
+        let held = held || grace > 0 || strategy.is_held(&object);
+        let decided = marked.is_none() && grace == had;
+        if let Some(marked) = marked {
+            metadata::set_finalizers(&mut object, marked);
+        }
+        if held && decided && terminating {
+            return Ok(done(Outcome::Unchanged, entry.value.clone(), entry.modified));
+        }
+        let (outcome, value, operation, step) = if held {
+            if terminating {
+                metadata::hurry(&mut object, had, grace);
+            } else {
+                self.begin_deletion(target, &mut object, grace);
+            }
+            let value = stored_codec::encode(target.resource, &object)?;
+            (Outcome::Terminating, value.clone(), Operation::Put { key: key.clone(), value }, Step::Terminating)
+        } else {
+            (Outcome::Removed, entry.value.clone(), Operation::Delete { key: key.clone() }, Step::Removed)
+        };
+        let mut operations = vec![operation];
+        operations.extend(strategy.companions(step, target.name));
+        if step == Step::Removed {
+            operations.extend(self.give_up(target, &object)?);
+        }
+        let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
+        let txn = Txn { conditions, operations };
+        if options.dry_run {
+            self.rehearse(&txn)?;
+            return Ok(done(outcome, value, entry.modified));
+        }
+        Ok(match self.decide(txn).await? {
+            Decision::Committed { revision } => done(outcome, value, revision),
+            Decision::Conflict { current, .. } => Attempt::Overtaken(current),
+        })
+    }
+
+    fn begin_deletion(&self, target: Target<'_>, object: &mut Value, grace_seconds: i64) {
+        let strategy = &target.resource.strategy;
+        let metadata = metadata::of(object);
+        metadata.insert("deletionTimestamp", metadata::after(self.now(), grace_seconds).seconds());
+        if strategy.shows_grace_period() {
+            metadata.insert("deletionGracePeriodSeconds", grace_seconds);
+        }
+        if strategy.counts_generations() {
+            metadata::next_generation(object);
+        }
+        strategy.begin_deletion(object);
+    }
+}
+
+fn done(outcome: Outcome, value: Bytes, revision: Revision) -> Attempt {
+    Attempt::Done(Answer { outcome, value, revision, warnings: Vec::new() })
+}
+
+fn check_preconditions(
+    target: Target<'_>,
+    current: Revision,
+    object: &Value,
+    preconditions: &Preconditions,
+) -> Result<(), Error> {
+    let kind = target.resource.group_kind();
+    if let Some(asked) = &preconditions.resource_version
+        && asked.parse() != Ok(current.get())
+    {
+        return Err(Status::version_precondition_failed(&kind, target.name, asked, current.get()).into());
+    }
+    let uid = metadata::text(object, "uid");
+    match &preconditions.uid {
+        Some(asked) if asked != uid => Err(Status::uid_precondition_failed(&kind, target.name, asked, uid).into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,59 @@
+//! What a writer says besides the object.
+
+use bytes::Bytes;
+use quorate_meta::Value;
+
+use crate::{Part, Resource};
+
+/// One object, existing or not.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// Its resource.
+    pub resource: &'a Resource,
+    /// Its namespace; `None` for cluster-scoped resources.
+    pub namespace: Option<&'a str>,
+    /// Its name; empty while a create has none yet.
+    pub name: &'a str,
+}
+
+impl Target<'_> {
+    /// The object's key in the store.
+    #[must_use]
+    pub fn key(&self) -> Bytes {
+        self.resource.key(self.namespace, self.name)
+    }
+}
+
+/// Options of every write but a deletion.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteOptions<'a> {
+    /// Do everything but the transaction.
+    pub dry_run: bool,
+    /// Who owns the fields that the write sets.
+    pub manager: &'a str,
+}
+
+/// Options of a change.
+#[derive(Debug, Clone, Copy)]
+pub struct UpdateOptions<'a> {
+    /// Those of every write.
+    pub write: WriteOptions<'a>,
+    /// What is changed.
+    pub part: Part,
+    /// The `If-Match` header: a list of the revisions that may be replaced.
+    pub if_match: Option<&'a str>,
+    /// Whether the change is a whole object: then another `metadata.uid` means another object (409), and an empty
+    /// `metadata.resourceVersion` needs a kind that allows it.
+    pub replaces: bool,
+    /// What the request says of the object; `None` when that is all of it.
+    pub named: Option<&'a Value>,
+}
+
+/// What becomes of `metadata.managedFields` in a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owners {
+    /// The writer takes what it changes.
+    Change,
+    /// The object says already who owns what: it was applied.
+    Settled,
+}

@@ -1,0 +1,40 @@
+//! Removing an object whose stored form cannot be read.
+
+use quorate_meta::{Cause, Status};
+use quorate_store::{Condition, Operation, Outcome as Decision, Txn};
+
+use super::options::Target;
+use super::writer::{Writer, invalid, not_found, stale};
+use crate::error::Error;
+use crate::{Step, stored_codec};
+
+const FIELD: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
+impl Writer {
+    /// Removes an object that cannot be read, what its kind keeps beside it, and what it alone had; nothing else is known
+    /// of it.
+    ///
+    /// # Errors
+    /// 404 for an absent object, 422 for one that can be read, 409 when it is written at the same time.
+    pub async fn delete_unreadable(&self, target: Target<'_>) -> Result<(), Error> {
+        if let Some(why) = target.resource.strategy.undeletable(self.names, target.name) {
+            return Err(Status::forbidden(&target.resource.group_resource(), target.name, why).into());
+        }
+        let key = target.key();
+        let snapshot = self.current().await?;
+        let Some(entry) = snapshot.get(&key).cloned() else { return Err(not_found(target)) };
+        if stored_codec::decode(target.resource, &entry).is_ok() {
+            let why = "this is only for objects that cannot be read, and this one can";
+            return Err(invalid(target.resource, target.name, vec![Cause::invalid(FIELD, true, why)]));
+        }
+        tracing::warn!(resource = target.resource.qualified(), name = target.name, "an unreadable object is removed");
+        let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
+        let mut operations = vec![Operation::Delete { key }];
+        operations.extend(target.resource.strategy.companions(Step::Removed, target.name));
+        operations.extend(self.give_up_unread(target, &snapshot));
+        match self.decide(Txn { conditions, operations }).await? {
+            Decision::Committed { .. } => Ok(()),
+            Decision::Conflict { .. } => Err(stale(target)),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Stores that behave like a cluster at its most awkward: writers that meet, and a node that is behind. And a permit.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use quorate_store::{Error, HistoryError, Limits, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+
+/// The permit of somebody who may create anything.
+pub(crate) fn anybody() -> BoxFuture<'static, Result<(), quorate_registry::Error>> {
+    Box::pin(async { Ok(()) })
+}
+
+/// A store of which this node sees an old state until it asks for the current one, and which lets every other task run
+/// before it decides.
+pub(crate) struct Awkward {
+    store: MemoryStore,
+    seen: Mutex<Snapshot>,
+}
+
+impl Awkward {
+    pub(crate) fn new(store: MemoryStore) -> Self {
+        Self { seen: Mutex::new(store.snapshot()), store }
+    }
+}
+
+#[async_trait]
+impl Store for Awkward {
+    async fn read_index(&self) -> Result<Revision, Error> {
+        let revision = self.store.read_index().await?;
+        *self.seen.lock() = self.store.snapshot();
+        Ok(revision)
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.seen.lock().clone()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.store.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.store.applied(at).await;
+        *self.seen.lock() = self.store.snapshot();
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        tokio::task::yield_now().await;
+        self.store.txn(txn).await
+    }
+
+    fn limits(&self) -> Limits {
+        self.store.limits()
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.store.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.store.status()
+    }
+}

@@ -1,0 +1,9 @@
+//! The registry against a store in memory, with the built-in kinds.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+mod allocation;
+mod awkward_store;
+mod failing_store;
+mod resources;
+mod write;

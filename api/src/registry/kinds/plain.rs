@@ -1,9 +1,0 @@
-//! A kind of which the schema says everything.
-
-use crate::registry::Strategy;
-
-/// The strategy that differs nowhere.
-#[derive(Debug)]
-pub(super) struct Plain;
-
-impl Strategy for Plain {}

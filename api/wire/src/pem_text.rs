@@ -1,0 +1,150 @@
+//! What certificates and requests look like as text: blocks of PEM with anything between them.
+
+use x509_parser::asn1_rs::Tag;
+use x509_parser::prelude::{AttributeTypeAndValue, FromDer, X509Certificate, X509CertificationRequest, X509Name};
+
+/// The label of a certificate.
+pub const CERTIFICATE: &str = "CERTIFICATE";
+/// The label of a request for one.
+const REQUEST: &str = "CERTIFICATE REQUEST";
+
+/// One block of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// What stands after `BEGIN`.
+    pub label: String,
+    /// Whether there are lines of headers.
+    pub has_headers: bool,
+    /// What the block encodes.
+    pub contents: Vec<u8>,
+}
+
+/// The blocks of a text, in order; what is around them is ignored.
+///
+/// # Errors
+/// What is wrong with a block.
+pub fn blocks(text: &[u8]) -> Result<Vec<Block>, String> {
+    let found = pem::parse_many(text).map_err(|error| format!("malformed PEM block: {error}"))?;
+    let block = |pem: pem::Pem| Block {
+        label: pem.tag().to_owned(),
+        has_headers: pem.headers().iter().next().is_some(),
+        contents: pem.into_contents(),
+    };
+    Ok(found.into_iter().map(block).collect())
+}
+
+/// Checks the text of a request: its first block is one.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_request(text: &[u8]) -> Result<(), String> {
+    let blocks = blocks(text).unwrap_or_default();
+    let first = blocks.first().filter(|block| block.label == REQUEST);
+    let first = first.ok_or_else(|| format!("PEM block type must be {REQUEST}"))?;
+    match X509CertificationRequest::from_der(&first.contents) {
+        Ok(([], _)) => Ok(()),
+        Ok(_) => Err("asn1: syntax error: trailing data".to_owned()),
+        Err(error) => Err(format!("asn1: structure error: {error}")),
+    }
+}
+
+/// The organizations in the subject of a request; none when the text is no request.
+pub fn organizations(text: &[u8]) -> Vec<String> {
+    let of = |subject: &X509Name<'_>| subject.iter_organization().map(shown).collect();
+    subject(text, of).unwrap_or_default()
+}
+
+/// The common names in the subject of a request.
+///
+/// # Errors
+/// Why the text is no request.
+pub fn common_names(text: &[u8]) -> Result<Vec<String>, String> {
+    subject(text, |subject| subject.iter_common_name().map(shown).collect())
+}
+
+/// What is read from the subject of the request that a text begins with.
+fn subject<T>(text: &[u8], read: impl FnOnce(&X509Name<'_>) -> T) -> Result<T, String> {
+    let blocks = blocks(text)?;
+    let first = blocks.first().ok_or("there is no PEM block")?;
+    let (_, request) = X509CertificationRequest::from_der(&first.contents).map_err(|error| error.to_string())?;
+    Ok(read(&request.certification_request_info.subject))
+}
+
+/// A part of a subject, as whoever reads a certificate may understand it, also of sorts of text that none should have.
+fn shown(part: &AttributeTypeAndValue<'_>) -> String {
+    if let Ok(text) = part.as_str() {
+        return text.to_owned();
+    }
+    let bytes = part.as_slice();
+    if part.attr_value().tag() == Tag::BmpString {
+        let units = bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+        return char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+    }
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The certificate that a block holds, or `None`.
+pub fn certificate(block: &Block) -> Option<X509Certificate<'_>> {
+    match X509Certificate::from_der(&block.contents) {
+        Ok(([], certificate)) => Some(certificate),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_stand_among_other_text() {
+        let text = "before\n-----BEGIN A-----\nAAEC\n-----END A-----\nbetween\n-----BEGIN B C-----\nk: v\n\nAAEC\n-----END B C-----\n";
+        let found = blocks(text.as_bytes()).unwrap();
+        let shown: Vec<_> = found.iter().map(|b| (b.label.as_str(), b.has_headers, b.contents.as_slice())).collect();
+        assert_eq!(shown, [("A", false, &[0, 1, 2][..]), ("B C", true, &[0, 1, 2][..])]);
+        assert_eq!(blocks(b"nothing").unwrap(), []);
+        assert!(blocks(b"-----BEGIN A-----\n!!\n-----END A-----\n").is_err());
+    }
+
+    #[test]
+    fn a_request_is_the_first_block() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        let request = params.serialize_request(&key).unwrap().pem().unwrap();
+        assert_eq!(check_request(request.as_bytes()), Ok(()));
+        assert_eq!(check_request(format!("text\n{request}text").as_bytes()), Ok(()));
+        let wrong_label = "PEM block type must be CERTIFICATE REQUEST".to_owned();
+        let certificate = params.self_signed(&key).unwrap().pem();
+        assert_eq!(check_request(certificate.as_bytes()), Err(wrong_label.clone()));
+        assert_eq!(check_request(b""), Err(wrong_label));
+        let garbage = "-----BEGIN CERTIFICATE REQUEST-----\nAAEC\n-----END CERTIFICATE REQUEST-----\n";
+        assert!(check_request(garbage.as_bytes()).is_err() && common_names(garbage.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_subject_may_have_several_names() {
+        let check = |names: &[&str]| {
+            let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            params.distinguished_name = rcgen::DistinguishedName::new();
+            for name in names {
+                params.distinguished_name.push(rcgen::DnType::CommonName, *name);
+            }
+            let key = rcgen::KeyPair::generate().unwrap();
+            let request = params.serialize_request(&key).unwrap().pem().unwrap();
+            assert_eq!(common_names(request.as_bytes()).unwrap(), names);
+        };
+        check(&[]);
+        check(&["system:node:a"]);
+    }
+
+    #[test]
+    fn a_name_is_the_same_in_every_sort_of_text() {
+        let (bmp, teletex) = ("system:masters".try_into().unwrap(), "system:masters".try_into().unwrap());
+        for name in [rcgen::DnValue::BmpString(bmp), rcgen::DnValue::TeletexString(teletex), "system:masters".into()] {
+            let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+            params.distinguished_name.push(rcgen::DnType::OrganizationName, name);
+            let key = rcgen::KeyPair::generate().unwrap();
+            let request = params.serialize_request(&key).unwrap().pem().unwrap();
+            assert_eq!(organizations(request.as_bytes()), ["system:masters"]);
+        }
+    }
+}
