@@ -7,7 +7,7 @@ pub mod audit;
 pub mod authentication;
 pub mod authorization;
 pub mod body;
-pub mod cache;
+pub mod continue_token;
 pub mod controllers;
 pub mod encoding;
 pub mod error;
@@ -25,9 +25,10 @@ pub mod server;
 
 mod admission;
 mod api;
+mod fanout;
 mod flow_control;
 mod in_flight;
-mod table;
+mod tables;
 
 pub use api::{Api, ApiOptions, Version};
 pub use error::Error;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use quorate_meta::{Details, Names, Status, Time};
 use quorate_wire::json::{self, write_string};
 
-use super::members::{write_object, write_text};
+use super::json_members::{write_object, write_text};
 use super::policy::{Level, Stage, verb};
 use super::sender::Sender;
 use crate::request::RequestInfo;

@@ -1,17 +1,17 @@
 //! The audit trail: who asked for what when, and what became of it, as one JSON line for each stage of a request.
 //!
-//! `policy` says how much of which request is told ([`Policy`]), a `Trace` follows one request and makes its events, a
+//! `policy` says how much of which request is told ([`Policy`]), a `Record` follows one request and makes its events, a
 //! spool holds them until its [`Sink`] takes them. Invariants: a request never waits for a sink: what finds its spool full is
 //! dropped and counted; bodies of secrets and of what carries tokens are never told, whatever the policy says.
 
 mod event;
+mod json_members;
 mod lines;
-mod members;
 mod policy;
 mod read;
+mod record;
 mod sender;
 mod spool;
-mod trace;
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use quorate_meta::{Names, Time};
 pub use lines::{BLOCK_BYTES, Lines};
 pub use policy::{Level, Policy, Stage};
 pub use read::InvalidPolicy;
+pub(crate) use record::Record;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
-pub(crate) use trace::Trace;
 
 use crate::authentication::Identity;
 use event::Phrases;
@@ -66,9 +66,9 @@ impl Audit {
         id: &'a HeaderValue,
         uri: &'a Uri,
         identity: &'a Identity,
-    ) -> Trace<'a> {
+    ) -> Record<'a> {
         let (id, uri) = (id.to_str().unwrap_or_default(), uri.path_and_query().map_or("", PathAndQuery::as_str));
-        Trace::new(self, id, uri, identity)
+        Record::new(self, id, uri, identity)
     }
 
     fn now(&self) -> Time {

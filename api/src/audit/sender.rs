@@ -7,7 +7,7 @@ use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName};
 use quorate_wire::json::write_string;
 
-use super::members::{write_list, write_object, write_text, write_texts};
+use super::json_members::{write_list, write_object, write_text, write_texts};
 use crate::authentication::{Identity, Introduction, User};
 
 /// Who asked the proxies in front, as they say.

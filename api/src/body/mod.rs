@@ -3,7 +3,7 @@
 //! Invariant: a stream is pulled, never pushed: whoever makes buffers waits until the connection takes them, so a slow
 //! client costs one buffer. A stream that fails ends the connection, which is how HTTP says that a body is incomplete.
 
-mod patience;
+mod idle_timeout;
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures::Stream;
 use http_body::{Frame, SizeHint};
 
-use patience::impatient;
+use idle_timeout::impatient;
 
 /// What a streamed body is made of.
 pub type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;

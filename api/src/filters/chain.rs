@@ -18,16 +18,17 @@ use tokio::time::{Instant, timeout};
 
 use super::{load, payload, request_id};
 use crate::Api;
-use crate::audit::Trace;
+use crate::audit::Record;
 use crate::authentication::{Identity, User};
 use crate::authorization::Action;
 use crate::body::{Body, Lasting};
 use crate::error::Error;
 use crate::flow_control::Flow;
+use crate::handlers::Request;
 use crate::handlers::{self, health::Endpoint};
 use crate::lifecycle::Phase;
 use crate::negotiation::Format;
-use crate::request::{Request, RequestInfo, Verb};
+use crate::request::{RequestInfo, Verb};
 use crate::respond;
 
 /// How long the authorizer's answer holds for a change whose body is still coming.
@@ -112,7 +113,7 @@ async fn guarded<B>(
     identity: &Identity,
     (head, uri): (request::Parts, &Uri),
     body: Pin<&mut B>,
-    mut trace: Option<&mut Trace<'_>>,
+    mut trace: Option<&mut Record<'_>>,
     flow: &OnceLock<Flow>,
 ) -> Result<Response<Body>, Error>
 where
@@ -128,7 +129,7 @@ where
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => {
             tracing::error!(path = uri.path(), "a handler panicked");
-            trace.into_iter().for_each(Trace::panicked);
+            trace.into_iter().for_each(Record::panicked);
             Err(Error::internal("the request could not be handled"))
         }
         Err(_) => Err(Status::timeout("request did not complete within the allotted timeout", 0).into()),
@@ -143,7 +144,7 @@ fn decide<'a, 't, B>(
     info: RequestInfo,
     headers: HeaderMap,
     body: Pin<&'a mut B>,
-    mut trace: Option<&'a mut Trace<'t>>,
+    mut trace: Option<&'a mut Record<'t>>,
     flow: &'a OnceLock<Flow>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Error>> + Send + 'a>>
 where
@@ -215,7 +216,7 @@ async fn authenticate(
     identity: &Identity,
     info: &RequestInfo,
     headers: &HeaderMap,
-    trace: Option<&mut Trace<'_>>,
+    trace: Option<&mut Record<'_>>,
 ) -> Result<(Arc<User>, Option<Arc<User>>), Error> {
     let is_health = Endpoint::find(&info.path).is_some();
     let now_ms = api.env.clock.now_ms();
@@ -236,7 +237,7 @@ async fn authenticate(
 }
 
 /// Lets through what is allowed.
-async fn authorize(api: &Api, user: &User, info: &RequestInfo, trace: Option<&mut Trace<'_>>) -> Result<(), Error> {
+async fn authorize(api: &Api, user: &User, info: &RequestInfo, trace: Option<&mut Record<'_>>) -> Result<(), Error> {
     let action = Action::of(info);
     let decision = api.authorizer.decide(user, &action).await;
     if let Some(trace) = trace {

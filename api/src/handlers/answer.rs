@@ -9,7 +9,7 @@ use super::render::Renderer;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 use crate::respond;
 
 /// Bytes that an answer has beyond its stored value.

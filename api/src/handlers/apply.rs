@@ -10,15 +10,16 @@ use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value, well_k
 use quorate_schema::apply::{ApplyError, Config, Conflict};
 use quorate_wire::{cbor, yaml};
 
-use super::write_options::{FieldValidation, Parameters};
-use super::{decode, identity, permit, warnings, weight, written};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::options::{FieldValidation, Parameters};
+use crate::handlers::write::{body_size_limit, decode, identity, permit, response};
 use crate::registry::ownership::Claim;
 use crate::registry::write::{Outcome, Target, UpdateOptions};
 use crate::registry::{Part, Resource};
-use crate::request::Request;
 
 /// Whether a patch of this media type is an apply.
 pub(super) fn is_apply(api: &Api, media: &str) -> bool {
@@ -28,7 +29,7 @@ pub(super) fn is_apply(api: &Api, media: &str) -> bool {
 /// Applies the body; 200 with the new state, 201 when the object is new.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
-    written::check_form(api, request)?;
+    response::check_form(api, request)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
     let if_match = request.if_match();
@@ -41,7 +42,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         let now = Time::from_ms(api.env.clock.now_ms());
         let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
         let mut object = claim.apply(live, &body.config, parameters.force).map_err(refusal)?;
-        weight::check_applied(live, &object)?;
+        body_size_limit::check_applied(live, &object)?;
         body.check(parameters.validation)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;
@@ -52,7 +53,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
-        written::object(api, request, status, &answer)
+        response::object(api, request, status, &answer)
     });
     match body {
         Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
@@ -97,7 +98,7 @@ pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<
             decode::Unread::from(error).or(|why| undecodable(format!("error converting YAML to JSON: {why}")))
         })?
     };
-    weight::check_body(&body)?;
+    body_size_limit::check_body(&body)?;
     if body.is_null() {
         body = Value::Map(quorate_meta::Map::new());
     }

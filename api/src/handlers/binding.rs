@@ -9,14 +9,15 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupResource, Map, Status, Time, Value};
 
-use super::write_options::Parameters;
-use super::{decode, identity, warnings};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity};
 use crate::registry::write::{Target, UpdateOptions};
 use crate::registry::{Part, Resource, builtin, topology};
-use crate::request::Request;
 use crate::respond;
 
 /// The subresource's name.

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use super::write_options::Parameters;
-use super::{decode, identity, warnings, written};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity, response};
 use crate::registry::write::Target;
-use crate::request::Request;
 
 /// Creates the object in the body; 201 with what is stored.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
-    written::check_form(api, request)?;
+    response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let decode::Decoded { mut object, warnings } = decode::object(api, request, resource, parameters.validation)?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
@@ -24,6 +25,6 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     }
     let target = Target { resource, namespace: request.namespace(), name: "" };
     let answer = api.writer_for(&request.user).create(target, object, parameters.write()).await;
-    let answer = answer.and_then(|answer| written::object(api, request, StatusCode::CREATED, &answer));
+    let answer = answer.and_then(|answer| response::object(api, request, StatusCode::CREATED, &answer));
     warnings::attach(request, &warnings, answer)
 }

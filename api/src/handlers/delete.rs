@@ -4,13 +4,14 @@ use http::{Response, StatusCode};
 use quorate_meta::Status;
 
 use super::delete_options::{self, Asked};
-use super::{unsafe_delete, warnings, written};
+use super::{unsafe_delete, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::response;
 use crate::registry::form;
 use crate::registry::write::{Outcome, Target};
-use crate::request::Request;
 use crate::respond;
 
 /// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds); the object when its
@@ -35,5 +36,5 @@ async fn delete(api: &Api, request: &Request, target: Target<'_>, asked: &Asked)
     }
     let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };
-    written::object(api, request, status, &answer)
+    response::object(api, request, status, &answer)
 }

@@ -5,14 +5,14 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::decode::{self, Expected};
-use super::write_options::{check_dry_run, refuse};
 use crate::Api;
 use crate::error::Error;
 use crate::features::Feature;
+use crate::handlers::Request;
+use crate::handlers::write::decode::{self, Expected};
+use crate::handlers::write::options::{check_dry_run, refuse};
 use crate::registry::Resource;
 use crate::registry::write::{DeleteOptions, Preconditions, Propagation};
-use crate::request::Request;
 
 pub(super) const KIND: &str = "DeleteOptions";
 

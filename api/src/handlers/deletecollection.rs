@@ -6,13 +6,14 @@ use http::Response;
 use quorate_meta::{Cause, Details, Reason, Status};
 
 use super::options::ListOptions;
-use super::{delete_options, list, warnings, write_options};
+use super::{delete_options, list, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::options;
 use crate::registry::write::{DeleteOptions, Preconditions, Target, Writer};
 use crate::registry::{Resource, form};
-use crate::request::Request;
 use crate::respond;
 
 /// Deletions of one request that are under way at a time.
@@ -33,7 +34,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let asked = delete_options::parse(api, request)?;
     if asked.ignores_read_errors {
         let cause = Cause::invalid(delete_options::IGNORE_READ_ERRORS, true, ONE_BY_ONE);
-        write_options::refuse(api.names, delete_options::KIND, vec![cause])?;
+        options::refuse(api.names, delete_options::KIND, vec![cause])?;
     }
     let delete = asked.options;
     let told = delete_options::warnings(resource, &delete);

@@ -17,7 +17,8 @@ use http::{HeaderMap, Response};
 use crate::Api;
 use crate::body::{Body, Chunks, Uncompressed};
 use crate::features::Feature;
-use crate::request::{Request, Verb};
+use crate::handlers::Request;
+use crate::request::Verb;
 
 /// Bodies below this many bytes are not compressed.
 pub(crate) const THRESHOLD_BYTES: usize = 128 * 1024;

@@ -16,8 +16,8 @@ use tokio::time::timeout;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::lifecycle::Phase;
-use crate::request::Request;
 
 /// How long the linearizable read behind `/readyz` may take.
 const QUORUM_WAIT: Duration = Duration::from_secs(2);

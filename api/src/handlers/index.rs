@@ -11,7 +11,7 @@ use super::health;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 use crate::respond;
 
 /// Those that every server has, beside its groups and health checks.

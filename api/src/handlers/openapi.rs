@@ -21,8 +21,8 @@ use super::openapi_documents as documents;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::negotiation;
-use crate::request::Request;
 use crate::respond;
 
 const ROOT: &str = "/openapi/v3";

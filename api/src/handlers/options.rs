@@ -7,8 +7,9 @@ use quorate_meta::{Cause, FieldSelector, FieldTerm, GroupKind, LabelSelector, Na
 use quorate_store::Revision;
 
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::registry::Resource;
-use crate::request::{Query, Request};
+use crate::request::Query;
 
 /// Seconds that a watch lasts at most, whatever its client asks for: a year.
 const MAX_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;

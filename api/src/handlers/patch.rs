@@ -11,16 +11,17 @@ use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, Status, Value, well_known};
 use quorate_schema::PatchError;
 
-use super::findings::{Findings, duplicate_fields, unknown_fields};
-use super::write_options::{FieldValidation, Parameters};
-use super::{apply, decode, identity, warnings, weight, written};
+use super::{apply, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::field_errors::{FieldErrors, duplicate_fields, unknown_fields};
+use crate::handlers::write::options::{FieldValidation, Parameters};
+use crate::handlers::write::{body_size_limit, decode, identity, response};
 use crate::patch::{JsonPatch, Malformed, merge};
 use crate::registry::write::{Target, UpdateOptions};
 use crate::registry::{Part, Resource};
-use crate::request::Request;
 
 /// Characters of a refused patch that its refusal repeats.
 const SHOWN_PATCH_CHARS: usize = 500;
@@ -51,7 +52,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         return apply::handle(api, request).await;
     }
     check_media(media)?;
-    written::check_form(api, request)?;
+    response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (patch, told) = read(media, request)?;
     if parameters.validation == FieldValidation::Strict && !told.is_empty() {
@@ -61,7 +62,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let (write, if_match, named) = (parameters.write(), request.if_match(), patch.named());
     let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces: false, named: Some(&named) };
     let target = Target { resource, namespace: request.namespace(), name };
-    let mut unknown = Findings::default();
+    let mut unknown = FieldErrors::default();
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
         let (object, findings) = patched(api, request, resource, &patch, current)?;
@@ -73,7 +74,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         Ok(object)
     };
     let answer = api.writer_for(&request.user).update(target, options, change).await;
-    let answer = answer.and_then(|answer| written::object(api, request, StatusCode::OK, &answer));
+    let answer = answer.and_then(|answer| response::object(api, request, StatusCode::OK, &answer));
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
     warnings::attach(request, &told, answer)
@@ -92,7 +93,7 @@ pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>
     let undecodable = |why: String| Error::bad_request(format!("error decoding patch: {why}"));
     let (document, duplicates) =
         quorate_wire::json::parse(&request.body).map_err(|error| undecodable(error.to_string()))?;
-    weight::check_body(&document)?;
+    body_size_limit::check_body(&document)?;
     if media == well_known::MEDIA_JSON_PATCH {
         let patch = JsonPatch::parse(document).map_err(|error| match error {
             Malformed::TooMany(_) => Status::request_entity_too_large(&error.to_string()).into(),
@@ -117,7 +118,7 @@ pub(super) fn patched(
     resource: &Resource,
     patch: &Patch,
     current: &Value,
-) -> Result<(Value, Findings), Error> {
+) -> Result<(Value, FieldErrors), Error> {
     let mut object = current.clone();
     match patch {
         Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
@@ -125,7 +126,7 @@ pub(super) fn patched(
         Patch::Strategic(patch) => quorate_schema::strategic(&api.graph, resource.ty, &mut object, patch)
             .map_err(|error| unusable(request, &error))?,
     }
-    weight::check_patched(current, &object)?;
+    body_size_limit::check_patched(current, &object)?;
     let says = |field: &str| object.str_at(&[field]).unwrap_or_default();
     if says("apiVersion").is_empty() && says("kind").is_empty() {
         return Err(bad_patch(request, "the patch leaves nothing that says what it is"));
@@ -138,7 +139,7 @@ pub(super) fn patched(
         .map_err(|error| bad_patch(request, &error.to_string()))?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
     decode::complete(&api.graph, api.names, resource, &mut object);
-    Ok((object, Findings::of_unknown(&unknown)))
+    Ok((object, FieldErrors::of_unknown(&unknown)))
 }
 
 /// 400 for a directive that is malformed, and 422 for a patch that does not fit.

@@ -12,13 +12,13 @@ use quorate_store::Revision;
 use quorate_wire::json;
 use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, splice_partial, splice_version};
 
-use super::pieces::Pieces;
 use crate::Api;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::list::rope::Rope;
 use crate::negotiation::{Media, Shape};
 use crate::registry::{Resource, conversion};
-use crate::request::Request;
-use crate::table::{Include, Layout};
+use crate::tables::{Include, Layout};
 
 /// Writes the objects of one answer.
 #[derive(Debug)]
@@ -216,13 +216,8 @@ impl Renderer {
     }
 
     /// The same; a large object is shared instead of copied where it is sent as it is stored.
-    pub(super) fn item_in_pieces(
-        &self,
-        value: &Bytes,
-        revision: Revision,
-        out: &mut Pieces,
-    ) -> Result<(), CorruptValue> {
-        if !matches!(self.form, Form::Object) || self.resource.stored_form.is_some() || !Pieces::is_large(value) {
+    pub(super) fn item_in_pieces(&self, value: &Bytes, revision: Revision, out: &mut Rope) -> Result<(), CorruptValue> {
+        if !matches!(self.form, Form::Object) || self.resource.stored_form.is_some() || !Rope::is_large(value) {
             return self.item(value, revision, out.text());
         }
         let (before, after) = StoredRef::parse(value)?.halves();

@@ -19,9 +19,10 @@ use super::{
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::negotiation::Offer;
 use crate::registry::{Resource, form};
-use crate::request::{Request, RequestInfo, Verb};
+use crate::request::{RequestInfo, Verb};
 
 /// Bytes of a body from which on what it says may take longer to work out than a few milliseconds.
 const LONG_BODY_BYTES: usize = 128 << 10;

@@ -11,19 +11,21 @@ use quorate_meta::{Cause, GroupKind, LabelSelector, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
-use super::findings::Findings;
 use super::options::{At, parse_version};
 use super::render::Renderer;
-use super::write_options::{FieldValidation, Parameters};
-use super::{answer, apply, decode, freshness, identity, patch, snapshot, warnings};
+use super::{answer, apply, freshness, patch, snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::field_errors::FieldErrors;
+use crate::handlers::write::options::{FieldValidation, Parameters};
+use crate::handlers::write::{decode, identity};
 use crate::negotiation::Shape;
 use crate::registry::ownership::Claim;
 use crate::registry::write::{Answer, Target, UpdateOptions};
 use crate::registry::{Part, Resource, builtin, form};
-use crate::request::{Request, Verb};
+use crate::request::Verb;
 use crate::respond;
 
 /// The subresource's name.
@@ -106,7 +108,7 @@ async fn patch(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Resul
     check_form(api, request, form)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (body, told) = patch::read(media, request)?;
-    let mut unknown = Findings::default();
+    let mut unknown = FieldErrors::default();
     let change = |scale: &Value| {
         let (scale, findings) = patch::patched(api, request, form, &body, scale)?;
         if parameters.validation == FieldValidation::Strict && !(findings.is_empty() && told.is_empty()) {

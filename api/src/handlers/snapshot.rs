@@ -14,7 +14,7 @@ use super::options::At;
 use crate::Api;
 use crate::authorization::Action;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 
 /// How long a request waits for a version that this node has not applied yet.
 const VERSION_WAIT: Duration = Duration::from_secs(3);

@@ -9,9 +9,9 @@ use quorate_store::Snapshot;
 use crate::Api;
 use crate::authorization::{Action, ResourceAction};
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::registry::form;
 use crate::registry::write::Target;
-use crate::request::Request;
 
 /// What a node must be allowed, of an audience in the place of a resource, to get tokens for it all the same.
 const VERB: &str = "request-serviceaccounts-token-audience";

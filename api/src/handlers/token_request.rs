@@ -10,16 +10,17 @@ use quorate_meta::{Cause, GroupKind, GroupResource, GroupVersion, GroupVersionKi
 use quorate_schema::{KindDef, apply_defaults};
 use quorate_store::Snapshot;
 
-use super::write_options::Parameters;
-use super::{decode, identity, token_audience, warnings};
+use super::{token_audience, warnings};
 use crate::Api;
 use crate::authentication::token::{Bound, Identified, Issue, Refusal};
 use crate::authorization::account_of;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity};
 use crate::registry::form;
 use crate::registry::write::Target;
-use crate::request::Request;
 use crate::respond;
 
 /// The subresource's name.

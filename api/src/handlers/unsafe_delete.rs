@@ -11,8 +11,8 @@ use crate::Api;
 use crate::authorization::Action;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::registry::write::Target;
-use crate::request::Request;
 use crate::respond;
 
 /// The verb that is needed besides `delete`.

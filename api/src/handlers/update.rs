@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use super::write_options::Parameters;
-use super::{decode, identity, permit, warnings, written};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity, permit, response};
 use crate::registry::Part;
 use crate::registry::write::{Outcome, Target, UpdateOptions};
-use crate::request::Request;
 
 /// Replaces the object with the one in the body; 200, or 201 where the kind is created by an update.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
-    written::check_form(api, request)?;
+    response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
     let read = || {
         let mut decoded = decode::object(api, request, resource, parameters.validation)?;
@@ -38,7 +39,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let answer = api.writer_for(&request.user).put(target, options, &permit, again).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
-        written::object(api, request, status, &answer)
+        response::object(api, request, status, &answer)
     });
     warnings::attach(request, &warnings, answer)
 }

@@ -6,7 +6,7 @@ use quorate_meta::{Map, Value};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 use crate::respond;
 
 /// The release whose interface is served.

@@ -6,7 +6,7 @@ use quorate_meta::quoted;
 
 use crate::body::Body;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 use crate::respond;
 
 /// Headers that tell of one thing; of more the last says how many there are. Some clients give up at a hundred headers of all

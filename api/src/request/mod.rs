@@ -1,17 +1,14 @@
-//! What a client asks: the parsed path, verb and query ([`RequestInfo`]), and the whole request as handlers see it
-//! ([`Request`]).
+//! What a client asks: the parsed path, verb and query ([`RequestInfo`]).
 //!
 //! Nothing here looks at objects or decides anything: an unknown resource parses as well as a known one, because
 //! authorization comes before the resource is looked up.
 
-mod context;
 mod duration;
 mod info;
 mod path;
 mod query;
 mod verb;
 
-pub use context::Request;
 pub use duration::DurationError;
 pub use info::RequestInfo;
 pub use query::{Query, QueryError};

@@ -3,18 +3,15 @@
 //! [`Options`] and an [`crate::Api`] make an [`ApiServer`], whose `run` serves until its [`Handle`] says stop. Nothing
 //! here knows what a request means.
 
-mod anchor;
+mod authentication_timeout;
 mod connection;
-mod cork;
-mod gather;
+mod io;
 mod limits;
-mod opening;
 mod service;
-mod stall;
 mod tls;
-mod welcome;
+mod trust_anchor;
 
-pub use anchor::{Purpose, is_anchor};
 pub use limits::Limits;
 pub use service::{ApiServer, Handle, Options};
 pub use tls::{ServerTls, TlsError, TlsFiles};
+pub use trust_anchor::{Purpose, is_trust_anchor};

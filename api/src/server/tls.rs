@@ -3,7 +3,7 @@
 //! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, and whoever shows one has its key. A handshake takes
 //! everybody's certificate, because a stranger is to be answered with 401 like everybody who is nobody here (document 000), and may have
 //! a token; who it is of is found out right after, by the CA of clients and that of proxies, and the latter makes nobody a client; what is
-//! itself one of these CAs needs no other (see `anchor`). A replacement counts for new connections only, and each of those verifies its
+//! itself one of these CAs needs no other (see `trust_anchor`). A replacement counts for new connections only, and each of those verifies its
 //! client.
 
 use std::fmt;
@@ -20,7 +20,7 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 use thiserror::Error;
 
-use super::anchor::{Purpose, is_anchor};
+use super::trust_anchor::{Purpose, is_trust_anchor};
 use crate::authentication::Identity;
 
 /// Why certificates cannot be used.
@@ -73,7 +73,7 @@ impl Authorities {
         let now = UnixTime::now();
         match self.verifier.verify_client_cert(leaf, others, now) {
             Ok(_) => true,
-            Err(_) if is_anchor(&self.certificates, leaf, now, Purpose::Client) => true,
+            Err(_) if is_trust_anchor(&self.certificates, leaf, now, Purpose::Client) => true,
             Err(error) => {
                 tracing::debug!(%error, "a client's certificate does not verify");
                 false

@@ -10,8 +10,8 @@ use super::{aggregated, plain};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::negotiation::{Format, Offer};
-use crate::request::Request;
 use crate::respond;
 
 /// A page of discovery.

@@ -15,14 +15,15 @@ mod pod;
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
-use super::write_options::Parameters;
-use super::{decode, identity, warnings};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity};
 use crate::registry::builtin;
 use crate::registry::write::Target;
-use crate::request::Request;
 use crate::respond;
 use evict::Eviction;
 

@@ -6,7 +6,7 @@ use quorate_meta::{Cause, GroupKind, Names, Status, Value};
 
 use crate::error::Error;
 use crate::handlers::delete_options::{IGNORE_READ_ERRORS, KIND, parse_policy};
-use crate::handlers::write_options::{check_dry_run, refuse};
+use crate::handlers::write::options::{check_dry_run, refuse};
 use crate::registry::write::{DeleteOptions, Preconditions};
 
 /// Reads and checks the options in an eviction of this kind; `dry_run` is what the query says.

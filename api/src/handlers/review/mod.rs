@@ -16,12 +16,13 @@ mod user_info;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, Map, Status, Value};
 
-use super::write_options::Parameters;
-use super::{decode, identity, snapshot, warnings};
+use super::{snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity};
 use crate::respond;
 
 /// Answers the question in the body; 201.

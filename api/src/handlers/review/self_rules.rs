@@ -5,7 +5,7 @@ use quorate_meta::{Map, Value};
 use super::with_status;
 use crate::Api;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 
 /// The review with the rules that concern whoever asks.
 pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {

@@ -5,7 +5,7 @@ use quorate_meta::{Map, Time, Value};
 use super::{user_info, with_status};
 use crate::Api;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 
 /// The review with the user who asks.
 pub(super) fn answer(api: &Api, request: &Request, mut object: Value) -> Result<Value, Error> {

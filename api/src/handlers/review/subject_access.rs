@@ -6,7 +6,7 @@ use super::{attributes, check_metadata, refuse, with_status};
 use crate::Api;
 use crate::authentication::User;
 use crate::error::Error;
-use crate::request::Request;
+use crate::handlers::Request;
 
 /// The review of any action with the answer.
 pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {

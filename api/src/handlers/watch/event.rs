@@ -14,7 +14,7 @@ use quorate_wire::json;
 use quorate_wire::protobuf::write_frame;
 use quorate_wire::stored::CorruptValue;
 
-use crate::cache::{EventKey, Seat};
+use crate::fanout::{EventKey, Seat};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 use crate::negotiation::Media;

@@ -8,7 +8,7 @@
 
 use tokio::time::Instant;
 
-use crate::cache::Beat;
+use crate::fanout::Beat;
 
 /// Buffers that a watch which was quiet may send without a pause.
 const AT_ONCE: u32 = 10;

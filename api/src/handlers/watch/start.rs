@@ -15,12 +15,12 @@ use super::stream::{Initial, Parts, WatchStream};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::handlers::freshness;
 use crate::handlers::options::{At, Start, WatchOptions};
 use crate::handlers::render::Renderer;
 use crate::handlers::snapshot;
 use crate::negotiation::Media;
-use crate::request::Request;
 use crate::respond;
 
 pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {

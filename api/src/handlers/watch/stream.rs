@@ -23,7 +23,7 @@ use super::pace::Pace;
 use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
-use crate::cache::{Run, RunKey, Seat};
+use crate::fanout::{Run, RunKey, Seat};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 use crate::lifecycle::Phase;

@@ -14,11 +14,11 @@ use futures::Stream;
 use quorate_store::Snapshot;
 use quorate_wire::stored::CorruptValue;
 
-use super::list_writer::ListWriter;
-use super::options::Selection;
-use super::pieces::Pieces;
-use super::render::ListMeta;
+use super::rope::Rope;
+use super::writer::ListWriter;
 use crate::body::Chunks;
+use crate::handlers::options::Selection;
+use crate::handlers::render::ListMeta;
 
 /// Bytes after which a buffer is handed on; the last object may exceed it.
 pub(super) const BUFFER_BYTES: usize = 128 * 1024;
@@ -27,7 +27,7 @@ const SCAN_OBJECTS: usize = 4096;
 
 /// The state of a list that is being written.
 #[derive(Clone)]
-pub(super) struct Producer {
+pub(super) struct ListStream {
     snapshot: Snapshot,
     prefix: Bytes,
     /// The last key that has been looked at.
@@ -45,7 +45,7 @@ pub(super) struct Producer {
     ended: bool,
 }
 
-impl Producer {
+impl ListStream {
     pub(super) fn new(
         snapshot: Snapshot,
         prefix: Bytes,
@@ -125,8 +125,8 @@ impl Producer {
     }
 
     /// Writes the next objects.
-    fn write_some(&mut self) -> Result<Pieces, CorruptValue> {
-        let mut out = Pieces::with_capacity(self.capacity());
+    fn write_some(&mut self) -> Result<Rope, CorruptValue> {
+        let mut out = Rope::with_capacity(self.capacity());
         if !self.begun {
             self.begun = true;
             self.writer.head(&self.meta, out.text())?;
@@ -175,7 +175,7 @@ impl Producer {
 /// A producer as a stream.
 struct Buffers {
     first: Option<Bytes>,
-    producer: Producer,
+    producer: ListStream,
 }
 
 impl Stream for Buffers {

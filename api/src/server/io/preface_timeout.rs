@@ -18,25 +18,25 @@ use super::cork::Corked;
 const PREFACE_BYTES: usize = 24;
 
 /// A byte stream whose peer has to send the preface in time.
-pub(super) struct Opening<S> {
+pub(in crate::server) struct PrefaceTimeout<S> {
     inner: S,
     /// Bytes that are still to come, and until when; `None` once they are there.
     owed: Option<(usize, Pin<Box<Sleep>>)>,
 }
 
-impl<S> Opening<S> {
-    pub(super) fn new(inner: S, limit: Duration) -> Self {
+impl<S> PrefaceTimeout<S> {
+    pub(in crate::server) fn new(inner: S, limit: Duration) -> Self {
         Self { inner, owed: Some((PREFACE_BYTES, Box::pin(sleep(limit)))) }
     }
 }
 
-impl<S: Corked> Corked for Opening<S> {
+impl<S: Corked> Corked for PrefaceTimeout<S> {
     fn cork(&mut self, in_place: bool) {
         self.inner.cork(in_place);
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Opening<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for PrefaceTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let before = buffer.filled().len();
@@ -52,7 +52,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Opening<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Opening<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for PrefaceTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.inner).poll_write(cx, bytes)
     }
@@ -90,7 +90,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_does_not_begin_is_given_up() {
         let (near, mut far) = duplex(64);
-        let (mut opening, begun) = (Opening::new(near, LIMIT), Instant::now());
+        let (mut opening, begun) = (PrefaceTimeout::new(near, LIMIT), Instant::now());
         let dribble = tokio::spawn(async move {
             for _ in 1..PREFACE_BYTES {
                 sleep(LIMIT / 5).await;
@@ -108,7 +108,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_has_begun_may_be_silent() {
         let (near, mut far) = duplex(64);
-        let mut opening = Opening::new(near, LIMIT);
+        let mut opening = PrefaceTimeout::new(near, LIMIT);
         far.write_all(&[0; PREFACE_BYTES]).await.unwrap();
         opening.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap();
         let late = tokio::spawn(async move {

@@ -6,7 +6,7 @@
 //!
 //! Invariants: nothing stays here when the connection's task waits, unless the peer takes no more; never more than [`MOST`] bytes are
 //! held here, and as many in TLS (its own limit); a connection with nothing to say holds no memory. A flush does nothing, so a task that
-//! writes here has to poll [`Gather::hand_on`] before it waits.
+//! writes here has to poll [`Coalesce::hand_on`] before it waits.
 
 use std::future::poll_fn;
 use std::io;
@@ -27,9 +27,9 @@ const MOST: usize = 64 * 1024;
 const LONG: usize = 4 * 1024;
 
 /// A byte stream that is written to when the task of its connection waits.
-pub(super) struct Gather<S>(Arc<Mutex<Gathered<S>>>);
+pub(in crate::server) struct Coalesce<S>(Arc<Mutex<Coalesced<S>>>);
 
-struct Gathered<S> {
+struct Coalesced<S> {
     stream: S,
     held: Vec<u8>,
     /// Bytes of these that the stream has taken.
@@ -38,20 +38,20 @@ struct Gathered<S> {
     unflushed: bool,
 }
 
-impl<S> Clone for Gather<S> {
+impl<S> Clone for Coalesce<S> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<S: Corked> Gather<S> {
-    pub(super) fn new(stream: S) -> Self {
-        Self(Arc::new(Mutex::new(Gathered { stream, held: Vec::new(), taken: 0, unflushed: false })))
+impl<S: Corked> Coalesce<S> {
+    pub(in crate::server) fn new(stream: S) -> Self {
+        Self(Arc::new(Mutex::new(Coalesced { stream, held: Vec::new(), taken: 0, unflushed: false })))
     }
 
     /// Hands on what was written, each time this is polled, and ends when the stream fails. To be polled after the connection, by the
     /// same task.
-    pub(super) async fn hand_on(&self) -> io::Error {
+    pub(in crate::server) async fn hand_on(&self) -> io::Error {
         poll_fn(|cx| match self.0.lock().poll_hand_on(cx) {
             Poll::Ready(Err(error)) => Poll::Ready(error),
             _ => Poll::Pending,
@@ -60,7 +60,7 @@ impl<S: Corked> Gather<S> {
     }
 }
 
-impl<S: Corked> Gathered<S> {
+impl<S: Corked> Coalesced<S> {
     fn poll_hand_on(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.taken < self.held.len() {
             let taken = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.held[self.taken..]))?;
@@ -119,13 +119,13 @@ impl<S: Corked> Gathered<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Gather<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for Coalesce<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0.lock().stream).poll_read(cx, buffer)
     }
 }
 
-impl<S: Corked> AsyncWrite for Gather<S> {
+impl<S: Corked> AsyncWrite for Coalesce<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[io::IoSlice::new(bytes)])
     }
@@ -241,9 +241,9 @@ mod tests {
         }
     }
 
-    fn gather(room: usize) -> (Gather<Queue>, DuplexStream) {
+    fn gather(room: usize) -> (Coalesce<Queue>, DuplexStream) {
         let (near, far) = duplex(room);
-        (Gather::new(Queue { bytes: Vec::new(), socket: Cork::new(near) }), far)
+        (Coalesce::new(Queue { bytes: Vec::new(), socket: Cork::new(near) }), far)
     }
 
     /// Bytes that the far end finds with one read, if any are there.
@@ -255,7 +255,7 @@ mod tests {
     }
 
     /// Runs a connection to its end.
-    async fn drive(gather: &Gather<Queue>, connection: impl Future<Output = ()>) -> io::Result<()> {
+    async fn drive(gather: &Coalesce<Queue>, connection: impl Future<Output = ()>) -> io::Result<()> {
         tokio::select! {
             biased;
             () = connection => Ok(()),

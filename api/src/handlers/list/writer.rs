@@ -12,12 +12,12 @@ use quorate_wire::protobuf::write_item;
 use quorate_wire::stored::CorruptValue;
 use quorate_wire::{json, yaml};
 
-use super::pieces::Pieces;
-use super::render::{ListMeta, Renderer};
+use super::rope::Rope;
 use crate::encoding::{Cbor, Protobuf};
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::render::{ListMeta, Renderer};
 use crate::negotiation::Media;
-use crate::request::Request;
 
 /// Writes one list.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl ListWriter {
         value: &Bytes,
         revision: Revision,
         further: bool,
-        out: &mut Pieces,
+        out: &mut Rope,
     ) -> Result<(), CorruptValue> {
         if matches!(self.syntax, Syntax::Json) {
             if further {

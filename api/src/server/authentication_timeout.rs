@@ -15,9 +15,9 @@ use tokio::time::sleep;
 
 /// Whether somebody has been let in on a connection. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Welcome(Arc<AtomicBool>);
+pub(super) struct AuthenticationTimeout(Arc<AtomicBool>);
 
-impl Welcome {
+impl AuthenticationTimeout {
     /// Takes note of an answer.
     pub(super) fn answered(&self, status: StatusCode) {
         if status != StatusCode::UNAUTHORIZED {
@@ -43,7 +43,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(60);
 
     async fn check(answers: &[u16], expect: Option<Duration>) {
-        let (welcome, begun) = (Welcome::default(), Instant::now());
+        let (welcome, begun) = (AuthenticationTimeout::default(), Instant::now());
         for code in answers {
             welcome.clone().answered(StatusCode::from_u16(*code).unwrap());
         }

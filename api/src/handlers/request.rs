@@ -10,11 +10,11 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::IF_MATCH;
 
-use super::RequestInfo;
 use crate::authentication::User;
 use crate::error::Error;
 use crate::negotiation::Format;
 use crate::registry::Resource;
+use crate::request::RequestInfo;
 
 /// One request past the filters.
 #[derive(Debug, Clone)]

@@ -12,24 +12,24 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
 /// A byte stream that takes nothing while it is corked.
-pub(super) struct Cork<S> {
+pub(in crate::server) struct Cork<S> {
     inner: S,
     in_place: bool,
 }
 
 impl<S> Cork<S> {
-    pub(super) fn new(inner: S) -> Self {
+    pub(in crate::server) fn new(inner: S) -> Self {
         Self { inner, in_place: false }
     }
 
     /// Puts it in place, or takes it out.
-    pub(super) fn put(&mut self, in_place: bool) {
+    pub(in crate::server) fn put(&mut self, in_place: bool) {
         self.in_place = in_place;
     }
 }
 
 /// A byte stream with a cork somewhere below.
-pub(super) trait Corked: AsyncWrite + Unpin {
+pub(in crate::server) trait Corked: AsyncWrite + Unpin {
     /// Puts the cork in place, or takes it out.
     fn cork(&mut self, in_place: bool);
 

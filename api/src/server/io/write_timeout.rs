@@ -15,24 +15,24 @@ use http::Response;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::Limits;
 use crate::body::{Body, Lasting};
+use crate::server::Limits;
 
 /// How long a peer may take nothing: longer once it watches. Clones share what is noted.
 #[derive(Debug, Clone)]
-pub(super) struct Patience {
+pub(in crate::server) struct WriteLimit {
     limit: Duration,
     of_watches: Duration,
     watches: Arc<AtomicBool>,
 }
 
-impl Patience {
-    pub(super) fn new(limits: &Limits) -> Self {
+impl WriteLimit {
+    pub(in crate::server) fn new(limits: &Limits) -> Self {
         Self { limit: limits.stall, of_watches: limits.watch_stall.max(limits.stall), watches: Arc::default() }
     }
 
     /// Takes note of what the peer is about to be sent.
-    pub(super) fn note(&self, answer: &Response<Body>) {
+    pub(in crate::server) fn note(&self, answer: &Response<Body>) {
         if answer.extensions().get::<Lasting>().is_some() {
             self.watches.store(true, Ordering::Relaxed);
         }
@@ -44,15 +44,15 @@ impl Patience {
 }
 
 /// A byte stream whose writes may not wait longer than a limit.
-pub(super) struct StallGuard<S> {
+pub(in crate::server) struct WriteTimeout<S> {
     inner: S,
-    patience: Patience,
+    patience: WriteLimit,
     timer: Pin<Box<Sleep>>,
     waiting: bool,
 }
 
-impl<S> StallGuard<S> {
-    pub(super) fn new(inner: S, patience: Patience) -> Self {
+impl<S> WriteTimeout<S> {
+    pub(in crate::server) fn new(inner: S, patience: WriteLimit) -> Self {
         Self { inner, timer: Box::pin(sleep(patience.limit)), patience, waiting: false }
     }
 
@@ -72,13 +72,13 @@ impl<S> StallGuard<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for StallGuard<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_read(cx, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.inner).poll_write(cx, bytes);
         self.watch(cx, result)
@@ -117,8 +117,8 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(60);
     const OF_WATCHES: Duration = Duration::from_secs(300);
 
-    fn patience() -> Patience {
-        Patience::new(&Limits { stall: LIMIT, watch_stall: OF_WATCHES, ..Limits::default() })
+    fn patience() -> WriteLimit {
+        WriteLimit::new(&Limits { stall: LIMIT, watch_stall: OF_WATCHES, ..Limits::default() })
     }
 
     #[tokio::test(start_paused = true)]
@@ -126,7 +126,7 @@ mod tests {
         let check = async |answers: &[bool], expect: Duration| {
             let (near, _far) = duplex(8);
             let patience = patience();
-            let mut guarded = StallGuard::new(near, patience.clone());
+            let mut guarded = WriteTimeout::new(near, patience.clone());
             for is_watch in answers {
                 let mut answer = Response::new(Body::empty());
                 is_watch.then(|| answer.extensions_mut().insert(Lasting));
@@ -145,7 +145,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_peer_and_a_silent_connection_stay() {
         let (near, mut far) = duplex(8);
-        let mut guarded = StallGuard::new(near, patience());
+        let mut guarded = WriteTimeout::new(near, patience());
         let reader = tokio::spawn(async move {
             let mut buffer = [0; 8];
             while far.read(&mut buffer).await.is_ok_and(|read| read > 0) {

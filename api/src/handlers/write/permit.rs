@@ -5,10 +5,11 @@ use futures::future::BoxFuture;
 use crate::Api;
 use crate::authorization::Action;
 use crate::error::Error;
-use crate::request::{Request, RequestInfo, Verb};
+use crate::handlers::Request;
+use crate::request::{RequestInfo, Verb};
 
 /// Whether the user may create the object that the request changes; asked when there is none.
-pub(super) fn creation<'a>(api: &'a Api, request: &'a Request) -> BoxFuture<'a, Result<(), Error>> {
+pub(in crate::handlers) fn creation<'a>(api: &'a Api, request: &'a Request) -> BoxFuture<'a, Result<(), Error>> {
     let info = RequestInfo { verb: Verb::Create, ..request.info.clone() };
     Box::pin(async move { api.authorizer.check(&request.user, &Action::of(&info)).await })
 }

@@ -5,14 +5,14 @@ use bytes::Bytes;
 use futures::{StreamExt, stream};
 use http::{Response, StatusCode};
 
-use super::producer::Producer;
+use super::stream::ListStream;
 use crate::body::Body;
 use crate::error::Error;
 use crate::negotiation::Format;
 use crate::respond;
 
 /// The list as the answer. The producer must be at its beginning.
-pub(super) async fn answer(format: &Format, mut producer: Producer) -> Result<Response<Body>, Error> {
+pub(super) async fn answer(format: &Format, mut producer: ListStream) -> Result<Response<Body>, Error> {
     let corrupt = |error: quorate_wire::stored::CorruptValue| Error::internal(error.to_string());
     let mut counting = producer.clone();
     let mut items = 0;

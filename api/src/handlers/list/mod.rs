@@ -3,6 +3,14 @@
 //! Invariants: every page shows one snapshot, whose revision is the list's resourceVersion; items are written from stored
 //! bytes while the client reads, so a list of any length costs one buffer. What fits the first buffer is sent whole.
 
+mod cbor;
+mod order;
+mod page;
+mod protobuf;
+pub(super) mod rope;
+mod stream;
+mod writer;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,20 +18,21 @@ use http::{Response, StatusCode};
 use quorate_meta::Status;
 use quorate_store::{HistoryError, Snapshot};
 
-use super::continuation::Position;
-use super::list_order::{self, Span};
-use super::list_writer::ListWriter;
-use super::options::{At, ListOptions};
-use super::page::{self, Page};
-use super::producer::Producer;
-use super::render::{ListMeta, Renderer};
-use super::{freshness, gzip, list_cbor, list_protobuf, observed, snapshot};
 use crate::Api;
 use crate::body::Body;
+use crate::continue_token::Position;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::component_status;
+use crate::handlers::options::{At, ListOptions};
+use crate::handlers::render::{ListMeta, Renderer};
+use crate::handlers::{freshness, gzip, snapshot};
 use crate::negotiation::Media;
-use crate::request::Request;
 use crate::respond;
+use order::Span;
+use page::Page;
+use stream::ListStream;
+use writer::ListWriter;
 
 pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
@@ -41,10 +50,10 @@ pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     let producer = if writer.renderer().is_ranked() {
         let (after, stop, selection) = (after.as_deref(), stop.as_ref(), selection.as_ref());
         let span = Span { prefix: &prefix, after, stop, selection };
-        let page = list_order::ranked(writer.renderer(), &snapshot, span).await.map_err(corrupt)?;
-        Producer::new(page, prefix, None, None, None, Arc::new(writer), meta)
+        let page = order::ranked(writer.renderer(), &snapshot, span).await.map_err(corrupt)?;
+        ListStream::new(page, prefix, None, None, None, Arc::new(writer), meta)
     } else {
-        Producer::new(snapshot, prefix, after, stop, selection, Arc::new(writer), meta)
+        ListStream::new(snapshot, prefix, after, stop, selection, Arc::new(writer), meta)
     };
     let mut response = respond_with(api, request, producer).await?;
     freshness::tell(api, revision, &mut response);
@@ -64,15 +73,15 @@ pub(super) async fn starting_point(
     scope: &str,
 ) -> Result<(Snapshot, Option<Position>), Error> {
     if options.token.is_empty() {
-        return Ok((observed::state(api, request, options.at).await?, None));
+        return Ok((component_status::state(api, request, options.at).await?, None));
     }
     let position = api.tokens.open(scope, &options.token).ok_or_else(|| {
         Error::bad_request(
             "continue key is not valid: it was not made by this cluster for this collection and selectors",
         )
     })?;
-    if position.is_inconsistent() || observed::is_observed(request.resource()?) {
-        return Ok((observed::state(api, request, At::MostRecent).await?, Some(position)));
+    if position.is_inconsistent() || component_status::is_observed(request.resource()?) {
+        return Ok((component_status::state(api, request, At::MostRecent).await?, Some(position)));
     }
     snapshot::wait_for(api, request, position.revision).await?;
     let snapshot = api.store.snapshot_at(position.revision).map_err(|error| match error {
@@ -108,12 +117,12 @@ fn list_meta(
 /// A list of up to so many bytes that is ready at once is sent whole, with its length, even if it has large objects.
 const WHOLE_BYTES: usize = 1 << 20;
 
-async fn respond_with(api: &Api, request: &Request, mut producer: Producer) -> Result<Response<Body>, Error> {
+async fn respond_with(api: &Api, request: &Request, mut producer: ListStream) -> Result<Response<Body>, Error> {
     match request.format.media {
         Media::Protobuf(_) => {
-            return Ok(gzip::maybe(api, request, list_protobuf::answer(&request.format, producer).await?));
+            return Ok(gzip::maybe(api, request, protobuf::answer(&request.format, producer).await?));
         }
-        Media::Cbor(_) => return Ok(gzip::maybe(api, request, list_cbor::answer(&request.format, producer).await?)),
+        Media::Cbor(_) => return Ok(gzip::maybe(api, request, cbor::answer(&request.format, producer).await?)),
         Media::Json | Media::Yaml => {}
     }
     let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();

@@ -26,7 +26,7 @@ const CLOSED_EARLY: &str = "Connection closed early";
 
 /// See the module. A trace that is dropped tells that the client left before there was an answer.
 #[derive(Debug)]
-pub(crate) struct Trace<'a> {
+pub(crate) struct Record<'a> {
     audit: &'a Arc<Audit>,
     id: &'a str,
     uri: &'a str,
@@ -47,7 +47,7 @@ struct Told {
     failure: Option<Box<Status>>,
 }
 
-impl<'a> Trace<'a> {
+impl<'a> Record<'a> {
     pub(super) fn new(audit: &'a Arc<Audit>, id: &'a str, uri: &'a str, identity: &'a Identity) -> Self {
         Self { audit, id, uri, identity, told: None }
     }
@@ -148,7 +148,7 @@ impl<'a> Trace<'a> {
     }
 }
 
-impl Drop for Trace<'_> {
+impl Drop for Record<'_> {
     fn drop(&mut self) {
         let Some(told) = &mut self.told else { return };
         let left = Status { success: true, message: CLOSED_EARLY.to_owned(), ..Status::default() };

@@ -19,7 +19,7 @@ pub enum Purpose {
 
 /// Whether a certificate is one of these authorities and may serve for this.
 #[must_use]
-pub fn is_anchor(
+pub fn is_trust_anchor(
     authorities: &[CertificateDer<'_>],
     certificate: &CertificateDer<'_>,
     now: UnixTime,
@@ -69,7 +69,7 @@ mod tests {
         let check = |change: fn(&mut CertificateParams), at: u64, expect: (bool, bool)| {
             let (shown, other) = (certificate(change), certificate(|_| {}));
             let serves = |authorities: &[CertificateDer<'_>], purpose| {
-                is_anchor(authorities, &shown, UnixTime::since_unix_epoch(Duration::from_secs(at)), purpose)
+                is_trust_anchor(authorities, &shown, UnixTime::since_unix_epoch(Duration::from_secs(at)), purpose)
             };
             let both = [other.clone(), shown.clone()];
             assert_eq!((serves(&both, Purpose::Client), serves(&both, Purpose::Server)), expect);

@@ -14,8 +14,8 @@ use super::options::At;
 use super::snapshot;
 use crate::Api;
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::registry::{Resource, form};
-use crate::request::Request;
 
 const COMPONENT_STATUS: &str = "ComponentStatus";
 /// Name of the component that is the replicated store.

@@ -6,7 +6,11 @@ use crate::error::Error;
 use crate::registry::Resource;
 
 /// Gives the object the path's namespace; refuses one that says another.
-pub(super) fn set_namespace(resource: &Resource, namespace: Option<&str>, object: &mut Value) -> Result<(), Error> {
+pub(in crate::handlers) fn set_namespace(
+    resource: &Resource,
+    namespace: Option<&str>,
+    object: &mut Value,
+) -> Result<(), Error> {
     let Some(metadata) = metadata(object) else { return Ok(()) };
     let Some(namespace) = namespace.filter(|_| resource.namespaced) else {
         metadata.remove("namespace");
@@ -25,7 +29,7 @@ pub(super) fn set_namespace(resource: &Resource, namespace: Option<&str>, object
 }
 
 /// Refuses an object whose name is not the path's.
-pub(super) fn check_name(name: &str, object: &Value) -> Result<(), Error> {
+pub(in crate::handlers) fn check_name(name: &str, object: &Value) -> Result<(), Error> {
     match object.str_at(&["metadata", "name"]).unwrap_or_default() {
         "" => Err(Error::bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"

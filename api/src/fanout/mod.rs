@@ -5,6 +5,8 @@
 //! first one makes them. Invariants: bounded in bytes, oldest first out; what is not here is simply made again, so nothing depends on it.
 //! With a single watcher nothing is kept, because nobody would come for it.
 
+mod beat;
+
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use quorate_store::Revision;
 
-use super::Beat;
+pub(crate) use beat::Beat;
 
 /// Bytes of encodings that are kept, all shards together.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
@@ -57,7 +59,7 @@ pub(crate) struct Run {
 
 /// The shared encodings.
 #[derive(Debug, Default)]
-pub struct Fanout {
+pub(crate) struct Fanout {
     beat: Beat,
     watchers: AtomicUsize,
     events: [Mutex<Kept<EventKey, Bytes>>; SHARDS],

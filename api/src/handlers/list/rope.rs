@@ -12,36 +12,36 @@ const SHARED_BYTES: usize = 32 * 1024;
 
 /// What has been written.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(in crate::handlers) struct Rope {
     whole: VecDeque<Bytes>,
     whole_len: usize,
     /// What has been written after the last whole piece.
     open: Vec<u8>,
 }
 
-impl Pieces {
+impl Rope {
     /// Nothing yet, with room for so many bytes.
-    pub(super) fn with_capacity(bytes: usize) -> Self {
+    pub(in crate::handlers) fn with_capacity(bytes: usize) -> Self {
         Self { open: Vec::with_capacity(bytes), ..Self::default() }
     }
 
     /// Whether a value is worth sharing.
-    pub(super) fn is_large(value: &[u8]) -> bool {
+    pub(in crate::handlers) fn is_large(value: &[u8]) -> bool {
         value.len() >= SHARED_BYTES
     }
 
     /// Bytes in all pieces.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::handlers) fn len(&self) -> usize {
         self.whole_len + self.open.len()
     }
 
     /// Where text is appended.
-    pub(super) fn text(&mut self) -> &mut Vec<u8> {
+    pub(in crate::handlers) fn text(&mut self) -> &mut Vec<u8> {
         &mut self.open
     }
 
     /// Appends a value, sharing its memory if it is large.
-    pub(super) fn share(&mut self, value: Bytes) {
+    pub(in crate::handlers) fn share(&mut self, value: Bytes) {
         if !Self::is_large(&value) {
             return self.open.extend_from_slice(&value);
         }
@@ -51,7 +51,7 @@ impl Pieces {
     }
 
     /// The pieces.
-    pub(super) fn finish(mut self) -> VecDeque<Bytes> {
+    pub(in crate::handlers) fn finish(mut self) -> VecDeque<Bytes> {
         self.close();
         self.whole
     }
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn large_values_are_shared_and_small_ones_copied() {
         let (large, small) = (Bytes::from(vec![b'l'; SHARED_BYTES]), Bytes::from(vec![b's'; SHARED_BYTES - 1]));
-        let mut pieces = Pieces::with_capacity(1);
+        let mut pieces = Rope::with_capacity(1);
         for value in [&small, &large, &large, &small, &large] {
             pieces.text().push(b',');
             pieces.share(value.clone());
@@ -98,12 +98,12 @@ mod tests {
 
     #[test]
     fn nothing_written_is_no_piece() {
-        assert!(Pieces::with_capacity(100).finish().is_empty());
+        assert!(Rope::with_capacity(100).finish().is_empty());
     }
 
     #[test]
     fn a_short_piece_does_not_keep_much_room() {
-        let mut pieces = Pieces::with_capacity(1 << 20);
+        let mut pieces = Rope::with_capacity(1 << 20);
         pieces.text().extend_from_slice(b"short");
         let piece = pieces.finish().pop_front().unwrap();
         // Whoever is the only owner gets the memory back as it was allocated.

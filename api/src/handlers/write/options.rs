@@ -3,8 +3,8 @@
 use quorate_meta::{Cause, GroupKind, Names, Status};
 
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::registry::write::{MAX_MANAGER_BYTES, WriteOptions, check_manager};
-use crate::request::Request;
 
 /// The options of every patch.
 const PATCH: &str = "PatchOptions";
@@ -13,7 +13,7 @@ const UNKNOWN_MANAGER: &str = "unknown";
 
 /// What happens to fields that are unknown or given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FieldValidation {
+pub(in crate::handlers) enum FieldValidation {
     /// They are dropped.
     Ignore,
     /// They are dropped with a warning each.
@@ -24,17 +24,17 @@ pub(super) enum FieldValidation {
 
 /// The parameters of a create, an update or a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Parameters {
-    pub(super) dry_run: bool,
-    pub(super) manager: String,
-    pub(super) validation: FieldValidation,
+pub(in crate::handlers) struct Parameters {
+    pub(in crate::handlers) dry_run: bool,
+    pub(in crate::handlers) manager: String,
+    pub(in crate::handlers) validation: FieldValidation,
     /// Conflicts of an apply are won; nothing else can be forced.
-    pub(super) force: bool,
+    pub(in crate::handlers) force: bool,
 }
 
 impl Parameters {
     /// Reads and checks the parameters; `kind` names the options in a refusal (`CreateOptions`, ...).
-    pub(super) fn parse(names: &Names, request: &Request, kind: &str) -> Result<Self, Error> {
+    pub(in crate::handlers) fn parse(names: &Names, request: &Request, kind: &str) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if kind == PATCH && request.info.query.get("force").is_some() {
             causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
@@ -43,7 +43,7 @@ impl Parameters {
     }
 
     /// Reads and checks the parameters of a server-side apply.
-    pub(super) fn parse_apply(names: &Names, request: &Request) -> Result<Self, Error> {
+    pub(in crate::handlers) fn parse_apply(names: &Names, request: &Request) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if request.info.query.text("fieldManager").is_empty() {
             causes.push(Cause::required("fieldManager", "is required for apply patch"));
@@ -70,13 +70,13 @@ impl Parameters {
         Ok(Self { dry_run, manager, validation, force: query.flag("force") == Some(true) })
     }
 
-    pub(super) fn write(&self) -> WriteOptions<'_> {
+    pub(in crate::handlers) fn write(&self) -> WriteOptions<'_> {
         WriteOptions { dry_run: self.dry_run, manager: &self.manager }
     }
 }
 
 /// 422 for options with something wrong.
-pub(super) fn refuse(names: &Names, kind: &str, causes: Vec<Cause>) -> Result<(), Error> {
+pub(in crate::handlers) fn refuse(names: &Names, kind: &str, causes: Vec<Cause>) -> Result<(), Error> {
     if causes.is_empty() {
         return Ok(());
     }
@@ -84,7 +84,7 @@ pub(super) fn refuse(names: &Names, kind: &str, causes: Vec<Cause>) -> Result<()
 }
 
 /// Whether a dry run is asked for. An empty value asks for none.
-pub(super) fn check_dry_run<'a>(values: impl Iterator<Item = &'a str>, causes: &mut Vec<Cause>) -> bool {
+pub(in crate::handlers) fn check_dry_run<'a>(values: impl Iterator<Item = &'a str>, causes: &mut Vec<Cause>) -> bool {
     let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
     if values.iter().any(|value| *value != "All") {
         causes.push(Cause::not_supported("dryRun", values.clone(), &["All"]));

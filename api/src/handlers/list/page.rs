@@ -7,7 +7,7 @@ use bytes::Bytes;
 use quorate_store::Snapshot;
 use quorate_wire::stored::{CorruptValue, HeaderRef};
 
-use super::options::{ListOptions, Selection};
+use crate::handlers::options::{ListOptions, Selection};
 
 /// Objects looked at in one go before other requests get a turn.
 const SCAN_OBJECTS: usize = 4096;
@@ -27,7 +27,7 @@ pub(super) struct Page {
 
 impl Selection {
     /// Whether a stored object is meant.
-    pub(super) fn matches(&self, value: &Bytes) -> Result<bool, CorruptValue> {
+    pub(in crate::handlers) fn matches(&self, value: &Bytes) -> Result<bool, CorruptValue> {
         let header = HeaderRef::parse(value)?;
         Ok(header.matches(&self.labels)
             && (self.fields.is_everything() || self.fields.matches(|field| header.field(field))))

@@ -8,18 +8,18 @@ use quorate_meta::{GroupVersion, GroupVersionKind, Names, Status, Value, well_kn
 use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_wire::{cbor, json, protobuf, yaml};
 
-use super::findings::Findings;
-use super::weight;
-use super::write_options::FieldValidation;
+use super::body_size_limit;
+use super::field_errors::FieldErrors;
+use super::options::FieldValidation;
 use crate::Api;
 use crate::error::Error;
+use crate::handlers::Request;
 use crate::negotiation;
 use crate::registry::Resource;
-use crate::request::Request;
 
 /// A body's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Syntax {
+pub(in crate::handlers) enum Syntax {
     Json,
     Yaml,
     Protobuf,
@@ -28,26 +28,26 @@ pub(super) enum Syntax {
 
 /// What a body is to be read as: its kind, and the type that a protobuf message has.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Expected<'a> {
-    pub(super) graph: &'a Graph,
-    pub(super) ty: TypeId,
-    pub(super) kind: &'a str,
+pub(in crate::handlers) struct Expected<'a> {
+    pub(in crate::handlers) graph: &'a Graph,
+    pub(in crate::handlers) ty: TypeId,
+    pub(in crate::handlers) kind: &'a str,
 }
 
 /// The kind of a body.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BodyKind<'a> {
-    pub(super) group: &'a str,
-    pub(super) version: &'a str,
-    pub(super) kind: &'a str,
+pub(in crate::handlers) struct BodyKind<'a> {
+    pub(in crate::handlers) group: &'a str,
+    pub(in crate::handlers) version: &'a str,
+    pub(in crate::handlers) kind: &'a str,
     /// Group and version as objects say them.
-    pub(super) api_version: &'a str,
-    pub(super) ty: TypeId,
+    pub(in crate::handlers) api_version: &'a str,
+    pub(in crate::handlers) ty: TypeId,
 }
 
 impl<'a> BodyKind<'a> {
     /// The kind of a resource's own objects.
-    pub(super) fn of(resource: &'a Resource) -> Self {
+    pub(in crate::handlers) fn of(resource: &'a Resource) -> Self {
         let Resource { group, version, kind, api_version, ty, .. } = resource;
         Self { group, version, kind, api_version, ty: *ty }
     }
@@ -59,15 +59,15 @@ impl<'a> BodyKind<'a> {
 
 /// An object as it came in.
 #[derive(Debug)]
-pub(super) struct Decoded {
-    pub(super) object: Value,
+pub(in crate::handlers) struct Decoded {
+    pub(in crate::handlers) object: Value,
     /// What the client is warned of.
-    pub(super) warnings: Vec<String>,
+    pub(in crate::handlers) warnings: Vec<String>,
 }
 
 /// Why a body is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(in crate::handlers) enum Unread {
     /// There is too much in it.
     TooMuch(String),
     /// It is no text of its syntax.
@@ -76,7 +76,7 @@ pub(super) enum Unread {
 
 impl Unread {
     /// 413 for too much, as of a body that is read and weighs too much; for anything else what `refuse` makes of it.
-    pub(super) fn or(self, refuse: impl FnOnce(String) -> Error) -> Error {
+    pub(in crate::handlers) fn or(self, refuse: impl FnOnce(String) -> Error) -> Error {
         match self {
             Self::TooMuch(why) => Status::request_entity_too_large(&why).into(),
             Self::Malformed(why) => refuse(why),
@@ -91,13 +91,13 @@ impl From<yaml::Error> for Unread {
 }
 
 /// The media type of the body, without parameters and in lower case; JSON when nothing is said.
-pub(super) fn media_type(request: &Request) -> Cow<'_, str> {
+pub(in crate::handlers) fn media_type(request: &Request) -> Cow<'_, str> {
     let header = request.header("content-type").unwrap_or(well_known::MEDIA_JSON);
     negotiation::lower(header.split(';').next().unwrap_or_default().trim())
 }
 
 /// The syntax of a body that holds an object.
-pub(super) fn syntax(api: &Api, request: &Request) -> Result<Syntax, Error> {
+pub(in crate::handlers) fn syntax(api: &Api, request: &Request) -> Result<Syntax, Error> {
     match media_type(request).as_ref() {
         "" | well_known::MEDIA_JSON => Ok(Syntax::Json),
         well_known::MEDIA_YAML => Ok(Syntax::Yaml),
@@ -108,7 +108,7 @@ pub(super) fn syntax(api: &Api, request: &Request) -> Result<Syntax, Error> {
 }
 
 /// Reads the body as an object of the resource, in canonical form and with its defaults.
-pub(super) fn object(
+pub(in crate::handlers) fn object(
     api: &Api,
     request: &Request,
     resource: &Resource,
@@ -121,7 +121,7 @@ pub(super) fn object(
 
 /// Reads the body as an object of a kind, in canonical form, without defaults. The second part of the answer is the
 /// apiVersion that it said, if any; the object itself has the cluster's own name for it.
-pub(super) fn of_kind(
+pub(in crate::handlers) fn of_kind(
     api: &Api,
     request: &Request,
     wanted: BodyKind<'_>,
@@ -130,7 +130,7 @@ pub(super) fn of_kind(
     let expected = Expected { graph: &api.graph, ty: wanted.ty, kind: wanted.kind };
     let (mut object, duplicates) = parse(syntax(api, request)?, expected, &request.body)
         .map_err(|why| why.or(|why| unrecognized(wanted, &why, &request.body)))?;
-    weight::check_body(&object)?;
+    body_size_limit::check_body(&object)?;
     let asked = object.str_at(&["apiVersion"]).filter(|asked| !asked.is_empty()).map(str::to_owned);
     check_kind(api.names, wanted, &mut object).map_err(|why| match why {
         WrongKind::Unreadable(why) => unrecognized(wanted, &why, &request.body),
@@ -138,7 +138,7 @@ pub(super) fn of_kind(
     })?;
     let unknown = quorate_schema::decode(&api.graph, wanted.ty, &mut object)
         .map_err(|error| Error::bad_request(error.for_kind(wanted.kind, wanted.api_version)))?;
-    let findings = Findings::of_body(unknown, duplicates, &request.body);
+    let findings = FieldErrors::of_body(unknown, duplicates, &request.body);
     if validation == FieldValidation::Strict && !findings.is_empty() {
         return Err(Status::unusable_body(&wanted.group_version_kind(), &findings.refusal()).into());
     }
@@ -147,13 +147,17 @@ pub(super) fn of_kind(
 }
 
 /// Fills in the defaults of an object in canonical form.
-pub(super) fn complete(graph: &Graph, names: &Names, resource: &Resource, object: &mut Value) {
+pub(in crate::handlers) fn complete(graph: &Graph, names: &Names, resource: &Resource, object: &mut Value) {
     apply_defaults(graph, resource.ty, object);
     resource.strategy.default(names, object);
 }
 
 /// Reads a body. Of duplicate fields the last one wins; the second part of the answer are their paths.
-pub(super) fn parse(syntax: Syntax, expected: Expected<'_>, body: &[u8]) -> Result<(Value, Vec<String>), Unread> {
+pub(in crate::handlers) fn parse(
+    syntax: Syntax,
+    expected: Expected<'_>,
+    body: &[u8],
+) -> Result<(Value, Vec<String>), Unread> {
     match syntax {
         Syntax::Json => json::parse(body)
             .map_err(|error| Unread::Malformed(format!("couldn't get version/kind; json parse error: {error}"))),
@@ -226,7 +230,7 @@ fn check_kind(names: &Names, wanted: BodyKind<'_>, object: &mut Value) -> Result
 }
 
 /// Whether an apiVersion means the group version, in this profile's name or its edge alias.
-pub(super) fn means(names: &Names, api_version: &str, wanted: BodyKind<'_>) -> bool {
+pub(in crate::handlers) fn means(names: &Names, api_version: &str, wanted: BodyKind<'_>) -> bool {
     GroupVersion::parse(api_version).is_some_and(|asked| {
         let group = names.edge_group(&asked.group).unwrap_or(asked.group);
         group == wanted.group && asked.version == wanted.version

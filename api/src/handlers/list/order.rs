@@ -7,8 +7,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 use quorate_store::{Entry, Snapshot};
 use quorate_wire::stored::CorruptValue;
 
-use super::options::Selection;
-use super::render::Renderer;
+use crate::handlers::options::Selection;
+use crate::handlers::render::Renderer;
 
 /// Objects looked at in one go before other requests get a turn; each is parsed.
 const SCAN_OBJECTS: usize = 256;

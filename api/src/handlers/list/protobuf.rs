@@ -6,7 +6,7 @@ use futures::{StreamExt, stream};
 use http::{Response, StatusCode};
 use quorate_wire::protobuf::around_list;
 
-use super::producer::Producer;
+use super::stream::ListStream;
 use crate::body::Body;
 use crate::error::Error;
 use crate::negotiation::Format;
@@ -16,7 +16,7 @@ use crate::respond;
 const WHOLE_BYTES: u64 = 1024 * 1024;
 
 /// The list as the answer. The producer must be at its beginning.
-pub(super) async fn answer(format: &Format, mut producer: Producer) -> Result<Response<Body>, Error> {
+pub(super) async fn answer(format: &Format, mut producer: ListStream) -> Result<Response<Body>, Error> {
     let again = producer.clone();
     let (mut kept, mut length) = (Vec::new(), 0_u64);
     while let Some(buffer) = producer.next_buffer().map_err(|error| Error::internal(error.to_string()))? {

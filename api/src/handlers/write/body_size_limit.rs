@@ -15,19 +15,19 @@ const STRUCTURE: usize = 4;
 const OWNERS: [&str; 2] = ["metadata", "managedFields"];
 
 /// 413 for a body that is too heavy.
-pub(super) fn check_body(body: &Value) -> Result<(), Error> {
+pub(in crate::handlers) fn check_body(body: &Value) -> Result<(), Error> {
     check(weight(body), 0)
 }
 
 /// 413 for what a patch makes of an object, when that is heavier than a body may be and than the object was: a small patch
 /// can copy.
-pub(super) fn check_patched(before: &Value, after: &Value) -> Result<(), Error> {
+pub(in crate::handlers) fn check_patched(before: &Value, after: &Value) -> Result<(), Error> {
     check(of_owners(after), of_owners(before))?;
     check_applied(Some(before), after)
 }
 
 /// As [`check_patched`], where the entries of owners are the server's own.
-pub(super) fn check_applied(before: Option<&Value>, after: &Value) -> Result<(), Error> {
+pub(in crate::handlers) fn check_applied(before: Option<&Value>, after: &Value) -> Result<(), Error> {
     let own = |object: &Value| weight(object) - of_owners(object);
     check(own(after), before.map_or(0, own))
 }

@@ -3,15 +3,15 @@
 use http::{Response, StatusCode};
 use quorate_store::Revision;
 
-use super::render::Renderer;
-use super::{answer, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
+use crate::handlers::Request;
+use crate::handlers::render::Renderer;
+use crate::handlers::{answer, warnings};
 use crate::negotiation::Shape;
 use crate::registry::form;
 use crate::registry::write::{Answer, Writer};
-use crate::request::Request;
 use crate::respond;
 
 impl Api {
@@ -23,7 +23,7 @@ impl Api {
 }
 
 /// Refuses a form that a single object cannot have, before anything is written.
-pub(super) fn check_form(api: &Api, request: &Request) -> Result<(), Error> {
+pub(in crate::handlers) fn check_form(api: &Api, request: &Request) -> Result<(), Error> {
     if request.format.shape != Shape::Object {
         Renderer::new(api, request, request.resource()?, false)?;
     }
@@ -31,7 +31,7 @@ pub(super) fn check_form(api: &Api, request: &Request) -> Result<(), Error> {
 }
 
 /// The object of a write as the answer, spliced from its stored form, with what its writer should know.
-pub(super) fn object(
+pub(in crate::handlers) fn object(
     api: &Api,
     request: &Request,
     status: StatusCode,

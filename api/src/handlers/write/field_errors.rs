@@ -8,23 +8,23 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use quorate_schema::Unknown;
 
-use super::warnings::{MAX_WARNINGS, shortlist};
+use crate::handlers::warnings::{MAX_WARNINGS, shortlist};
 
 /// Unknown fields up to which their order in the text is looked for; each costs a walk through the body.
 const MAX_ORDERED: usize = 100;
 
 /// Unknown and duplicate fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Findings {
+pub(in crate::handlers) struct FieldErrors {
     texts: Vec<String>,
     /// How many there are besides.
     more: usize,
 }
 
-impl Findings {
+impl FieldErrors {
     /// What is odd about a body: unknown fields in the order in which their names first stand in the text (very many: of
     /// their paths), then duplicate ones but for those that are unknown anyway.
-    pub(super) fn of_body(mut unknown: Unknown, duplicates: Vec<String>, body: &[u8]) -> Self {
+    pub(in crate::handlers) fn of_body(mut unknown: Unknown, duplicates: Vec<String>, body: &[u8]) -> Self {
         let paths = &mut unknown.paths;
         if (2..=MAX_ORDERED).contains(&paths.len()) {
             paths.sort_by_cached_key(|path| {
@@ -47,39 +47,39 @@ impl Findings {
     }
 
     /// Unknown fields as they come.
-    pub(super) fn of_unknown(unknown: &Unknown) -> Self {
+    pub(in crate::handlers) fn of_unknown(unknown: &Unknown) -> Self {
         Self { texts: unknown_fields(&unknown.paths).collect(), more: unknown.more }
     }
 
     /// These, then those of which there are words already.
-    pub(super) fn and(mut self, told: &[String]) -> Self {
+    pub(in crate::handlers) fn and(mut self, told: &[String]) -> Self {
         self.texts.extend_from_slice(told);
         self
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::handlers) fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
     /// Why a strict request is refused.
-    pub(super) fn refusal(&self) -> String {
+    pub(in crate::handlers) fn refusal(&self) -> String {
         let limit = self.texts.len() + usize::from(self.more > 0);
         format!("strict decoding error: {}", shortlist(&self.texts, self.more, limit).join(", "))
     }
 
     /// What the client is warned of, in as many texts as one answer carries.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    pub(in crate::handlers) fn warnings(&self) -> Vec<String> {
         shortlist(&self.texts, self.more, MAX_WARNINGS)
     }
 }
 
 /// Unknown fields in the words of warnings and refusals.
-pub(super) fn unknown_fields(paths: &[String]) -> impl Iterator<Item = String> {
+pub(in crate::handlers) fn unknown_fields(paths: &[String]) -> impl Iterator<Item = String> {
     paths.iter().map(|path| format!("unknown field \"{path}\""))
 }
 
 /// Duplicate fields in the words of warnings and refusals.
-pub(super) fn duplicate_fields(paths: &[String]) -> impl Iterator<Item = String> {
+pub(in crate::handlers) fn duplicate_fields(paths: &[String]) -> impl Iterator<Item = String> {
     paths.iter().map(|path| format!("duplicate field \"{path}\""))
 }
 
@@ -115,7 +115,7 @@ mod tests {
             "unknown field \"alpha\"",
             "duplicate field \"data.k\"",
         ];
-        let findings = Findings::of_body(unknown(&["alpha", "metadata.mid", "zeta"]), duplicates, body);
+        let findings = FieldErrors::of_body(unknown(&["alpha", "metadata.mid", "zeta"]), duplicates, body);
         assert_eq!(findings.warnings(), expect);
         assert_eq!(findings.refusal(), format!("strict decoding error: {}", expect.join(", ")));
     }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn duplicates_inside_of_unknown_fields_are_not_told() {
         let check = |paths: &[&str], duplicate: &str, expect: bool| {
-            let findings = Findings::of_body(unknown(paths), vec![duplicate.into()], b"");
+            let findings = FieldErrors::of_body(unknown(paths), vec![duplicate.into()], b"");
             assert_eq!(findings.texts.len() > paths.len(), expect, "{paths:?} {duplicate}");
         };
         check(&["a.b"], "a.b", false);
@@ -142,7 +142,7 @@ mod tests {
         let body = names.iter().rev().cloned().collect::<Vec<_>>().join(" ");
         let check = |count: usize, first: &str| {
             let unknown = Unknown { paths: names[..count].to_vec(), more: 0 };
-            assert_eq!(Findings::of_body(unknown, Vec::new(), body.as_bytes()).texts[0], first);
+            assert_eq!(FieldErrors::of_body(unknown, Vec::new(), body.as_bytes()).texts[0], first);
         };
         check(MAX_ORDERED, "unknown field \"f099\"");
         check(MAX_ORDERED + 1, "unknown field \"f000\"");
@@ -152,7 +152,7 @@ mod tests {
     fn of_very_many_the_last_text_says_how_many_more_there_are() {
         let paths: Vec<String> = (0..1000).map(|at| format!("f{at:03}")).collect();
         let check = |count: usize, more: usize, told: &[String], refused: &str, warned: (usize, &str)| {
-            let findings = Findings::of_unknown(&Unknown { paths: paths[..count].to_vec(), more }).and(told);
+            let findings = FieldErrors::of_unknown(&Unknown { paths: paths[..count].to_vec(), more }).and(told);
             let (refusal, warnings) = (findings.refusal(), findings.warnings());
             assert!(refusal.ends_with(refused), "{refusal}");
             assert_eq!((warnings.len(), warnings.last().map(String::as_str)), (warned.0, Some(warned.1)));
