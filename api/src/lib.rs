@@ -20,6 +20,7 @@ pub mod negotiation;
 pub mod patch;
 pub mod registry;
 pub mod request;
+pub mod request_record;
 pub mod respond;
 pub mod server;
 

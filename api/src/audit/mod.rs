@@ -1,6 +1,6 @@
 //! The audit trail: who asked for what when, and what became of it, as one JSON line for each stage of a request.
 //!
-//! `policy` says how much of which request is told ([`Policy`]), a `Record` follows one request and makes its events, a
+//! `policy` says how much of which request is told ([`Policy`]), [`RequestEvents`] makes the events of one request from the record of it, a
 //! spool holds them until its [`Sink`] takes them. Invariants: a request never waits for a sink: what finds its spool full is
 //! dropped and counted; bodies of secrets and of what carries tokens are never told, whatever the policy says.
 
@@ -9,24 +9,24 @@ mod json_members;
 mod lines;
 mod policy;
 mod read;
-mod record;
+mod request_events;
 mod sender;
 mod spool;
 
 use std::sync::Arc;
 
-use http::uri::PathAndQuery;
-use http::{HeaderValue, Uri};
+use http::HeaderMap;
 use quorate_env::Clock;
 use quorate_meta::{Names, Time};
 
 pub use lines::{BLOCK_BYTES, Lines};
 pub use policy::{Level, Policy, Stage};
 pub use read::InvalidPolicy;
-pub(crate) use record::Record;
+pub(crate) use request_events::RequestEvents;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
 
 use crate::authentication::Identity;
+use crate::request_record::RequestRecord;
 use event::Phrases;
 use spool::Spool;
 
@@ -60,15 +60,14 @@ impl Audit {
         self.spools.iter().map(|spool| spool.dropped()).sum()
     }
 
-    /// Begins to follow a request over the connection of this identity.
-    pub(crate) fn follow<'a>(
-        self: &'a Arc<Self>,
-        id: &'a HeaderValue,
-        uri: &'a Uri,
-        identity: &'a Identity,
-    ) -> Record<'a> {
-        let (id, uri) = (id.to_str().unwrap_or_default(), uri.path_and_query().map_or("", PathAndQuery::as_str));
-        Record::new(self, id, uri, identity)
+    /// The events of a request that has come in over the connection of this identity, and the first of them.
+    pub(crate) fn request_received(
+        &self,
+        record: &RequestRecord,
+        identity: &Identity,
+        headers: &HeaderMap,
+    ) -> RequestEvents {
+        RequestEvents::new(self, record, identity, headers)
     }
 
     fn now(&self) -> Time {

@@ -18,7 +18,7 @@ const ENVELOPE_BYTES: usize = 256;
 /// The object of a stored value as the answer.
 pub(super) fn object(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     status: StatusCode,
     value: &Bytes,
     revision: Revision,
@@ -30,7 +30,7 @@ pub(super) fn object(
 /// What a renderer writes as the answer.
 pub(super) fn rendered(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     status: StatusCode,
     renderer: &Renderer,
     value: &Bytes,

@@ -27,7 +27,7 @@ pub(super) fn is_apply(api: &Api, media: &str) -> bool {
 }
 
 /// Applies the body; 200 with the new state, 201 when the object is new.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     response::check_form(api, request)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
@@ -50,7 +50,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         Ok(object)
     };
     let permit = || permit::creation(api, request);
-    let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
+    let answer = api.writer_for(request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         response::object(api, request, status, &answer)
@@ -87,7 +87,7 @@ impl Applied {
 }
 
 /// Reads the body as a part of an object of a resource.
-pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<Applied, Error> {
+pub(super) fn read(api: &Api, request: &Request<'_>, resource: &Resource) -> Result<Applied, Error> {
     let is_cbor = decode::media_type(request) == well_known::MEDIA_APPLY_PATCH_CBOR;
     let undecodable =
         |why: String| Error::bad_request(format!("error decoding {}: {why}", if is_cbor { "CBOR" } else { "YAML" }));

@@ -30,7 +30,7 @@ const PODS: &str = "pods";
 const NODE: &str = "Node";
 
 /// Binds the pod of the path; 201 with a Status.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let subresource = resource.subresource(BINDING).ok_or_else(Error::no_such_path)?;
     let form = builtin::body_of(&api.graph, subresource)
@@ -39,14 +39,14 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
 }
 
 /// Binds the pod that the body names; 201 with a Status.
-pub(super) async fn create(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn create(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let pods = api.registry.find("", "v1", PODS).ok_or_else(Error::no_such_path)?;
     bind(api, request, pods, request.resource()?, None).await
 }
 
 async fn bind(
     api: &Arc<Api>,
-    request: &Request,
+    request: &Request<'_>,
     resource: &Resource,
     form: &Resource,
     path_name: Option<&str>,
@@ -73,7 +73,7 @@ async fn bind(
         let own = GroupResource::new(resource.group.as_str(), format!("{}/{BINDING}", resource.plural));
         Ok(bound(pod, &binding, now).map_err(|why| Status::conflict(&own, name, &why))?)
     };
-    let answer = api.writer_for(&request.user).update(target, options, change).await;
+    let answer = api.writer_for(request.user).update(target, options, change).await;
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
     warnings::attach(request, &warnings, answer.map(|_| respond::status(&request.format, &created)))
 }

@@ -29,7 +29,7 @@ pub(super) fn is_observed(resource: &Resource) -> bool {
 }
 
 /// The state in which a request finds the objects of a resource.
-pub(super) async fn state(api: &Api, request: &Request, at: At) -> Result<Snapshot, Error> {
+pub(super) async fn state(api: &Api, request: &Request<'_>, at: At) -> Result<Snapshot, Error> {
     let resource = request.resource()?;
     if !is_observed(resource) {
         return snapshot::snapshot(api, request, at).await;

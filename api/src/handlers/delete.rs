@@ -16,7 +16,7 @@ use crate::respond;
 
 /// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds); the object when its
 /// deletion has only begun.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let asked = delete_options::parse(api, request)?;
     let target = Target { resource, namespace: request.namespace(), name };
@@ -27,7 +27,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     warnings::attach(request, &told, delete(api, request, target, &asked).await)
 }
 
-async fn delete(api: &Api, request: &Request, target: Target<'_>, asked: &Asked) -> Result<Response<Body>, Error> {
+async fn delete(api: &Api, request: &Request<'_>, target: Target<'_>, asked: &Asked) -> Result<Response<Body>, Error> {
     let Target { resource, name, .. } = target;
     let answer = api.writer().delete(target, &asked.options).await?;
     if answer.outcome == Outcome::Removed && !resource.delete_returns_object {

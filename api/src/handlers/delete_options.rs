@@ -34,7 +34,7 @@ const DRY_RUN: &str = "dryRun";
 const OTHERS: [&str; 5] = [DRY_RUN, "gracePeriodSeconds", "orphanDependents", "preconditions", "propagationPolicy"];
 
 /// Reads and checks the options of a deletion.
-pub(super) fn parse(api: &Api, request: &Request) -> Result<Asked, Error> {
+pub(super) fn parse(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     if request.body.is_empty() { from_query(api, request) } else { from_body(api, request) }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn warnings(resource: &Resource, options: &DeleteOptions) -> Vec<Stri
     told.map(str::to_owned).into_iter().collect()
 }
 
-fn from_query(api: &Api, request: &Request) -> Result<Asked, Error> {
+fn from_query(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     let query = &request.info.query;
     if query.flag(IGNORE_READ_ERRORS) == Some(true) && may_ignore_read_errors(api) {
         return forced(api.names, |option| query.get(option).is_some_and(|text| !text.is_empty()));
@@ -59,7 +59,7 @@ fn from_query(api: &Api, request: &Request) -> Result<Asked, Error> {
     Ok(Asked { options, accepted_while_held: orphan_dependents == Some(false), ignores_read_errors: false })
 }
 
-fn from_body(api: &Api, request: &Request) -> Result<Asked, Error> {
+fn from_body(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     let ty = api.graph.type_named("meta/v1.DeleteOptions").ok_or_else(|| Error::internal("no type for options"))?;
     let expected = Expected { graph: &api.graph, ty: ty.id, kind: KIND };
     let syntax = decode::syntax(api, request)?;

@@ -28,7 +28,7 @@ type Chosen = (Option<String>, String, String);
 
 /// Deletes every selected object; one transaction each, so that each has a revision of its own. A Status without details
 /// of single objects (document 001, "Status").
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let listed = ListOptions::parse(api.names, request, resource)?;
     let asked = delete_options::parse(api, request)?;
@@ -47,7 +47,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
 /// Deletes what is listed. After a failure no further deletion begins, but those that have begun come to their end.
 async fn delete_listed(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     listed: &ListOptions,
     delete: &DeleteOptions,
 ) -> Result<(), Error> {
@@ -73,7 +73,7 @@ async fn delete_listed(
 }
 
 /// The objects on the page that a list with these options gives.
-async fn choose(api: &Api, request: &Request, listed: &ListOptions) -> Result<Vec<Chosen>, Error> {
+async fn choose(api: &Api, request: &Request<'_>, listed: &ListOptions) -> Result<Vec<Chosen>, Error> {
     let resource = request.resource()?;
     let prefix = resource.prefix(request.namespace());
     let scope = list::scope_of(&prefix, listed);

@@ -13,7 +13,7 @@ use crate::handlers::Request;
 use crate::handlers::component_status;
 use crate::registry::Resource;
 
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let at = match parse_version(request.info.query.text("resourceVersion"))? {
         None => At::MostRecent,

@@ -26,9 +26,9 @@ pub(crate) const THRESHOLD_BYTES: usize = 128 * 1024;
 const LEVEL: u32 = 1;
 
 /// The same response, compressed if that is wanted and worth it.
-pub(crate) fn maybe(api: &Api, request: &Request, response: Response<Body>) -> Response<Body> {
+pub(crate) fn maybe(api: &Api, request: &Request<'_>, response: Response<Body>) -> Response<Body> {
     let is_read = matches!(request.info.verb, Verb::Get | Verb::List);
-    if !is_read || !api.gates.has(Feature::ApiResponseCompression) || !accepts(&request.headers) {
+    if !is_read || !api.gates.has(Feature::ApiResponseCompression) || !accepts(request.headers) {
         return response;
     }
     let (mut head, body) = response.into_parts();

@@ -105,7 +105,7 @@ pub(crate) fn paths(api: &Api) -> Vec<String> {
 
 pub(crate) async fn handle(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     endpoint: Endpoint,
     one: Option<&str>,
 ) -> Result<Response<Body>, Error> {

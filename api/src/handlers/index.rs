@@ -27,7 +27,7 @@ const PAGES: [&str; 9] = [
     "/version",
 ];
 
-pub(crate) fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(crate) fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let paths: Vec<Value> = paths(api).into_iter().map(Value::from).collect();
     respond::value(&request.format, StatusCode::OK, &Value::Map(Map::from([("paths", Value::List(paths))])))
 }

@@ -1,6 +1,6 @@
 //! One verb per file: a handler takes a [`Request`] that the filters have let through and gives the answer.
 //!
-//! Every handler is `async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error>`; streams that outlive
+//! Every handler is `async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error>`; streams that outlive
 //! the call hold shared parts of the [`crate::Api`], never the call's borrow.
 
 mod answer;
@@ -39,5 +39,5 @@ mod warnings;
 mod watch;
 mod write;
 
-pub use request::Request;
+pub(crate) use request::Request;
 pub(crate) use route::{Route, find, run};

@@ -124,7 +124,7 @@ fn make(api: &Api, path: Option<&str>, in_protobuf: bool) -> Result<Document, Er
     Ok(Document { etag: respond::etag(&body), body, media })
 }
 
-pub(crate) async fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
+pub(crate) async fn handle(api: &Api, request: &Request<'_>, page: &Page) -> Result<Response<Body>, Error> {
     let (protobuf, path) = match page {
         Page::Index => return index(api, request).await,
         Page::Part(path) => (PROTOBUF_V3, Some(path)),
@@ -153,7 +153,7 @@ fn asks_protobuf(accept: &str, protobuf: [&str; 2]) -> Option<bool> {
     })
 }
 
-async fn index(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+async fn index(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let mut paths = Map::new();
     for (path, forms) in api.openapi.parts(api) {
         let url = url(path, forms.get(api, Some(path), false).await?);
@@ -163,7 +163,7 @@ async fn index(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
     send(api, request, &Document { etag: respond::etag(&body), body, media: well_known::MEDIA_JSON })
 }
 
-async fn part(api: &Api, request: &Request, path: &str, in_protobuf: bool) -> Result<Response<Body>, Error> {
+async fn part(api: &Api, request: &Request<'_>, path: &str, in_protobuf: bool) -> Result<Response<Body>, Error> {
     let forms = api.openapi.parts(api).get(path).ok_or_else(Error::no_such_path)?;
     let in_json = forms.get(api, Some(path), false).await?;
     let hash = request.info.query.text("hash");
@@ -185,7 +185,7 @@ fn url(path: &str, document: &Document) -> String {
     format!("{ROOT}/{path}?hash={}", document.etag.trim_matches('"'))
 }
 
-fn send(api: &Api, request: &Request, document: &Document) -> Result<Response<Body>, Error> {
+fn send(api: &Api, request: &Request<'_>, document: &Document) -> Result<Response<Body>, Error> {
     let Document { body, media, etag } = document;
     let same = respond::is_known(request.header(IF_NONE_MATCH.as_str()), etag);
     let mut response = Response::new(if same { Body::empty() } else { Body::full(body.clone()) });

@@ -69,7 +69,7 @@ pub(crate) enum Start {
 }
 
 impl ListOptions {
-    pub(crate) fn parse(names: &Names, request: &Request, resource: &Resource) -> Result<Self, Error> {
+    pub(crate) fn parse(names: &Names, request: &Request<'_>, resource: &Resource) -> Result<Self, Error> {
         let raw = Raw::parse(&request.info.query)?;
         let selection = raw.selection(resource)?;
         let mut causes = Vec::new();
@@ -97,7 +97,7 @@ impl ListOptions {
 }
 
 impl WatchOptions {
-    pub(crate) fn parse(names: &Names, request: &Request, resource: &Resource) -> Result<Self, Error> {
+    pub(crate) fn parse(names: &Names, request: &Request<'_>, resource: &Resource) -> Result<Self, Error> {
         let raw = Raw::parse(&request.info.query)?;
         let mut selection = raw.selection(resource)?;
         let mut causes = Vec::new();

@@ -44,7 +44,7 @@ impl Patch {
 }
 
 /// Applies the patch in the body; 200 with the new state.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let media = decode::media_type(request);
     let media = media.as_ref();
@@ -73,7 +73,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         identity::check_name(name, &object)?;
         Ok(object)
     };
-    let answer = api.writer_for(&request.user).update(target, options, change).await;
+    let answer = api.writer_for(request.user).update(target, options, change).await;
     let answer = answer.and_then(|answer| response::object(api, request, StatusCode::OK, &answer));
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
@@ -89,7 +89,7 @@ pub(super) fn check_media(media: &str) -> Result<(), Error> {
 }
 
 /// Reads the patch and what is odd about its text.
-pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>), Error> {
+pub(super) fn read(media: &str, request: &Request<'_>) -> Result<(Patch, Vec<String>), Error> {
     let undecodable = |why: String| Error::bad_request(format!("error decoding patch: {why}"));
     let (document, duplicates) =
         quorate_wire::json::parse(&request.body).map_err(|error| undecodable(error.to_string()))?;
@@ -114,7 +114,7 @@ pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>
 /// The patched object in canonical form with its defaults, and the unknown fields that were dropped.
 pub(super) fn patched(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     resource: &Resource,
     patch: &Patch,
     current: &Value,
@@ -143,7 +143,7 @@ pub(super) fn patched(
 }
 
 /// 400 for a directive that is malformed, and 422 for a patch that does not fit.
-fn unusable(request: &Request, error: &PatchError) -> Error {
+fn unusable(request: &Request<'_>, error: &PatchError) -> Error {
     match error {
         PatchError::Malformed(_) => Error::bad_request(error.to_string()),
         PatchError::Unfit(why) => bad_patch(request, why),
@@ -151,7 +151,7 @@ fn unusable(request: &Request, error: &PatchError) -> Error {
 }
 
 /// 422 for a patch that leads to nothing sensible.
-pub(super) fn bad_patch(request: &Request, why: &str) -> Error {
+pub(super) fn bad_patch(request: &Request<'_>, why: &str) -> Error {
     let text = String::from_utf8_lossy(&request.body);
     let shown = match text.char_indices().nth(SHOWN_PATCH_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

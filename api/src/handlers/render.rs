@@ -49,7 +49,7 @@ pub(crate) struct ListMeta {
 
 impl Renderer {
     /// The renderer of a request for single objects (`list` false, also of a watch) or for a list.
-    pub(crate) fn new(api: &Api, request: &Request, resource: &Arc<Resource>, list: bool) -> Result<Self, Error> {
+    pub(crate) fn new(api: &Api, request: &Request<'_>, resource: &Arc<Resource>, list: bool) -> Result<Self, Error> {
         let form = match (&request.format.shape, list) {
             (Shape::Object, _) => Form::Object,
             (Shape::Metadata(api_version), false) | (Shape::MetadataList(api_version), true) => {
@@ -76,7 +76,7 @@ impl Renderer {
     }
 
     /// The renderer of what a subresource answers, if that is of a kind and version of its own: `form` is that kind.
-    pub(super) fn of_subresource(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Self, Error> {
+    pub(super) fn of_subresource(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<Self, Error> {
         Ok(Self { api_version: form.api_version.as_str().into(), ..Self::new(api, request, form, false)? })
     }
 

@@ -151,7 +151,7 @@ fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> 
 }
 
 /// Answers a request that has passed every filter.
-pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request) -> Result<Response<Body>, Error> {
+pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let deprecated = route.resource().and_then(|resource| resource.deprecation.clone());
     let answer = dispatch(api, route, request);
     let answer = match request.body.len() {
@@ -162,7 +162,11 @@ pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request) -> Resu
 }
 
 /// The handler's future, each in a box of its own: those of changes take several times the memory of those that read.
-fn dispatch<'a>(api: &'a Arc<Api>, route: Route, request: &'a Request) -> BoxFuture<'a, Result<Response<Body>, Error>> {
+fn dispatch<'a>(
+    api: &'a Arc<Api>,
+    route: Route,
+    request: &'a Request<'a>,
+) -> BoxFuture<'a, Result<Response<Body>, Error>> {
     match route {
         Route::Discovery(page) => ready(discovery::handle(api, request, &page)).boxed(),
         Route::OpenApi(page) => async move { openapi::handle(api, request, &page).await }.boxed(),

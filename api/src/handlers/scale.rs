@@ -33,7 +33,7 @@ pub(super) const SCALE: &str = "scale";
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Reads, replaces, patches or applies a scale.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let form = Arc::new(form_of_scales(api, request)?);
     match request.info.verb {
         Verb::Get => get(api, request, &form).await,
@@ -43,13 +43,13 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
 }
 
 /// The kind of the body as a resource of its own, so that bodies and patches are read as everywhere.
-fn form_of_scales(api: &Api, request: &Request) -> Result<Resource, Error> {
+fn form_of_scales(api: &Api, request: &Request<'_>) -> Result<Resource, Error> {
     let subresource = request.resource()?.subresource(SCALE).ok_or_else(Error::no_such_path)?;
     builtin::body_of(&api.graph, subresource).ok_or_else(|| Error::internal("the schema has no form of a scale"))
 }
 
 /// Refuses a form that a scale cannot have, before anything is written.
-fn check_form(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<(), Error> {
+fn check_form(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<(), Error> {
     if request.format.shape != Shape::Object {
         Renderer::of_subresource(api, request, form)?;
     }
@@ -59,7 +59,7 @@ fn check_form(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<(), 
 /// A scale as the answer, in the form that was asked for. `revision` is that of its workload.
 fn shown(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     form: &Arc<Resource>,
     scale: &Value,
     revision: Revision,
@@ -71,7 +71,7 @@ fn shown(
     answer::rendered(api, request, StatusCode::OK, &renderer, &form::encode(form, scale)?, revision)
 }
 
-async fn get(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn get(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let at = match parse_version(request.info.query.text("resourceVersion"))? {
         None => At::MostRecent,
@@ -88,7 +88,7 @@ async fn get(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Respo
     Ok(response)
 }
 
-async fn update(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn update(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     check_form(api, request, form)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
     let decode::Decoded { object: mut scale, warnings } = decode::object(api, request, form, parameters.validation)?;
@@ -98,7 +98,7 @@ async fn update(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Resu
     warnings::attach(request, &warnings, answer)
 }
 
-async fn patch(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn patch(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let media = decode::media_type(request);
     let media = media.as_ref();
     if apply::is_apply(api, media) {
@@ -125,7 +125,7 @@ async fn patch(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Resul
 }
 
 /// Applies a scale: what it wants is wanted of the workload, by an owner as of `scale`.
-async fn apply(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     check_form(api, request, form)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
@@ -149,7 +149,7 @@ async fn apply(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Resul
     };
     // A scale creates nothing, so nobody is asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
-    let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
+    let answer = api.writer_for(request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| scaled(api, request, form, &answer));
     match body {
         Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
@@ -179,7 +179,7 @@ fn wanted(api: &Api, resource: &Resource, form: &Resource, scale: &Value) -> Res
 /// Gives the workload the replicas of the scale that `change` makes of the current one.
 async fn write<F>(
     api: &Arc<Api>,
-    request: &Request,
+    request: &Request<'_>,
     form: &Arc<Resource>,
     parameters: &Parameters,
     replaces: bool,
@@ -204,12 +204,12 @@ where
         object.set_at(&REPLICAS, replicas(&scale));
         Ok(object)
     };
-    let answer = api.writer_for(&request.user).update(target, options, change).await?;
+    let answer = api.writer_for(request.user).update(target, options, change).await?;
     scaled(api, request, form, &answer)
 }
 
 /// The scale of the workload as it is now, with what its writer should know.
-fn scaled(api: &Api, request: &Request, form: &Arc<Resource>, answer: &Answer) -> Result<Response<Body>, Error> {
+fn scaled(api: &Api, request: &Request<'_>, form: &Arc<Resource>, answer: &Answer) -> Result<Response<Body>, Error> {
     let entry = Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
     let scale = scale_of(&form::decode(request.resource()?, &entry)?);
     let mut response = shown(api, request, form, &scale, answer.revision)?;

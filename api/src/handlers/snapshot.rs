@@ -20,7 +20,7 @@ use crate::handlers::Request;
 const VERSION_WAIT: Duration = Duration::from_secs(3);
 
 /// A snapshot that shows what was asked for. Who asks for the newest state must be allowed to by the newest rules.
-pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Snapshot, Error> {
+pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result<Snapshot, Error> {
     match at {
         At::MostRecent => {
             api.store.read_index().await?;
@@ -44,23 +44,23 @@ pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Sna
 
 /// Lets through what is allowed by everything that this node has applied meanwhile: whether somebody may act as another one, and whether
 /// that one may do this.
-pub(super) async fn recheck(api: &Api, request: &Request) -> Result<(), Error> {
-    let action = Action::of(&request.info);
-    if let Some(sender) = &request.sender
+pub(super) async fn recheck(api: &Api, request: &Request<'_>) -> Result<(), Error> {
+    let action = Action::of(request.info);
+    if let Some(sender) = request.original_user
         && api.authorizer.has_changed(request.epoch).await?
     {
-        api.authorizer.acting(sender, &request.headers, &action).await?;
+        api.authorizer.acting(sender, request.headers, &action).await?;
     }
-    if let Some(decision) = api.authorizer.recheck(request.epoch, &request.user, &action).await? {
-        let (allowed, reason) = decision.outcome();
-        request.decided_again.get_or_init(|| (allowed, reason.to_owned()));
-        decision.enforce(&request.user, &action)?;
+    if let Some(decision) = api.authorizer.recheck(request.epoch, request.user, &action).await? {
+        let refused = if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(request.user, &action) };
+        request.record.decided_again(decision);
+        refused?;
     }
     Ok(())
 }
 
 /// Waits a little until this node has applied the revision; 504 when it does not.
-pub(crate) async fn wait_for(api: &Api, request: &Request, revision: Revision) -> Result<(), Error> {
+pub(crate) async fn wait_for(api: &Api, request: &Request<'_>, revision: Revision) -> Result<(), Error> {
     let patience = request.info.time_asked().map_or(VERSION_WAIT, |asked| VERSION_WAIT.min(asked / 2));
     if api.store.status().applied >= revision || timeout(patience, api.store.applied(revision)).await.is_ok() {
         return Ok(());

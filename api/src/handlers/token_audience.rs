@@ -22,7 +22,7 @@ const VERB: &str = "request-serviceaccounts-token-audience";
 /// 403 otherwise.
 pub(super) async fn check(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     snapshot: &Snapshot,
     account: Target<'_>,
     (pod, asked): (&Value, &[String]),
@@ -46,7 +46,7 @@ pub(super) async fn check(
         version: "*",
         ..ResourceAction::default()
     };
-    if api.authorizer.decide(&request.user, &Action::Resource(on)).await.is_allowed() {
+    if api.authorizer.decide(request.user, &Action::Resource(on)).await.is_allowed() {
         return Ok(());
     }
     let node = &request.user.name;

@@ -35,7 +35,7 @@ const DEFAULT_EXPIRATION: i64 = 60 * 60;
 
 /// Issues the token that the body asks for; 201 with the body and the token in it. A dry run goes all the way, but its answer says
 /// no token: such a one would work.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let kind = kind(api)?;
     let api_version = kind.api_version();
@@ -55,7 +55,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
         if parameters.dry_run {
             object.set_at(&["status", "token"], "");
         } else {
-            request.issued.get_or_init(|| format!("JTI={id}"));
+            request.record.issued(format!("JTI={id}"));
         }
         if let Some(asked) = asked {
             object.set_at(&["apiVersion"], asked);
@@ -72,7 +72,7 @@ fn kind(api: &Api) -> Result<&KindDef, Error> {
 }
 
 /// Completes the request with its answer. Gives the token's id.
-async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec<String>) -> Result<String, Error> {
+async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut Vec<String>) -> Result<String, Error> {
     let (name, namespace) = (request.name()?, request.namespace().unwrap_or_default());
     let own = GroupKind::new(api.names.group("authentication"), KIND);
     let text = |object: &Value, field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
@@ -100,9 +100,9 @@ async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec
     let bound = bound(api, &snapshot, namespace, name, object)?;
     let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
     let by_uid = object.str_at(&["spec", "boundObjectRef", "uid"]).is_some_and(|uid| !uid.is_empty());
-    api.authorizer.check_token(&request.user, target, bound.as_ref(), by_uid)?;
+    api.authorizer.check_token(request.user, target, bound.as_ref(), by_uid)?;
     if let Some(Bound::Pod(pod, _)) = &bound
-        && api.authorizer.restricts(&request.user)
+        && api.authorizer.restricts(request.user)
     {
         let pod = find(api, &snapshot, "pods", Some(namespace), &pod.name)?;
         token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;

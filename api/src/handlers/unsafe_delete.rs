@@ -19,12 +19,12 @@ use crate::respond;
 const VERB: &str = "unsafe-delete-ignore-read-errors";
 
 /// Removes the object if it cannot be read.
-pub(super) async fn handle(api: &Api, request: &Request, target: Target<'_>) -> Result<Response<Body>, Error> {
-    let mut action = Action::of(&request.info);
+pub(super) async fn handle(api: &Api, request: &Request<'_>, target: Target<'_>) -> Result<Response<Body>, Error> {
+    let mut action = Action::of(request.info);
     if let Action::Resource(action) = &mut action {
         action.verb = VERB;
     }
-    api.authorizer.check(&request.user, &action).await?;
+    api.authorizer.check(request.user, &action).await?;
     api.writer().delete_unreadable(target).await?;
     let status = Status::deleted(&target.resource.group_resource(), target.name, "");
     Ok(respond::status(&request.format, &status))

@@ -16,7 +16,7 @@ use crate::registry::Part;
 use crate::registry::write::{Outcome, Target, UpdateOptions};
 
 /// Replaces the object with the one in the body; 200, or 201 where the kind is created by an update.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
@@ -36,7 +36,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let mut object = Some(object);
     let again = move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
     let permit = || permit::creation(api, request);
-    let answer = api.writer_for(&request.user).put(target, options, &permit, again).await;
+    let answer = api.writer_for(request.user).put(target, options, &permit, again).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         response::object(api, request, status, &answer)

@@ -14,7 +14,7 @@ const MAJOR: &str = "1";
 /// See [`MAJOR`].
 const MINOR: &str = "35";
 
-pub(crate) fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(crate) fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let version = &api.version;
     let body = Map::from([
         ("major", Value::from(MAJOR)),

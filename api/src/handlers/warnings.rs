@@ -17,7 +17,7 @@ const MAX_CHARACTERS: usize = 1024;
 
 /// The answer with a header for each warning, whether it is an error or not.
 pub(super) fn attach(
-    request: &Request,
+    request: &Request<'_>,
     warnings: &[String],
     answer: Result<Response<Body>, Error>,
 ) -> Result<Response<Body>, Error> {

@@ -69,7 +69,7 @@ fn canonical(api: &Api, asked: &str) -> String {
 }
 
 /// Answers a page.
-pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
+pub(crate) fn handle(api: &Api, request: &Request<'_>, page: &Page) -> Result<Response<Body>, Error> {
     if !page.is_aggregated() {
         return respond::value(&request.format, StatusCode::OK, &plain::document(api, page));
     }
@@ -86,7 +86,7 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
     Ok(response)
 }
 
-fn aggregated_answer(request: &Request, form: &aggregated::Form, tree: &Value) -> Result<Response<Body>, Error> {
+fn aggregated_answer(request: &Request<'_>, form: &aggregated::Form, tree: &Value) -> Result<Response<Body>, Error> {
     let format = Format { media: form.media.clone(), ..Format::JSON };
     let bytes = respond::bytes(&format, tree)?;
     let tag = respond::etag(&bytes);

@@ -31,7 +31,7 @@ use evict::Eviction;
 pub(super) const EVICTION: &str = "eviction";
 
 /// Evicts the pod of the path; 201 with a Status.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let subresource = resource.subresource(EVICTION).ok_or_else(Error::no_such_path)?;
     let form = builtin::body_of(&api.graph, subresource)

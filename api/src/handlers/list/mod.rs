@@ -34,7 +34,7 @@ use page::Page;
 use stream::ListStream;
 use writer::ListWriter;
 
-pub(crate) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let options = ListOptions::parse(api.names, request, resource)?;
     let writer = ListWriter::new(request, Renderer::new(api, request, resource, true)?)?;
@@ -68,7 +68,7 @@ pub(super) fn scope_of(prefix: &[u8], options: &ListOptions) -> String {
 /// The snapshot to list and, on a later page, where the page before it ended.
 pub(super) async fn starting_point(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     options: &ListOptions,
     scope: &str,
 ) -> Result<(Snapshot, Option<Position>), Error> {
@@ -117,7 +117,7 @@ fn list_meta(
 /// A list of up to so many bytes that is ready at once is sent whole, with its length, even if it has large objects.
 const WHOLE_BYTES: usize = 1 << 20;
 
-async fn respond_with(api: &Api, request: &Request, mut producer: ListStream) -> Result<Response<Body>, Error> {
+async fn respond_with(api: &Api, request: &Request<'_>, mut producer: ListStream) -> Result<Response<Body>, Error> {
     match request.format.media {
         Media::Protobuf(_) => {
             return Ok(gzip::maybe(api, request, protobuf::answer(&request.format, producer).await?));

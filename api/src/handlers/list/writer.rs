@@ -40,7 +40,7 @@ impl ListWriter {
     ///
     /// # Errors
     /// 406 for a kind that has no protobuf form.
-    pub(super) fn new(request: &Request, renderer: Renderer) -> Result<Self, Error> {
+    pub(super) fn new(request: &Request<'_>, renderer: Renderer) -> Result<Self, Error> {
         let syntax = match &request.format.media {
             Media::Json => Syntax::Json,
             Media::Yaml => Syntax::Yaml,

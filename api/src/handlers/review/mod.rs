@@ -26,7 +26,7 @@ use crate::handlers::write::{decode, identity};
 use crate::respond;
 
 /// Answers the question in the body; 201.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let decode::Decoded { mut object, warnings } = decode::object(api, request, resource, parameters.validation)?;
@@ -40,7 +40,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
 
 /// The object with its answer in it. Questions about rights are answered by the newest rules; without a quorum by those that this
 /// node knows, as requests are.
-async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     if request.info.group == api.names.group("authorization") {
         api.authorizer.refresh().await;
         snapshot::recheck(api, request).await?;
@@ -57,7 +57,7 @@ async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Er
 }
 
 /// 422 when something is wrong with the question.
-fn refuse(request: &Request, causes: Vec<Cause>) -> Result<(), Error> {
+fn refuse(request: &Request<'_>, causes: Vec<Cause>) -> Result<(), Error> {
     if causes.is_empty() {
         return Ok(());
     }

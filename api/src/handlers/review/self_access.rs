@@ -8,11 +8,11 @@ use crate::error::Error;
 use crate::handlers::Request;
 
 /// The review with the answer for whoever asks.
-pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let mut causes = attributes::problems(spec);
     check_metadata(&object, &mut causes);
     refuse(request, causes)?;
-    let status = attributes::decide(api, &request.user, spec).await;
+    let status = attributes::decide(api, request.user, spec).await;
     Ok(with_status(object, status))
 }

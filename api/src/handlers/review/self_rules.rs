@@ -8,12 +8,12 @@ use crate::error::Error;
 use crate::handlers::Request;
 
 /// The review with the rules that concern whoever asks.
-pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     let namespace = object.str_at(&["spec", "namespace"]).unwrap_or_default();
     if namespace.is_empty() {
         return Err(Error::bad_request("no namespace on request"));
     }
-    let rights = api.authorizer.rights(&request.user, namespace).await;
+    let rights = api.authorizer.rights(request.user, namespace).await;
     let mut status = Map::from([
         ("incomplete", Value::from(!rights.incomplete.is_empty())),
         ("resourceRules", Value::List(rights.resources)),

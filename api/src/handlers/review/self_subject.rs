@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::handlers::Request;
 
 /// The review with the user who asks.
-pub(super) fn answer(api: &Api, request: &Request, mut object: Value) -> Result<Value, Error> {
+pub(super) fn answer(api: &Api, request: &Request<'_>, mut object: Value) -> Result<Value, Error> {
     object.set_at(&["metadata"], [("creationTimestamp", Time::from_ms(api.env.clock.now_ms()).seconds())]);
-    Ok(with_status(object, Map::from([("userInfo", user_info::of(&request.user))])))
+    Ok(with_status(object, Map::from([("userInfo", user_info::of(request.user))])))
 }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::handlers::Request;
 
 /// The review of any action with the answer.
-pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     let mut causes = problems(&object);
     check_metadata(&object, &mut causes);
     refuse(request, causes)?;
@@ -18,7 +18,7 @@ pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Resul
 
 /// The review of an action in the namespace of the request with the answer. The attributes say that namespace or none, which
 /// means the same (document 000).
-pub(super) async fn local_answer(api: &Api, request: &Request, mut object: Value) -> Result<Value, Error> {
+pub(super) async fn local_answer(api: &Api, request: &Request<'_>, mut object: Value) -> Result<Value, Error> {
     let namespace = request.namespace().unwrap_or_default();
     let mut causes = problems(&object);
     let path = "spec.resourceAttributes.namespace";

@@ -23,7 +23,7 @@ use crate::handlers::snapshot;
 use crate::negotiation::Media;
 use crate::respond;
 
-pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let options = WatchOptions::parse(api.names, request, resource)?;
     let renderer = Renderer::new(api, request, resource, false)?;
@@ -49,7 +49,7 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
 /// The revision after which the watch begins, and the state that is told first.
 async fn begin(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     start: Start,
     prefix: &Bytes,
 ) -> Result<(Revision, Option<Initial>), Error> {
@@ -97,7 +97,7 @@ pub(super) fn refusal(after: Revision, error: HistoryError) -> Status {
 }
 
 /// Whether the client is built for Kubernetes whatever the cluster's names are: the official libraries say so of themselves.
-fn is_for_kubernetes(request: &Request) -> bool {
+fn is_for_kubernetes(request: &Request<'_>) -> bool {
     let agent = request.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
     agent.is_some_and(|agent| agent.contains(" kubernetes/"))
 }

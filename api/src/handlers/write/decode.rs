@@ -91,13 +91,13 @@ impl From<yaml::Error> for Unread {
 }
 
 /// The media type of the body, without parameters and in lower case; JSON when nothing is said.
-pub(in crate::handlers) fn media_type(request: &Request) -> Cow<'_, str> {
+pub(in crate::handlers) fn media_type<'r>(request: &'r Request<'_>) -> Cow<'r, str> {
     let header = request.header("content-type").unwrap_or(well_known::MEDIA_JSON);
     negotiation::lower(header.split(';').next().unwrap_or_default().trim())
 }
 
 /// The syntax of a body that holds an object.
-pub(in crate::handlers) fn syntax(api: &Api, request: &Request) -> Result<Syntax, Error> {
+pub(in crate::handlers) fn syntax(api: &Api, request: &Request<'_>) -> Result<Syntax, Error> {
     match media_type(request).as_ref() {
         "" | well_known::MEDIA_JSON => Ok(Syntax::Json),
         well_known::MEDIA_YAML => Ok(Syntax::Yaml),
@@ -110,7 +110,7 @@ pub(in crate::handlers) fn syntax(api: &Api, request: &Request) -> Result<Syntax
 /// Reads the body as an object of the resource, in canonical form and with its defaults.
 pub(in crate::handlers) fn object(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     resource: &Resource,
     validation: FieldValidation,
 ) -> Result<Decoded, Error> {
@@ -123,7 +123,7 @@ pub(in crate::handlers) fn object(
 /// apiVersion that it said, if any; the object itself has the cluster's own name for it.
 pub(in crate::handlers) fn of_kind(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     wanted: BodyKind<'_>,
     validation: FieldValidation,
 ) -> Result<(Decoded, Option<String>), Error> {

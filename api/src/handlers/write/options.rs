@@ -34,7 +34,7 @@ pub(in crate::handlers) struct Parameters {
 
 impl Parameters {
     /// Reads and checks the parameters; `kind` names the options in a refusal (`CreateOptions`, ...).
-    pub(in crate::handlers) fn parse(names: &Names, request: &Request, kind: &str) -> Result<Self, Error> {
+    pub(in crate::handlers) fn parse(names: &Names, request: &Request<'_>, kind: &str) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if kind == PATCH && request.info.query.get("force").is_some() {
             causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
@@ -43,7 +43,7 @@ impl Parameters {
     }
 
     /// Reads and checks the parameters of a server-side apply.
-    pub(in crate::handlers) fn parse_apply(names: &Names, request: &Request) -> Result<Self, Error> {
+    pub(in crate::handlers) fn parse_apply(names: &Names, request: &Request<'_>) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if request.info.query.text("fieldManager").is_empty() {
             causes.push(Cause::required("fieldManager", "is required for apply patch"));
@@ -51,7 +51,7 @@ impl Parameters {
         Self::read(names, request, PATCH, causes)
     }
 
-    fn read(names: &Names, request: &Request, kind: &str, mut causes: Vec<Cause>) -> Result<Self, Error> {
+    fn read(names: &Names, request: &Request<'_>, kind: &str, mut causes: Vec<Cause>) -> Result<Self, Error> {
         let query = &request.info.query;
         let asked = query.text("fieldManager");
         check_manager(&"fieldManager".into(), asked, &mut causes);
@@ -93,7 +93,7 @@ pub(in crate::handlers) fn check_dry_run<'a>(values: impl Iterator<Item = &'a st
 }
 
 /// The program's name: what stands before the first slash of the User-Agent header.
-fn from_user_agent(request: &Request) -> String {
+fn from_user_agent(request: &Request<'_>) -> String {
     let agent = request.header("user-agent").unwrap_or_default();
     let name = agent.split('/').next().unwrap_or_default();
     let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_MANAGER_BYTES).collect();

@@ -23,7 +23,7 @@ impl Api {
 }
 
 /// Refuses a form that a single object cannot have, before anything is written.
-pub(in crate::handlers) fn check_form(api: &Api, request: &Request) -> Result<(), Error> {
+pub(in crate::handlers) fn check_form(api: &Api, request: &Request<'_>) -> Result<(), Error> {
     if request.format.shape != Shape::Object {
         Renderer::new(api, request, request.resource()?, false)?;
     }
@@ -33,7 +33,7 @@ pub(in crate::handlers) fn check_form(api: &Api, request: &Request) -> Result<()
 /// The object of a write as the answer, spliced from its stored form, with what its writer should know.
 pub(in crate::handlers) fn object(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     status: StatusCode,
     written: &Answer,
 ) -> Result<Response<Body>, Error> {
@@ -47,7 +47,7 @@ pub(in crate::handlers) fn object(
 }
 
 /// What a dry run has not created has no version.
-fn without_version(request: &Request, status: StatusCode, written: &Answer) -> Result<Response<Body>, Error> {
+fn without_version(request: &Request<'_>, status: StatusCode, written: &Answer) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let object = form::decode_unversioned(resource, &request.info.api_version, &written.value)?;
     respond::value(&request.format, status, &object)

@@ -1,9 +1,12 @@
-//! One request as the audit trail sees it, from its first line to the last byte of its answer.
+//! The audit events of one request, from its record: one at each stage, the last when the body of its response ends.
+//!
+//! Invariant: the record is only read; what it says is told at the stage after it has become known.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
+use http::uri::PathAndQuery;
 use http::{HeaderMap, Response};
 use quorate_meta::{Status, Time, Value};
 use quorate_schema::{Graph, TypeId};
@@ -13,10 +16,10 @@ use super::Audit;
 use super::event::{Draft, Facts};
 use super::policy::{Level, Scope, Stage, is_long};
 use super::sender::Sender;
-use crate::authentication::{Identity, User};
+use crate::authentication::Identity;
 use crate::body::{Body, Uncompressed};
 use crate::encoding::type_of;
-use crate::request::RequestInfo;
+use crate::request_record::RequestRecord;
 
 /// Bytes of a body that an event has at most; the event says that one was left out.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -24,14 +27,10 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 /// What an event says of an answer that its client did not wait for.
 const CLOSED_EARLY: &str = "Connection closed early";
 
-/// See the module. A trace that is dropped tells that the client left before there was an answer.
+/// The audit events of one request, from the record of it.
 #[derive(Debug)]
-pub(crate) struct Record<'a> {
-    audit: &'a Arc<Audit>,
-    id: &'a str,
-    uri: &'a str,
-    identity: &'a Identity,
-    /// `None` until it is known who asks, and where nothing is told of what they ask.
+pub(crate) struct RequestEvents {
+    /// `None` where the policy tells nothing of the request.
     told: Option<Told>,
 }
 
@@ -40,96 +39,62 @@ pub(crate) struct Record<'a> {
 struct Told {
     scope: Scope,
     draft: Draft,
-    /// Whether the answer goes on as long as its client likes.
+    /// Whether the response goes on as long as its client likes.
     long: bool,
     panicked: bool,
-    /// Why there is no better answer.
-    failure: Option<Box<Status>>,
 }
 
-impl<'a> Record<'a> {
-    pub(super) fn new(audit: &'a Arc<Audit>, id: &'a str, uri: &'a str, identity: &'a Identity) -> Self {
-        Self { audit, id, uri, identity, told: None }
-    }
-
-    /// Who asks is known, or (`None`) that nobody does who may, of a request that came at this time. Rules see the user who sent the
-    /// request; `acting` is whom they act as, if they do.
-    pub(crate) fn received(
-        &mut self,
-        at: Time,
-        user: Option<&Arc<User>>,
-        acting: Option<&User>,
-        info: &RequestInfo,
-        headers: &HeaderMap,
-    ) {
-        let scope = self.audit.policy.scope(self.audit.names, user.map(Arc::as_ref), info);
+impl RequestEvents {
+    /// Begins with a request that has come in over the connection of this identity. Rules of the policy see the authenticated user.
+    pub(super) fn new(audit: &Audit, record: &RequestRecord, identity: &Identity, headers: &HeaderMap) -> Self {
+        let (user, info) = (record.user(), record.info());
+        let (user, impersonated) = match record.original_user() {
+            Some(original) => (Some(original), user.map(Arc::as_ref)),
+            None => (user, None),
+        };
+        let scope = audit.policy.scope(audit.names, user.map(Arc::as_ref), info);
         if scope.level == Level::None {
-            return;
+            return Self { told: None };
         }
-        let sender = Sender::new(self.identity, user, acting, headers);
-        let facts = Facts { level: scope.level, id: self.id, uri: self.uri, sender: &sender, info, received: at };
-        let draft = Draft::new(&self.audit.phrases, &facts);
-        let told = self.told.insert(Told { scope, draft, long: is_long(info), panicked: false, failure: None });
+        let sender = Sender::new(identity, user, impersonated, headers);
+        let facts = Facts {
+            level: scope.level,
+            id: record.id().to_str().unwrap_or_default(),
+            uri: record.uri().path_and_query().map_or("", PathAndQuery::as_str),
+            sender: &sender,
+            info,
+            received: Time::from_ms(record.received_ms()),
+        };
+        let draft = Draft::new(&audit.phrases, &facts);
+        let told = Told { scope, draft, long: is_long(info), panicked: false };
         if user.is_some() {
-            told.tell(self.audit, Stage::RequestReceived);
+            told.tell(audit, Stage::RequestReceived);
         }
-    }
-
-    /// What the object is called that the request is about, where the path does not say it.
-    pub(crate) fn named(&mut self, name: &str) {
-        self.told.iter_mut().for_each(|told| told.draft.name(name));
-    }
-
-    /// The answer has a credential of this id.
-    pub(crate) fn issued(&mut self, credential: &str) {
-        self.told.iter_mut().for_each(|told| told.draft.issue(&self.audit.phrases, credential));
-    }
-
-    /// What is asked for is deprecated (document 002, "Deprecation").
-    pub(crate) fn deprecated(&mut self) {
-        self.told.iter_mut().for_each(|told| told.draft.deprecate(&self.audit.phrases));
-    }
-
-    /// What came out of the question whether they may, and why; what came out last counts. `None` where nobody could decide.
-    pub(crate) fn authorized(&mut self, allowed: Option<bool>, reason: &str) {
-        if let Some(told) = &mut self.told {
-            told.draft.decide(&self.audit.phrases, allowed, reason);
-        }
+        Self { told: Some(told) }
     }
 
     /// The body of the request; `ty` is what a protobuf message holds that does not say so itself.
-    pub(crate) fn body(&mut self, graph: &Graph, ty: Option<TypeId>, headers: &HeaderMap, body: &[u8]) {
+    pub(crate) fn request_body(&mut self, graph: &Graph, ty: Option<TypeId>, headers: &HeaderMap, body: &[u8]) {
         if let Some(told) = self.told.as_mut().filter(|told| told.scope.level >= Level::Request && !body.is_empty()) {
             let object = read(headers, body, |body| message(graph, ty, body));
             told.draft.request = told.kept(object);
         }
     }
 
-    /// The server has failed.
-    pub(crate) fn panicked(&mut self) {
-        self.told.iter_mut().for_each(|told| told.panicked = true);
-    }
-
-    /// The answer will be this failure. Where secrets are, only its reason is told and which object it is about: the rest may quote them.
-    pub(crate) fn failed(&mut self, status: &Status) {
-        if let Some(told) = &mut self.told {
-            let (mut message, mut details) = (status.message.clone(), status.details.clone());
-            if told.scope.private {
-                message.clear();
-                details.iter_mut().for_each(|details| details.causes.clear());
-            }
-            let reason = status.reason.clone();
-            told.failure = Some(Box::new(Status { message, reason, details, ..Status::default() }));
-        }
-    }
-
-    /// The answer. What is still to be told of it is told when its body ends.
-    pub(crate) fn answered(mut self, graph: &Graph, response: Response<Body>) -> Response<Body> {
-        let Some(mut told) = self.told.take() else { return response };
+    /// The response. What is still to be told of it is told when its body ends.
+    pub(crate) fn response_complete(
+        self,
+        audit: &Arc<Audit>,
+        record: &RequestRecord,
+        graph: &Graph,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        let Some(mut told) = self.told else { return response };
         let (mut head, body) = response.into_parts();
-        told.draft.conclude(head.status.as_u16(), told.failure.take());
+        told.read(audit, record);
+        told.draft.conclude(head.status.as_u16(), record.failure().map(|failure| told.failure(failure)));
         if told.long {
-            told.tell(self.audit, Stage::ResponseStarted);
+            told.tell(audit, Stage::ResponseStarted);
         }
         let body = body.into_full();
         if told.scope.level == Level::RequestResponse {
@@ -139,28 +104,56 @@ impl<'a> Record<'a> {
         }
         let body = match body {
             Ok(bytes) => {
-                told.end(self.audit);
+                told.end(audit);
                 Body::full(bytes)
             }
-            Err(stream) => stream.holding(Ending(Arc::clone(self.audit), told)),
+            Err(stream) => stream.holding(Ending(Arc::clone(audit), told)),
         };
         Response::from_parts(head, body)
     }
-}
 
-impl Drop for Record<'_> {
-    fn drop(&mut self) {
-        let Some(told) = &mut self.told else { return };
+    /// The client has left before there was a response.
+    pub(crate) fn client_left(self, audit: &Audit, record: &RequestRecord) {
+        let Some(mut told) = self.told else { return };
+        told.read(audit, record);
         let left = Status { success: true, message: CLOSED_EARLY.to_owned(), ..Status::default() };
         told.draft.conclude(200, Some(Box::new(left)));
         if told.long {
-            told.tell(self.audit, Stage::ResponseStarted);
+            told.tell(audit, Stage::ResponseStarted);
         }
-        told.end(self.audit);
+        told.end(audit);
     }
 }
 
 impl Told {
+    /// Takes over what has become known since the request came in.
+    fn read(&mut self, audit: &Audit, record: &RequestRecord) {
+        if let Some(name) = record.object_name() {
+            self.draft.name(name);
+        }
+        if let Some(decision) = record.decision() {
+            let (allowed, reason) = decision.outcome();
+            self.draft.decide(&audit.phrases, allowed, reason);
+        }
+        if record.is_deprecated() {
+            self.draft.deprecate(&audit.phrases);
+        }
+        if let Some(credential) = record.credential_id() {
+            self.draft.issue(&audit.phrases, credential);
+        }
+        self.panicked = record.has_panicked();
+    }
+
+    /// A failure as events tell it. Where secrets are, only its reason and which object it is about: the rest may quote them.
+    fn failure(&self, status: &Status) -> Box<Status> {
+        let (mut message, mut details) = (status.message.clone(), status.details.clone());
+        if self.scope.private {
+            message.clear();
+            details.iter_mut().for_each(|details| details.causes.clear());
+        }
+        Box::new(Status { message, reason: status.reason.clone(), details, ..Status::default() })
+    }
+
     fn tell(&self, audit: &Audit, stage: Stage) {
         if !self.scope.omit_stages.contains(stage) {
             // A request that has come in is told with the time at which it came.

@@ -1,0 +1,36 @@
+//! The deadline filter: ends a request that takes longer than it may, with 504.
+//!
+//! Invariant: the deadline is over the filters and the handler, not over a body that is made while the client reads: a watch and
+//! a long list go on at the client's pace.
+
+use std::time::Duration;
+
+use http::Response;
+use tokio::time::{Instant, timeout_at};
+
+use super::Exchange;
+use super::error_response::Failure;
+use crate::body::Body;
+use crate::error::Error;
+
+/// How long a request may take when its client asks for no less.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The end of the request's time.
+pub(super) fn of(x: &Exchange<'_>) -> Instant {
+    x.record.received() + x.record.info().time_asked().map_or(LIMIT, |asked| LIMIT.min(asked))
+}
+
+/// Refuses a `timeout` parameter that is no duration.
+pub(super) fn check_parameter(x: &Exchange<'_>) -> Result<(), Error> {
+    x.record.info().timeout()?;
+    Ok(())
+}
+
+/// The answer, if it comes in time.
+pub(super) async fn enforce(
+    end: Instant,
+    answer: impl Future<Output = Result<Response<Body>, Failure>>,
+) -> Result<Response<Body>, Failure> {
+    timeout_at(end, answer).await.unwrap_or(Err(Failure::TimedOut))
+}

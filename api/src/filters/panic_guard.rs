@@ -1,0 +1,20 @@
+//! The panic guard: turns a panic in a filter or a handler into a failure of that one request.
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+use http::Response;
+
+use super::error_response::Failure;
+use crate::body::Body;
+use crate::error::Error;
+
+/// The answer, or that there is none because of a panic. What the panic left behind is only read by the record's readers.
+pub(super) async fn catch(
+    answer: impl Future<Output = Result<Response<Body>, Error>>,
+) -> Result<Response<Body>, Failure> {
+    match AssertUnwindSafe(answer).catch_unwind().await {
+        Ok(answer) => answer.map_err(Failure::Refused),
+        Err(_) => Err(Failure::Panicked),
+    }
+}
