@@ -19,12 +19,13 @@ use crate::continue_token::Tokens;
 use crate::fanout::Fanout;
 use crate::features::{Feature, Gates};
 use crate::flow_control::FlowControl;
-use crate::handlers::health::Health;
-use crate::handlers::openapi::OpenApi;
+use crate::health::Health;
 use crate::in_flight::{InFlight, InFlightLimits};
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::negotiation::Formats;
+use crate::openapi::OpenApi;
 use crate::registry::Registry;
+use crate::registry::write::Writer;
 
 /// What an [`Api`] is made of.
 pub struct ApiOptions {
@@ -147,6 +148,12 @@ impl Api {
             version: options.version,
             address: options.address,
         })
+    }
+
+    /// The one way to write objects, for handlers and controllers alike.
+    #[must_use]
+    pub fn writer(&self) -> Writer {
+        Writer::new(self.graph.clone(), self.store.clone(), self.env.clone())
     }
 }
 

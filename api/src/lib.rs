@@ -14,7 +14,7 @@ pub mod error;
 pub mod features;
 pub mod filters;
 pub mod freshness;
-pub mod handlers;
+pub mod health;
 pub mod lifecycle;
 pub mod negotiation;
 pub mod patch;
@@ -28,7 +28,9 @@ mod admission;
 mod api;
 mod fanout;
 mod flow_control;
+mod handlers;
 mod in_flight;
+mod openapi;
 mod tables;
 
 pub use api::{Api, ApiOptions, Version};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Exchange;
 use crate::authentication::User;
 use crate::error::Error;
-use crate::handlers::health::Endpoint;
+use crate::health::Endpoint;
 
 /// The user who sent the request. The health endpoints need no credentials, but refuse wrong ones.
 pub(super) async fn authenticate(x: &mut Exchange<'_>) -> Result<Arc<User>, Error> {

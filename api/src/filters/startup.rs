@@ -4,7 +4,7 @@ use quorate_meta::Status;
 
 use super::Exchange;
 use crate::error::Error;
-use crate::handlers::health::Endpoint;
+use crate::health::Endpoint;
 use crate::lifecycle::Phase;
 
 /// When a client may come back that came before the node was ready.

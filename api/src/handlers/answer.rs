@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use quorate_store::Revision;
 
-use super::gzip;
+use super::compression;
 use super::render::Renderer;
 use crate::Api;
 use crate::body::Body;
@@ -40,5 +40,5 @@ pub(super) fn rendered(
     renderer.object(value, revision, true, &mut out).map_err(|e| Error::internal(e.to_string()))?;
     out.push(b'\n');
     let response = respond::document(&request.format, status, renderer.item_type(), out.into())?;
-    Ok(gzip::maybe(api, request, response))
+    Ok(compression::apply(api, request, response))
 }

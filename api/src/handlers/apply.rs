@@ -15,6 +15,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, permit, response};
 use crate::registry::ownership::Claim;
@@ -50,7 +51,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         Ok(object)
     };
     let permit = || permit::creation(api, request);
-    let answer = api.writer_for(request.user).apply(target, options, &permit, change).await;
+    let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         response::object(api, request, status, &answer)

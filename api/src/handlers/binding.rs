@@ -14,6 +14,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::registry::write::{Target, UpdateOptions};
@@ -73,7 +74,7 @@ async fn bind(
         let own = GroupResource::new(resource.group.as_str(), format!("{}/{BINDING}", resource.plural));
         Ok(bound(pod, &binding, now).map_err(|why| Status::conflict(&own, name, &why))?)
     };
-    let answer = api.writer_for(request.user).update(target, options, change).await;
+    let answer = writer_for(api, request.user).update(target, options, change).await;
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
     warnings::attach(request, &warnings, answer.map(|_| respond::status(&request.format, &created)))
 }

@@ -9,6 +9,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity, response};
 use crate::registry::write::Target;
@@ -24,7 +25,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         request.record.named(name);
     }
     let target = Target { resource, namespace: request.namespace(), name: "" };
-    let answer = api.writer_for(request.user).create(target, object, parameters.write()).await;
+    let answer = writer_for(api, request.user).create(target, object, parameters.write()).await;
     let answer = answer.and_then(|answer| response::object(api, request, StatusCode::CREATED, &answer));
     warnings::attach(request, &warnings, answer)
 }

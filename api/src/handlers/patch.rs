@@ -16,6 +16,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::field_errors::{FieldErrors, duplicate_fields, unknown_fields};
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, response};
@@ -73,7 +74,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         identity::check_name(name, &object)?;
         Ok(object)
     };
-    let answer = api.writer_for(request.user).update(target, options, change).await;
+    let answer = writer_for(api, request.user).update(target, options, change).await;
     let answer = answer.and_then(|answer| response::object(api, request, StatusCode::OK, &answer));
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };

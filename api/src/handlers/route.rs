@@ -11,7 +11,6 @@ use http::Response;
 use quorate_env::blocking_whenever_it_runs;
 use quorate_meta::Status;
 
-use super::health::Endpoint;
 use super::{
     binding, create, delete, deletecollection, discovery, eviction, get, health, index, list, openapi, openid, patch,
     review, scale, token_request, update, version, warnings, watch,
@@ -20,6 +19,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::Request;
+use crate::health::Endpoint;
 use crate::negotiation::Offer;
 use crate::registry::{Resource, form};
 use crate::request::{RequestInfo, Verb};

@@ -18,6 +18,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::field_errors::FieldErrors;
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{decode, identity};
@@ -149,7 +150,7 @@ async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
     };
     // A scale creates nothing, so nobody is asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
-    let answer = api.writer_for(request.user).apply(target, options, &permit, change).await;
+    let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| scaled(api, request, form, &answer));
     match body {
         Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
@@ -204,7 +205,7 @@ where
         object.set_at(&REPLICAS, replicas(&scale));
         Ok(object)
     };
-    let answer = api.writer_for(request.user).update(target, options, change).await?;
+    let answer = writer_for(api, request.user).update(target, options, change).await?;
     scaled(api, request, form, &answer)
 }
 

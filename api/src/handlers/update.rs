@@ -10,6 +10,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::error::Error;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity, permit, response};
 use crate::registry::Part;
@@ -36,7 +37,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let mut object = Some(object);
     let again = move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
     let permit = || permit::creation(api, request);
-    let answer = api.writer_for(request.user).put(target, options, &permit, again).await;
+    let answer = writer_for(api, request.user).put(target, options, &permit, again).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         response::object(api, request, status, &answer)

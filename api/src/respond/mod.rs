@@ -3,6 +3,7 @@
 //! Invariant: every body of a known length is sent whole with its length; JSON bytes pass through untouched unless another
 //! syntax or indentation was asked for.
 
+pub(crate) mod gzip;
 pub mod indent;
 
 use bytes::Bytes;

@@ -26,7 +26,7 @@ use crate::handlers::Request;
 use crate::handlers::component_status;
 use crate::handlers::options::{At, ListOptions};
 use crate::handlers::render::{ListMeta, Renderer};
-use crate::handlers::{freshness, gzip, snapshot};
+use crate::handlers::{compression, freshness, snapshot};
 use crate::negotiation::Media;
 use crate::respond;
 use order::Span;
@@ -120,9 +120,9 @@ const WHOLE_BYTES: usize = 1 << 20;
 async fn respond_with(api: &Api, request: &Request<'_>, mut producer: ListStream) -> Result<Response<Body>, Error> {
     match request.format.media {
         Media::Protobuf(_) => {
-            return Ok(gzip::maybe(api, request, protobuf::answer(&request.format, producer).await?));
+            return Ok(compression::apply(api, request, protobuf::answer(&request.format, producer).await?));
         }
-        Media::Cbor(_) => return Ok(gzip::maybe(api, request, cbor::answer(&request.format, producer).await?)),
+        Media::Cbor(_) => return Ok(compression::apply(api, request, cbor::answer(&request.format, producer).await?)),
         Media::Json | Media::Yaml => {}
     }
     let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();
@@ -133,7 +133,7 @@ async fn respond_with(api: &Api, request: &Request<'_>, mut producer: ListStream
     }
     let mut response = respond::encoded(&request.format, StatusCode::OK, Bytes::new());
     *response.body_mut() = body;
-    Ok(gzip::maybe(api, request, response))
+    Ok(compression::apply(api, request, response))
 }
 
 fn corrupt(error: impl std::fmt::Display) -> Error {

@@ -1,4 +1,4 @@
-//! A request's user as the author of what it writes.
+//! The author of a request's writes: its user, with the permissions that writes turn out to need.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::registry::write::{Target, Writer};
 use crate::registry::{Author, Gift, Permission, Who};
 
-/// See the module.
+/// The user of a request, and what the authorizer says about them.
 #[derive(Debug)]
 struct Requester {
     api: Arc<Api>,
@@ -42,10 +42,8 @@ impl Author for Requester {
     }
 }
 
-impl Api {
-    /// A writer on behalf of a user, whose writes pass admission.
-    pub(crate) fn writer_for(self: &Arc<Self>, user: &Arc<User>) -> Writer {
-        let requester = Requester { api: self.clone(), user: Arc::clone(user) };
-        self.writer().on_behalf_of(Arc::new(requester)).admitted_by(self.admission.clone())
-    }
+/// A writer on behalf of a user, whose writes pass admission.
+pub(in crate::handlers) fn writer_for(api: &Arc<Api>, user: &Arc<User>) -> Writer {
+    let requester = Requester { api: Arc::clone(api), user: Arc::clone(user) };
+    api.writer().on_behalf_of(Arc::new(requester)).admitted_by(api.admission.clone())
 }

@@ -2,7 +2,7 @@
 //!
 //! Not here: what a write does to the stored object, which is the registry's writer.
 
-mod author;
+pub(super) mod author;
 pub(super) mod body_size_limit;
 pub(super) mod decode;
 pub(super) mod field_errors;

@@ -11,16 +11,8 @@ use crate::handlers::render::Renderer;
 use crate::handlers::{answer, warnings};
 use crate::negotiation::Shape;
 use crate::registry::form;
-use crate::registry::write::{Answer, Writer};
+use crate::registry::write::Answer;
 use crate::respond;
-
-impl Api {
-    /// The one way to write objects, for handlers and controllers alike.
-    #[must_use]
-    pub fn writer(&self) -> Writer {
-        Writer::new(self.graph.clone(), self.store.clone(), self.env.clone())
-    }
-}
 
 /// Refuses a form that a single object cannot have, before anything is written.
 pub(in crate::handlers) fn check_form(api: &Api, request: &Request<'_>) -> Result<(), Error> {

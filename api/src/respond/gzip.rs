@@ -1,7 +1,7 @@
-//! Response compression of gets and lists (document 001, "Response compression"), unless its gate is off.
+//! Response compression with gzip.
 //!
-//! Invariants: only where the client accepts it and the body is large enough to be worth it; streams are compressed buffer
-//! by buffer, so a compressed list needs no more memory than a plain one. Watches are never compressed.
+//! Invariants: only a body that is large enough to be worth it is compressed; streams are compressed buffer by buffer, so a
+//! compressed list needs no more memory than a plain one. Not here: which responses may be compressed.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -14,28 +14,21 @@ use futures::Stream;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
 use http::{HeaderMap, Response};
 
-use crate::Api;
 use crate::body::{Body, Chunks, Uncompressed};
-use crate::features::Feature;
-use crate::handlers::Request;
-use crate::request::Verb;
 
 /// Bodies below this many bytes are not compressed.
-pub(crate) const THRESHOLD_BYTES: usize = 128 * 1024;
+const THRESHOLD_BYTES: usize = 128 * 1024;
 /// The fastest level: the network is rarely slower than a better one.
 const LEVEL: u32 = 1;
 
-/// The same response, compressed if that is wanted and worth it.
-pub(crate) fn maybe(api: &Api, request: &Request<'_>, response: Response<Body>) -> Response<Body> {
-    let is_read = matches!(request.info.verb, Verb::Get | Verb::List);
-    if !is_read || !api.gates.has(Feature::ApiResponseCompression) || !accepts(request.headers) {
-        return response;
-    }
+/// The same response, compressed if that is worth it; `keeps_plain` keeps what was compressed with the response, for the
+/// audit trail.
+pub(crate) fn compress(response: Response<Body>, keeps_plain: bool) -> Response<Body> {
     let (mut head, body) = response.into_parts();
     let body = match body.into_full() {
         Ok(bytes) if bytes.len() < THRESHOLD_BYTES => return Response::from_parts(head, Body::full(bytes)),
         Ok(bytes) => {
-            if api.audit.is_some() {
+            if keeps_plain {
                 head.extensions.insert(Uncompressed(bytes.clone()));
             }
             Body::stream(Box::pin(Gzip::new(Box::pin(futures::stream::iter([Ok(bytes)])))))
@@ -47,8 +40,8 @@ pub(crate) fn maybe(api: &Api, request: &Request<'_>, response: Response<Body>) 
     Response::from_parts(head, body)
 }
 
-/// Several Accept-Encoding headers mean what one with all their encodings means (RFC 9110, section 5.3).
-fn accepts(headers: &HeaderMap) -> bool {
+/// Whether the client takes gzip. Several Accept-Encoding headers mean what one with all their encodings means (RFC 9110, section 5.3).
+pub(crate) fn accepts(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT_ENCODING).iter().filter_map(|header| header.to_str().ok()).any(takes_gzip)
 }
 
