@@ -1,6 +1,8 @@
-//! Everything that requests share: names, schema, resources, store, clock, and what the server says about itself.
+//! The Api: everything that requests share, from names, schema and store to what the server says
+//! about itself.
 //!
-//! Invariant: immutable but for what its fields guard themselves; one per process or, in tests, several side by side.
+//! Invariant: immutable but for what its fields guard themselves; one per process or, in tests,
+//! several side by side.
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,11 +47,11 @@ pub struct ApiOptions {
     pub address: String,
     /// Where the process stands: [`Phase::Starting`] when the store has to catch up first.
     pub phase: Phase,
-    /// How users are found out.
+    /// How users authenticate.
     pub authentication: AuthenticationOptions,
     /// The audit trail, where there is one.
     pub audit: Option<Arc<Audit>>,
-    /// Who decides what somebody may do, in this order.
+    /// The authorization modes, in the order in which they are asked.
     pub authorization: Vec<ModeOptions>,
     /// Authenticates continue tokens: 32 random bytes, the same on every node of a cluster.
     pub token_secret: [u8; 32],
@@ -68,7 +70,8 @@ pub struct Version {
     pub git_commit: String,
     /// RFC 3339, or empty.
     pub build_date: String,
-    /// What compiled the build, for example `rustc 1.95.0`, or empty. Clients know it as `goVersion`.
+    /// What compiled the build, for example `rustc 1.95.0`, or empty. Clients know it as
+    /// `goVersion`.
     pub compiler: String,
 }
 
@@ -90,9 +93,9 @@ pub struct Api {
     pub health: Health,
     /// The audit trail, where there is one.
     pub audit: Option<Arc<Audit>>,
-    /// Who may do what.
+    /// Decides what users may do.
     pub authorizer: Arc<Authorizer>,
-    /// Finds out who asks.
+    /// Finds the user of a request.
     pub authentication: Authentication,
     pub(crate) admission: Arc<Admission>,
     pub(crate) version: Version,

@@ -1,7 +1,8 @@
-//! Continue tokens: where the next page of a list begins (document 001, "Pagination").
+//! Continue tokens: where the next page of a list begins.
 //!
-//! Invariants: opaque and authenticated. A token is only good for the collection and the selectors that it was made for,
-//! on every node of the cluster; anything else is refused. It holds no secret: revision, last key, objects left.
+//! Invariants: opaque and authenticated. A token is only good for the collection and the selectors
+//! that it was made for, on every node of the cluster; anything else is refused. It holds no
+//! secret: revision, last key, objects left.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,7 +20,8 @@ const HEAD_BYTES: usize = 1 + 8 + 8;
 /// Where a page ends, which is where the next one begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The state that every page of the list shows; zero when that is gone and the rest is told from the newest one.
+    /// The state that every page of the list shows; zero when that is gone and the rest is told
+    /// from the newest one.
     pub revision: Revision,
     /// The last key that has been listed.
     pub last: Vec<u8>,

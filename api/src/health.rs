@@ -1,6 +1,8 @@
-//! The health checks of the process: those that are built in, and those that components bring along.
+//! The health checks of the process: those that are built in, and those that components bring
+//! along.
 //!
-//! Invariant: a check of a component never blocks. Not here: how the endpoints answer, which is the handler's part.
+//! Invariant: a check of a component never blocks. Not here: how the endpoints answer, which is the
+//! handler's part.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,12 +26,14 @@ struct Check {
 }
 
 impl Health {
-    /// Adds a check to `/livez`, `/readyz` and `/healthz`, for example `poststarthook/rbac/bootstrap-roles`.
+    /// Adds a check to `/livez`, `/readyz` and `/healthz`, for example
+    /// `poststarthook/rbac/bootstrap-roles`.
     pub fn add(&self, name: impl Into<String>, probe: Probe) {
         self.checks.write().push(Check { name: name.into(), probe, of_readiness: false });
     }
 
-    /// Adds a check that may wait for other nodes, as liveness never does: it decides about `/readyz` only.
+    /// Adds a check that may wait for other nodes, as liveness never does: it decides about
+    /// `/readyz` only.
     pub fn add_to_readiness(&self, name: impl Into<String>, probe: Probe) {
         self.checks.write().push(Check { name: name.into(), probe, of_readiness: true });
     }

@@ -1,7 +1,8 @@
 //! The cluster API server: HTTP in front of a [`quorate_store::Store`].
 //!
-//! A request passes the filters (limits, authentication, authorization), reaches one verb's handler, and for writes
-//! admission and the registry, which knows each kind's semantics. This crate never touches Raft or disks, only the store trait.
+//! A request passes the filters (limits, authentication, authorization), reaches one verb's
+//! handler, and for writes admission and the registry, which knows each kind's semantics. This
+//! crate never touches Raft or disks, only the store trait.
 
 pub mod audit;
 pub mod authentication;

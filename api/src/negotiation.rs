@@ -1,8 +1,9 @@
-//! Content negotiation: from the Accept header to the form of the answer (document 001, "Media types").
+//! Content negotiation: from the Accept header to the form of the answer (RFC 9110, section 12).
 //!
-//! Invariants: clauses are tried by descending quality, equal ones in the order given; a clause that asks for a form this
-//! server does not have is passed over, never an error while another clause fits. A wildcard never gives what the header
-//! refuses. Whether a form suits the answer (a list form for a list) is the handler's to check.
+//! Invariants: clauses are tried by descending quality, equal ones in the order given; a clause
+//! that asks for a form this server does not have is passed over, never an error while another
+//! clause fits. A wildcard never gives what the header refuses. Whether a form suits the answer (a
+//! list form for a list) is the handler's to check.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ pub enum Media {
 pub enum Shape {
     /// The object itself.
     Object,
-    /// Rows for a terminal. The text is the `apiVersion` of the table, in the name that the client asked for.
+    /// Rows for a terminal. The text is the `apiVersion` of the table, in the name that the client
+    /// asked for.
     Table(Arc<str>),
     /// Only `metadata`, of one object (or of each object of a watch).
     Metadata(Arc<str>),
@@ -110,7 +112,8 @@ impl Clause<'_> {
     }
 }
 
-/// The clauses of an Accept header, best first. A quality of zero refuses a type, so it is left out.
+/// The clauses of an Accept header, best first. A quality of zero refuses a type, so it is left
+/// out.
 #[must_use]
 pub fn clauses(accept: &str) -> SmallVec<[Clause<'_>; 2]> {
     let mut clauses: SmallVec<[Clause<'_>; 2]> =
@@ -119,15 +122,16 @@ pub fn clauses(accept: &str) -> SmallVec<[Clause<'_>; 2]> {
     clauses
 }
 
-/// The media types and ranges that an Accept header refuses, in lower case. The refusal of one shape of a type leaves the
-/// type itself.
+/// The media types and ranges that an Accept header refuses, in lower case. The refusal of one
+/// shape of a type leaves the type itself.
 fn refusals(accept: &str) -> Vec<Cow<'_, str>> {
     let refused = |clause: &Clause<'_>| clause.quality == 0 && clause.parameter("as").is_empty();
     accept.split(',').filter_map(clause).filter(refused).map(|clause| clause.media).collect()
 }
 
-/// The media types that a clause of a header means, best first: for a wildcard all that are offered and that the header does
-/// not refuse. What is said of a narrower range counts for more than what is said of a wider one.
+/// The media types that a clause of a header means, best first: for a wildcard all that are offered
+/// and that the header does not refuse. What is said of a narrower range counts for more than what
+/// is said of a wider one.
 pub(crate) fn meant<'c>(
     clause: &'c Clause<'_>,
     accept: &str,

@@ -1,9 +1,11 @@
-//! The record of one request: who sent it, what it asks for, what was decided about it, how it ended, and when.
+//! The record of one request: who sent it, what it asks for, what was decided about it, how it
+//! ended, and when.
 //!
-//! The filter chain owns one record for each request. Filters write it through `&mut`, the handler adds to it through the
-//! shared reference in its `Request`, and what observes requests reads it: the audit trail today. Invariants: writing to a
-//! record allocates nothing that the writer has not allocated already, but for an object's long name; a reader changes
-//! nothing; a record without a status is that of a request that is still running or whose client has left.
+//! The filter chain owns one record for each request. Filters write it through `&mut`, the handler
+//! adds to it through the shared reference in its `Request`, and what observes requests reads it:
+//! the audit trail today. Invariants: writing to a record allocates nothing that the writer has not
+//! allocated already, but for an object's long name; a reader changes nothing; a record without a
+//! status is that of a request that is still running or whose client has left.
 
 #[cfg(test)]
 mod tests;
@@ -96,7 +98,8 @@ impl RequestRecord {
         self.reached[milestone as usize].map(|at| at - self.received)
     }
 
-    /// The user on whose behalf the request runs: the impersonated one where there is one. `None` until authentication has ended.
+    /// The user on whose behalf the request runs: the impersonated one where there is one. `None`
+    /// until authentication has ended.
     #[must_use]
     pub fn user(&self) -> Option<&Arc<User>> {
         self.user.as_ref()

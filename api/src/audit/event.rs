@@ -1,7 +1,8 @@
-//! One event as a line of JSON (`Event` of the audit group).
+//! One audit event as a line of JSON (`Event` of the audit group).
 //!
-//! What is known when a request comes in is put into words once ([`Draft::new`]), from what the request says and without a tree in
-//! between; the line of each stage begins with a copy of that and adds what has become known since.
+//! What is known when a request comes in is put into words once ([`Draft::new`]), from what the
+//! request says and without a tree in between; the line of each stage begins with a copy of that
+//! and adds what has become known since.
 
 use bytes::Bytes;
 use quorate_meta::{Details, Names, Status, Time};
@@ -65,7 +66,8 @@ impl Phrases {
 /// An event that further stages add to.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// What was known when the request came in, and from `decision_at` on what was said about whether they may.
+    /// What was known when the request came in, and from `decision_at` on the decision of the
+    /// authorizer.
     text: Vec<u8>,
     /// Where the object's name belongs, if the path has none.
     name_at: Option<usize>,
@@ -73,9 +75,9 @@ pub(super) struct Draft {
     received: Time,
     /// Annotations of what became known after that decision.
     further: Vec<u8>,
-    /// How the request has ended: the code and, where somebody has said why, a status.
+    /// How the request has ended: the code and, for a failure, its Status.
     outcome: Option<(u16, Option<Box<Status>>)>,
-    /// The member that says what that status is about; empty when nobody has said it.
+    /// The member with the details of that Status; empty when it has none.
     details: Vec<u8>,
     /// Whether a body is missing here that the policy asks for.
     pub(super) left_out: bool,
@@ -128,7 +130,8 @@ impl Draft {
         self.text.splice(at..at, field);
     }
 
-    /// Annotates what was said about whether they may (`None` where nobody could decide) and why, in place of what was said before.
+    /// Annotates the decision of the authorizer (`None` where it could not decide) and its reason,
+    /// in place of an earlier one.
     pub(super) fn decide(&mut self, phrases: &Phrases, allowed: Option<bool>, reason: &str) {
         self.text.truncate(self.decision_at);
         if let Some(allowed) = allowed {
@@ -150,7 +153,7 @@ impl Draft {
         self.further.extend_from_slice(phrases.deprecated.as_bytes());
     }
 
-    /// Says how the request has ended: with this code and, where somebody has said why, this status.
+    /// Says how the request has ended: with this code and, for a failure, this Status.
     pub(super) fn conclude(&mut self, code: u16, why: Option<Box<Status>>) {
         let details = why.as_ref().and_then(|why| why.details.as_ref()).map(Details::to_value);
         self.details = details.map_or(Vec::new(), |details| [&b",\"details\":"[..], &json::to_vec(&details)].concat());

@@ -1,4 +1,4 @@
-//! Members of JSON objects, written one behind the other.
+//! Members of JSON objects, as writers of audit events append them.
 //!
 //! Each is written with a comma before it; the first one's becomes the brace ([`close`]).
 

@@ -1,8 +1,9 @@
-//! The audit trail: who asked for what when, and what became of it, as one JSON line for each stage of a request.
+//! The audit trail: one JSON line for each stage of a request, from its user to its outcome.
 //!
-//! `policy` says how much of which request is told ([`Policy`]), [`RequestEvents`] makes the events of one request from the record of it, a
-//! spool holds them until its [`Sink`] takes them. Invariants: a request never waits for a sink: what finds its spool full is
-//! dropped and counted; bodies of secrets and of what carries tokens are never told, whatever the policy says.
+//! `policy` says how much of which request is told ([`Policy`]), [`RequestEvents`] makes the events
+//! of one request from the record of it, a spool holds them until its [`Sink`] takes them.
+//! Invariants: a request never waits for a sink: what finds its spool full is dropped and counted;
+//! bodies of secrets and of what carries tokens are never told, whatever the policy says.
 
 mod event;
 mod json_members;
@@ -60,7 +61,8 @@ impl Audit {
         self.spools.iter().map(|spool| spool.dropped()).sum()
     }
 
-    /// The events of a request that has come in over the connection of this identity, and the first of them.
+    /// The events of a request that has come in over the connection of this identity, and the first
+    /// of them.
     pub(crate) fn request_received(
         &self,
         record: &RequestRecord,

@@ -1,4 +1,6 @@
-//! How much is told of which request: the first rule that fits decides; without one nothing is told.
+//! The audit policy: which rule fits a request, and how much events tell of it.
+//!
+//! The first rule that fits decides; without one nothing is told.
 
 use quorate_meta::Names;
 
@@ -117,12 +119,13 @@ pub(super) struct Scope {
     pub(super) level: Level,
     pub(super) omit_stages: Stages,
     pub(super) omit_managed_fields: bool,
-    /// Whether bodies hold secrets or tokens: neither they nor what is said about their content may be told.
+    /// Whether bodies hold secrets or tokens: neither they nor what is said about their content may
+    /// be told.
     pub(super) private: bool,
 }
 
 impl Policy {
-    /// What is told of a request; `None` as the user is somebody unknown.
+    /// What is told of a request; the user is `None` when authentication has failed.
     pub(super) fn scope(&self, names: &Names, user: Option<&User>, info: &RequestInfo) -> Scope {
         let Some(rule) = self.rules.iter().find(|rule| rule.fits(user, info)) else { return Scope::default() };
         let private = carries_secrets(names, info);

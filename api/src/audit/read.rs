@@ -1,4 +1,4 @@
-//! Reading a policy file: YAML or JSON, strictly, with one line that says what is wrong.
+//! The reader of policy files: YAML or JSON, strict, with one line that says what is wrong.
 
 use quorate_meta::{Map, Names, Value};
 use thiserror::Error;

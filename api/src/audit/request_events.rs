@@ -1,4 +1,4 @@
-//! The audit events of one request, from its record: one at each stage, the last when the body of its response ends.
+//! The audit events of one request: one at each stage, the last when the body of its response ends.
 //!
 //! Invariant: the record is only read; what it says is told at the stage after it has become known.
 
@@ -45,7 +45,8 @@ struct Told {
 }
 
 impl RequestEvents {
-    /// Begins with a request that has come in over the connection of this identity. Rules of the policy see the authenticated user.
+    /// Begins with a request that has come in over the connection of this identity. Rules of the
+    /// policy see the authenticated user.
     pub(super) fn new(audit: &Audit, record: &RequestRecord, identity: &Identity, headers: &HeaderMap) -> Self {
         let (user, info) = (record.user(), record.info());
         let (user, impersonated) = match record.original_user() {
@@ -144,7 +145,8 @@ impl Told {
         self.panicked = record.has_panicked();
     }
 
-    /// A failure as events tell it. Where secrets are, only its reason and which object it is about: the rest may quote them.
+    /// A failure as events tell it. Where secrets are, only its reason and which object it is
+    /// about: the rest may quote them.
     fn failure(&self, status: &Status) -> Box<Status> {
         let (mut message, mut details) = (status.message.clone(), status.details.clone());
         if self.scope.private {
@@ -167,7 +169,8 @@ impl Told {
         self.tell(audit, if panicked { Stage::Panic } else { Stage::ResponseComplete });
     }
 
-    /// The answer as an event has it; `whole` is its body, unless that is made while the client reads.
+    /// The answer as an event has it; `whole` is its body, unless that is made while the client
+    /// reads.
     fn answer(&mut self, graph: &Graph, headers: &HeaderMap, whole: Option<&Bytes>) -> Option<Bytes> {
         // What a watch sends is no body, and of an empty one nothing is left out.
         if whole.map_or(self.long, Bytes::is_empty) {
@@ -177,7 +180,7 @@ impl Told {
         self.kept(object)
     }
 
-    /// An object as an event has it, or none with a note when there is too much of it or nobody can read it.
+    /// An object as an event has it, or none with a note when it is too large or cannot be parsed.
     fn kept(&mut self, object: Option<Value>) -> Option<Bytes> {
         let object = object.map(|mut object| {
             if self.scope.omit_managed_fields {
@@ -203,7 +206,8 @@ fn read(headers: &HeaderMap, body: &[u8], binary: impl FnOnce(&[u8]) -> Option<V
     }
 }
 
-/// A protobuf body as a tree, by what it says that it holds; `ty` is what it holds if nobody knows that.
+/// A protobuf body as a tree, by what it says that it holds; `ty` is what it holds if it does not
+/// say that.
 fn message(graph: &Graph, ty: Option<TypeId>, body: &[u8]) -> Option<Value> {
     let envelope = protobuf::Envelope::read(body).ok()?;
     let ty = type_of(graph, envelope.api_version, envelope.kind).or(ty)?;

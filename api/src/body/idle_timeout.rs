@@ -1,8 +1,10 @@
-//! Answers that their clients stop taking.
+//! The idle timeout of a streamed body: gives up one that its client stops taking.
 //!
-//! Over HTTP/2 a client can leave one answer alone while its connection goes on, so that no write ever waits (for those that do see
-//! `server/stall`). Invariant: what makes such an answer (a list's state), and what it holds (its place among the requests in
-//! flight), is given back when nobody has asked for more of it for the limit; whoever asks after that finds that it has failed.
+//! Over HTTP/2 a client can leave one answer alone while its connection goes on, so that no write
+//! ever waits (for those that do see `server/io/write_timeout`). Invariant: what makes such an
+//! answer (a list's state), and what it holds (its place among the requests in flight), is given
+//! back when the connection has not asked for more of it for the limit; if it asks after that, the
+//! body fails.
 
 use std::any::Any;
 use std::io;
@@ -27,7 +29,8 @@ struct Making {
     asked: Instant,
 }
 
-/// The same buffers; they, and what is held, are given up when nobody asks for them any more.
+/// The same buffers; they, and what is held, are given up when the connection does not ask for them
+/// any more.
 pub(super) fn impatient(chunks: Chunks, held: impl Any + Send) -> Chunks {
     let making = Making { source: Some((chunks, Box::new(held))), asked: Instant::now() };
     let making = Arc::new(Mutex::new(making));
@@ -43,7 +46,7 @@ pub(super) fn impatient(chunks: Chunks, held: impl Any + Send) -> Chunks {
     }))
 }
 
-/// Waits until nobody has asked for too long.
+/// Waits until the connection has not asked for the limit.
 async fn give_up(making: Arc<Mutex<Making>>) {
     loop {
         let end = {

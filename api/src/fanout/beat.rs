@@ -1,11 +1,13 @@
-//! The beat that all busy watches of a node keep together.
+//! The common beat at which all busy watches of a node send their events.
 //!
-//! A write to a connection costs about as much as encoding and copying ten events, so what counts is how many buffers all watches
-//! send, not one of them: a thousand watches of something that changes fifty times a second cost more than one of something that changes
-//! ten thousand times. Their buffers are counted, and the beat grows slower while they are many and faster again when they are few.
+//! A write to a connection costs about as much as encoding and copying ten events, so what counts
+//! is how many buffers all watches send, not one of them: a thousand watches of something that
+//! changes fifty times a second cost more than one of something that changes ten thousand times.
+//! Their buffers are counted, and the beat grows slower while they are many and faster again when
+//! they are few.
 //!
-//! Invariant: the period is [`FASTEST`], doubled up to [`DOUBLINGS`] times while watches send many buffers. Counts that are lost
-//! between threads change nothing but the moment at which it adapts.
+//! Invariant: the period is [`FASTEST`], doubled up to [`DOUBLINGS`] times while watches send many
+//! buffers. Counts that are lost between threads change nothing but the moment at which it adapts.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;

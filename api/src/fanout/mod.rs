@@ -1,9 +1,11 @@
-//! Encodings of watch events, shared by all watchers that want an event in the same form; and whole runs of them, shared by those that
-//! are at the same place of the same collection.
+//! The fan-out of watch events: encodings of single events, shared by all watchers that want an
+//! event in the same form, and of whole runs of them, shared by those that are at the same place of
+//! the same collection.
 //!
-//! Every watcher has its own cursor in the store's changes and asks here for the bytes of an event, or for what follows a change; the
-//! first one makes them. Invariants: bounded in bytes, oldest first out; what is not here is simply made again, so nothing depends on it.
-//! With a single watcher nothing is kept, because nobody would come for it.
+//! Every watcher has its own cursor in the store's changes and asks here for the bytes of an event,
+//! or for what follows a change; the first one makes them. Invariants: bounded in bytes, oldest
+//! first out; what is not here is simply made again, so nothing depends on it. With a single
+//! watcher nothing is kept, because no other would ask for it.
 
 mod beat;
 
@@ -38,7 +40,8 @@ pub(crate) struct EventKey {
     pub(crate) variant: Arc<str>,
 }
 
-/// What tells one run of events from another: the events of the transactions from `start` on, as far as they touch a collection.
+/// What tells one run of events from another: the events of the transactions from `start` on, as
+/// far as they touch a collection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RunKey {
     /// What the keys of the collection start with.
@@ -143,7 +146,8 @@ impl<K: Clone + Eq + Hash, V: Clone> Kept<K, V> {
         self.entries.get(key).map(|(value, _)| value.clone())
     }
 
-    /// Keeps a value of this many bytes, and forgets the oldest ones until there are no more than `most`. What is there stays as it is.
+    /// Keeps a value of this many bytes, and forgets the oldest ones until there are no more than
+    /// `most`. What is there stays as it is.
     fn keep(&mut self, key: K, value: V, bytes: usize, most: usize) {
         if self.entries.contains_key(&key) {
             return;

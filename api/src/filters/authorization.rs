@@ -1,4 +1,5 @@
-//! The authorization filter: lets through what the user may do, and refuses everything else with 403.
+//! The authorization filter: lets through what the user may do, and refuses everything else with
+//! 403.
 
 use super::Exchange;
 use crate::authentication::User;

@@ -1,12 +1,14 @@
-//! The filter chain: the list of all filters, in the order in which a request and its response pass them.
+//! The filter chain: the list of all filters, in the order in which a request and its response pass
+//! them.
 //!
-//! Invariants that the order keeps: nothing about the cluster is told before authentication, nothing about what exists before
-//! authorization; a request takes no place in flight before it is allowed, and its body is read only when it has one;
-//! the user's time, and a panic, end the filters and the handler but nothing of what follows them, so every request
-//! gets a response in a syntax that its client reads, and the audit trail sees every request and every response.
+//! Invariants that the order keeps: nothing about the cluster is told before authentication,
+//! nothing about what exists before authorization; a request takes no place in flight before it is
+//! allowed, and its body is read only when it has one; the user's time, and a panic, end the
+//! filters and the handler but nothing of what follows them, so every request gets a response in a
+//! syntax that its client reads, and the audit trail sees every request and every response.
 //!
-//! What a filter needs of an earlier one is its argument. The filters up to the handler are one future in one box: a
-//! filter of its own costs no allocation.
+//! What a filter needs of an earlier one is its argument. The filters up to the handler are one
+//! future in one box: a filter of its own costs no allocation.
 
 use std::pin::pin;
 use std::sync::Arc;

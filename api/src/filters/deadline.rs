@@ -1,7 +1,7 @@
 //! The deadline filter: ends a request that takes longer than it may, with 504.
 //!
-//! Invariant: the deadline is over the filters and the handler, not over a body that is made while the client reads: a watch and
-//! a long list go on at the client's pace.
+//! Invariant: the deadline is over the filters and the handler, not over a body that is made while
+//! the client reads: a watch and a long list go on at the client's pace.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The exchange of one request and its response, as every filter gets it.
 //!
-//! It has what all filters may need: the server's parts, the connection's identity, the headers, and the record of the request.
-//! What one filter finds for another is no field here but a result of the one and an argument of the other, so
-//! that the compiler keeps the order of the filters.
+//! It has what all filters may need: the server's parts, the connection's identity, the headers,
+//! and the record of the request. What one filter finds for another is no field here but a result
+//! of the one and an argument of the other, so that the compiler keeps the order of the filters.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The flow control filter: finds the flow schema and the priority level of the request, and names them in two headers of its
-//! response.
+//! The flow control filter: finds the flow schema and the priority level of the request, and names
+//! them in two headers of its response.
 //!
 //! Not here: how many requests run at one time, which the filter of requests in flight limits.
 

@@ -1,4 +1,5 @@
-//! The end of the filters: the handler of the route answers the request, and its answer holds the place in flight.
+//! The end of the filters: the handler of the route answers the request, and its answer holds the
+//! place in flight.
 
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ pub(super) async fn run(
     let answer = handlers::run(x.api, route, &request).await;
     x.record.reach(Milestone::Handled);
     let answer = answer?;
-    // A watch may have nothing to send, and its client, when it is slow, goes on with the store's history.
+    // A watch may have nothing to send, and its client, when it is slow, goes on with the store's
+    // history.
     if x.record.info().verb != Verb::Watch {
         return Ok(answer.map(|body| body.holding_while_taken(place)));
     }

@@ -4,7 +4,8 @@ use http::Response;
 
 use crate::body::Body;
 
-/// Leaves out the body of a response to HEAD. Over HTTP/2 no other layer does, and clients break off over one.
+/// Leaves out the body of a response to HEAD. Over HTTP/2 no other layer does, and clients break
+/// off over one.
 pub(super) fn without_body(is_head: bool, response: Response<Body>) -> Response<Body> {
     if is_head { response.map(|_| Body::empty()) } else { response }
 }

@@ -1,6 +1,8 @@
-//! The impersonation filter: puts the user whom the `Impersonate-` headers name in place of the authenticated one.
+//! The impersonation filter: puts the user whom the `Impersonate-` headers name in place of the
+//! authenticated one.
 //!
-//! Invariant: each part of the impersonated user took a permission of the authenticated one, or the request ends with 403.
+//! Invariant: each part of the impersonated user took a permission of the authenticated one, or the
+//! request ends with 403.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! The filter of requests in flight: a place for every request that costs something, or 429.
 //!
-//! `system:masters` and the health checks need none: the operators of an overloaded server must get through.
+//! `system:masters` and the health checks need none: the operators of an overloaded server must get
+//! through.
 
 use quorate_meta::Status;
 use quorate_meta::well_known::GROUP_MASTERS;
@@ -16,7 +17,8 @@ use crate::request_record::Milestone;
 /// When a client may come back that found no place.
 const RETRY_SECONDS: u32 = 1;
 
-/// Waits for a place, which is held until the response has been sent; `None` for those who need none.
+/// Waits for a place, which is held until the response has been sent; `None` for those who need
+/// none.
 pub(super) async fn enter(x: &mut Exchange<'_>, user: &User, route: &Route) -> Result<Option<Place>, Error> {
     if user.is_in(GROUP_MASTERS) || matches!(route, Route::Health(..)) {
         x.record.reach(Milestone::Admitted);

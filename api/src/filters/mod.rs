@@ -1,7 +1,9 @@
-//! The filters of requests: what each request passes before its handler, and each response after it.
+//! The filters of requests: what each request passes before its handler, and each response after
+//! it.
 //!
-//! [`handle`] is the list of them, in order; each is a file of this folder with one function that takes the [`Exchange`]
-//! first. Not here: connections. The server calls [`handle`] with what TLS proved, tests call it with an identity.
+//! [`handle`] is the list of them, in order; each is a file of this folder with one function that
+//! takes the [`Exchange`] first. Not here: connections. The server calls [`handle`] with what TLS
+//! proved, tests call it with an identity.
 
 mod audit;
 mod authentication;

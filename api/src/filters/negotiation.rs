@@ -1,4 +1,5 @@
-//! The content negotiation filter: settles in which form the client gets its response, or refuses the request with 406.
+//! The content negotiation filter: settles in which form the client gets its response, or refuses
+//! the request with 406.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, HeaderValue, USER_AGENT};
@@ -48,7 +49,8 @@ fn accept(headers: &HeaderMap) -> &str {
     headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-/// Whether indentation is wanted; by default only by people at a prompt. Events of watches are lines.
+/// Whether indentation is wanted; by default only by people at a prompt. Events of watches are
+/// lines.
 fn is_pretty(info: &RequestInfo, headers: &HeaderMap, asked: bool) -> bool {
     if info.verb == Verb::Watch || asked {
         return info.verb != Verb::Watch;

@@ -9,7 +9,8 @@ use super::error_response::Failure;
 use crate::body::Body;
 use crate::error::Error;
 
-/// The answer, or that there is none because of a panic. What the panic left behind is only read by the record's readers.
+/// The answer, or that there is none because of a panic. What the panic left behind is only read by
+/// the record's readers.
 pub(super) async fn catch(
     answer: impl Future<Output = Result<Response<Body>, Error>>,
 ) -> Result<Response<Body>, Failure> {

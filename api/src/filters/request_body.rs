@@ -1,8 +1,8 @@
 //! The body filter: reads a request's body whole, within a limit.
 //!
-//! Invariants: it never holds more than [`BODY_LIMIT`] and one frame; a body that announces more is refused at once. The rest of a
-//! refused request's body is read away ([`drain`]), or a client that is still sending would get a broken connection instead
-//! of the refusal.
+//! Invariants: it never holds more than [`BODY_LIMIT`] and one frame; a body that announces more is
+//! refused at once. The rest of a refused request's body is read away ([`drain`]), or a client that
+//! is still sending would get a broken connection instead of the refusal.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -30,8 +30,8 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 /// How long the authorizer's decision holds for a write whose body is still coming.
 const DECISION_HOLDS: Duration = Duration::from_millis(500);
 
-/// The body of a write; that of any other request is not read. A client that sends its body slowly must not keep a right
-/// beyond its end, so the authorizer is asked again after that.
+/// The body of a write; that of any other request is not read. A client that sends its body slowly
+/// must not keep a right beyond its end, so the authorizer is asked again after that.
 pub(super) async fn read<B>(x: &mut Exchange<'_>, user: &User, body: Pin<&mut B>) -> Result<Bytes, Error>
 where
     B: Body<Data = Bytes>,
@@ -79,8 +79,8 @@ where
     Ok(if many.is_empty() { one } else { many.freeze() })
 }
 
-/// Reads away what is left of a failed request's body, within limits. Of a body that announces more than the limit nothing
-/// is read: its client finds out by the end of the connection.
+/// Reads away what is left of a failed request's body, within limits. Of a body that announces more
+/// than the limit nothing is read: its client finds out by the end of the connection.
 pub(super) async fn drain<B>(x: &Exchange<'_>, mut body: Pin<&mut B>)
 where
     B: Body<Data = Bytes>,

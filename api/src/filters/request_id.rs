@@ -14,8 +14,9 @@ const HEADER: HeaderName = HeaderName::from_static("audit-id");
 /// Bytes of an id that a client may bring along.
 const MAX_BYTES: usize = 64;
 
-/// The client's id when it brought a usable one, else a new one: it differs from the others of this process by its number,
-/// and from those of other processes by what is random about them, so that no request has to ask for randomness.
+/// The client's id when it brought a usable one, else a new one: it differs from the others of this
+/// process by its number, and from those of other processes by what is random about them, so that
+/// no request has to ask for randomness.
 pub(super) fn of(headers: &HeaderMap, process: [u8; 16], next: &AtomicU64) -> HeaderValue {
     match headers.get(HEADER) {
         Some(id) if !id.is_empty() && id.len() <= MAX_BYTES && id.to_str().is_ok() => id.clone(),

@@ -1,4 +1,5 @@
-//! The startup filter: nothing but health checks is served until the node has caught up with its quorum.
+//! The startup filter: nothing but health checks is served until the node has caught up with its
+//! quorum.
 
 use quorate_meta::Status;
 

@@ -1,4 +1,4 @@
-//! Answers with one stored object, in the form that was asked for: what get and every write end with.
+//! The response with one stored object, in the form that was asked for: of get and of every write.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};

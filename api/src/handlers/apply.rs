@@ -1,7 +1,8 @@
-//! PATCH with an apply body: server-side apply (document 001, "Server-side apply").
+//! Server-side apply: PATCH with an apply body (KEP-555).
 //!
-//! The body is read once and applied to whatever the object is; when it changed meanwhile it is applied again. An absent
-//! object is created, for which its creator needs the permission to create as well.
+//! The body is read once and applied to whatever the object is; when it changed meanwhile it is
+//! applied again. An absent object is created, for which its creator needs the permission to create
+//! as well.
 
 use std::sync::Arc;
 
@@ -140,7 +141,8 @@ fn check_kind(api: &Api, resource: &Resource, body: &mut Value) -> Result<(), Er
     Ok(())
 }
 
-/// Group, version and kind as messages have them: `apps/v1, Kind=Deployment`, `/v1, Kind=ConfigMap`.
+/// Group, version and kind as messages have them: `apps/v1, Kind=Deployment`, `/v1,
+/// Kind=ConfigMap`.
 fn type_text(api_version: &str, kind: &str) -> String {
     let GroupVersion { group, version } = GroupVersion::parse(api_version).unwrap_or_default();
     format!("{group}/{version}, Kind={kind}")

@@ -1,8 +1,9 @@
-//! The `binding` subresource of pods: whoever schedules says on which node a pod runs. Before there were subresources one
-//! created a Binding for that, which still works.
+//! The `binding` subresource of pods: the scheduler names the node on which a pod runs. A POST of a
+//! Binding, from before there were subresources, still works.
 //!
-//! Invariants: a pod is bound once. Everything that a binding brings (the node, annotations, labels) is
-//! written in one transaction, under the conditions that it names itself (identity and version).
+//! Invariants: a pod is bound once. Everything that a binding brings (the node, annotations,
+//! labels) is written in one transaction, under the conditions that it names itself (identity and
+//! version).
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Resources of which nothing is stored: their objects are made up when somebody looks, as a state in which the handlers of
-//! lists and gets find them like any other.
+//! The ComponentStatus resource, of which nothing is stored: its objects are made for each request,
+//! as a state in which the handlers of list and get find them like any other.
 //!
-//! ComponentStatus, deprecated since 1.19, is the only one: what this server consists of and whether it is well. There is
-//! nothing beside the server itself but its store, so that is the one component.
+//! Deprecated since 1.19, it tells what this server consists of and whether that is healthy. Beside
+//! the server itself there is nothing but its store, so that is the one component.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const STORE: &str = "store";
 /// How long the store may take to say that it is well.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether the objects of this resource are made up.
+/// Whether the objects of this resource are made for each request.
 pub(super) fn is_observed(resource: &Resource) -> bool {
     resource.group.is_empty() && resource.kind == COMPONENT_STATUS
 }

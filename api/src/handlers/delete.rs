@@ -14,8 +14,8 @@ use crate::registry::form;
 use crate::registry::write::{Outcome, Target};
 use crate::respond;
 
-/// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds); the object when its
-/// deletion has only begun.
+/// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds);
+/// the object when its deletion has only begun.
 pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let asked = delete_options::parse(api, request)?;

@@ -1,7 +1,7 @@
-//! DeleteOptions, from the body or, without one, from the query (document 001, "DeleteOptions").
+//! DeleteOptions, from the body or, without one, from the query.
 //!
-//! A body hides the query, with one exception: `dryRun` counts wherever it stands, because who asks for a dry run must not
-//! lose anything for having asked in the other place.
+//! A body hides the query, with one exception: `dryRun` counts wherever it stands, because a client
+//! that asks for a dry run must not lose an object for having asked in the other place.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -21,7 +21,8 @@ pub(super) const KIND: &str = "DeleteOptions";
 pub(super) struct Asked {
     /// The options themselves.
     pub(super) options: DeleteOptions,
-    /// Whether an object that is still held is answered with 202: so it is for who uses `orphanDependents: false`.
+    /// Whether an object that is still held is answered with 202: so it is for who uses
+    /// `orphanDependents: false`.
     pub(super) accepted_while_held: bool,
     /// Whether the object goes only if it cannot be read.
     pub(super) ignores_read_errors: bool,

@@ -26,8 +26,8 @@ const ONE_BY_ONE: &str = "is not allowed with DELETECOLLECTION, try again after 
 /// Namespace, name and uid of an object.
 type Chosen = (Option<String>, String, String);
 
-/// Deletes every selected object; one transaction each, so that each has a revision of its own. A Status without details
-/// of single objects (document 001, "Status").
+/// Deletes every selected object; one transaction each, so that each has a revision of its own. A
+/// Status without details of single objects.
 pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let listed = ListOptions::parse(api.names, request, resource)?;
@@ -44,7 +44,8 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     warnings::attach(request, &told, done.map(|()| respond::status(&request.format, &status)))
 }
 
-/// Deletes what is listed. After a failure no further deletion begins, but those that have begun come to their end.
+/// Deletes what is listed. After a failure no further deletion begins, but those that have begun
+/// come to their end.
 async fn delete_listed(
     api: &Api,
     request: &Request<'_>,
@@ -117,7 +118,8 @@ async fn delete_one(
     };
     let gone = match reason {
         Reason::NotFound => true,
-        // Another one has the name, which nobody asked about; or this one was changed again and again.
+        // Another object has the name, which was not selected; or this one was changed again and
+        // again.
         Reason::Conflict if delete.preconditions == Preconditions::default() => is_gone(api, target, &own).await?,
         _ => false,
     };

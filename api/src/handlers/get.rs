@@ -1,4 +1,4 @@
-//! GET of one object: at the newest version, at any, or at one that is not older than asked (document 001, "Get semantics").
+//! GET of one object: at the newest version, at any, or at one that is not older than asked.
 
 use http::{Response, StatusCode};
 use quorate_meta::{GroupResource, Status};

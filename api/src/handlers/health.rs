@@ -1,7 +1,9 @@
-//! The health endpoints `/livez`, `/readyz` and `/healthz`: named checks, as text for probes and people.
+//! The health endpoints `/livez`, `/readyz` and `/healthz`: named checks, as text for probes and
+//! people.
 //!
-//! Invariants: liveness never depends on the quorum; readiness does, through one linearizable read with a limit on time. A
-//! check answers with a reason only here in text, never with details that a prober should not see.
+//! Invariants: liveness never depends on the quorum; readiness does, through one linearizable read
+//! with a limit on time. A check answers with a reason only here in text, never with details that a
+//! prober should not see.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,8 +22,9 @@ use crate::lifecycle::Phase;
 /// How long the linearizable read behind `/readyz` may take.
 const QUORUM_WAIT: Duration = Duration::from_secs(2);
 
-/// What has been done once the server serves: until then its state may be older than what it told before, and it tells of no
-/// group and admits nothing. It decides about readiness only; elsewhere it is named and passes.
+/// What has been done once the server serves: until then its state may be older than what it told
+/// before, and it tells of no group and admits nothing. It decides about readiness only; elsewhere
+/// it is named and passes.
 const STARTED: [&str; 3] = [
     "poststarthook/generic-apiserver-start-informers",
     "poststarthook/start-kube-apiserver-admission-initializer",
@@ -116,7 +119,8 @@ fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
 
 async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
     match name {
-        // Log and store live in this process: while it answers, they do, and what cannot serve stops the process.
+        // Log and store live in this process: while it answers, they do, and what cannot serve
+        // stops the process.
         "ping" | "log" | "etcd" => true,
         "quorum" => matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_))),
         name if STARTED.contains(&name) => endpoint != Endpoint::Ready || api.lifecycle.phase() > Phase::Starting,

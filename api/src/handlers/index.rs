@@ -1,4 +1,4 @@
-//! `/`: which paths there are, for people and programs that look around.
+//! The index `/`: which paths there are, for people and programs that explore the server.
 //!
 //! Only what is about the server: objects are found by way of the groups.
 

@@ -1,7 +1,9 @@
-//! One verb per file: a handler takes a [`Request`] that the filters have let through and gives the answer.
+//! The handlers, one verb a file: each takes a [`Request`] that the filters have let through and
+//! answers it.
 //!
-//! Every handler is `async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error>`; streams that outlive
-//! the call hold shared parts of the [`crate::Api`], never the call's borrow.
+//! Every handler is `async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>,
+//! Error>`; streams that outlive the call hold shared parts of the [`crate::Api`], never the call's
+//! borrow.
 
 mod answer;
 mod apply;

@@ -1,9 +1,10 @@
-//! The OpenAPI endpoints `/openapi/v3` and `/openapi/v2`: the schema of what is served, for clients that explain, validate or
-//! generate.
+//! The OpenAPI endpoints `/openapi/v3` and `/openapi/v2`: the schema of what is served, for clients
+//! that explain, validate or generate.
 //!
-//! Invariants: a document's URL carries its hash, under which it never changes and may be kept by clients for ever; the hash is that
-//! of the form in JSON, in whichever form it is asked for. The index is JSON whatever is asked for; documents are there in protobuf
-//! as well, in which kubectl insists on the one of version 2.
+//! Invariants: a document's URL carries its hash, under which it never changes and may be kept by
+//! clients for ever; the hash is that of the form in JSON, in whichever form it is asked for. The
+//! index is JSON whatever is asked for; documents are there in protobuf as well, in which kubectl
+//! insists on the one of version 2.
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use http::{Response, StatusCode};
@@ -63,8 +64,8 @@ fn served(api: &Api) -> Served<'_> {
     Served { graph: &api.graph, registry: &api.registry, with_cbor: api.formats.has_cbor() }
 }
 
-/// Whether an Accept header (empty when absent) asks for a document in protobuf and not in JSON; `None` when neither will
-/// do. A wildcard means JSON unless the header refuses that.
+/// Whether an Accept header (empty when absent) asks for a document in protobuf and not in JSON;
+/// `None` when neither will do. A wildcard means JSON unless the header refuses that.
 fn asks_protobuf(accept: &str, protobuf: [&str; 2]) -> Option<bool> {
     if accept.trim().is_empty() {
         return Some(false);

@@ -1,7 +1,8 @@
-//! What relying parties need to check service account tokens by themselves: the issuer and its public keys (OpenID Connect
-//! Discovery 1.0, the part that needs no user).
+//! The OpenID Connect discovery document and the public keys of the issuer, for relying parties
+//! that check service account tokens (OpenID Connect Discovery 1.0).
 //!
-//! Invariant: both documents are made from the keys of the moment, so a key that was added is there at once.
+//! Invariant: both documents are made from the keys of the moment, so a key that was added is there
+//! at once.
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
@@ -14,8 +15,8 @@ use crate::error::Error;
 use crate::negotiation::Format;
 use crate::respond;
 
-/// How long a relying party may keep the documents: new keys sign later than that only by its own choice, unknown ones make
-/// it ask again.
+/// How long a relying party may keep the documents: new keys sign later than that only by its own
+/// choice, unknown ones make it ask again.
 const CACHING: &str = "public, max-age=3600";
 
 /// A document.

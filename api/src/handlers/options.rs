@@ -1,7 +1,8 @@
-//! The query parameters of list and watch, checked in the order and with the texts of the recordings (document 001, "List
-//! semantics" and "Watch semantics").
+//! The query parameters of list and watch, checked in the order and with the messages of release
+//! 1.35.
 //!
-//! Invariant: what comes out is one of the sensible cases of the tables; handlers never look at raw parameters again.
+//! Invariant: what comes out is one of the sensible cases of the tables; handlers never look at raw
+//! parameters again.
 
 use quorate_meta::{Cause, FieldSelector, FieldTerm, GroupKind, LabelSelector, Names, Status};
 use quorate_store::Revision;
@@ -62,7 +63,8 @@ pub(crate) struct WatchOptions {
 /// Where a watch begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// With the objects of a state as additions, then what follows; `mark` sends the bookmark that ends the additions.
+    /// With the objects of a state as additions, then what follows; `mark` sends the bookmark that
+    /// ends the additions.
     Initial { at: At, mark: bool },
     /// With what follows a state.
     After(At),
@@ -90,7 +92,8 @@ impl ListOptions {
             Some(version) if raw.matching.is_empty() && raw.limit > 0 => At::Exact(version),
             Some(version) => At::NotOlderThan(version),
         };
-        // A list at any version comes whole, as from a cache; with a token the token says at what version.
+        // A list at any version comes whole, as from a cache; with a token the token says at what
+        // version.
         let limit = if at == At::Any && raw.token.is_empty() { 0 } else { raw.limit };
         Ok(Self { at, selection, limit, token: raw.token.to_owned() })
     }

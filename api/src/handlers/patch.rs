@@ -1,8 +1,9 @@
-//! PATCH on an object or one of its subresources (document 001, "Update mechanisms").
+//! PATCH on an object or one of its subresources: JSON patch, merge patch, strategic merge patch.
 //!
-//! A patch without a resourceVersion is applied to whatever the object has become; so nothing is lost. When the
-//! object changes each time before the patch is written, that is given up after 32 attempts: the answer is 409, and nothing
-//! is written. Server-side apply is told by its media type and has a file of its own.
+//! A patch without a resourceVersion is applied to whatever the object has become; so nothing is
+//! lost. When the object changes each time before the patch is written, that is given up after 32
+//! attempts: the answer is 409, and nothing is written. Server-side apply is told by its media type
+//! and has a file of its own.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -112,7 +113,8 @@ pub(super) fn read(media: &str, request: &Request<'_>) -> Result<(Patch, Vec<Str
     Ok((if strategic { Patch::Strategic(document) } else { Patch::Merge(document) }, told))
 }
 
-/// The patched object in canonical form with its defaults, and the unknown fields that were dropped.
+/// The patched object in canonical form with its defaults, and the unknown fields that were
+/// dropped.
 pub(super) fn patched(
     api: &Api,
     request: &Request<'_>,

@@ -1,7 +1,8 @@
-//! How the objects of one answer are written: whole, only their metadata, or as table rows.
+//! The renderer of the objects of one response: whole, only their metadata, or as table rows.
 //!
-//! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse, and kinds that are stored in
-//! another version's form. A renderer is made once per request and only reads afterwards, so streams keep it.
+//! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse, and
+//! kinds that are stored in another version's form. A renderer is made once per request and only
+//! reads afterwards, so streams keep it.
 
 use std::sync::Arc;
 
@@ -75,7 +76,8 @@ impl Renderer {
         })
     }
 
-    /// The renderer of what a subresource answers, if that is of a kind and version of its own: `form` is that kind.
+    /// The renderer of what a subresource answers, if that is of a kind and version of its own:
+    /// `form` is that kind.
     pub(super) fn of_subresource(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<Self, Error> {
         Ok(Self { api_version: form.api_version.as_str().into(), ..Self::new(api, request, form, false)? })
     }
@@ -85,12 +87,14 @@ impl Renderer {
         &self.media
     }
 
-    /// The type of an object, of a list's item or of an event's object; `None` where it is not a whole object.
+    /// The type of an object, of a list's item or of an event's object; `None` where it is not a
+    /// whole object.
     pub(crate) fn item_type(&self) -> Option<TypeId> {
         matches!(self.form, Form::Object).then_some(self.resource.ty)
     }
 
-    /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
+    /// What tells one encoding of an event from another; `None` when encodings are not worth
+    /// sharing.
     pub(crate) fn variant(&self) -> Option<Arc<str>> {
         let kind = &self.resource.kind;
         let media = match &self.media {
@@ -106,7 +110,8 @@ impl Renderer {
         }
     }
 
-    /// One object as a document of its own. `first` asks a table for its columns, which a stream sends once.
+    /// One object as a document of its own. `first` asks a table for its columns, which a stream
+    /// sends once.
     pub(crate) fn object(
         &self,
         value: &Bytes,
@@ -196,7 +201,8 @@ impl Renderer {
         matches!(&self.form, Form::Table { layout, .. } if layout.is_ranked())
     }
 
-    /// Where the row of an object belongs in that order; those of the same rank come in the order of the objects.
+    /// Where the row of an object belongs in that order; those of the same rank come in the order
+    /// of the objects.
     pub(super) fn rank(&self, value: &Bytes) -> Result<i64, CorruptValue> {
         let Form::Table { layout, .. } = &self.form else { return Ok(0) };
         Ok(layout.rank(&StoredRef::parse(value)?.to_value(&self.api_version, &self.resource.kind, 0)?))

@@ -1,7 +1,8 @@
-//! The request as handlers see it: the user, what is asked for, the body, and the form of the answer.
+//! The request as handlers see it: the user, what is asked for, the body, and the form of the
+//! answer.
 //!
-//! Invariant: made by the filters after authentication, authorization, routing and content negotiation, so a handler
-//! never checks these again.
+//! Invariant: made by the filters after authentication, authorization, routing and content
+//! negotiation, so a handler never checks these again.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -61,8 +62,9 @@ impl Request<'_> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The `If-Match` header; `None` when it is absent. Several lines are one list (RFC 9110, section 5.3). An entity tag may be of
-    /// any bytes, but for those of control characters (section 8.8.3): what is no text is a tag that no version has.
+    /// The `If-Match` header; `None` when it is absent. Several lines are one list (RFC 9110,
+    /// section 5.3). An entity tag may be of any bytes, but for those of control characters
+    /// (section 8.8.3): what is no text is a tag that no version has.
     pub(crate) fn if_match(&self) -> Option<Cow<'_, str>> {
         let mut lines = self.headers.get_all(IF_MATCH).into_iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
         let first = lines.next()?;

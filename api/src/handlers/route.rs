@@ -1,6 +1,7 @@
-//! Which handler answers: the one table from verb and path to a file of this folder.
+//! The routes: one table from verb and path to a handler of this folder.
 //!
-//! Invariant: routing comes after authorization. A served path with another method is a 405, everything else a 404.
+//! Invariant: routing comes after authorization. A served path with another method is a 405,
+//! everything else a 404.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -106,8 +107,8 @@ fn no_page(api: &Api, path: &str) -> Error {
     version.map_or_else(Error::no_such_path, |(group, version)| nowhere(api, group, version))
 }
 
-/// 503 for a version of a group that an APIService leaves to another server, to which this one passes nothing on; 404 for all
-/// others.
+/// 503 for a version of a group that an APIService leaves to another server, to which this one
+/// passes nothing on; 404 for all others.
 fn nowhere(api: &Api, group: &str, version: &str) -> Error {
     let services = api.registry.find(&api.names.group("apiregistration"), "v1", "apiservices");
     let elsewhere = services.is_some_and(|services| {
@@ -127,7 +128,8 @@ fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> 
         (None, Some(_)) => !resource.namespaced,
         (None, None) => true,
     };
-    // A question without a namespace in its path, or with a name, is nowhere; so is everything below one.
+    // A virtual object without a namespace in its path, or with a name, has no path; neither has a
+    // subresource of it.
     let nowhere = info.name.is_some() || (resource.namespaced && info.namespace.is_none());
     if !scope_fits || info.excess || (!resource.stored && nowhere) {
         return Err(Error::no_such_path());
@@ -161,7 +163,8 @@ pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request<'_>) -> 
     warnings::attach(request, deprecated.as_slice(), answer)
 }
 
-/// The handler's future, each in a box of its own: those of changes take several times the memory of those that read.
+/// The handler's future, each in a box of its own: those of changes take several times the memory
+/// of those that read.
 fn dispatch<'a>(
     api: &'a Arc<Api>,
     route: Route,

@@ -1,7 +1,8 @@
-//! The `scale` subresource: the one number of a workload's replicas, in a form that is the same for every kind that has one.
+//! The `scale` subresource: the number of replicas of a workload, in a form that every kind shares.
 //!
-//! A scale is made from the workload and nothing of it is stored. Writing one changes the workload's `spec.replicas` under
-//! the conditions that the scale brings along (its version and identity), and its writer owns that field as of `scale`.
+//! A scale is made from the workload and nothing of it is stored. Writing one changes the
+//! workload's `spec.replicas` under the conditions that the scale brings along (its version and
+//! identity), and its writer owns that field as of `scale`.
 
 use std::sync::Arc;
 
@@ -43,7 +44,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     }
 }
 
-/// The kind of the body as a resource of its own, so that bodies and patches are read as everywhere.
+/// The kind of the body as a resource of its own, so that bodies and patches are read as
+/// everywhere.
 fn form_of_scales(api: &Api, request: &Request<'_>) -> Result<Resource, Error> {
     let subresource = request.resource()?.subresource(SCALE).ok_or_else(Error::no_such_path)?;
     builtin::body_of(&api.graph, subresource).ok_or_else(|| Error::internal("the schema has no form of a scale"))
@@ -148,7 +150,7 @@ async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
         decode::complete(&api.graph, api.names, resource, &mut object);
         Ok(object)
     };
-    // A scale creates nothing, so nobody is asked.
+    // A scale creates nothing, so the authorizer is not asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
     let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| scaled(api, request, form, &answer));

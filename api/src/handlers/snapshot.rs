@@ -1,7 +1,7 @@
-//! From the version that a request asks for to the snapshot that answers it.
+//! The snapshot that answers a request, by the resourceVersion that it asks for.
 //!
-//! Invariant: nothing here waits longer than [`VERSION_WAIT`] for this node to catch up, nor until the client's own time is over:
-//! it is told what it waits for.
+//! Invariant: nothing here waits longer than [`VERSION_WAIT`] for this node to catch up, nor until
+//! the client's own time is over: it is told what it waits for.
 
 use std::time::Duration;
 
@@ -19,7 +19,8 @@ use crate::handlers::Request;
 /// How long a request waits for a version that this node has not applied yet.
 const VERSION_WAIT: Duration = Duration::from_secs(3);
 
-/// A snapshot that shows what was asked for. Who asks for the newest state must be allowed to by the newest rules.
+/// A snapshot that shows what was asked for. Who asks for the newest state must be allowed to by
+/// the newest rules.
 pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result<Snapshot, Error> {
     match at {
         At::MostRecent => {
@@ -42,8 +43,8 @@ pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result
     }
 }
 
-/// Lets through what is allowed by everything that this node has applied meanwhile: whether somebody may act as another one, and whether
-/// that one may do this.
+/// Authorizes the request again by everything that this node has applied meanwhile: the
+/// impersonation, and what the user may do.
 pub(super) async fn recheck(api: &Api, request: &Request<'_>) -> Result<(), Error> {
     let action = Action::of(request.info);
     if let Some(sender) = request.original_user

@@ -1,5 +1,6 @@
-//! For whom a node may get tokens of its pods: for those that the pod names, or the drivers of its volumes, and for nobody else unless
-//! somebody has allowed it (release 1.35 restricts the audiences of nodes).
+//! The audiences of the tokens that a node may request for its pods
+//! (`ServiceAccountNodeAudienceRestriction`): those that the pod or the drivers of its volumes
+//! name, and others only with the permission for them.
 //!
 //! Invariant: what counts is the state in which the pod was found, with which the token is made.
 
@@ -13,7 +14,8 @@ use crate::handlers::Request;
 use crate::registry::form;
 use crate::registry::write::Target;
 
-/// What a node must be allowed, of an audience in the place of a resource, to get tokens for it all the same.
+/// What a node must be allowed, of an audience in the place of a resource, to get tokens for it all
+/// the same.
 const VERB: &str = "request-serviceaccounts-token-audience";
 
 /// Lets through a node's request for a token of `account` with these audiences, for this pod.

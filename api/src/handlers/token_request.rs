@@ -1,9 +1,11 @@
-//! POST on an account's `token`: a new token for it (document 000, TokenRequest).
+//! The `token` subresource of service accounts: a POST of a TokenRequest issues a token.
 //!
-//! Invariants: nothing is stored, so nothing but the account and what the token is bound to ends it; both are read from a
-//! state that is current, and the token names them by uid. The token is in the answer and nowhere else; so the answer is the
-//! whole TokenRequest or nothing. A TokenRequest has no table (a release-1.35 server refuses to make one) and no metadata of
-//! its own: whoever accepts only these forms gets a 406 as for reviews, before a token is made (`Route::offer`).
+//! Invariants: nothing is stored, so nothing but the account and what the token is bound to ends
+//! it; both are read from a state that is current, and the token names them by uid. The token is in
+//! the answer and nowhere else; so the answer is the whole TokenRequest or nothing. A TokenRequest
+//! has no table (a release-1.35 server refuses to make one) and no metadata of its own: a client
+//! that accepts only these forms gets a 406 as for reviews, before a token is made
+//! (`Route::offer`).
 
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, GroupResource, GroupVersion, GroupVersionKind, Status, Time, Value};
@@ -33,8 +35,8 @@ const MAX_EXPIRATION: i64 = 1 << 32;
 /// Seconds that a token lives when nothing is said.
 const DEFAULT_EXPIRATION: i64 = 60 * 60;
 
-/// Issues the token that the body asks for; 201 with the body and the token in it. A dry run goes all the way, but its answer says
-/// no token: such a one would work.
+/// Issues the token that the body asks for; 201 with the body and the token in it. A dry run goes
+/// all the way, but its answer says no token: such a one would work.
 pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let kind = kind(api)?;

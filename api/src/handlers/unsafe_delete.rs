@@ -1,8 +1,9 @@
-//! Forced deletion of an object that cannot be read (document 001, "Forced deletion").
+//! Unsafe deletion of an object that cannot be read
+//! (`ignoreStoreReadErrorWithClusterBreakingPotential`, KEP-3926).
 //!
-//! Behind the gate `AllowUnsafeMalformedObjectDeletion`. Whatever the object was (its finalizers, its dependents) cannot be
-//! known, so nothing of it is honoured; therefore it needs a permission of its own, and an object that can be read is
-//! refused.
+//! Behind the gate `AllowUnsafeMalformedObjectDeletion`. Whatever the object was (its finalizers,
+//! its dependents) cannot be known, so nothing of it is honoured; therefore it needs a permission
+//! of its own, and an object that can be read is refused.
 
 use http::Response;
 use quorate_meta::Status;

@@ -1,5 +1,5 @@
-//! PUT on an object or one of its subresources. Where the kind lets an update create the object, its creator needs the
-//! permission to create as well.
+//! PUT on an object or one of its subresources. Where the kind lets an update create the object,
+//! its creator needs the permission to create as well.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::handlers::write::{decode, identity, permit, response};
 use crate::registry::Part;
 use crate::registry::write::{Outcome, Target, UpdateOptions};
 
-/// Replaces the object with the one in the body; 200, or 201 where the kind is created by an update.
+/// Replaces the object with the one in the body; 200, or 201 where the kind is created by an
+/// update.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     response::check_form(api, request)?;

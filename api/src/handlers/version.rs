@@ -1,4 +1,4 @@
-//! `/version`: which release the interface is and which build answers.
+//! The version endpoint `/version`: the release of the API and the build of the server.
 
 use http::{Response, StatusCode};
 use quorate_meta::{Map, Value};

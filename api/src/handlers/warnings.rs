@@ -1,4 +1,4 @@
-//! The Warning headers of an answer (document 001, "Field validation").
+//! The Warning headers of a response (RFC 7234, section 5.5; KEP-1693).
 
 use http::Response;
 use http::header::{HeaderValue, WARNING};
@@ -9,8 +9,8 @@ use crate::error::Error;
 use crate::handlers::Request;
 use crate::respond;
 
-/// Headers that tell of one thing; of more the last says how many there are. Some clients give up at a hundred headers of all
-/// sorts.
+/// Headers that tell of one thing; of more the last says how many there are. Some clients give up
+/// at a hundred headers of all sorts.
 pub(super) const MAX_WARNINGS: usize = 50;
 /// Characters of one warning; what is beyond is cut off.
 const MAX_CHARACTERS: usize = 1024;

@@ -1,4 +1,5 @@
-//! The content of the OpenAPI documents: what the schema crate makes of the resources that are served.
+//! The content of the OpenAPI documents: what the schema crate makes of the resources that are
+//! served.
 
 use quorate_meta::{GroupVersionKind, Value};
 use quorate_schema::Graph;

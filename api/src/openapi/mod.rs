@@ -1,7 +1,8 @@
 //! The OpenAPI documents of versions 2 and 3, each made once and kept.
 //!
-//! Invariants: a document is made once per process, however many requests ask at the same time; which documents there are is fixed,
-//! so that asking for others leaves nothing behind. Not here: how they are asked for, which is the handler's part.
+//! Invariants: a document is made once per process, however many requests ask at the same time;
+//! which documents there are is fixed, so that asking for others leaves nothing behind. Not here:
+//! how they are asked for, which is the handler's part.
 
 mod documents;
 #[cfg(test)]
@@ -21,7 +22,8 @@ use crate::error::Error;
 use crate::respond;
 pub(crate) use documents::Served;
 
-/// The media types of a document of version 2 in protobuf: today's and the one that old clients ask for.
+/// The media types of a document of version 2 in protobuf: today's and the one that old clients ask
+/// for.
 pub(crate) const PROTOBUF_V2: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
@@ -94,8 +96,8 @@ impl Forms {
     }
 }
 
-/// The content of a cell. The first request makes it, which takes long; others wait for that without holding a thread. When
-/// making it fails, the next one tries.
+/// The content of a cell. The first request makes it, which takes long; others wait for that
+/// without holding a thread. When making it fails, the next one tries.
 async fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
     cell.get_or_try_init(move || async move { blocking(make) }).await
 }

@@ -1,7 +1,8 @@
 //! Response compression with gzip.
 //!
-//! Invariants: only a body that is large enough to be worth it is compressed; streams are compressed buffer by buffer, so a
-//! compressed list needs no more memory than a plain one. Not here: which responses may be compressed.
+//! Invariants: only a body that is large enough to be worth it is compressed; streams are
+//! compressed buffer by buffer, so a compressed list needs no more memory than a plain one. Not
+//! here: which responses may be compressed.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -21,8 +22,8 @@ const THRESHOLD_BYTES: usize = 128 * 1024;
 /// The fastest level: the network is rarely slower than a better one.
 const LEVEL: u32 = 1;
 
-/// The same response, compressed if that is worth it; `keeps_plain` keeps what was compressed with the response, for the
-/// audit trail.
+/// The same response, compressed if that is worth it; `keeps_plain` keeps what was compressed with
+/// the response, for the audit trail.
 pub(crate) fn compress(response: Response<Body>, keeps_plain: bool) -> Response<Body> {
     let (mut head, body) = response.into_parts();
     let body = match body.into_full() {
@@ -40,7 +41,8 @@ pub(crate) fn compress(response: Response<Body>, keeps_plain: bool) -> Response<
     Response::from_parts(head, body)
 }
 
-/// Whether the client takes gzip. Several Accept-Encoding headers mean what one with all their encodings means (RFC 9110, section 5.3).
+/// Whether the client takes gzip. Several Accept-Encoding headers mean what one with all their
+/// encodings means (RFC 9110, section 5.3).
 pub(crate) fn accepts(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT_ENCODING).iter().filter_map(|header| header.to_str().ok()).any(takes_gzip)
 }

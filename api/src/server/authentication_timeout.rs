@@ -1,9 +1,9 @@
-//! Ends connections of HTTP/2 on which nobody is let in.
+//! The authentication timeout: ends connections of HTTP/2 whose client does not authenticate.
 //!
-//! Invariant: a peer whose requests are all answered with 401, or that sends none, keeps its place no longer than a limit,
-//! and once more as long to take its leave. Whoever has had another answer, be it to a health check that needs no
-//! credentials, may be silent: informers and kubectl keep their connections. HTTP/1.1 needs none of this, its idle
-//! connections end in any case.
+//! Invariant: a peer whose requests are all answered with 401, or that sends none, keeps its place
+//! no longer than a limit, and once more as long to close. A client that has had another response,
+//! be it to a health check that needs no credentials, may be silent: informers and kubectl keep
+//! their connections. HTTP/1.1 needs none of this, its idle connections end in any case.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -13,19 +13,20 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::time::sleep;
 
-/// Whether somebody has been let in on a connection. Clones share it.
+/// Whether a request on a connection has authenticated. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AuthenticationTimeout(Arc<AtomicBool>);
 
 impl AuthenticationTimeout {
-    /// Takes note of an answer.
+    /// Notes the status of a response.
     pub(super) fn answered(&self, status: StatusCode) {
         if status != StatusCode::UNAUTHORIZED {
             self.0.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Comes when the limit is over and nobody has been let in until then; otherwise never.
+    /// Resolves when the limit is over and no request has authenticated until then; otherwise
+    /// never.
     pub(super) async fn missed(&self, limit: Duration) {
         sleep(limit).await;
         if self.0.load(Ordering::Relaxed) {

@@ -1,8 +1,8 @@
 //! One connection: handshake, protocol choice, requests until the peer or a drain ends it.
 //!
-//! Invariants: the protocol is what ALPN chose, never guessed from bytes; every wait for the peer before a request is
-//! known has a limit, and over HTTP/2 until somebody has been let in; a drain lets running requests finish and takes no
-//! new ones.
+//! Invariants: the protocol is what ALPN chose, never guessed from bytes; every wait for the peer
+//! before a request is known has a limit, and over HTTP/2 until a request has authenticated; a
+//! drain lets running requests finish and takes no new ones.
 
 use std::convert::Infallible;
 use std::error::Error;

@@ -1,7 +1,8 @@
-//! HTTP/1.1 and HTTP/2 over TLS in front of the filters: listening, connections, limits, certificates, draining.
+//! HTTP/1.1 and HTTP/2 over TLS in front of the filters: listening, connections, limits,
+//! certificates, draining.
 //!
-//! [`Options`] and an [`crate::Api`] make an [`ApiServer`], whose `run` serves until its [`Handle`] says stop. Nothing
-//! here knows what a request means.
+//! [`Options`] and an [`crate::Api`] make an [`ApiServer`], whose `run` serves until its [`Handle`]
+//! says stop. Nothing here knows what a request means.
 
 mod authentication_timeout;
 mod connection;

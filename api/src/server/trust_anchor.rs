@@ -1,14 +1,16 @@
-//! Certificates that stand among the authorities themselves: what a server or a proxy shows that has signed its own.
+//! Certificates that are trust anchors themselves (RFC 5280, section 6.1): of a server or a proxy
+//! that has signed its own.
 //!
-//! The verifiers of chains refuse the certificate of an authority where that of a server or client is due. Whoever is named as an
-//! authority needs no chain, though: who has its key could sign itself any certificate. Invariant: such a certificate is the same as that
-//! of the authority, byte for byte, holds now, and is for the purpose that it is shown for or says none.
+//! The verifiers of chains refuse the certificate of an authority where that of a server or client
+//! is due. A peer with the key of a trust anchor needs no chain, though: it could sign itself any
+//! certificate. Invariant: such a certificate is the same as that of the authority, byte for byte,
+//! holds now, and is for the purpose that it is shown for or says none.
 
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::ParsedCertificate;
 use x509_parser::prelude::{ASN1Time, FromDer, X509Certificate};
 
-/// What somebody shows a certificate for.
+/// The purpose for which a peer shows its certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To be known as a client.
@@ -25,7 +27,7 @@ pub fn is_trust_anchor(
     now: UnixTime,
     purpose: Purpose,
 ) -> bool {
-    // Parsed twice: the first refuses critical extensions that nobody here understands.
+    // Parsed twice: the first refuses critical extensions that it does not understand.
     authorities.contains(certificate)
         && ParsedCertificate::try_from(certificate).is_ok()
         && X509Certificate::from_der(certificate).is_ok_and(|(_, parsed)| serves(&parsed, now, purpose))

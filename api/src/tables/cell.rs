@@ -1,9 +1,10 @@
 //! One cell: a rule of the schema's column, understood once, evaluated for each object.
 //!
-//! The common forms are a path, `len(PATH)+...`, `age(PATH)`, `rfc3339(PATH)`, `trim(PATH)`, `names(PATH)` and `images(PATH)` of
-//! containers, `labels(PATH)`, `selector(PATH)`, and `FORM; TEXT` (the text when nothing or an empty text is there)
-//! or `FORM; nil -> TEXT` (when nothing is there).
-//! What the schema only says in words is a function in a file of its own, found by kind and column.
+//! The common forms are a path, `len(PATH)+...`, `age(PATH)`, `rfc3339(PATH)`, `trim(PATH)`,
+//! `names(PATH)` and `images(PATH)` of containers, `labels(PATH)`, `selector(PATH)`, and `FORM;
+//! TEXT` (the text when nothing or an empty text is there) or `FORM; nil -> TEXT` (when nothing is
+//! there). What the schema only says in words is a function in a file of its own, found by kind and
+//! column.
 
 use quorate_meta::{LabelSelector, Names, Time, Value};
 use quorate_schema::{Column, KindDef};

@@ -1,4 +1,5 @@
-//! The cells of Events, which fall back from one field to another in ways that are easier said in code.
+//! The cells of Events, which fall back from one field to another in ways that are easier said in
+//! code.
 //!
 //! Both forms of an Event are known: the core one and that of the events group.
 

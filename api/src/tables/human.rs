@@ -1,6 +1,7 @@
 //! Durations as people read them: two units at most, coarser with size.
 //!
-//! Invariant: exactly the rules that clients of such servers print ages with, so that columns look alike.
+//! Invariant: exactly the rules that clients of such servers print ages with, so that columns look
+//! alike.
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;

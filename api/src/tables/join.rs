@@ -1,4 +1,4 @@
-//! Small texts that cells of several kinds are made of.
+//! Texts that cells of several kinds are made of.
 
 use quorate_meta::Value;
 
@@ -30,7 +30,8 @@ pub(super) fn join(texts: &[impl AsRef<str>], none: &str) -> String {
     if texts.is_empty() { none.to_owned() } else { texts.join(",") }
 }
 
-/// The first few texts, and how many more there are; `all` counts those that are not among the texts as well.
+/// The first few texts, and how many more there are; `all` counts those that are not among the
+/// texts as well.
 pub(super) fn first_few(texts: &[impl AsRef<str>], all: usize, none: &str) -> String {
     let shown = join(&texts[..texts.len().min(SHOWN)], none);
     if all > SHOWN && texts.len() >= SHOWN { format!("{shown} + {} more...", all - SHOWN) } else { shown }

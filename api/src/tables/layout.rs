@@ -1,7 +1,7 @@
 //! The layout of a kind's table: its columns, and the row of each object.
 //!
-//! Invariants: a layout is made once per request; rows are written as JSON one by one, so that a table of any length
-//! streams like a list.
+//! Invariants: a layout is made once per request; rows are written as JSON one by one, so that a
+//! table of any length streams like a list.
 
 use quorate_meta::{GroupVersionKind, Map, Value};
 use quorate_schema::{Column, Graph};
@@ -82,7 +82,8 @@ impl Layout {
         self.rank.is_some()
     }
 
-    /// Where an object's row belongs in that order; those of the same rank come in the order of the objects.
+    /// Where an object's row belongs in that order; those of the same rank come in the order of the
+    /// objects.
     pub(crate) fn rank(&self, object: &Value) -> i64 {
         self.rank.map_or(0, |rank| rank(object))
     }

@@ -1,7 +1,7 @@
-//! Tables: objects as rows for a terminal (document 001, "Table representation").
+//! Tables: objects as rows for a terminal (`Table` of the meta group).
 //!
-//! What the columns are comes from the schema; this module knows how a cell's rule is evaluated. Tables parse objects; that
-//! is their price, and only who asks for one pays it.
+//! What the columns are comes from the schema; this module knows how a cell's rule is evaluated.
+//! Tables parse objects, which costs time; only a request for a table does.
 
 mod autoscaling;
 mod batch;

@@ -1,4 +1,5 @@
-//! What rows of a few kinds have besides the cells of their columns: a further cell, conditions, an order of their own.
+//! What rows of a few kinds have besides the cells of their columns: a further cell, conditions, an
+//! order of their own.
 
 use quorate_meta::{Map, Value};
 
@@ -12,7 +13,8 @@ pub(super) type Conditions = fn(&Value) -> Option<Value>;
 /// Where an object's row belongs among others.
 pub(super) type Rank = fn(&Value) -> i64;
 
-/// A cell after those of the columns. Clients pass over it; rows of release 1.35 have it all the same.
+/// A cell after those of the columns. Clients pass over it; rows of release 1.35 have it all the
+/// same.
 pub(super) fn further_cell(kind: &str) -> Option<Special> {
     match kind {
         "IPAddress" => Some(existence),

@@ -147,10 +147,10 @@ const API_EDGES: &[(&str, &[&str])] = &[
     ("openapi", &["error", "registry", "respond"]),
     ("patch", &[]),
     ("registry", &["error", "features", "patch"]),
-    ("request", &["error"]),
+    ("request", &[]),
     ("request_record", &["authentication", "authorization", "flow_control", "request"]),
     ("respond", &["body", "error", "negotiation"]),
-    ("server", &["api", "authentication", "body", "filters", "lifecycle"]),
+    ("server", &["api", "authentication", "body", "filters"]),
     ("tables", &["error"]),
 ];
 

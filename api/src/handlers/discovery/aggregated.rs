@@ -21,7 +21,8 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// The form that an Accept header asks for before any other; `None` when it prefers the plain one or has neither.
+    /// The form that an Accept header asks for before any other; `None` when it prefers the plain
+    /// one or has neither.
     pub(super) fn asked(names: &Names, formats: &Formats, accept: &str) -> Option<Self> {
         for clause in negotiation::clauses(accept) {
             let mut meant = negotiation::meant(&clause, accept, || formats.media_types()).into_iter();

@@ -1,6 +1,7 @@
 //! The pages of discovery and which form each is asked in.
 //!
-//! Invariant: a group is shown under the name that the client used for it, also where that is an edge alias.
+//! Invariant: a group is shown under the name that the client used for it, also where that is an
+//! edge alias.
 
 use http::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Response, StatusCode};

@@ -1,13 +1,14 @@
-//! What a disruption budget says to an eviction, by its status: how many healthy pods there are, and how many of them may go.
+//! The PodDisruptionBudget of an eviction: whether its status allows one, and how that changes it.
 //!
-//! Invariant: who gets leave is one less that may go, and one more of whom nobody has heard since. Pure functions.
+//! Invariant: each eviction that is allowed takes one from the allowed disruptions and adds one
+//! disrupted pod. Pure functions.
 
 use quorate_meta::{Cause, CauseReason, GroupResource, LabelSelector, Map, Status, Time, Value};
 
 use super::condition;
 use crate::error::Error;
 
-/// Pods that may be on their way: when a budget has more, whoever keeps its status does not do so.
+/// Pods that may be on their way: when a budget has more, its controller does not keep its status.
 const MAX_DISRUPTED_PODS: usize = 2000;
 /// Seconds after which a budget may be asked again that has not been looked at.
 const RETRY_AFTER_SECONDS: u32 = 10;
@@ -67,7 +68,7 @@ pub(super) fn take(budget: &Value, pod: &str, now: Time) -> Result<Value, Error>
     Ok(budget)
 }
 
-/// 429 for a budget of which nobody can say just now what it allows.
+/// 429 for a budget whose status does not say yet what it allows.
 pub(super) fn unsettled(name: &str) -> Error {
     let why = format!("The disruption budget {name} is still being processed by the server.");
     refusal(why, RETRY_AFTER_SECONDS)

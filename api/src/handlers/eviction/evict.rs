@@ -1,8 +1,9 @@
-//! How a pod is evicted: looked at, let go by its budget, marked, deleted.
+//! The steps of an eviction: the pod is read, its budget asked, the pod marked and deleted.
 //!
-//! Invariants: every attempt begins with a state that is current then, and there are at most [`MAX_ATTEMPTS`]. What the client itself
-//! asks of the pod is asked before leave is taken, so that no leave is lost for it. Leave for a pod that turns out to be another one by
-//! the time it goes is not given back: who keeps the budget's status counts anew, and the client comes back.
+//! Invariants: every attempt begins with a state that is current then, and there are at most
+//! [`MAX_ATTEMPTS`]. What the client itself asks of the pod is asked before leave is taken, so that
+//! no leave is lost for it. Leave for a pod that turns out to be another one by the time it goes is
+//! not given back: who keeps the budget's status counts anew, and the client comes back.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use crate::error::Error;
 use crate::registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
 use crate::registry::{Part, Resource, form};
 
-/// How often an eviction begins again because its pod has changed meanwhile; then it is refused with a 409.
+/// How often an eviction begins again because its pod has changed meanwhile; then it is refused
+/// with a 409.
 const MAX_ATTEMPTS: usize = 20;
 
 /// One eviction.
@@ -42,8 +44,8 @@ impl Eviction<'_> {
     /// Evicts the pod.
     ///
     /// # Errors
-    /// 404 without the pod, 409 when it is not the one that is meant, 429 when its budget does not let it go now, 500 when it has several
-    /// budgets.
+    /// 404 without the pod, 409 when it is not the one that is meant, 429 when its budget does not
+    /// let it go now, 500 when it has several budgets.
     pub(super) async fn run(&self) -> Result<(), Error> {
         for _ in 0..MAX_ATTEMPTS {
             let Ground { bound, budget } = self.ground().await?;
@@ -59,7 +61,8 @@ impl Eviction<'_> {
         Err(Status::stale(&self.pod.resource.group_resource(), self.pod.name).into())
     }
 
-    /// Whether the pod has changed meanwhile and the client has not asked for a version of it: then one may look again.
+    /// Whether the pod has changed meanwhile and the client has not asked for a version of it: then
+    /// one may look again.
     fn is_overtaken(&self, error: &Error) -> bool {
         let any_version = self.options.preconditions.resource_version.is_none();
         any_version && matches!(error, Error::Status(status) if status.reason == Reason::Conflict)

@@ -1,4 +1,4 @@
-//! The options of an eviction's deletion: DeleteOptions that stand in the body (document 001, "DeleteOptions").
+//! The DeleteOptions of an eviction, which stand in its body.
 //!
 //! A dry run counts wherever it is asked for, in the body or in the query, as in deletions.
 

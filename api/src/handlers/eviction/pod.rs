@@ -1,4 +1,4 @@
-//! What an eviction sees in a pod, and how it marks one.
+//! The pod of an eviction: what is read of it, and how it is marked.
 
 use quorate_meta::{GroupKind, Map, Status, Time, Value};
 
@@ -11,7 +11,8 @@ pub(super) fn goes_freely(pod: &Value) -> bool {
     matches!(phase(pod), "Pending" | "Succeeded" | "Failed") || is_terminating(pod)
 }
 
-/// Whether the pod goes freely only as long as it stays as it is: it may become ready at any moment.
+/// Whether the pod goes freely only as long as it stays as it is: it may become ready at any
+/// moment.
 pub(super) fn is_waiting(pod: &Value) -> bool {
     phase(pod) == "Pending" && !is_terminating(pod)
 }
@@ -33,7 +34,8 @@ pub(super) fn mark(pod: &mut Value, now: Time) {
     condition::set(pod, condition, now);
 }
 
-/// Refuses a pod that is not the one that was meant, or no longer as it was: 409. `kind` is that of pods.
+/// Refuses a pod that is not the one that was meant, or no longer as it was: 409. `kind` is that of
+/// pods.
 pub(super) fn refuse_other(kind: &GroupKind, pod: &Value, meant: &Preconditions) -> Result<(), Error> {
     let text = |field: &str| pod.str_at(&["metadata", field]).unwrap_or_default();
     let (name, uid, version) = (text("name"), text("uid"), text("resourceVersion"));

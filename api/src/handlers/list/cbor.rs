@@ -1,5 +1,7 @@
-//! A list in CBOR: its items come after their number, so they are counted before the first byte goes out and written while
-//! the client reads.
+//! A list in CBOR, as a response.
+//!
+//! Its items come after their number, so they are counted before the first byte goes out and
+//! written while the client reads.
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};

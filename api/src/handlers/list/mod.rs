@@ -1,7 +1,8 @@
-//! GET of a collection (document 001, "List semantics" and "Pagination").
+//! Lists: GET of a collection, whole or in pages.
 //!
-//! Invariants: every page shows one snapshot, whose revision is the list's resourceVersion; items are written from stored
-//! bytes while the client reads, so a list of any length costs one buffer. What fits the first buffer is sent whole.
+//! Invariants: every page shows one snapshot, whose revision is the list's resourceVersion; items
+//! are written from stored bytes while the client reads, so a list of any length costs one buffer.
+//! What fits the first buffer is sent whole.
 
 mod cbor;
 mod order;
@@ -104,7 +105,8 @@ fn list_meta(
 ) -> ListMeta {
     let mut meta = ListMeta { revision: snapshot.revision(), ..ListMeta::default() };
     let (Some(last), true) = (&page.last, page.more) else { return meta };
-    // Every page shows the same state, so what one page has counted the next one only has to subtract from.
+    // Every page shows the same state, so what one page has counted the next one only has to
+    // subtract from.
     let remaining = match before {
         Some(before) if !before.is_inconsistent() => before.remaining.saturating_sub(page.items),
         _ => page.remaining,
@@ -114,7 +116,8 @@ fn list_meta(
     meta
 }
 
-/// A list of up to so many bytes that is ready at once is sent whole, with its length, even if it has large objects.
+/// A list of up to so many bytes that is ready at once is sent whole, with its length, even if it
+/// has large objects.
 const WHOLE_BYTES: usize = 1 << 20;
 
 async fn respond_with(api: &Api, request: &Request<'_>, mut producer: ListStream) -> Result<Response<Body>, Error> {

@@ -1,7 +1,9 @@
-//! The order of a table's rows, where that is not the order of its objects: those of a page are put in order before the first of
-//! them is written.
+//! The order of a table's rows, where that is not the order of its objects.
 //!
-//! Invariant: a page has what it has in every other form, and the next one begins where it would; only the order on it differs.
+//! The objects of a page are put in order before the first of them is written.
+//!
+//! Invariant: a page has what it has in every other form, and the next one begins where it would;
+//! only the order on it differs.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quorate_store::{Entry, Snapshot};

@@ -1,7 +1,8 @@
 //! The bounds of one page: which object is its last, and what comes after it.
 //!
-//! Invariant: a page ends with an object that is on it, and `more` means that a further object matches, so the last page of
-//! a list is never empty. Only headers are looked at, and a bounded number of them in one go.
+//! Invariant: a page ends with an object that is on it, and `more` means that a further object
+//! matches, so the last page of a list is never empty. Only headers are looked at, and a bounded
+//! number of them in one go.
 
 use bytes::Bytes;
 use quorate_store::Snapshot;
@@ -34,7 +35,8 @@ impl Selection {
     }
 }
 
-/// The page after a key. With `counts` it is the first page of a state, on which the rest is counted.
+/// The page after a key. With `counts` it is the first page of a state, on which the rest is
+/// counted.
 pub(super) async fn find(
     snapshot: &Snapshot,
     prefix: &[u8],

@@ -1,4 +1,6 @@
-//! A list in protobuf: its envelope names the length of everything in it, so a long list is written twice, once to be
+//! A list in protobuf, as a response.
+//!
+//! Its envelope names the length of everything in it, so a long list is written twice, once to be
 //! counted and once to be sent, and never lies in memory whole.
 
 use bytes::Bytes;

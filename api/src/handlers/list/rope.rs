@@ -1,7 +1,7 @@
-//! Text that is written bit by bit, with large values in it that are shared instead of copied.
+//! A rope: text that is written bit by bit, in which large values are shared instead of copied.
 //!
-//! Invariant: the pieces in their order are what has been written. A piece that waits to be sent holds about as much memory
-//! as it has bytes, and a shared one none of its own.
+//! Invariant: the pieces in their order are what has been written. A piece that waits to be sent
+//! holds about as much memory as it has bytes, and a shared one none of its own.
 
 use std::collections::VecDeque;
 
@@ -106,7 +106,7 @@ mod tests {
         let mut pieces = Rope::with_capacity(1 << 20);
         pieces.text().extend_from_slice(b"short");
         let piece = pieces.finish().pop_front().unwrap();
-        // Whoever is the only owner gets the memory back as it was allocated.
+        // Only its one owner gets memory back as it was allocated.
         assert!(piece.try_into_mut().unwrap().capacity() < 100);
     }
 }

@@ -1,7 +1,8 @@
-//! Writes a list, buffer by buffer, from a snapshot.
+//! The stream of a list: its body, buffer by buffer, from a snapshot.
 //!
-//! Invariants: a buffer is made only when the connection asks for one; a poll looks at a bounded number of objects, so that
-//! a selector that matches little does not hold up other requests. A corrupt object ends the body early, never silently.
+//! Invariants: a buffer is made only when the connection asks for one; a poll looks at a bounded
+//! number of objects, so that a selector that matches little does not hold up other requests. A
+//! corrupt object ends the body early, never silently.
 
 use std::collections::VecDeque;
 use std::io;
@@ -70,7 +71,8 @@ impl ListStream {
         self.ended && self.ready.is_empty()
     }
 
-    /// How many items there are among the next objects; `None` at the end. Nothing is written of what has been counted.
+    /// How many items there are among the next objects; `None` at the end. Nothing is written of
+    /// what has been counted.
     pub(super) fn count_some(&mut self) -> Result<Option<usize>, CorruptValue> {
         if self.ended {
             return Ok(None);
@@ -112,7 +114,8 @@ impl ListStream {
         Ok(Some(self.ready.pop_front().unwrap_or_default()))
     }
 
-    /// What was given first together with everything else, when all of it is ready and there are no more than `most` bytes.
+    /// What was given first together with everything else, when all of it is ready and there are no
+    /// more than `most` bytes.
     pub(super) fn with_rest(&mut self, first: Bytes, most: usize) -> Bytes {
         let bytes = first.len() + self.ready.iter().map(Bytes::len).sum::<usize>();
         if !self.ended || self.ready.is_empty() || bytes > most {
@@ -172,7 +175,7 @@ impl ListStream {
     }
 }
 
-/// A producer as a stream.
+/// The rest of a list as the stream of a body.
 struct Buffers {
     first: Option<Bytes>,
     producer: ListStream,

@@ -1,7 +1,9 @@
-//! The pieces of a list's body: everything before the first item, the items, everything after the last one.
+//! The writer of a list's body: what stands before the first item, the items, and after the last
+//! one.
 //!
-//! In JSON the pieces are spliced; in YAML the items are parsed one by one. In protobuf each is a part of the list's message, without the envelope, whose size depends on
-//! all of them. In CBOR they are the items alone: what stands around them depends on their number.
+//! In JSON the pieces are spliced; in YAML the items are parsed one by one. In protobuf each is a
+//! part of the list's message, without the envelope, whose size depends on all of them. In CBOR
+//! they are the items alone: what stands around them depends on their number.
 
 use bytes::Bytes;
 use quorate_meta::{Status, Value};

@@ -1,9 +1,10 @@
-//! POST of a virtual kind: a question in the form of an object, answered at once and never stored (document 000, "Review
-//! operations").
+//! The reviews: virtual kinds that are questions in the form of an object, answered at once and
+//! never stored.
 //!
-//! Invariants: such an object passes what every object passes (media type, field validation, options, form of the answer);
-//! a dry run changes nothing about the answer, because nothing is written anyway; `status` is the server's alone. A further
-//! virtual kind joins with a file here, a line in [`answer`] and one in the registry's list.
+//! Invariants: such an object passes what every object passes (media type, field validation,
+//! options, form of the answer); a dry run changes nothing about the answer, because nothing is
+//! written anyway; `status` is the server's alone. A further virtual kind joins with a file here, a
+//! line in [`answer`] and one in the registry's list.
 
 mod attributes;
 mod self_access;
@@ -38,8 +39,8 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     warnings::attach(request, &warnings, answer)
 }
 
-/// The object with its answer in it. Questions about rights are answered by the newest rules; without a quorum by those that this
-/// node knows, as requests are.
+/// The object with its answer in it. Questions about rights are answered by the newest rules;
+/// without a quorum by those that this node knows, as requests are.
 async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     if request.info.group == api.names.group("authorization") {
         api.authorizer.refresh().await;

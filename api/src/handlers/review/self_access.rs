@@ -1,4 +1,4 @@
-//! SelfSubjectAccessReview: may I do this?
+//! SelfSubjectAccessReview: whether the user who asks may take an action.
 
 use quorate_meta::Value;
 
@@ -7,7 +7,7 @@ use crate::Api;
 use crate::error::Error;
 use crate::handlers::Request;
 
-/// The review with the answer for whoever asks.
+/// The review with the answer for the user who asks.
 pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let mut causes = attributes::problems(spec);

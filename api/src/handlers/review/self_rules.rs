@@ -1,4 +1,4 @@
-//! SelfSubjectRulesReview: what may I do here?
+//! SelfSubjectRulesReview: the rules of the user who asks, in a namespace.
 
 use quorate_meta::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::Api;
 use crate::error::Error;
 use crate::handlers::Request;
 
-/// The review with the rules that concern whoever asks.
+/// The review with the rules of the user who asks.
 pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     let namespace = object.str_at(&["spec", "namespace"]).unwrap_or_default();
     if namespace.is_empty() {

@@ -1,4 +1,4 @@
-//! SelfSubjectReview: who am I? With impersonation, whom do I act as?
+//! SelfSubjectReview: the user who asks; with impersonation, the impersonated one.
 
 use quorate_meta::{Map, Time, Value};
 

@@ -1,4 +1,4 @@
-//! SubjectAccessReview and LocalSubjectAccessReview: may somebody else do this?
+//! SubjectAccessReview and LocalSubjectAccessReview: whether another user may take an action.
 
 use quorate_meta::{Cause, Map, Value};
 
@@ -16,8 +16,8 @@ pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> R
     Ok(decided(api, object).await)
 }
 
-/// The review of an action in the namespace of the request with the answer. The attributes say that namespace or none, which
-/// means the same (document 000).
+/// The review of an action in the namespace of the request with the answer. The attributes say that
+/// namespace or none, which means the same.
 pub(super) async fn local_answer(api: &Api, request: &Request<'_>, mut object: Value) -> Result<Value, Error> {
     let namespace = request.namespace().unwrap_or_default();
     let mut causes = problems(&object);

@@ -1,6 +1,7 @@
-//! Where a watch starts, and when it is refused.
+//! The start of a watch: from which state it begins, and when it is refused.
 //!
-//! Invariant: the store's watch is opened at exactly the revision of the state that comes first, so nothing lies between.
+//! Invariant: the store's watch is opened at exactly the revision of the state that comes first, so
+//! nothing lies between.
 
 use std::sync::Arc;
 
@@ -96,7 +97,8 @@ pub(super) fn refusal(after: Revision, error: HistoryError) -> Status {
     }
 }
 
-/// Whether the client is built for Kubernetes whatever the cluster's names are: the official libraries say so of themselves.
+/// Whether the client is built for Kubernetes whatever the cluster's names are: the official
+/// libraries say so of themselves.
 fn is_for_kubernetes(request: &Request<'_>) -> bool {
     let agent = request.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
     agent.is_some_and(|agent| agent.contains(" kubernetes/"))

@@ -1,10 +1,11 @@
 //! The running stream of one watch.
 //!
-//! Invariants: a buffer is made only when the connection asks for one, and holds all events that are there by then, so many
-//! events cost one write; watchers of a whole collection that are at the same place send the same buffer; the next one is asked for at the
-//! pace that is allowed. The watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
-//! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event: after what could be told, also when
-//! an event cannot be written.
+//! Invariants: a buffer is made only when the connection asks for one, and holds all events that
+//! are there by then, so many events cost one write; watchers of a whole collection that are at the
+//! same place send the same buffer; the next one is asked for at the pace that is allowed. The
+//! watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
+//! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event:
+//! after what could be told, also when an event cannot be written.
 
 use std::io;
 use std::pin::Pin;
@@ -32,8 +33,8 @@ use crate::lifecycle::Phase;
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Objects or changes looked at in one go before other requests get a turn.
 const SCAN_OBJECTS: usize = 4096;
-/// Seconds that a watch lasts at least, when the client names no end; up to twice that, so that clients which came together
-/// do not come back together.
+/// Seconds that a watch lasts at least, when the client names no end; up to twice that, so that
+/// clients which came together do not come back together.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 1800;
 /// The shortest time between bookmarks; up to a half more.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(45);
@@ -246,7 +247,8 @@ impl WatchStream {
         Some(RunKey { prefix: self.parts.watch.prefix().clone(), start, variant })
     }
 
-    /// The lines of this batch and of those that are there already; kept for others, by the key, when they are several.
+    /// The lines of this batch and of those that are there already; kept for others, by the key,
+    /// when they are several.
     async fn collect(&mut self, batch: Result<WatchBatch, HistoryError>, key: Option<RunKey>) -> Bytes {
         let mut out = Lines::default();
         let mut next = batch.map(Some);
@@ -258,7 +260,8 @@ impl WatchStream {
                     match self.add(&batch, &mut out) {
                         Ok(changes) => looked_at += changes,
                         Err(error) => {
-                            // A part of a transaction would look like all of it to a client that goes on after its version.
+                            // A part of a transaction would look like all of it to a client that
+                            // goes on after its version.
                             out.truncate(whole);
                             out.push(self.broken(&error));
                             break;
@@ -318,8 +321,8 @@ impl WatchStream {
         line.into()
     }
 
-    /// A bookmark's line, when the client wants one and it would say something new. A watch that began in the future says nothing
-    /// before it gets there.
+    /// A bookmark's line, when the client wants one and it would say something new. A watch that
+    /// began in the future says nothing before it gets there.
     fn bookmark(&mut self) -> Result<Bytes, CorruptValue> {
         let position = self.parts.watch.position();
         let said = position <= self.bookmarked;

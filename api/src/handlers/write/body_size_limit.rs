@@ -1,26 +1,27 @@
-//! How much there may be in what a request brings, and in what it makes of an object.
+//! The limit on the values in a request's body, and in what it makes of an object.
 //!
-//! Counted are values: with all that checks and defaults say about each, more would take far more time and memory than a
-//! body may. What the server itself adds (defaults, entries of owners) does not count against the client.
+//! Counted are values: with all that checks and defaults say about each, more would take far more
+//! time and memory than a body may. What the server itself adds (defaults, entries of owners) does
+//! not count against the client.
 
 use quorate_meta::{Status, Value};
 
 use crate::error::Error;
 
-/// The weight of a body, or of an object that has been patched.
+/// The size of a body, or of an object that has been patched, at most.
 const MAX_WEIGHT: usize = 240_000;
-/// What a map or a list weighs; any other value weighs 1.
+/// What a map or a list counts as; any other value counts as 1.
 const STRUCTURE: usize = 4;
 /// Where the entries of owners are.
 const OWNERS: [&str; 2] = ["metadata", "managedFields"];
 
-/// 413 for a body that is too heavy.
+/// 413 for a body with too many values.
 pub(in crate::handlers) fn check_body(body: &Value) -> Result<(), Error> {
     check(weight(body), 0)
 }
 
-/// 413 for what a patch makes of an object, when that is heavier than a body may be and than the object was: a small patch
-/// can copy.
+/// 413 for what a patch makes of an object, when that is larger than a body may be and than the
+/// object was: a small patch can copy.
 pub(in crate::handlers) fn check_patched(before: &Value, after: &Value) -> Result<(), Error> {
     check(of_owners(after), of_owners(before))?;
     check_applied(Some(before), after)

@@ -1,5 +1,5 @@
-//! From a request's body to an object in canonical form: media type, syntax, kind, types, unknown and duplicate fields,
-//! defaults (document 001, "Field validation").
+//! The decoder of request bodies: from media type, syntax, kind, types, unknown and duplicate
+//! fields to an object in canonical form with its defaults.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -75,7 +75,8 @@ pub(in crate::handlers) enum Unread {
 }
 
 impl Unread {
-    /// 413 for too much, as of a body that is read and weighs too much; for anything else what `refuse` makes of it.
+    /// 413 for too much, as of a body that is read and has too many values; for anything else what
+    /// `refuse` makes of it.
     pub(in crate::handlers) fn or(self, refuse: impl FnOnce(String) -> Error) -> Error {
         match self {
             Self::TooMuch(why) => Status::request_entity_too_large(&why).into(),
@@ -119,8 +120,9 @@ pub(in crate::handlers) fn object(
     Ok(decoded)
 }
 
-/// Reads the body as an object of a kind, in canonical form, without defaults. The second part of the answer is the
-/// apiVersion that it said, if any; the object itself has the cluster's own name for it.
+/// Reads the body as an object of a kind, in canonical form, without defaults. The second part of
+/// the answer is the apiVersion that it said, if any; the object itself has the cluster's own name
+/// for it.
 pub(in crate::handlers) fn of_kind(
     api: &Api,
     request: &Request<'_>,
@@ -152,7 +154,8 @@ pub(in crate::handlers) fn complete(graph: &Graph, names: &Names, resource: &Res
     resource.strategy.default(names, object);
 }
 
-/// Reads a body. Of duplicate fields the last one wins; the second part of the answer are their paths.
+/// Reads a body. Of duplicate fields the last one wins; the second part of the answer are their
+/// paths.
 pub(in crate::handlers) fn parse(
     syntax: Syntax,
     expected: Expected<'_>,
@@ -178,7 +181,8 @@ fn places(duplicates: Vec<yaml::Duplicate>) -> Vec<String> {
     paths.filter(|path| seen.insert(path.clone())).collect()
 }
 
-/// Reads a protobuf body. Of another kind's message nothing is read: what it says it is suffices to refuse it.
+/// Reads a protobuf body. Of another kind's message nothing is read: what it says it is suffices to
+/// refuse it.
 fn parse_protobuf(expected: Expected<'_>, body: &[u8]) -> Result<Value, protobuf::Error> {
     let envelope = protobuf::Envelope::read(body)?;
     if envelope.kind.is_empty() || envelope.kind == expected.kind {

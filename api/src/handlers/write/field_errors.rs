@@ -1,7 +1,8 @@
-//! What is odd about a body, in the words of warnings and refusals: fields that are unknown or given twice (document 001,
-//! "Field validation").
+//! Field errors of a body, as warnings and refusals tell them: fields that are unknown or given
+//! twice (field validation, KEP-2885).
 //!
-//! Invariant: of very many only the first are kept in words, and the last text says how many more there are.
+//! Invariant: of very many only the first are kept in words, and the last text says how many more
+//! there are.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -10,7 +11,8 @@ use quorate_schema::Unknown;
 
 use crate::handlers::warnings::{MAX_WARNINGS, shortlist};
 
-/// Unknown fields up to which their order in the text is looked for; each costs a walk through the body.
+/// Unknown fields up to which their order in the text is looked for; each costs a walk through the
+/// body.
 const MAX_ORDERED: usize = 100;
 
 /// Unknown and duplicate fields.
@@ -22,8 +24,9 @@ pub(in crate::handlers) struct FieldErrors {
 }
 
 impl FieldErrors {
-    /// What is odd about a body: unknown fields in the order in which their names first stand in the text (very many: of
-    /// their paths), then duplicate ones but for those that are unknown anyway.
+    /// The field errors of a body: unknown fields in the order in which their names first stand in
+    /// the text (very many: of their paths), then duplicate ones but for those that are unknown
+    /// anyway.
     pub(in crate::handlers) fn of_body(mut unknown: Unknown, duplicates: Vec<String>, body: &[u8]) -> Self {
         let paths = &mut unknown.paths;
         if (2..=MAX_ORDERED).contains(&paths.len()) {
@@ -83,8 +86,9 @@ pub(in crate::handlers) fn duplicate_fields(paths: &[String]) -> impl Iterator<I
     paths.iter().map(|path| format!("duplicate field \"{path}\""))
 }
 
-/// Where the parts of a path end, each with a hash of all up to there. The path is read once: each of its bytes may end a
-/// part, and to hash every beginning by itself would take the square of its length.
+/// Where the parts of a path end, each with a hash of all up to there. The path is read once: each
+/// of its bytes may end a part, and to hash every beginning by itself would take the square of its
+/// length.
 fn parts_of(marks: &RandomState, path: &str) -> impl Iterator<Item = (usize, u64)> {
     let mut hasher = marks.build_hasher();
     let mut begin = 0;

@@ -1,4 +1,4 @@
-//! Whether an object is the one that the path names.
+//! The identity of an object in a body: the namespace and the name that the path says.
 
 use quorate_meta::{Map, Value};
 

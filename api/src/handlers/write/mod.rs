@@ -1,4 +1,5 @@
-//! The parts that handlers of writes share: the body as an object, its checks, the options, the author, the response.
+//! The parts that handlers of writes share: the body as an object, its checks, the options, the
+//! author, the response.
 //!
 //! Not here: what a write does to the stored object, which is the registry's writer.
 

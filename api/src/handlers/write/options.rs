@@ -1,4 +1,4 @@
-//! The query parameters of writes (document 001, "Query parameters"): dry run, field validation, field manager, force.
+//! The query parameters of writes: dry run, field validation, field manager, force.
 
 use quorate_meta::{Cause, GroupKind, Names, Status};
 
@@ -33,7 +33,8 @@ pub(in crate::handlers) struct Parameters {
 }
 
 impl Parameters {
-    /// Reads and checks the parameters; `kind` names the options in a refusal (`CreateOptions`, ...).
+    /// Reads and checks the parameters; `kind` names the options in a refusal (`CreateOptions`,
+    /// ...).
     pub(in crate::handlers) fn parse(names: &Names, request: &Request<'_>, kind: &str) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if kind == PATCH && request.info.query.get("force").is_some() {

@@ -1,4 +1,4 @@
-//! What every write ends with: the object as it is stored now.
+//! The response of a write: the object as it is stored now.
 
 use http::{Response, StatusCode};
 use quorate_store::Revision;
@@ -22,7 +22,8 @@ pub(in crate::handlers) fn check_form(api: &Api, request: &Request<'_>) -> Resul
     Ok(())
 }
 
-/// The object of a write as the answer, spliced from its stored form, with what its writer should know.
+/// The object of a write as the answer, spliced from its stored form, with what its writer should
+/// know.
 pub(in crate::handlers) fn object(
     api: &Api,
     request: &Request<'_>,

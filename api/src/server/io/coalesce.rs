@@ -1,12 +1,15 @@
-//! Gathers what a connection writes until its task waits, and hands it on in one piece.
+//! The coalescing of writes: what a connection writes until its task waits goes on in one piece.
 //!
-//! HTTP/2 flushes after every frame, a frame takes 16 KiB, and TLS writes to the socket whatever it is given. A write to the socket costs
-//! far more than a copy, so a batch of events, the answers to several requests and the parts of a list should be one. What is short is
-//! copied and becomes one record of TLS with the rest; what is long goes to TLS as it is, which holds its records back (see `cork`).
+//! HTTP/2 flushes after every frame, a frame takes 16 KiB, and TLS writes to the socket whatever it
+//! is given. A write to the socket costs far more than a copy, so a batch of events, the answers to
+//! several requests and the parts of a list should be one. What is short is copied and becomes one
+//! record of TLS with the rest; what is long goes to TLS as it is, which holds its records back
+//! (see `cork`).
 //!
-//! Invariants: nothing stays here when the connection's task waits, unless the peer takes no more; never more than [`MOST`] bytes are
-//! held here, and as many in TLS (its own limit); a connection with nothing to say holds no memory. A flush does nothing, so a task that
-//! writes here has to poll [`Coalesce::hand_on`] before it waits.
+//! Invariants: nothing stays here when the connection's task waits, unless the peer takes no more;
+//! never more than [`MOST`] bytes are held here, and as many in TLS (its own limit); a connection
+//! with nothing to say holds no memory. A flush does nothing, so a task that writes here has to
+//! poll [`Coalesce::hand_on`] before it waits.
 
 use std::future::poll_fn;
 use std::io;
@@ -49,8 +52,8 @@ impl<S: Corked> Coalesce<S> {
         Self(Arc::new(Mutex::new(Coalesced { stream, held: Vec::new(), taken: 0, unflushed: false })))
     }
 
-    /// Hands on what was written, each time this is polled, and ends when the stream fails. To be polled after the connection, by the
-    /// same task.
+    /// Hands on what was written, each time this is polled, and ends when the stream fails. To be
+    /// polled after the connection, by the same task.
     pub(in crate::server) async fn hand_on(&self) -> io::Error {
         poll_fn(|cx| match self.0.lock().poll_hand_on(cx) {
             Poll::Ready(Err(error)) => Poll::Ready(error),
@@ -79,7 +82,8 @@ impl<S: Corked> Coalesced<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Lets TLS have what is held and then this, without a copy; gives how much it has taken of this: something.
+    /// Lets TLS have what is held and then this, without a copy; gives how much it has taken of
+    /// this: something.
     fn poll_hold_back(&mut self, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
         loop {
             let held = self.held.len() - self.taken;
@@ -176,7 +180,8 @@ mod tests {
     /// Bytes that a [`Queue`] holds back.
     const ROOM: usize = 50_000;
 
-    /// What TLS is to its socket: it takes what it has room for, and writes as much as it can at once.
+    /// What TLS is to its socket: it takes what it has room for, and writes as much as it can at
+    /// once.
     struct Queue {
         bytes: Vec<u8>,
         socket: Cork<DuplexStream>,

@@ -1,8 +1,9 @@
-//! Holds back what TLS has made of what it was given, until it is let go.
+//! A cork below TLS, which keeps its records from the socket until they go out together.
 //!
-//! TLS writes to the socket whatever it is given, at once. Below it a cork says that the socket takes nothing now, so that the
-//! records stay with TLS, which sends many of them in one write later. Invariant: a cork is in place only while somebody writes who
-//! lets go afterwards, for nobody is woken by it.
+//! TLS writes to the socket whatever it is given, at once. Below it a cork says that the socket
+//! takes nothing now, so that the records stay with TLS, which sends many of them in one write
+//! later. Invariant: a cork is in place only during a write whose caller takes it out afterwards,
+//! for it wakes no task.
 
 use std::io;
 use std::pin::Pin;

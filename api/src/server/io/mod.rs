@@ -1,4 +1,5 @@
-//! The layers of byte streams between a socket and HTTP: timeouts of reads and writes, and writes that go out together.
+//! The layers of byte streams between a socket and HTTP: timeouts of reads and writes, and writes
+//! that go out together.
 //!
 //! Invariant: each layer is a byte stream around another and knows nothing of requests.
 

@@ -1,8 +1,8 @@
-//! Ends connections whose peer does not begin.
+//! The preface timeout: ends connections whose peer does not begin to speak HTTP/2.
 //!
-//! Invariant: until the first bytes of the protocol have come, reads may not wait longer than a limit all together; after
-//! that this does nothing. HTTP/1.1 has a limit of its own for every head, and HTTP/2 asks silent peers whether they live,
-//! but only once its preface has been read.
+//! Invariant: until the first bytes of the protocol have come, reads may not wait longer than a
+//! limit all together; after that this does nothing. HTTP/1.1 has a limit of its own for every
+//! head, and HTTP/2 asks silent peers whether they live, but only once its preface has been read.
 
 use std::io;
 use std::pin::Pin;

@@ -1,8 +1,9 @@
-//! Ends connections whose peer takes nothing for too long.
+//! The write timeout: ends connections whose peer takes nothing for too long.
 //!
-//! Invariant: only a write that waits counts; a connection with nothing to say may stay for ever. Without this, a client that
-//! stops reading in the middle of an answer would keep it in memory as long as it likes. A watch keeps next to nothing: its client goes
-//! on with the history, and has time for as long as that lasts.
+//! Invariant: only a write that waits counts; a connection with nothing to say may stay for ever.
+//! Without this, a client that stops reading in the middle of an answer would keep it in memory as
+//! long as it likes. A watch keeps next to nothing: its client goes on with the history, and has
+//! time for as long as that lasts.
 
 use std::io;
 use std::pin::Pin;
@@ -31,7 +32,7 @@ impl WriteLimit {
         Self { limit: limits.stall, of_watches: limits.watch_stall.max(limits.stall), watches: Arc::default() }
     }
 
-    /// Takes note of what the peer is about to be sent.
+    /// Notes what the peer is about to be sent.
     pub(in crate::server) fn note(&self, answer: &Response<Body>) {
         if answer.extensions().get::<Lasting>().is_some() {
             self.watches.store(true, Ordering::Relaxed);
