@@ -15,7 +15,7 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
-use quorate_api::audit::{Audit, AuditWriter, Batching, Lines, Policy, Sink, SpoolOptions};
+use quorate_api::audit::{Audit, AuditWriter, Batching, Lines, Sink, SpoolOptions, parse_policy};
 use quorate_api::authentication::{AuthenticationOptions, Identity, User};
 use quorate_api::authorization::ModeOptions;
 use quorate_api::lifecycle::Phase;
@@ -55,7 +55,7 @@ impl Sink for Nowhere {
 }
 
 fn trail() -> (Audit, Vec<AuditWriter>) {
-    let policy = Policy::parse(NAMING.names(), POLICY.as_bytes()).unwrap();
+    let policy = parse_policy(NAMING.names(), POLICY.as_bytes()).unwrap();
     let (audit, writers) = Audit::new(policy, vec![(Box::new(Nowhere), SPOOL)], SystemEnv::env().clock, NAMING.names());
     (audit, writers.into_iter().map(|(writer, _)| writer).collect())
 }

@@ -22,7 +22,7 @@ use quorate_meta::{Names, Time};
 
 pub use lines::{BLOCK_BYTES, Lines};
 pub use policy::{Level, Policy, Stage};
-pub use read::InvalidPolicy;
+pub use read::{InvalidPolicy, parse_policy};
 pub(crate) use request_events::RequestEvents;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
 

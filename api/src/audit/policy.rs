@@ -209,7 +209,7 @@ mod tests {
 
     #[track_caller]
     fn check(rule: &str, uri: &str, expect: Level) {
-        let policy = Policy::parse(Naming::Svc.names(), rule.as_bytes()).unwrap();
+        let policy = crate::audit::parse_policy(Naming::Svc.names(), rule.as_bytes()).unwrap();
         let user = User::new("ann", ["dev".to_owned()]);
         let scope = policy.scope(Naming::Svc.names(), Some(&user), &info(&Method::GET, uri));
         assert_eq!(scope.level, expect, "{rule} {uri}");

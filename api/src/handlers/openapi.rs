@@ -23,7 +23,7 @@ const ROOT: &str = "/openapi/v3";
 
 /// A page of the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Page {
+pub(crate) enum OpenApiPage {
     /// Which documents there are, and their URLs.
     Index,
     /// One document of version 3, for example `apis/apps/v1`.
@@ -32,7 +32,7 @@ pub(crate) enum Page {
     Whole,
 }
 
-impl Page {
+impl OpenApiPage {
     /// The page of a path without a trailing slash.
     pub(crate) fn find(path: &str) -> Option<Self> {
         match path {
@@ -46,11 +46,11 @@ impl Page {
     }
 }
 
-pub(crate) async fn handle(api: &Api, request: &Request<'_>, page: &Page) -> Result<Response<Body>, Error> {
+pub(crate) async fn handle(api: &Api, request: &Request<'_>, page: &OpenApiPage) -> Result<Response<Body>, Error> {
     let (protobuf, path) = match page {
-        Page::Index => return index(api, request).await,
-        Page::Part(path) => (PROTOBUF_V3, Some(path)),
-        Page::Whole => (PROTOBUF_V2, None),
+        OpenApiPage::Index => return index(api, request).await,
+        OpenApiPage::Part(path) => (PROTOBUF_V3, Some(path)),
+        OpenApiPage::Whole => (PROTOBUF_V2, None),
     };
     let accept = request.header("accept").unwrap_or_default();
     let Some(in_protobuf) = asks_protobuf(accept, protobuf) else { return Ok(plain(StatusCode::NOT_ACCEPTABLE)) };

@@ -21,14 +21,14 @@ const CACHING: &str = "public, max-age=3600";
 
 /// A document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Page {
+pub(crate) enum OpenIdPage {
     /// Who issues tokens, and where its keys are.
     Configuration,
     /// The keys.
     Keys,
 }
 
-impl Page {
+impl OpenIdPage {
     /// The document at a path.
     pub(crate) fn find(path: &str) -> Option<Self> {
         match path {
@@ -39,12 +39,12 @@ impl Page {
     }
 }
 
-pub(super) fn handle(api: &Api, page: Page) -> Result<Response<Body>, Error> {
+pub(super) fn handle(api: &Api, page: OpenIdPage) -> Result<Response<Body>, Error> {
     let tokens = &api.authentication.service_accounts;
     let keys = tokens.keys().ok_or_else(|| Status::service_unavailable(Refusal::NoKeys.to_string()))?;
     let (media, document) = match page {
-        Page::Configuration => ("application/json", configuration(api)),
-        Page::Keys => ("application/jwk-set+json", keys.published()),
+        OpenIdPage::Configuration => ("application/json", configuration(api)),
+        OpenIdPage::Keys => ("application/jwk-set+json", keys.published()),
     };
     let mut response = respond::value(&Format::JSON, StatusCode::OK, &document)?;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));

@@ -4,8 +4,10 @@
 //! Invariant: what comes out is one of the sensible cases of the tables; handlers never look at raw
 //! parameters again.
 
+use bytes::Bytes;
 use quorate_meta::{Cause, FieldSelector, FieldTerm, GroupKind, LabelSelector, Names, Status};
 use quorate_store::Revision;
+use quorate_wire::stored::{CorruptValue, HeaderRef};
 
 use crate::error::Error;
 use crate::handlers::Request;
@@ -130,6 +132,13 @@ impl Selection {
     /// Whether every object is meant.
     pub(crate) fn is_everything(&self) -> bool {
         self.labels.is_everything() && self.fields.is_everything()
+    }
+
+    /// Whether a stored object is meant.
+    pub(crate) fn matches(&self, value: &Bytes) -> Result<bool, CorruptValue> {
+        let header = HeaderRef::parse(value)?;
+        Ok(header.matches(&self.labels)
+            && (self.fields.is_everything() || self.fields.matches(|field| header.field(field))))
     }
 
     /// The selectors as text, for what is bound to them.

@@ -34,11 +34,11 @@ pub(crate) enum Route {
     /// To the verb's handler of a resource.
     Resource(Arc<Resource>),
     /// To a page about the server itself.
-    Discovery(discovery::Page),
+    Discovery(discovery::DiscoveryPage),
     /// To an OpenAPI document.
-    OpenApi(openapi::Page),
+    OpenApi(openapi::OpenApiPage),
     /// To what relying parties of tokens read.
-    OpenId(openid::Page),
+    OpenId(openid::OpenIdPage),
     /// To the health checks: of one name, or all.
     Health(Endpoint, Option<String>),
     /// To the version.
@@ -92,13 +92,13 @@ fn find_page(api: &Api, path: &str) -> Option<Route> {
         "/version" => return Some(Route::Version),
         _ => {}
     }
-    if let Some(page) = openapi::Page::find(trimmed) {
+    if let Some(page) = openapi::OpenApiPage::find(trimmed) {
         return Some(Route::OpenApi(page));
     }
-    if let Some(page) = openid::Page::find(trimmed) {
+    if let Some(page) = openid::OpenIdPage::find(trimmed) {
         return Some(Route::OpenId(page));
     }
-    discovery::Page::find(api, trimmed).map(Route::Discovery)
+    discovery::DiscoveryPage::find(api, trimmed).map(Route::Discovery)
 }
 
 /// Why there is no such page: perhaps it is one of a version that is left to another server.

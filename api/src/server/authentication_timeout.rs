@@ -44,11 +44,11 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(60);
 
     async fn check(answers: &[u16], expect: Option<Duration>) {
-        let (welcome, begun) = (AuthenticationTimeout::default(), Instant::now());
+        let (authentication, begun) = (AuthenticationTimeout::default(), Instant::now());
         for code in answers {
-            welcome.clone().answered(StatusCode::from_u16(*code).unwrap());
+            authentication.clone().answered(StatusCode::from_u16(*code).unwrap());
         }
-        let missed = timeout(LIMIT * 10, welcome.missed(LIMIT)).await.ok().map(|()| begun.elapsed());
+        let missed = timeout(LIMIT * 10, authentication.missed(LIMIT)).await.ok().map(|()| begun.elapsed());
         assert_eq!(missed.map(|time| time.as_secs()), expect.map(|time| time.as_secs()), "{answers:?}");
     }
 

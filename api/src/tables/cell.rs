@@ -23,7 +23,7 @@ const INVALID: &str = "<invalid>";
 /// A column's rule.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
-    form: Form,
+    form: CellRule,
     empty: Value,
     /// Whether an empty text counts as nothing.
     blank: bool,
@@ -32,7 +32,7 @@ pub(super) struct Cell {
 }
 
 #[derive(Debug, Clone)]
-enum Form {
+enum CellRule {
     Path(Path),
     Length(Vec<Path>),
     Age(Path),
@@ -65,36 +65,36 @@ impl Cell {
         };
         let roles = || {
             let prefix = format!("node-role.{}", names.domain_key(""));
-            (kind.kind == "Node" && column.name == "Roles").then(|| Form::Roles(prefix, names.domain_key("role")))
+            (kind.kind == "Node" && column.name == "Roles").then(|| CellRule::Roles(prefix, names.domain_key("role")))
         };
-        let special = || special::find(&kind.kind, &column.name).map(Form::Special);
-        let form = special().or_else(|| form(rule)).or_else(roles).unwrap_or(Form::Nothing);
+        let special = || special::find(&kind.kind, &column.name).map(CellRule::Special);
+        let form = special().or_else(|| form(rule)).or_else(roles).unwrap_or(CellRule::Nothing);
         Self { form, empty, blank, text: column.kind == "string" && column.cell.is_empty() }
     }
 
     /// The cell of an object; `now_ms` is the time that ages are measured from.
     pub(super) fn evaluate(&self, object: &Value, now_ms: u64) -> Value {
         match &self.form {
-            Form::Path(path) => match at(object, path).filter(|value| !value.is_null()) {
+            CellRule::Path(path) => match at(object, path).filter(|value| !value.is_null()) {
                 Some(Value::Int(number)) if self.text => number.to_string().into(),
                 Some(Value::String(text)) if self.blank && text.is_empty() => self.empty.clone(),
                 Some(value) => value.clone(),
                 None => self.empty.clone(),
             },
-            Form::Length(paths) => Value::from(paths.iter().map(|path| length(at(object, path))).sum::<i64>()),
-            Form::Age(path) => match (age(at(object, path), now_ms), self.empty.is_empty()) {
+            CellRule::Length(paths) => Value::from(paths.iter().map(|path| length(at(object, path))).sum::<i64>()),
+            CellRule::Age(path) => match (age(at(object, path), now_ms), self.empty.is_empty()) {
                 (Some(age), _) => age.into(),
                 (None, true) => UNKNOWN.into(),
                 (None, false) => self.empty.clone(),
             },
-            Form::Time(path) => at(object, path).cloned().unwrap_or_else(|| Value::from(UNKNOWN)),
-            Form::Trim(path) => Value::from(at(object, path).and_then(Value::as_str).unwrap_or_default().trim()),
-            Form::Texts(path, field) => texts(at(object, path), field),
-            Form::Labels(path) => labels(at(object, path)),
-            Form::Selector(path) => selector(at(object, path)),
-            Form::Roles(prefix, label) => node::roles(object, prefix, label),
-            Form::Special(evaluate) => evaluate(object, now_ms),
-            Form::Nothing => self.empty.clone(),
+            CellRule::Time(path) => at(object, path).cloned().unwrap_or_else(|| Value::from(UNKNOWN)),
+            CellRule::Trim(path) => Value::from(at(object, path).and_then(Value::as_str).unwrap_or_default().trim()),
+            CellRule::Texts(path, field) => texts(at(object, path), field),
+            CellRule::Labels(path) => labels(at(object, path)),
+            CellRule::Selector(path) => selector(at(object, path)),
+            CellRule::Roles(prefix, label) => node::roles(object, prefix, label),
+            CellRule::Special(evaluate) => evaluate(object, now_ms),
+            CellRule::Nothing => self.empty.clone(),
         }
     }
 }
@@ -114,36 +114,36 @@ pub(super) fn age(time: Option<&Value>, now_ms: u64) -> Option<String> {
     Some(human::duration(now_ms.cast_signed() / 1000 - time.ms().cast_signed() / 1000))
 }
 
-fn form(rule: &str) -> Option<Form> {
+fn form(rule: &str) -> Option<CellRule> {
     if let Some(path) = path(rule) {
-        return Some(Form::Path(path));
+        return Some(CellRule::Path(path));
     }
     let call = |name: &str| rule.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')').and_then(path);
     if let Some(path) = call("age") {
-        return Some(Form::Age(path));
+        return Some(CellRule::Age(path));
     }
     if let Some(path) = call("rfc3339") {
-        return Some(Form::Time(path));
+        return Some(CellRule::Time(path));
     }
     if let Some(path) = call("trim") {
-        return Some(Form::Trim(path));
+        return Some(CellRule::Trim(path));
     }
     for (name, field) in [("names", "name"), ("images", "image")] {
         if let Some(path) = call(name) {
-            return Some(Form::Texts(path, field));
+            return Some(CellRule::Texts(path, field));
         }
     }
     if let Some(path) = call("labels") {
-        return Some(Form::Labels(path));
+        return Some(CellRule::Labels(path));
     }
     let selected =
         rule.strip_prefix("text form of ").and_then(|rest| path(rest.split_once(';').map_or(rest, |(path, _)| path)));
     if let Some(path) = call("selector").or(selected) {
-        return Some(Form::Selector(path));
+        return Some(CellRule::Selector(path));
     }
     let sum: Option<Vec<Path>> =
         rule.split('+').map(|term| path(term.trim().strip_prefix("len(")?.strip_suffix(')')?)).collect();
-    sum.map(Form::Length)
+    sum.map(CellRule::Length)
 }
 
 /// One text of each item of a list, in one.

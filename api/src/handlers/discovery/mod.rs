@@ -9,4 +9,4 @@ mod aggregated;
 mod page;
 mod plain;
 
-pub(crate) use page::{Page, handle};
+pub(crate) use page::{DiscoveryPage, handle};

@@ -13,23 +13,23 @@ use crate::error::Error;
 use crate::negotiation::Format;
 use crate::respond;
 
-/// The list as the answer. The producer must be at its beginning.
-pub(super) async fn answer(format: &Format, mut producer: ListStream) -> Result<Response<Body>, Error> {
+/// The list as the answer. The list must be at its beginning.
+pub(super) async fn answer(format: &Format, mut list: ListStream) -> Result<Response<Body>, Error> {
     let corrupt = |error: quorate_wire::stored::CorruptValue| Error::internal(error.to_string());
-    let mut counting = producer.clone();
+    let mut counting = list.clone();
     let mut items = 0;
     while let Some(more) = counting.count_some().map_err(corrupt)? {
         items += more;
         // Counting a long list must not hold up other requests.
         tokio::task::yield_now().await;
     }
-    let (head, tail) = producer.around(items).map_err(corrupt)?;
-    let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();
-    if producer.is_done() {
+    let (head, tail) = list.around(items).map_err(corrupt)?;
+    let first = list.next_buffer().map_err(corrupt)?.unwrap_or_default();
+    if list.is_done() {
         return Ok(respond::encoded(format, StatusCode::OK, [&head[..], &first, &tail].concat().into()));
     }
     let edge = |bytes: Vec<u8>| stream::iter([Ok(Bytes::from(bytes))]);
-    let chunks = edge(head).chain(producer.into_chunks(first)).chain(edge(tail));
+    let chunks = edge(head).chain(list.into_chunks(first)).chain(edge(tail));
     let mut response = respond::encoded(format, StatusCode::OK, Bytes::new());
     *response.body_mut() = Body::stream(Box::pin(chunks));
     Ok(response)

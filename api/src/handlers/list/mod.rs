@@ -48,7 +48,7 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
     let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
-    let producer = if writer.renderer().is_ranked() {
+    let list = if writer.renderer().is_ranked() {
         let (after, stop, selection) = (after.as_deref(), stop.as_ref(), selection.as_ref());
         let span = Span { prefix: &prefix, after, stop, selection };
         let page = order::ranked(writer.renderer(), &snapshot, span).await.map_err(corrupt)?;
@@ -56,7 +56,7 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     } else {
         ListStream::new(snapshot, prefix, after, stop, selection, Arc::new(writer), meta)
     };
-    let mut response = respond_with(api, request, producer).await?;
+    let mut response = respond_with(api, request, list).await?;
     freshness::tell(api, revision, &mut response);
     Ok(response)
 }
@@ -120,17 +120,17 @@ fn list_meta(
 /// has large objects.
 const WHOLE_BYTES: usize = 1 << 20;
 
-async fn respond_with(api: &Api, request: &Request<'_>, mut producer: ListStream) -> Result<Response<Body>, Error> {
+async fn respond_with(api: &Api, request: &Request<'_>, mut list: ListStream) -> Result<Response<Body>, Error> {
     match request.format.media {
         Media::Protobuf(_) => {
-            return Ok(compression::apply(api, request, protobuf::answer(&request.format, producer).await?));
+            return Ok(compression::apply(api, request, protobuf::answer(&request.format, list).await?));
         }
-        Media::Cbor(_) => return Ok(compression::apply(api, request, cbor::answer(&request.format, producer).await?)),
+        Media::Cbor(_) => return Ok(compression::apply(api, request, cbor::answer(&request.format, list).await?)),
         Media::Json | Media::Yaml => {}
     }
-    let first = producer.next_buffer().map_err(corrupt)?.unwrap_or_default();
-    let first = producer.with_rest(first, WHOLE_BYTES);
-    let mut body = if producer.is_done() { Body::full(first) } else { Body::stream(producer.into_chunks(first)) };
+    let first = list.next_buffer().map_err(corrupt)?.unwrap_or_default();
+    let first = list.with_rest(first, WHOLE_BYTES);
+    let mut body = if list.is_done() { Body::full(first) } else { Body::stream(list.into_chunks(first)) };
     if request.format.pretty && request.format.media == Media::Json {
         body = respond::indent::body(body);
     }

@@ -6,9 +6,9 @@
 
 use bytes::Bytes;
 use quorate_store::Snapshot;
-use quorate_wire::stored::{CorruptValue, HeaderRef};
+use quorate_wire::stored::CorruptValue;
 
-use crate::handlers::options::{ListOptions, Selection};
+use crate::handlers::options::ListOptions;
 
 /// Objects looked at in one go before other requests get a turn.
 const SCAN_OBJECTS: usize = 4096;
@@ -24,15 +24,6 @@ pub(super) struct Page {
     pub(super) items: u64,
     /// Objects after it, matching or not; only counted on the first page of a state.
     pub(super) remaining: u64,
-}
-
-impl Selection {
-    /// Whether a stored object is meant.
-    pub(in crate::handlers) fn matches(&self, value: &Bytes) -> Result<bool, CorruptValue> {
-        let header = HeaderRef::parse(value)?;
-        Ok(header.matches(&self.labels)
-            && (self.fields.is_everything() || self.fields.matches(|field| header.field(field))))
-    }
 }
 
 /// The page after a key. With `counts` it is the first page of a state, on which the rest is
@@ -92,7 +83,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::handlers::options::At;
+    use crate::handlers::options::{At, Selection};
 
     /// 8202 objects, of which those with these numbers have a label.
     fn collection(labelled: &[usize]) -> Snapshot {

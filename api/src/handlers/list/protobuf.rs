@@ -17,18 +17,18 @@ use crate::respond;
 /// Bytes up to which a list is kept while it is counted, and sent whole.
 const WHOLE_BYTES: u64 = 1024 * 1024;
 
-/// The list as the answer. The producer must be at its beginning.
-pub(super) async fn answer(format: &Format, mut producer: ListStream) -> Result<Response<Body>, Error> {
-    let again = producer.clone();
+/// The list as the answer. The list must be at its beginning.
+pub(super) async fn answer(format: &Format, mut list: ListStream) -> Result<Response<Body>, Error> {
+    let again = list.clone();
     let (mut kept, mut length) = (Vec::new(), 0_u64);
-    while let Some(buffer) = producer.next_buffer().map_err(|error| Error::internal(error.to_string()))? {
+    while let Some(buffer) = list.next_buffer().map_err(|error| Error::internal(error.to_string()))? {
         length += buffer.len() as u64;
         if length <= WHOLE_BYTES {
             kept.extend_from_slice(&buffer);
         } else {
             kept = Vec::new();
         }
-        if !producer.is_done() {
+        if !list.is_done() {
             // Neither a long list nor many objects of which few match must hold up other requests.
             tokio::task::yield_now().await;
         }

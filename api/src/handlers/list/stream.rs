@@ -166,7 +166,7 @@ impl ListStream {
 
     /// The rest of the list as a body, after a first buffer.
     pub(super) fn into_chunks(self, first: Bytes) -> Chunks {
-        Box::pin(Buffers { first: Some(first).filter(|first| !first.is_empty()), producer: self })
+        Box::pin(Buffers { first: Some(first).filter(|first| !first.is_empty()), list: self })
     }
 
     /// Small lists should not cost a large buffer, long ones should not grow it step by step.
@@ -178,7 +178,7 @@ impl ListStream {
 /// The rest of a list as the stream of a body.
 struct Buffers {
     first: Option<Bytes>,
-    producer: ListStream,
+    list: ListStream,
 }
 
 impl Stream for Buffers {
@@ -188,7 +188,7 @@ impl Stream for Buffers {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(first)));
         }
-        match self.producer.next_buffer() {
+        match self.list.next_buffer() {
             Ok(Some(buffer)) if buffer.is_empty() => {
                 cx.waker().wake_by_ref();
                 Poll::Pending

@@ -25,12 +25,12 @@ use crate::negotiation::Media;
 #[derive(Debug)]
 pub(super) struct ListWriter {
     renderer: Renderer,
-    syntax: Syntax,
+    syntax: ListSyntax,
 }
 
 /// What pieces are made of.
 #[derive(Debug)]
-enum Syntax {
+enum ListSyntax {
     Json,
     Yaml,
     Protobuf { writer: Protobuf, list: TypeId, item: TypeId },
@@ -44,14 +44,14 @@ impl ListWriter {
     /// 406 for a kind that has no protobuf form.
     pub(super) fn new(request: &Request<'_>, renderer: Renderer) -> Result<Self, Error> {
         let syntax = match &request.format.media {
-            Media::Json => Syntax::Json,
-            Media::Yaml => Syntax::Yaml,
+            Media::Json => ListSyntax::Json,
+            Media::Yaml => ListSyntax::Yaml,
             Media::Protobuf(writer) => {
                 let ((api_version, list), item) = (renderer.list_type(), renderer.item_kind());
                 let (list, item) = (writer.type_of(api_version, list)?, writer.type_of(api_version, item)?);
-                Syntax::Protobuf { writer: writer.clone(), list, item }
+                ListSyntax::Protobuf { writer: writer.clone(), list, item }
             }
-            Media::Cbor(writer) => Syntax::Cbor(writer.clone()),
+            Media::Cbor(writer) => ListSyntax::Cbor(writer.clone()),
         };
         Ok(Self { renderer, syntax })
     }
@@ -69,12 +69,12 @@ impl ListWriter {
     /// Everything before the first item.
     pub(super) fn head(&self, meta: &ListMeta, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         match &self.syntax {
-            Syntax::Json => self.renderer.list_head(meta, out),
-            Syntax::Yaml => yaml::list_head(&self.empty(meta)?, self.renderer.items_field(), out),
-            Syntax::Protobuf { writer, list, .. } => {
+            ListSyntax::Json => self.renderer.list_head(meta, out),
+            ListSyntax::Yaml => yaml::list_head(&self.empty(meta)?, self.renderer.items_field(), out),
+            ListSyntax::Protobuf { writer, list, .. } => {
                 out.extend_from_slice(&writer.message_of_json(*list, &self.empty_text(meta)).map_err(unfit)?);
             }
-            Syntax::Cbor(_) => {}
+            ListSyntax::Cbor(_) => {}
         }
         Ok(())
     }
@@ -105,7 +105,7 @@ impl ListWriter {
         further: bool,
         out: &mut Rope,
     ) -> Result<(), CorruptValue> {
-        if matches!(self.syntax, Syntax::Json) {
+        if matches!(self.syntax, ListSyntax::Json) {
             if further {
                 out.text().push(b',');
             }
@@ -115,12 +115,12 @@ impl ListWriter {
         let mut json = Vec::with_capacity(value.len());
         self.renderer.item(value, revision, &mut json)?;
         match &self.syntax {
-            Syntax::Json => {}
-            Syntax::Yaml => yaml::list_item(&json::parse(&json)?.0, out),
-            Syntax::Protobuf { writer, item, .. } => {
+            ListSyntax::Json => {}
+            ListSyntax::Yaml => yaml::list_item(&json::parse(&json)?.0, out),
+            ListSyntax::Protobuf { writer, item, .. } => {
                 write_item(&writer.message_of_json(*item, &json).map_err(unfit)?, out);
             }
-            Syntax::Cbor(writer) => writer.item_of_json(self.renderer.item_type(), &json, out).map_err(unfit)?,
+            ListSyntax::Cbor(writer) => writer.item_of_json(self.renderer.item_type(), &json, out).map_err(unfit)?,
         }
         Ok(())
     }
@@ -128,9 +128,9 @@ impl ListWriter {
     /// Everything after the last item, of which there was `any` or none.
     pub(super) fn tail(&self, meta: &ListMeta, any: bool, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         match &self.syntax {
-            Syntax::Json => self.renderer.list_tail(out),
-            Syntax::Yaml => yaml::list_tail(&self.empty(meta)?, self.renderer.items_field(), any, out),
-            Syntax::Protobuf { .. } | Syntax::Cbor(_) => {}
+            ListSyntax::Json => self.renderer.list_tail(out),
+            ListSyntax::Yaml => yaml::list_tail(&self.empty(meta)?, self.renderer.items_field(), any, out),
+            ListSyntax::Protobuf { .. } | ListSyntax::Cbor(_) => {}
         }
         Ok(())
     }

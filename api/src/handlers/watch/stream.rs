@@ -250,7 +250,7 @@ impl WatchStream {
     /// The lines of this batch and of those that are there already; kept for others, by the key,
     /// when they are several.
     async fn collect(&mut self, batch: Result<WatchBatch, HistoryError>, key: Option<RunKey>) -> Bytes {
-        let mut out = Lines::default();
+        let mut out = EventLines::default();
         let mut next = batch.map(Some);
         let (mut looked_at, mut end) = (0, None);
         loop {
@@ -293,7 +293,7 @@ impl WatchStream {
     }
 
     /// Adds the lines of a batch. Gives the number of its changes, told or not.
-    fn add(&mut self, batch: &WatchBatch, out: &mut Lines) -> Result<usize, CorruptValue> {
+    fn add(&mut self, batch: &WatchBatch, out: &mut EventLines) -> Result<usize, CorruptValue> {
         let mut changes = 0;
         for change in batch.events() {
             changes += 1;
@@ -338,12 +338,12 @@ impl WatchStream {
 
 /// Lines for one write: a single one stays shared, several are put together.
 #[derive(Default)]
-struct Lines {
+struct EventLines {
     one: Bytes,
     many: Vec<u8>,
 }
 
-impl Lines {
+impl EventLines {
     fn push(&mut self, line: Bytes) {
         if self.one.is_empty() && self.many.is_empty() {
             self.one = line;

@@ -140,11 +140,11 @@ pub(in crate::handlers) fn of_kind(
     })?;
     let unknown = quorate_schema::decode(&api.graph, wanted.ty, &mut object)
         .map_err(|error| Error::bad_request(error.for_kind(wanted.kind, wanted.api_version)))?;
-    let findings = FieldErrors::of_body(unknown, duplicates, &request.body);
-    if validation == FieldValidation::Strict && !findings.is_empty() {
-        return Err(Status::unusable_body(&wanted.group_version_kind(), &findings.refusal()).into());
+    let errors = FieldErrors::of_body(unknown, duplicates, &request.body);
+    if validation == FieldValidation::Strict && !errors.is_empty() {
+        return Err(Status::unusable_body(&wanted.group_version_kind(), &errors.refusal()).into());
     }
-    let warnings = if validation == FieldValidation::Warn { findings.warnings() } else { Vec::new() };
+    let warnings = if validation == FieldValidation::Warn { errors.warnings() } else { Vec::new() };
     Ok((Decoded { object, warnings }, asked))
 }
 

@@ -119,16 +119,16 @@ mod tests {
             "unknown field \"alpha\"",
             "duplicate field \"data.k\"",
         ];
-        let findings = FieldErrors::of_body(unknown(&["alpha", "metadata.mid", "zeta"]), duplicates, body);
-        assert_eq!(findings.warnings(), expect);
-        assert_eq!(findings.refusal(), format!("strict decoding error: {}", expect.join(", ")));
+        let errors = FieldErrors::of_body(unknown(&["alpha", "metadata.mid", "zeta"]), duplicates, body);
+        assert_eq!(errors.warnings(), expect);
+        assert_eq!(errors.refusal(), format!("strict decoding error: {}", expect.join(", ")));
     }
 
     #[test]
     fn duplicates_inside_of_unknown_fields_are_not_told() {
         let check = |paths: &[&str], duplicate: &str, expect: bool| {
-            let findings = FieldErrors::of_body(unknown(paths), vec![duplicate.into()], b"");
-            assert_eq!(findings.texts.len() > paths.len(), expect, "{paths:?} {duplicate}");
+            let errors = FieldErrors::of_body(unknown(paths), vec![duplicate.into()], b"");
+            assert_eq!(errors.texts.len() > paths.len(), expect, "{paths:?} {duplicate}");
         };
         check(&["a.b"], "a.b", false);
         check(&["a.b"], "a.b.c", false);
@@ -156,8 +156,8 @@ mod tests {
     fn of_very_many_the_last_text_says_how_many_more_there_are() {
         let paths: Vec<String> = (0..1000).map(|at| format!("f{at:03}")).collect();
         let check = |count: usize, more: usize, told: &[String], refused: &str, warned: (usize, &str)| {
-            let findings = FieldErrors::of_unknown(&Unknown { paths: paths[..count].to_vec(), more }).and(told);
-            let (refusal, warnings) = (findings.refusal(), findings.warnings());
+            let errors = FieldErrors::of_unknown(&Unknown { paths: paths[..count].to_vec(), more }).and(told);
+            let (refusal, warnings) = (errors.refusal(), errors.warnings());
             assert!(refusal.ends_with(refused), "{refusal}");
             assert_eq!((warnings.len(), warnings.last().map(String::as_str)), (warned.0, Some(warned.1)));
         };

@@ -90,7 +90,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_does_not_begin_is_given_up() {
         let (near, mut far) = duplex(64);
-        let (mut opening, begun) = (PrefaceTimeout::new(near, LIMIT), Instant::now());
+        let (mut stream, begun) = (PrefaceTimeout::new(near, LIMIT), Instant::now());
         let dribble = tokio::spawn(async move {
             for _ in 1..PREFACE_BYTES {
                 sleep(LIMIT / 5).await;
@@ -99,23 +99,23 @@ mod tests {
                 }
             }
         });
-        let error = opening.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap_err();
+        let error = stream.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap_err();
         assert_eq!((error.kind(), begun.elapsed().as_secs()), (io::ErrorKind::TimedOut, LIMIT.as_secs()));
-        drop(opening);
+        drop(stream);
         dribble.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_has_begun_may_be_silent() {
         let (near, mut far) = duplex(64);
-        let mut opening = PrefaceTimeout::new(near, LIMIT);
+        let mut stream = PrefaceTimeout::new(near, LIMIT);
         far.write_all(&[0; PREFACE_BYTES]).await.unwrap();
-        opening.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap();
+        stream.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap();
         let late = tokio::spawn(async move {
             sleep(LIMIT * 10).await;
             far.write_all(b"x").await.unwrap();
         });
-        opening.read_exact(&mut [0; 1]).await.unwrap();
+        stream.read_exact(&mut [0; 1]).await.unwrap();
         late.await.unwrap();
     }
 }
