@@ -34,3 +34,30 @@ pub(super) async fn enforce(
 ) -> Result<Response<Body>, Failure> {
     timeout_at(end, answer).await.unwrap_or(Err(Failure::TimedOut))
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_comes_too_late_is_a_timeout() {
+        let check = async |takes: u64, expect: bool| {
+            let answer = async {
+                sleep(Duration::from_secs(takes)).await;
+                Ok(Response::new(Body::empty()))
+            };
+            let answer = enforce(Instant::now() + LIMIT, answer).await;
+            let in_time = match answer {
+                Ok(_) => true,
+                Err(Failure::TimedOut) => false,
+                Err(other) => panic!("{other:?}"),
+            };
+            assert_eq!(in_time, expect, "{takes} s");
+        };
+        check(0, true).await;
+        check(59, true).await;
+        check(61, false).await;
+    }
+}

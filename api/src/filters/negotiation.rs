@@ -63,3 +63,39 @@ fn is_pretty(info: &RequestInfo, headers: &HeaderMap, asked: bool) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::{Method, Uri};
+    use quorate_meta::Naming;
+
+    use super::*;
+
+    #[test]
+    fn several_accept_headers_are_one() {
+        let check = |lines: &[&'static str], expect: &str| {
+            let mut headers: HeaderMap = lines.iter().map(|line| (ACCEPT, HeaderValue::from_static(line))).collect();
+            join_accept(&mut headers);
+            assert_eq!(accept(&headers), expect, "{lines:?}");
+        };
+        check(&[], "");
+        check(&["application/json"], "application/json");
+        check(&["application/yaml", "application/json;q=0.5"], "application/yaml, application/json;q=0.5");
+    }
+
+    #[test]
+    fn json_is_indented_for_people_or_on_demand() {
+        let check = |path: &'static str, agent: &'static str, asked: bool, expect: bool| {
+            let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &Uri::from_static(path));
+            let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
+            assert_eq!(is_pretty(&info, &headers, asked), expect, "{path} {agent} {asked}");
+        };
+        check("/api/v1/pods", "kubectl/v1.35.0", false, false);
+        check("/api/v1/pods", "kubectl/v1.35.0", true, true);
+        check("/api/v1/pods", "curl/8.5.0", false, true);
+        check("/api/v1/pods?pretty=false", "curl/8.5.0", false, false);
+        check("/api/v1/pods?pretty=true", "kubectl/v1.35.0", false, true);
+        check("/api/v1/pods?pretty", "kubectl/v1.35.0", false, false);
+        check("/api/v1/pods?watch=true&pretty=true", "curl/8.5.0", true, false);
+    }
+}

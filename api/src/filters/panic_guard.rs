@@ -19,3 +19,24 @@ pub(super) async fn catch(
         Err(_) => Err(Failure::Panicked),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_the_failure_of_one_request() {
+        let check = async |answer: fn() -> Result<Response<Body>, Error>, expect: &str| {
+            let found = match catch(async move { answer() }).await {
+                Ok(_) => "answered",
+                Err(Failure::Refused(_)) => "refused",
+                Err(Failure::Panicked) => "panicked",
+                Err(Failure::TimedOut) => "timed out",
+            };
+            assert_eq!(found, expect);
+        };
+        check(|| Ok(Response::new(Body::empty())), "answered").await;
+        check(|| Err(Error::no_such_path()), "refused").await;
+        check(|| panic!("a handler with a defect"), "panicked").await;
+    }
+}
