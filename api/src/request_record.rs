@@ -1,5 +1,4 @@
-//! The record of one request: who sent it, what it asks for, what was decided about it, how it
-//! ended, and when.
+//! The record of one request: its user, what it asks for, what was decided, how it ended, and when.
 //!
 //! The filter chain owns one record for each request. Filters write it through `&mut`, the handler
 //! adds to it through the shared reference in its `Request`, and what observes requests reads it:

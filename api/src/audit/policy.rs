@@ -7,13 +7,13 @@ use quorate_meta::Names;
 use crate::authentication::User;
 use crate::request::{RequestInfo, Verb};
 
-/// How much is told.
+/// How much events tell of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     #[default]
     None,
-    /// Who, what, when, and how it ended.
+    /// The user, the request, the times, and how it ended.
     Metadata,
     /// The body of the request as well.
     Request,
@@ -34,7 +34,7 @@ impl Level {
 /// A moment in the life of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It has come in, and who asks is known.
+    /// It has come in, and its user is known.
     RequestReceived,
     /// The head of the answer has been sent, and the rest takes long: watches only.
     ResponseStarted,

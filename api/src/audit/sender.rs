@@ -15,7 +15,7 @@ use crate::authentication::{Identity, Introduction, User};
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Debug)]
 pub(super) struct Sender<'a> {
     user: Option<&'a Arc<User>>,

@@ -78,25 +78,25 @@ struct Kept<K, V> {
     bytes: usize,
 }
 
-/// A watcher's presence; dropping it ends it.
+/// A watcher's share in the fan-out; dropping it ends it.
 #[derive(Debug)]
-pub(crate) struct Seat(Arc<Fanout>);
+pub(crate) struct Watcher(Arc<Fanout>);
 
 impl Fanout {
     /// Announces a watcher.
-    pub(crate) fn join(self: &Arc<Self>) -> Seat {
+    pub(crate) fn join(self: &Arc<Self>) -> Watcher {
         self.watchers.fetch_add(1, Ordering::Relaxed);
-        Seat(self.clone())
+        Watcher(self.clone())
     }
 }
 
-impl Drop for Seat {
+impl Drop for Watcher {
     fn drop(&mut self) {
         self.0.watchers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Seat {
+impl Watcher {
     /// What busy watches keep, so that they go on together.
     pub(crate) fn beat(&self) -> &Beat {
         &self.0.beat
@@ -175,8 +175,8 @@ mod tests {
         let fanout = Arc::new(Fanout::default());
         let (first, second) = (fanout.join(), fanout.join());
         let mut made = 0;
-        for (seat, kind) in [(&first, "ADDED"), (&second, "ADDED"), (&second, "DELETED")] {
-            let bytes = seat.share(key(1, kind), || -> Result<_, ()> {
+        for (watcher, kind) in [(&first, "ADDED"), (&second, "ADDED"), (&second, "DELETED")] {
+            let bytes = watcher.share(key(1, kind), || -> Result<_, ()> {
                 made += 1;
                 Ok(Bytes::from_static(kind.as_bytes()))
             });
@@ -188,10 +188,10 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded() {
         let fanout = Arc::new(Fanout::default());
-        let (seat, _other) = (fanout.join(), fanout.join());
+        let (watcher, _other) = (fanout.join(), fanout.join());
         let large = Bytes::from(vec![0; KEPT_BYTES / SHARDS / 4]);
         for round in 0..100 {
-            seat.share(key(round * SHARDS as u64, "ADDED"), || Ok::<_, ()>(large.clone())).unwrap();
+            watcher.share(key(round * SHARDS as u64, "ADDED"), || Ok::<_, ()>(large.clone())).unwrap();
         }
         let shard = fanout.events[0].lock();
         assert!(shard.bytes <= KEPT_BYTES / SHARDS && shard.entries.len() == 4 && shard.order.len() == 4);
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn a_single_watcher_keeps_nothing() {
         let fanout = Arc::new(Fanout::default());
-        let seat = fanout.join();
-        seat.share(key(1, "ADDED"), || Ok::<_, ()>(Bytes::from_static(b"x"))).unwrap();
-        seat.keep_run(run_key("a/", 1), run(b"x", 1));
+        let watcher = fanout.join();
+        watcher.share(key(1, "ADDED"), || Ok::<_, ()>(Bytes::from_static(b"x"))).unwrap();
+        watcher.keep_run(run_key("a/", 1), run(b"x", 1));
         assert!(fanout.events.iter().all(|shard| shard.lock().entries.is_empty()));
         assert!(fanout.runs.lock().entries.is_empty());
     }

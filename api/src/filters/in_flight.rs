@@ -17,8 +17,8 @@ use crate::request_record::Milestone;
 /// When a client may come back that found no place.
 const RETRY_SECONDS: u32 = 1;
 
-/// Waits for a place, which is held until the response has been sent; `None` for those who need
-/// none.
+/// Waits for a place, which is held until the response has been sent; `None` for a request that
+/// needs none.
 pub(super) async fn enter(x: &mut Exchange<'_>, user: &User, route: &Route) -> Result<Option<Place>, Error> {
     if user.is_in(GROUP_MASTERS) || matches!(route, Route::Health(..)) {
         x.record.reach(Milestone::Admitted);

@@ -93,7 +93,8 @@ fn problems(binding: &Value) -> Vec<Cause> {
     causes
 }
 
-/// The node whose labels the pod is to have. Who does not say that it is a node gets none.
+/// The node whose labels the pod is to have. A binding that does not say that it is to a node gets
+/// none.
 fn node_of(binding: &Value) -> Option<&str> {
     let target = binding.get("target")?;
     target.str_at(&["name"]).filter(|_| target.str_at(&["kind"]) == Some(NODE))
@@ -121,7 +122,7 @@ fn bound(pod: &Value, binding: &Value, now: Time) -> Result<Value, String> {
     for field in ["annotations", "labels"] {
         add(&mut pod, binding, field);
     }
-    // Where it might have run is of no more interest.
+    // The nominated node is of no more interest.
     pod.remove_at(&["status", "nominatedNodeName"]);
     set_scheduled(&mut pod, now);
     Ok(pod)

@@ -21,7 +21,7 @@ pub(super) const KIND: &str = "DeleteOptions";
 pub(super) struct Asked {
     /// The options themselves.
     pub(super) options: DeleteOptions,
-    /// Whether an object that is still held is answered with 202: so it is for who uses
+    /// Whether an object that is still held is answered with 202: so it is for clients that use
     /// `orphanDependents: false`.
     pub(super) accepted_while_held: bool,
     /// Whether the object goes only if it cannot be read.
@@ -39,7 +39,7 @@ pub(super) fn parse(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     if request.body.is_empty() { from_query(api, request) } else { from_body(api, request) }
 }
 
-/// What a client should know that asks for this.
+/// The warnings for a client that asks for this.
 pub(super) fn warnings(resource: &Resource, options: &DeleteOptions) -> Vec<String> {
     let told = resource.strategy.warning_of_deletion().filter(|_| options.propagation.is_none());
     told.map(str::to_owned).into_iter().collect()

@@ -22,7 +22,7 @@ const CACHING: &str = "public, max-age=3600";
 /// A document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenIdPage {
-    /// Who issues tokens, and where its keys are.
+    /// The issuer of tokens, and where its keys are.
     Configuration,
     /// The keys.
     Keys,

@@ -19,8 +19,8 @@ use crate::handlers::Request;
 /// How long a request waits for a version that this node has not applied yet.
 const VERSION_WAIT: Duration = Duration::from_secs(3);
 
-/// A snapshot that shows what was asked for. Who asks for the newest state must be allowed to by
-/// the newest rules.
+/// A snapshot that shows what was asked for. A user who asks for the newest state must be allowed
+/// to by the newest rules.
 pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result<Snapshot, Error> {
     match at {
         At::MostRecent => {

@@ -134,7 +134,7 @@ fn not_issued(own: &GroupKind, refusal: &Refusal) -> Error {
     Status::service_unavailable(why).into()
 }
 
-/// For whom the token is: this server, when nothing is said.
+/// The audiences of the token: this server, when the request names none.
 fn audiences(api: &Api, object: &mut Value) -> Vec<String> {
     let asked = asked_audiences(object);
     if !asked.is_empty() {

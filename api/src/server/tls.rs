@@ -38,8 +38,7 @@ pub struct TlsFiles {
     pub key: Vec<u8>,
     /// The CAs of client certificates.
     pub client_authority: Vec<u8>,
-    /// The CAs of proxies in front that say in headers who their clients are; `None` where there
-    /// are none.
+    /// The CAs of proxies in front that name their clients in headers; `None` where there are none.
     pub proxy_authority: Option<Vec<u8>>,
 }
 
@@ -63,7 +62,7 @@ pub(super) struct Current {
     proxies: Option<Authorities>,
 }
 
-/// Who vouches for clients, or for proxies.
+/// The CAs of clients, or of proxies.
 #[derive(Debug)]
 struct Authorities {
     certificates: Vec<CertificateDer<'static>>,

@@ -1,4 +1,4 @@
-//! The cells of RoleBindings and ClusterRoleBindings: which role, for whom.
+//! The cells of RoleBindings and ClusterRoleBindings: the role and its subjects.
 
 use quorate_meta::Value;
 

@@ -1,12 +1,12 @@
 //! The `eviction` subresource of pods: a deletion for which the pod's disruption budget is asked
 //! first.
 //!
-//! Invariants: leave to evict is a change of the budget's own status, made on the condition that
-//! this is still as it was read; so each eviction needs leave of its own. What goes is the pod that
-//! was looked at: its deletion is bound to its identity, and to its version where its state
-//! decided. It is marked before it goes. All of this the server writes itself: the client needs no
-//! right to budgets, pods or their status. A dry run asks and refuses in the same way and writes
-//! nothing. The controller of budgets counts the pods.
+//! Invariants: a disruption is taken by a change of the budget's status, made on the condition that
+//! this is still as it was read; so each eviction takes one of its own. The pod that is deleted is
+//! the one that was read: its deletion is bound to its uid, and to its version where its state
+//! decided. Its status says so before it is deleted. All of this the server writes itself: the
+//! client needs no right to budgets, pods or their status. A dry run asks and refuses in the same
+//! way and writes nothing. The controller of budgets counts the pods.
 
 mod budget;
 mod condition;

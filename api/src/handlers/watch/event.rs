@@ -14,7 +14,7 @@ use quorate_wire::json;
 use quorate_wire::protobuf::write_frame;
 use quorate_wire::stored::CorruptValue;
 
-use crate::fanout::{EventKey, Seat};
+use crate::fanout::{EventKey, Watcher};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 use crate::negotiation::Media;
@@ -64,7 +64,7 @@ pub(super) fn line(
 /// An event's line, shared with every watcher that wants it in the same form, which is what the
 /// variant names.
 pub(super) fn shared_line(
-    (seat, variant): (&Seat, Option<&Arc<str>>),
+    (watcher, variant): (&Watcher, Option<&Arc<str>>),
     renderer: &Renderer,
     seen: &Seen<'_>,
     event: &Event,
@@ -77,9 +77,8 @@ pub(super) fn shared_line(
         Ok(out.into())
     };
     match variant {
-        Some(variant) => {
-            seat.share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant: variant.clone() }, make)
-        }
+        Some(variant) => watcher
+            .share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant: variant.clone() }, make),
         None => make(),
     }
 }

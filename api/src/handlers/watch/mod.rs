@@ -4,6 +4,7 @@
 //! written.
 
 mod event;
+mod event_lines;
 mod pace;
 mod start;
 mod stream;

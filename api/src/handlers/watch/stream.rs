@@ -1,4 +1,4 @@
-//! The running stream of one watch.
+//! The stream of one watch, while it runs.
 //!
 //! Invariants: a buffer is made only when the connection asks for one, and holds all events that
 //! are there by then, so many events cost one write; watchers of a whole collection that are at the
@@ -20,11 +20,12 @@ use quorate_wire::stored::CorruptValue;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::event::{self, ADDED, Seen};
+use super::event_lines::EventLines;
 use super::pace::Pace;
 use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
-use crate::fanout::{Run, RunKey, Seat};
+use crate::fanout::{Run, RunKey, Watcher};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 use crate::lifecycle::Phase;
@@ -62,8 +63,8 @@ pub(super) struct Initial {
 pub(super) struct WatchStream {
     api: Arc<Api>,
     parts: Parts,
-    seat: Seat,
-    /// The form of the events, for those who share their encodings.
+    watcher: Watcher,
+    /// The form of the events, for watchers that share their encodings.
     variant: Option<Arc<str>>,
     /// The first object of a stream of tables brings the columns.
     first: bool,
@@ -106,7 +107,7 @@ impl WatchStream {
         let owner = api.clone();
         Self {
             api: api.clone(),
-            seat: api.fanout.join(),
+            watcher: api.fanout.join(),
             variant: parts.renderer.variant(),
             first: true,
             deadline,
@@ -226,7 +227,7 @@ impl WatchStream {
     /// This batch and those that are there already.
     async fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Bytes {
         let key = batch.as_ref().ok().and_then(|batch| self.run_key(batch.revision()));
-        let shared = key.as_ref().and_then(|key| self.seat.run(key));
+        let shared = key.as_ref().and_then(|key| self.watcher.run(key));
         let lines = match shared {
             Some(run) => {
                 self.parts.watch.skip_to(run.end);
@@ -236,7 +237,7 @@ impl WatchStream {
         };
         // A buffer that is full already would gain nothing by a pause.
         if (1..BUFFER_BYTES).contains(&lines.len()) {
-            self.pause = self.pace.sent(Instant::now(), self.seat.beat());
+            self.pause = self.pace.sent(Instant::now(), self.watcher.beat());
         }
         lines
     }
@@ -284,10 +285,10 @@ impl WatchStream {
         if looked_at >= SCAN_OBJECTS {
             tokio::task::yield_now().await;
         }
-        let several = !out.many.is_empty() && !self.ended;
+        let several = out.are_several() && !self.ended;
         let lines = out.finish();
         if let (Some(key), Some(end)) = (key.filter(|_| several), end) {
-            self.seat.keep_run(key, Run { lines: lines.clone(), end });
+            self.watcher.keep_run(key, Run { lines: lines.clone(), end });
         }
         lines
     }
@@ -299,7 +300,7 @@ impl WatchStream {
             changes += 1;
             let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else { continue };
             let first = std::mem::take(&mut self.first);
-            let shared = (&self.seat, self.variant.as_ref());
+            let shared = (&self.watcher, self.variant.as_ref());
             out.push(event::shared_line(shared, &self.parts.renderer, &seen, change, batch.revision(), first)?);
         }
         Ok(changes)
@@ -333,38 +334,6 @@ impl WatchStream {
         let mut out = Vec::new();
         event::bookmark(&self.parts.renderer, position, &[], &mut out)?;
         Ok(out.into())
-    }
-}
-
-/// Lines for one write: a single one stays shared, several are put together.
-#[derive(Default)]
-struct EventLines {
-    one: Bytes,
-    many: Vec<u8>,
-}
-
-impl EventLines {
-    fn push(&mut self, line: Bytes) {
-        if self.one.is_empty() && self.many.is_empty() {
-            self.one = line;
-            return;
-        }
-        self.many.extend_from_slice(&std::mem::take(&mut self.one));
-        self.many.extend_from_slice(&line);
-    }
-
-    fn len(&self) -> usize {
-        self.one.len() + self.many.len()
-    }
-
-    /// Forgets what was put in after it had this length.
-    fn truncate(&mut self, len: usize) {
-        self.one.truncate(len);
-        self.many.truncate(len);
-    }
-
-    fn finish(self) -> Bytes {
-        if self.many.is_empty() { self.one } else { self.many.into() }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::registry::write::{MAX_MANAGER_BYTES, WriteOptions, check_manager};
 
 /// The options of every patch.
 const PATCH: &str = "PatchOptions";
-/// Who owns fields when nothing says who writes.
+/// The field manager of a request that names none.
 const UNKNOWN_MANAGER: &str = "unknown";
 
 /// What happens to fields that are unknown or given twice.
