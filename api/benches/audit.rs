@@ -18,12 +18,12 @@ use http_body_util::Full;
 use quorate_access::authentication::{AuthenticationOptions, Identity, User};
 use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
-use quorate_api::audit::{Audit, AuditWriter, Batching, Lines, Policy, Sink, SpoolOptions};
+use quorate_api::audit::{Audit, AuditWriter, Batching, Lines, Sink, SpoolOptions, parse_policy};
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version, filters};
 use quorate_env::SystemEnv;
-use quorate_kinds::builtin;
 use quorate_meta::Naming;
+use quorate_kinds::builtin;
 use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore};
 use rustix::time::{ClockId, clock_gettime};
@@ -57,7 +57,7 @@ impl Sink for Nowhere {
 }
 
 fn trail() -> (Audit, Vec<AuditWriter>) {
-    let policy = Policy::parse(NAMING.names(), POLICY.as_bytes()).unwrap();
+    let policy = parse_policy(NAMING.names(), POLICY.as_bytes()).unwrap();
     let (audit, writers) = Audit::new(policy, vec![(Box::new(Nowhere), SPOOL)], SystemEnv::env().clock, NAMING.names());
     (audit, writers.into_iter().map(|(writer, _)| writer).collect())
 }

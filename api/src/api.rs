@@ -1,6 +1,8 @@
-//! Everything that requests share: names, schema, resources, store, clock, and what the server says about itself.
+//! The Api: everything that requests share, from names, schema and store to what the server says
+//! about itself.
 //!
-//! Invariant: immutable but for what its fields guard themselves; one per process or, in tests, several side by side.
+//! Invariant: immutable but for what its fields guard themselves; one per process or, in tests,
+//! several side by side.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,12 +15,12 @@ use quorate_schema::Graph;
 use quorate_store::Store;
 
 use crate::audit::Audit;
-use crate::cache::Fanout;
-use crate::handlers::continuation::Tokens;
-use crate::handlers::health::Health;
-use crate::handlers::openapi::OpenApi;
+use crate::continue_token::Tokens;
+use crate::fanout::Fanout;
+use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::negotiation::Formats;
+use crate::openapi::OpenApi;
 use quorate_access::authentication::{Authentication, AuthenticationOptions};
 use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use quorate_access::flow_control::FlowControl;
@@ -46,11 +48,11 @@ pub struct ApiOptions {
     pub address: String,
     /// Where the process stands: [`Phase::Starting`] when the store has to catch up first.
     pub phase: Phase,
-    /// How users are found out.
+    /// How users authenticate.
     pub authentication: AuthenticationOptions,
     /// The audit trail, where there is one.
     pub audit: Option<Arc<Audit>>,
-    /// Who decides what somebody may do, in this order.
+    /// The authorization modes, in the order in which they are asked.
     pub authorization: Vec<ModeOptions>,
     /// Authenticates continue tokens: 32 random bytes, the same on every node of a cluster.
     pub token_secret: [u8; 32],
@@ -69,7 +71,8 @@ pub struct Version {
     pub git_commit: String,
     /// RFC 3339, or empty.
     pub build_date: String,
-    /// What compiled the build, for example `rustc 1.95.0`, or empty. Clients know it as `goVersion`.
+    /// What compiled the build, for example `rustc 1.95.0`, or empty. Clients know it as
+    /// `goVersion`.
     pub compiler: String,
 }
 
@@ -91,9 +94,9 @@ pub struct Api {
     pub health: Health,
     /// The audit trail, where there is one.
     pub audit: Option<Arc<Audit>>,
-    /// Who may do what.
+    /// Decides what users may do.
     pub authorizer: Arc<Authorizer>,
-    /// Finds out who asks.
+    /// Finds the user of a request.
     pub authentication: Authentication,
     pub(crate) admission: Arc<Admission>,
     pub(crate) version: Version,
@@ -150,10 +153,8 @@ impl Api {
             address: options.address,
         })
     }
-}
 
-impl Api {
-    /// The one way to write objects for the server itself: no user's rights are asked for, and no admission.
+    /// The one way to write objects, for handlers and controllers alike.
     #[must_use]
     pub fn writer(&self) -> Writer {
         Writer::new(self.graph.clone(), self.store.clone(), self.env.clone())

@@ -1,20 +1,25 @@
 //! The cluster API server: HTTP in front of a [`quorate_store::Store`].
 //!
-//! A request passes the filters (limits, authentication, authorization), reaches one verb's handler, and for writes
-//! admission and the registry, which knows each kind's semantics. This crate never touches Raft or disks, only the store trait.
+//! A request passes the filters (limits, authentication, authorization), reaches one verb's
+//! handler, and for writes admission and the registry, which knows each kind's semantics. This
+//! crate never touches Raft or disks, only the store trait.
 
 pub mod audit;
 pub mod body;
-pub mod cache;
+pub mod continue_token;
 pub mod encoding;
 pub mod filters;
-pub mod handlers;
+pub mod health;
 pub mod lifecycle;
 pub mod negotiation;
+pub mod request_record;
 pub mod respond;
 pub mod server;
 
 mod api;
-mod table;
+mod fanout;
+mod handlers;
+mod openapi;
+mod tables;
 
 pub use api::{Api, ApiOptions, Version};

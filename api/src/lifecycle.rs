@@ -1,4 +1,4 @@
-//! Where the process stands between start and end, as requests need to know it.
+//! The phases of the process between start and end, as requests need to know them.
 //!
 //! Invariant: phases only go forward.
 
@@ -7,7 +7,8 @@ use tokio::sync::watch;
 /// Where the process stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// The store may still be behind what this node served before it was restarted: nothing but health checks.
+    /// The store may still be behind what this node served before it was restarted: nothing but
+    /// health checks.
     Starting,
     /// Normal service.
     Serving,

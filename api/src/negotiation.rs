@@ -1,8 +1,12 @@
-//! Content negotiation: from the Accept header to the form of the answer (document 001, "Media types").
+//! Content negotiation: from the Accept header to the form of the answer (RFC 9110, section 12).
 //!
-//! Invariants: clauses are tried by descending quality, equal ones in the order given; a clause that asks for a form this
-//! server does not have is passed over, never an error while another clause fits. A wildcard never gives what the header
-//! refuses. Whether a form suits the answer (a list form for a list) is the handler's to check.
+//! Invariants: clauses are tried by descending quality, equal ones in the order given; a clause
+//! that asks for a form this server does not have is passed over, never an error while another
+//! clause fits. A wildcard never gives what the header refuses. Whether a form suits the answer (a
+//! list form for a list) is the handler's to check.
+
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -31,7 +35,8 @@ pub enum Media {
 pub enum Shape {
     /// The object itself.
     Object,
-    /// Rows for a terminal. The text is the `apiVersion` of the table, in the name that the client asked for.
+    /// Rows for a terminal. The text is the `apiVersion` of the table, in the name that the client
+    /// asked for.
     Table(Arc<str>),
     /// Only `metadata`, of one object (or of each object of a watch).
     Metadata(Arc<str>),
@@ -110,7 +115,8 @@ impl Clause<'_> {
     }
 }
 
-/// The clauses of an Accept header, best first. A quality of zero refuses a type, so it is left out.
+/// The clauses of an Accept header, best first. A quality of zero refuses a type, so it is left
+/// out.
 #[must_use]
 pub fn clauses(accept: &str) -> SmallVec<[Clause<'_>; 2]> {
     let mut clauses: SmallVec<[Clause<'_>; 2]> =
@@ -119,15 +125,16 @@ pub fn clauses(accept: &str) -> SmallVec<[Clause<'_>; 2]> {
     clauses
 }
 
-/// The media types and ranges that an Accept header refuses, in lower case. The refusal of one shape of a type leaves the
-/// type itself.
+/// The media types and ranges that an Accept header refuses, in lower case. The refusal of one
+/// shape of a type leaves the type itself.
 fn refusals(accept: &str) -> Vec<Cow<'_, str>> {
     let refused = |clause: &Clause<'_>| clause.quality == 0 && clause.parameter("as").is_empty();
     accept.split(',').filter_map(clause).filter(refused).map(|clause| clause.media).collect()
 }
 
-/// The media types that a clause of a header means, best first: for a wildcard all that are offered and that the header does
-/// not refuse. What is said of a narrower range counts for more than what is said of a wider one.
+/// The media types that a clause of a header means, best first: for a wildcard all that are offered
+/// and that the header does not refuse. What is said of a narrower range counts for more than what
+/// is said of a wider one.
 pub(crate) fn meant<'c>(
     clause: &'c Clause<'_>,
     accept: &str,
@@ -266,123 +273,4 @@ pub(crate) fn lower(media: &str) -> Cow<'_, str> {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000 before the cast")]
 fn thousandths(quality: &str) -> u16 {
     quality.parse::<f64>().map_or(1000, |q| (q.clamp(0.0, 1.0) * 1000.0) as u16)
-}
-
-#[cfg(test)]
-mod tests {
-    use quorate_meta::Naming;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(accept: &str, offer: Offer, expect: &str) {
-        check_with(false, accept, offer, expect);
-    }
-
-    #[track_caller]
-    fn check_with(cbor: bool, accept: &str, offer: Offer, expect: &str) {
-        let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
-        let got = match Formats::new(graph, cbor).negotiate(accept, offer) {
-            Ok(Format { media, shape, .. }) => format!("{media:?} {shape:?}"),
-            Err(e) => format!("{e:?}"),
-        };
-        assert_eq!(got, expect, "{accept}");
-    }
-
-    #[test]
-    fn quality_and_order() {
-        check("", Offer::Objects, "Json Object");
-        check("*/*", Offer::Objects, "Json Object");
-        check("application/json;charset=utf-8", Offer::Objects, "Json Object");
-        check("application/json;q=0.1, application/yaml;q=0.9", Offer::Objects, "Yaml Object");
-        check("application/yaml;q=0.9, application/json", Offer::Objects, "Json Object");
-        check("*/*;q=0.1, application/yaml", Offer::Objects, "Yaml Object");
-        check("application/xml, */*", Offer::Objects, "Json Object");
-        check("application/yaml, application/json", Offer::Objects, "Yaml Object");
-        check("Application/YAML;Q=0.5, application/xml", Offer::Objects, "Yaml Object");
-        check("application/vnd.svc.protobuf,application/json", Offer::Objects, "Protobuf(Protobuf) Object");
-        check("application/vnd.kubernetes.protobuf;stream=watch", Offer::Stream, "Protobuf(Protobuf) Object");
-        check("application/vnd.example.protobuf,application/json", Offer::Document, "Json Object");
-    }
-
-    #[test]
-    fn wildcards_do_not_give_what_is_refused() {
-        check("application/json;q=0, */*", Offer::Objects, "Yaml Object");
-        check("*/*, Application/JSON;Q=0.0", Offer::Document, "Yaml Object");
-        check("application/json;q=0, application/*", Offer::Stream, "Protobuf(Protobuf) Object");
-        check("application/yaml;q=0, */*", Offer::Objects, "Json Object");
-        check("application/json;q=0, */*;q=0.5, application/yaml;q=0.1", Offer::Objects, "Yaml Object");
-        check("*/*;q=0, application/json", Offer::Objects, "Json Object");
-        check("*/*;q=0, application/*;q=0.1", Offer::Objects, "Json Object");
-        check("application/*;q=0, application/yaml", Offer::Objects, "Yaml Object");
-        check("application/*;q=0, */*", Offer::Objects, "Media");
-        // A shape that is refused leaves the type.
-        check("application/json;as=Table;g=meta.svc.io;v=v1;q=0, */*", Offer::Objects, "Json Object");
-        let table = "*/*;as=Table;g=meta.svc.io;v=v1";
-        let expect = "Yaml Table(\"meta.svc.io/v1\")";
-        check(&format!("application/json;q=0, {table}"), Offer::Objects, expect);
-        check(&format!("application/json;q=0, application/yaml;q=0, {table}"), Offer::Objects, "Parameters");
-        let none = "application/json;q=0, application/yaml;q=0, application/vnd.svc.protobuf;q=0, */*";
-        check_with(true, none, Offer::Objects, "Cbor(Cbor) Object");
-        check_with(false, none, Offer::Objects, "Media");
-    }
-
-    #[test]
-    fn errors_come_in_what_is_not_refused() {
-        let formats = Formats::new(Arc::new(Graph::builtin(Naming::Svc.names())), false);
-        let check = |accept: &str, expect: &str| {
-            assert_eq!(formats.for_errors(accept).content_type(), expect, "{accept}");
-        };
-        check("", "application/json");
-        check("*/*", "application/json");
-        check("application/xml, application/yaml", "application/yaml");
-        check("application/json;q=0, */*", "application/yaml");
-        check("application/json;q=0", "application/json");
-    }
-
-    #[test]
-    fn nothing_fits() {
-        check("application/xml", Offer::Objects, "Media");
-        check("garbage", Offer::Objects, "Media");
-        check("application/json;q=0", Offer::Objects, "Media");
-        check("application/yaml", Offer::Stream, "Media");
-        check("application/json;as=Table;g=meta.svc.io;v=v2", Offer::Objects, "Parameters");
-        check("application/json;as=Table;g=example.com;v=v1", Offer::Objects, "Parameters");
-        check("application/json;as=Chair;g=meta.svc.io;v=v1", Offer::Objects, "Parameters");
-        check("application/json;as=Table", Offer::Objects, "Parameters");
-        check("application/vnd.svc.protobuf;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Parameters");
-        check("application/json;as=Table;g=meta.svc.io;v=v1", Offer::Document, "Parameters");
-    }
-
-    #[test]
-    fn cbor_where_it_is_switched_on() {
-        for (accept, offer, on) in [
-            ("application/cbor", Offer::Objects, "Cbor(Cbor) Object"),
-            ("application/cbor", Offer::Document, "Cbor(Cbor) Object"),
-            ("application/cbor", Offer::Stream, "Cbor(Cbor) Object"),
-            ("application/cbor-seq", Offer::Stream, "Cbor(Cbor) Object"),
-            ("application/cbor-seq", Offer::Objects, "Media"),
-            ("application/cbor;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Cbor(Cbor) Table(\"meta.svc.io/v1\")"),
-        ] {
-            check_with(true, accept, offer, on);
-            check_with(false, accept, offer, "Media");
-            check_with(false, &format!("{accept}, application/json;q=0.1"), offer, "Json Object");
-        }
-    }
-
-    #[test]
-    fn shapes() {
-        check("application/json;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Json Table(\"meta.svc.io/v1\")");
-        check(
-            "application/json;as=Table;v=v1beta1;g=meta.k8s.io",
-            Offer::Stream,
-            "Json Table(\"meta.k8s.io/v1beta1\")",
-        );
-        check("application/json;as=Table;g=meta.svc.io;v=v2,application/json", Offer::Objects, "Json Object");
-        check(
-            "application/yaml;as=PartialObjectMetadata;g=meta.svc.io;v=v1",
-            Offer::Objects,
-            "Yaml Metadata(\"meta.svc.io/v1\")",
-        );
-    }
 }

@@ -1,13 +1,17 @@
-//! One event as a line of JSON (`Event` of the audit group).
+//! One audit event as a line of JSON (`Event` of the audit group).
 //!
-//! What is known when a request comes in is put into words once ([`Draft::new`]), from what the request says and without a tree in
-//! between; the line of each stage begins with a copy of that and adds what has become known since.
+//! What is known when a request comes in is put into words once ([`Draft::new`]), from what the
+//! request says and without a tree in between; the line of each stage begins with a copy of that
+//! and adds what has become known since.
+
+#[cfg(test)]
+mod tests;
 
 use bytes::Bytes;
 use quorate_meta::{Details, Names, Status, Time};
 use quorate_wire::json::{self, write_string};
 
-use super::members::{write_object, write_text};
+use super::json_members::{write_object, write_text};
 use super::policy::{Level, Stage, verb};
 use super::sender::Sender;
 use quorate_access::request::RequestInfo;
@@ -65,7 +69,8 @@ impl Phrases {
 /// An event that further stages add to.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// What was known when the request came in, and from `decision_at` on what was said about whether they may.
+    /// What was known when the request came in, and from `decision_at` on the decision of the
+    /// authorizer.
     text: Vec<u8>,
     /// Where the object's name belongs, if the path has none.
     name_at: Option<usize>,
@@ -73,9 +78,9 @@ pub(super) struct Draft {
     received: Time,
     /// Annotations of what became known after that decision.
     further: Vec<u8>,
-    /// How the request has ended: the code and, where somebody has said why, a status.
+    /// How the request has ended: the code and, for a failure, its Status.
     outcome: Option<(u16, Option<Box<Status>>)>,
-    /// The member that says what that status is about; empty when nobody has said it.
+    /// The member with the details of that Status; empty when it has none.
     details: Vec<u8>,
     /// Whether a body is missing here that the policy asks for.
     pub(super) left_out: bool,
@@ -128,7 +133,8 @@ impl Draft {
         self.text.splice(at..at, field);
     }
 
-    /// Annotates what was said about whether they may (`None` where nobody could decide) and why, in place of what was said before.
+    /// Annotates the decision of the authorizer (`None` where it could not decide) and its reason,
+    /// in place of an earlier one.
     pub(super) fn decide(&mut self, phrases: &Phrases, allowed: Option<bool>, reason: &str) {
         self.text.truncate(self.decision_at);
         if let Some(allowed) = allowed {
@@ -150,7 +156,7 @@ impl Draft {
         self.further.extend_from_slice(phrases.deprecated.as_bytes());
     }
 
-    /// Says how the request has ended: with this code and, where somebody has said why, this status.
+    /// Says how the request has ended: with this code and, for a failure, this Status.
     pub(super) fn conclude(&mut self, code: u16, why: Option<Box<Status>>) {
         let details = why.as_ref().and_then(|why| why.details.as_ref()).map(Details::to_value);
         self.details = details.map_or(Vec::new(), |details| [&b",\"details\":"[..], &json::to_vec(&details)].concat());
@@ -233,107 +239,4 @@ fn write_reference(info: &RequestInfo, out: &mut Vec<u8>) {
     write_text(",\"apiGroup\":", &info.group, out);
     write_text(",\"apiVersion\":", &info.version, out);
     write_text(",\"subresource\":", info.subresource.as_deref().unwrap_or_default(), out);
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use http::{HeaderMap, Method};
-    use quorate_access::authentication::{Identity, User};
-    use quorate_meta::{GroupResource, Naming};
-    use serde_json::{Value, json};
-
-    #[test]
-    fn a_name_that_comes_late_is_told() {
-        let (names, uri) = (Naming::Svc.names(), "/api/v1/namespaces/ns/secrets");
-        let phrases = Phrases::new(names);
-        let check = |said: &[&str], expect: Value| {
-            let info = RequestInfo::parse(names, &Method::POST, &uri.parse().unwrap());
-            let (level, received) = (Level::Metadata, Time::from_ms(0));
-            let (identity, headers) = (Identity::default(), HeaderMap::new());
-            let sender = Sender::new(&identity, None, None, &headers);
-            let facts = Facts { level, id: "7", uri, sender: &sender, info: &info, received };
-            let mut draft = Draft::new(&phrases, &facts);
-            draft.decide(&phrases, Some(true), "");
-            said.iter().for_each(|name| draft.name(name));
-            let mut line = Vec::new();
-            draft.write(&phrases, Stage::ResponseComplete, None, &mut line);
-            let line: Value = serde_json::from_slice(&line).unwrap();
-            assert_eq!(line["objectRef"], expect);
-            assert_eq!(line["annotations"]["authorization.svc.io/decision"], "allow");
-            assert_eq!(line["stageTimestamp"], "1970-01-01T00:00:00.000000Z");
-        };
-        check(&[], json!({"resource": "secrets", "namespace": "ns", "apiVersion": "v1"}));
-        let named = || json!({"resource": "secrets", "namespace": "ns", "apiVersion": "v1", "name": "a \"b\""});
-        check(&["a \"b\""], named());
-        check(&["a \"b\"", "other"], named());
-    }
-
-    #[test]
-    fn a_line_is_one_event() {
-        let user = User { extra: vec![("k".into(), vec!["v".into()])], ..User::new("ann \"a\"", ["dev".to_owned()]) };
-        let (user, headers) = (Arc::new(user), HeaderMap::new());
-        let identity = Identity::default().with_peer("10.0.0.1:5000");
-        let sender = Sender::new(&identity, Some(&user), None, &headers);
-        let uri = "/api/v1/nodes/n?x=y";
-        let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &uri.parse().unwrap());
-        let phrases = Phrases::new(Naming::Svc.names());
-        let mut draft = Draft::new(
-            &phrases,
-            &Facts { level: Level::Request, id: "7", uri, sender: &sender, info: &info, received: Time::from_ms(0) },
-        );
-        draft.name("no other than that of the path");
-        draft.decide(&phrases, Some(false), "no");
-        draft.decide(&phrases, Some(true), "\"so\"");
-        draft.left_out = true;
-        draft.issue(&phrases, "JTI=1");
-        draft.deprecate(&phrases);
-        draft.request = Some(Bytes::from_static(b"{\"a\":1}"));
-        let mut expect = json!({
-            "kind": "Event", "apiVersion": "audit.svc.io/v1", "level": "Request", "auditID": "7",
-            "stage": "RequestReceived", "requestURI": uri, "verb": "get",
-            "user": {"username": "ann \"a\"", "groups": ["dev", "system:authenticated"], "extra": {"k": ["v"]}},
-            "sourceIPs": ["10.0.0.1"], "objectRef": {"resource": "nodes", "name": "n", "apiVersion": "v1"},
-            "requestObject": {"a": 1},
-            "requestReceivedTimestamp": "1970-01-01T00:00:00.000000Z", "stageTimestamp": "1970-01-01T00:00:00.000000Z",
-            "annotations": {
-                "authorization.svc.io/decision": "allow", "authorization.svc.io/reason": "\"so\"",
-                "audit.svc.io/body-left-out": "true", "authentication.svc.io/issued-credential-id": "JTI=1",
-                "svc.io/deprecated": "true"
-            }
-        });
-        let check = |draft: &Draft, stage, now, expect: &Value| {
-            let mut line = Vec::new();
-            draft.write(&phrases, stage, now, &mut line);
-            assert!(
-                line.len() <= draft.room()
-                    && line.ends_with(b"}\n")
-                    && line.iter().filter(|byte| **byte == b'\n').count() == 1
-            );
-            assert_eq!(serde_json::from_slice::<Value>(&line).unwrap(), *expect);
-        };
-        check(&draft, Stage::RequestReceived, None, &expect);
-        expect["stageTimestamp"] = "1970-01-01T00:00:00.001000Z".into();
-        expect["stage"] = "ResponseComplete".into();
-        for (why, status) in [
-            (None, json!({"metadata": {}, "status": "Failure", "code": 400})),
-            (
-                Some(Box::new(Status::bad_request("no \"x\""))),
-                json!({"metadata": {}, "status": "Failure", "message": "no \"x\"", "reason": "BadRequest", "code": 400}),
-            ),
-            (
-                Some(Box::new(Status::not_found(&GroupResource::new("g", "things"), "\"a\""))),
-                json!({
-                    "metadata": {}, "status": "Failure", "message": "things.g \"\"a\"\" not found", "reason": "NotFound",
-                    "details": {"name": "\"a\"", "group": "g", "kind": "things"}, "code": 400
-                }),
-            ),
-        ] {
-            draft.conclude(400, why);
-            expect["responseStatus"] = status;
-            check(&draft, Stage::ResponseComplete, Some(Time::from_ms(1)), &expect);
-        }
-    }
 }

@@ -1,9 +1,11 @@
-//! Lines of text, one behind the other: what a sink takes at a time.
+//! A batch of lines, one behind the other: what a sink takes at a time.
 //!
-//! Invariants: a line ends where the next one begins, so the text as a whole is what a file of them holds; as long as the lines keep to
-//! the room that was made for them, it begins in memory where a block does, so that a disk can take it from there.
+//! Invariants: a line ends where the next one begins, so the text as a whole is what a file of them
+//! holds; as long as the lines keep to the room that was made for them, it begins in memory where a
+//! block does, so that a disk can take it from there.
 
-/// A disk can take bytes directly from memory where places and lengths are multiples of this, as most disks have it.
+/// A disk can take bytes directly from memory where places and lengths are multiples of this, as
+/// most disks have it.
 pub const BLOCK_BYTES: usize = 4096;
 
 /// Events in the order in which they came, each a line of JSON with its end.
@@ -73,7 +75,7 @@ impl Lines {
             return;
         }
         let mut memory: Vec<u8> = Vec::with_capacity(room + BLOCK_BYTES);
-        // If nobody can tell how far that is, the text just begins somewhere.
+        // Where the parser cannot tell how far that is, the text begins anywhere.
         let begin = memory.as_ptr().align_offset(BLOCK_BYTES) % BLOCK_BYTES;
         memory.resize(begin, 0);
         memory.extend_from_slice(self.text());

@@ -1,31 +1,32 @@
-//! The audit trail: who asked for what when, and what became of it, as one JSON line for each stage of a request.
+//! The audit trail: one JSON line for each stage of a request, from its user to its outcome.
 //!
-//! `policy` says how much of which request is told ([`Policy`]), a `Trace` follows one request and makes its events, a
-//! spool holds them until its [`Sink`] takes them. Invariants: a request never waits for a sink: what finds its spool full is
-//! dropped and counted; bodies of secrets and of what carries tokens are never told, whatever the policy says.
+//! `policy` says how much of which request is told ([`Policy`]), [`RequestEvents`] makes the events
+//! of one request from the record of it, a spool holds them until its [`Sink`] takes them.
+//! Invariants: a request never waits for a sink: what finds its spool full is dropped and counted;
+//! bodies of secrets and of what carries tokens are never told, whatever the policy says.
 
 mod event;
+mod json_members;
 mod lines;
-mod members;
 mod policy;
 mod read;
+mod request_events;
 mod sender;
 mod spool;
-mod trace;
 
 use std::sync::Arc;
 
-use http::uri::PathAndQuery;
-use http::{HeaderValue, Uri};
+use http::HeaderMap;
 use quorate_env::Clock;
 use quorate_meta::{Names, Time};
 
 pub use lines::{BLOCK_BYTES, Lines};
 pub use policy::{Level, Policy, Stage};
-pub use read::InvalidPolicy;
+pub use read::{InvalidPolicy, parse_policy};
+pub(crate) use request_events::RequestEvents;
 pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
-pub(crate) use trace::Trace;
 
+use crate::request_record::RequestRecord;
 use event::Phrases;
 use quorate_access::authentication::Identity;
 use spool::Spool;
@@ -60,15 +61,15 @@ impl Audit {
         self.spools.iter().map(|spool| spool.dropped()).sum()
     }
 
-    /// Begins to follow a request over the connection of this identity.
-    pub(crate) fn follow<'a>(
-        self: &'a Arc<Self>,
-        id: &'a HeaderValue,
-        uri: &'a Uri,
-        identity: &'a Identity,
-    ) -> Trace<'a> {
-        let (id, uri) = (id.to_str().unwrap_or_default(), uri.path_and_query().map_or("", PathAndQuery::as_str));
-        Trace::new(self, id, uri, identity)
+    /// The events of a request that has come in over the connection of this identity, and the first
+    /// of them.
+    pub(crate) fn request_received(
+        &self,
+        record: &RequestRecord,
+        identity: &Identity,
+        headers: &HeaderMap,
+    ) -> RequestEvents {
+        RequestEvents::new(self, record, identity, headers)
     }
 
     fn now(&self) -> Time {

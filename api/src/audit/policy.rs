@@ -1,17 +1,19 @@
-//! How much is told of which request: the first rule that fits decides; without one nothing is told.
+//! The audit policy: which rule fits a request, and how much events tell of it.
+//!
+//! The first rule that fits decides; without one nothing is told.
 
 use quorate_meta::Names;
 
 use quorate_access::authentication::User;
 use quorate_access::request::{RequestInfo, Verb};
 
-/// How much is told.
+/// How much events tell of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing.
     #[default]
     None,
-    /// Who, what, when, and how it ended.
+    /// The user, the request, the times, and how it ended.
     Metadata,
     /// The body of the request as well.
     Request,
@@ -32,7 +34,7 @@ impl Level {
 /// A moment in the life of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// It has come in, and who asks is known.
+    /// It has come in, and its user is known.
     RequestReceived,
     /// The head of the answer has been sent, and the rest takes long: watches only.
     ResponseStarted,
@@ -117,12 +119,13 @@ pub(super) struct Scope {
     pub(super) level: Level,
     pub(super) omit_stages: Stages,
     pub(super) omit_managed_fields: bool,
-    /// Whether bodies hold secrets or tokens: neither they nor what is said about their content may be told.
+    /// Whether bodies hold secrets or tokens: neither they nor what is said about their content may
+    /// be told.
     pub(super) private: bool,
 }
 
 impl Policy {
-    /// What is told of a request; `None` as the user is somebody unknown.
+    /// What is told of a request; the user is `None` when authentication has failed.
     pub(super) fn scope(&self, names: &Names, user: Option<&User>, info: &RequestInfo) -> Scope {
         let Some(rule) = self.rules.iter().find(|rule| rule.fits(user, info)) else { return Scope::default() };
         let private = carries_secrets(names, info);
@@ -206,7 +209,7 @@ mod tests {
 
     #[track_caller]
     fn check(rule: &str, uri: &str, expect: Level) {
-        let policy = Policy::parse(Naming::Svc.names(), rule.as_bytes()).unwrap();
+        let policy = crate::audit::parse_policy(Naming::Svc.names(), rule.as_bytes()).unwrap();
         let user = User::new("ann", ["dev".to_owned()]);
         let scope = policy.scope(Naming::Svc.names(), Some(&user), &info(&Method::GET, uri));
         assert_eq!(scope.level, expect, "{rule} {uri}");

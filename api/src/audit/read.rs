@@ -1,4 +1,4 @@
-//! Reading a policy file: YAML or JSON, strictly, with one line that says what is wrong.
+//! The reader of policy files: YAML or JSON, strict, with one line that says what is wrong.
 
 use quorate_meta::{Map, Names, Value};
 use thiserror::Error;
@@ -14,36 +14,33 @@ fn wrong<T>(why: impl Into<String>) -> Result<T, InvalidPolicy> {
     Err(InvalidPolicy(why.into()))
 }
 
-impl Policy {
-    /// Reads a policy. Group names may be those of either naming profile.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn parse(names: &Names, text: &[u8]) -> Result<Self, InvalidPolicy> {
-        let (document, duplicates) =
-            quorate_wire::yaml::parse(text).map_err(|error| InvalidPolicy(error.to_string()))?;
-        if !duplicates.is_empty() {
-            return wrong("a field is given twice");
-        }
-        let known = ["apiVersion", "kind", "metadata", "rules", "omitStages", "omitManagedFields"];
-        let fields = Fields::new("policy", &document, &known)?;
-        let (version, kind) = (fields.text("apiVersion")?, fields.text("kind")?);
-        let group = version.split('/').next().unwrap_or_default();
-        let own = group == names.group_audit || names.edge_group(group).as_deref() == Some(names.group_audit);
-        if !own || !version.ends_with("/v1") || kind != "Policy" {
-            return wrong(format!("expected a Policy of {}/v1, found a {kind} of {version}", names.group_audit));
-        }
-        let rules = fields.list("rules")?;
-        if rules.is_empty() {
-            return wrong("the policy has no rules");
-        }
-        let rules = rules.iter().enumerate().map(|(index, rule)| read_rule(names, &format!("rules[{index}]"), rule));
-        Ok(Self {
-            rules: rules.collect::<Result<_, _>>()?,
-            omit_stages: fields.stages()?,
-            omit_managed_fields: fields.flag("omitManagedFields")?.unwrap_or(false),
-        })
+/// Reads a policy, as YAML or JSON. Group names may be those of either naming profile.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse_policy(names: &Names, text: &[u8]) -> Result<Policy, InvalidPolicy> {
+    let (document, duplicates) = quorate_wire::yaml::parse(text).map_err(|error| InvalidPolicy(error.to_string()))?;
+    if !duplicates.is_empty() {
+        return wrong("a field is given twice");
     }
+    let known = ["apiVersion", "kind", "metadata", "rules", "omitStages", "omitManagedFields"];
+    let fields = Fields::new("policy", &document, &known)?;
+    let (version, kind) = (fields.text("apiVersion")?, fields.text("kind")?);
+    let group = version.split('/').next().unwrap_or_default();
+    let own = group == names.group_audit || names.edge_group(group).as_deref() == Some(names.group_audit);
+    if !own || !version.ends_with("/v1") || kind != "Policy" {
+        return wrong(format!("expected a Policy of {}/v1, found a {kind} of {version}", names.group_audit));
+    }
+    let rules = fields.list("rules")?;
+    if rules.is_empty() {
+        return wrong("the policy has no rules");
+    }
+    let rules = rules.iter().enumerate().map(|(index, rule)| read_rule(names, &format!("rules[{index}]"), rule));
+    Ok(Policy {
+        rules: rules.collect::<Result<_, _>>()?,
+        omit_stages: fields.stages()?,
+        omit_managed_fields: fields.flag("omitManagedFields")?.unwrap_or(false),
+    })
 }
 
 fn read_rule(names: &Names, place: &str, rule: &Value) -> Result<Rule, InvalidPolicy> {
@@ -175,7 +172,7 @@ mod tests {
 
     #[track_caller]
     fn check(naming: Naming, text: &str, expect: Result<usize, &str>) {
-        let got = Policy::parse(naming.names(), text.as_bytes()).map(|policy| policy.rules.len());
+        let got = parse_policy(naming.names(), text.as_bytes()).map(|policy| policy.rules.len());
         assert_eq!(got.map_err(|error| error.to_string()), expect.map_err(str::to_owned), "{text}");
     }
 

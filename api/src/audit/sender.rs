@@ -1,4 +1,5 @@
-//! Who sent a request, as events say it: the user, whom they act as, where they are and what program they use.
+//! The sender of a request, as audit events tell it: user, impersonated user, source addresses,
+//! user agent.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,20 +8,20 @@ use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName};
 use quorate_wire::json::write_string;
 
-use super::members::{write_list, write_object, write_text, write_texts};
+use super::json_members::{write_list, write_object, write_text, write_texts};
 use quorate_access::authentication::{Identity, Introduction, User};
 
-/// Who asked the proxies in front, as they say.
+/// The headers in which proxies in front name their clients.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
-/// Who sent a request.
+/// The sender of a request.
 #[derive(Debug)]
 pub(super) struct Sender<'a> {
     user: Option<&'a Arc<User>>,
-    /// Whom the user acts as.
+    /// The user whom that one impersonates.
     impersonated: Option<&'a User>,
-    /// Whom the proxies in front name as the one who asks.
+    /// The client addresses that the proxies in front name.
     proxied: Vec<String>,
     /// The other end of the connection.
     peer: Option<&'a str>,
@@ -41,7 +42,8 @@ impl<'a> Sender<'a> {
         Self { user, impersonated, proxied, peer, agent, introduction: &identity.introduction }
     }
 
-    /// Writes what an event says of the sender; in the words of the last request, if that came from the same.
+    /// Writes what an event says of the sender; in the words of the last request, if that came from
+    /// the same.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self.user {
             Some(user) if self.impersonated.is_none() && self.proxied.is_empty() => {
@@ -78,7 +80,8 @@ fn write_user(user: &User, out: &mut Vec<u8>) {
     });
 }
 
-/// Where a request comes from: what proxies say, and the other end of the connection unless they say that.
+/// Where a request comes from: what proxies say, and the other end of the connection unless they
+/// say that.
 fn sources<'a>(headers: &HeaderMap, peer: Option<&'a str>) -> (Vec<String>, Option<&'a str>) {
     let mut proxied = Vec::new();
     let headers = [&FORWARDED_FOR, &REAL_IP].map(|name| headers.get(name).and_then(|value| value.to_str().ok()));

@@ -1,13 +1,14 @@
-//! Events on their way to a sink, and what carries them there.
+//! The spool of audit events: the buffer of one sink, and the writer that empties it into the sink.
 //!
-//! Events are written behind each other into batches, which come back empty when a sink has taken them: a busy trail needs no
-//! memory of its own for each event, and wakes its writer once a batch.
+//! Events are written behind each other into batches, which come back empty when a sink has taken
+//! them: a busy trail needs no memory of its own for each event, and wakes its writer once a batch.
 //!
-//! Invariants: putting an event in takes no longer than to write it, under a lock that nobody holds for longer than that; the
-//! memory of all batches (waiting, just being taken, empty) is within the limit together, but for where lines end (8 bytes each)
-//! and where batches begin (a block each at most); an event that finds no room is not written but counted, so a full spool drops
-//! the newest; events reach the sink in order; a sink that fails is asked again for about a minute, then its batch is dropped and
-//! counted.
+//! Invariants: putting an event in takes no longer than to write it, under a lock that no task
+//! holds for longer than that; the memory of all batches (waiting, just being taken, empty) is
+//! within the limit together, but for where lines end (8 bytes each) and where batches begin (a
+//! block each at most); an event that finds no room is not written but counted, so a full spool
+//! drops the newest; events reach the sink in order; a sink that fails is asked again for about a
+//! minute, then its batch is dropped and counted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -152,8 +153,8 @@ impl Spool {
         waiting.full.is_empty() && waiting.filling.is_empty()
     }
 
-    /// Waits until there are events, and then for a full batch or as long as the first of them may wait; says whether that was
-    /// so long, and all of them are to be written.
+    /// Waits until there are events, and then for a full batch or as long as the first of them may
+    /// wait; says whether that was so long, and all of them are to be written.
     async fn worth_writing(&self) -> bool {
         while self.is_empty() {
             tokio::select! {
@@ -176,7 +177,7 @@ impl Spool {
         std::mem::take(&mut waiting.full)
     }
 
-    /// The sink has taken a batch, or nobody ever will.
+    /// The sink has taken a batch, or the writer has given it up.
     fn settle(&self, mut batch: Lines) {
         batch.clear();
         let mut waiting = self.waiting.lock();

@@ -1,9 +1,11 @@
-//! The body of an answer: nothing, a whole buffer, or a stream of buffers made while the client reads.
+//! The body of an answer: nothing, a whole buffer, or a stream of buffers made while the client
+//! reads.
 //!
-//! Invariant: a stream is pulled, never pushed: whoever makes buffers waits until the connection takes them, so a slow
-//! client costs one buffer. A stream that fails ends the connection, which is how HTTP says that a body is incomplete.
+//! Invariant: a stream is pulled, never pushed: the maker of buffers waits until the connection
+//! takes them, so a slow client costs one buffer. A stream that fails ends the connection, which is
+//! how HTTP says that a body is incomplete.
 
-mod patience;
+mod idle_timeout;
 
 use std::fmt;
 use std::io;
@@ -14,7 +16,7 @@ use bytes::Bytes;
 use futures::Stream;
 use http_body::{Frame, SizeHint};
 
-use patience::impatient;
+use idle_timeout::impatient;
 
 /// What a streamed body is made of.
 pub type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
@@ -27,7 +29,8 @@ enum Kind {
     Stream(Chunks),
 }
 
-/// The body of a compressed answer as it was, if it was whole: an extension of the answer, for the audit trail.
+/// The body of a compressed answer as it was, if it was whole: an extension of the answer, for the
+/// audit trail.
 #[derive(Clone)]
 pub(crate) struct Uncompressed(pub(crate) Bytes);
 
@@ -66,7 +69,8 @@ impl Body {
         }
     }
 
-    /// The same as [`Body::holding`], for a body that its client has to go on taking: a part of it each minute.
+    /// The same as [`Body::holding`], for a body that its client has to go on taking: a part of it
+    /// each minute.
     #[must_use]
     pub fn holding_while_taken(self, held: impl Send + 'static) -> Self {
         match self.0 {

@@ -1,7 +1,7 @@
-//! Answers in CBOR (document 001, "Media types"), transcoded from JSON.
+//! Responses in CBOR (RFC 8949; KEP-4222), transcoded from JSON.
 //!
-//! Invariant: where a type is known its binary fields are written as bytes; where none is, as the base64 text of JSON, which
-//! readers take as well.
+//! Invariant: where a type is known its binary fields are written as bytes; where none is, as the
+//! base64 text of JSON, which readers take as well.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Binary answers: one file per syntax, made from trees and from stored JSON with the help of the schema.
+//! Binary answers: one file per syntax, made from trees and from stored JSON with the help of the
+//! schema.
 
 mod cbor;
 mod protobuf;

@@ -1,4 +1,4 @@
-//! Answers in protobuf (document 001, "Protobuf envelope"), made from trees and from stored JSON by the schema.
+//! Responses in protobuf, made from trees and from stored JSON by the schema.
 //!
 //! Invariant: what has no protobuf form is a 406, never an empty message.
 

@@ -1,23 +1,32 @@
-//! The id that ties an answer to the server's log.
+//! The request ID: ties a response to the server's log and the audit trail.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
+use http::{HeaderMap, Response};
 use uuid::{Builder, Uuid};
 
-/// The header of the id, in requests and answers.
-pub(super) const HEADER: HeaderName = HeaderName::from_static("audit-id");
+use super::Exchange;
+use crate::body::Body;
+
+/// The header of the ID, in requests and responses.
+const HEADER: HeaderName = HeaderName::from_static("audit-id");
 /// Bytes of an id that a client may bring along.
 const MAX_BYTES: usize = 64;
 
-/// The client's id when it brought a usable one, else a new one: it differs from the others of this process by its number,
-/// and from those of other processes by what is random about them, so that no request has to ask for randomness.
+/// The client's id when it brought a usable one, else a new one: it differs from the others of this
+/// process by its number, and from those of other processes by what is random about them, so that
+/// no request has to ask for randomness.
 pub(super) fn of(headers: &HeaderMap, process: [u8; 16], next: &AtomicU64) -> HeaderValue {
     match headers.get(HEADER) {
         Some(id) if !id.is_empty() && id.len() <= MAX_BYTES && id.to_str().is_ok() => id.clone(),
         _ => numbered(process, next.fetch_add(1, Ordering::Relaxed)),
     }
+}
+
+/// Writes the header.
+pub(super) fn write_header(x: &Exchange<'_>, response: &mut Response<Body>) {
+    response.headers_mut().insert(HEADER, x.record.id().clone());
 }
 
 fn numbered(process: [u8; 16], number: u64) -> HeaderValue {

@@ -1,14 +1,14 @@
-//! Answers with one stored object, in the form that was asked for: what get and every write end with.
+//! The response with one stored object, in the form that was asked for: of get and of every write.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use quorate_store::Revision;
 
-use super::Request;
-use super::gzip;
+use super::compression;
 use super::render::Renderer;
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
 
@@ -18,7 +18,7 @@ const ENVELOPE_BYTES: usize = 256;
 /// The object of a stored value as the answer.
 pub(super) fn object(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     status: StatusCode,
     value: &Bytes,
     revision: Revision,
@@ -30,7 +30,7 @@ pub(super) fn object(
 /// What a renderer writes as the answer.
 pub(super) fn rendered(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     status: StatusCode,
     renderer: &Renderer,
     value: &Bytes,
@@ -40,5 +40,5 @@ pub(super) fn rendered(
     renderer.object(value, revision, true, &mut out).map_err(|e| Error::internal(e.to_string()))?;
     out.push(b'\n');
     let response = respond::document(&request.format, status, renderer.item_type(), out.into())?;
-    Ok(gzip::maybe(api, request, response))
+    Ok(compression::apply(api, request, response))
 }

@@ -1,7 +1,8 @@
-//! PATCH with an apply body: server-side apply (document 001, "Server-side apply").
+//! Server-side apply: PATCH with an apply body (KEP-555).
 //!
-//! The body is read once and applied to whatever the object is; when it changed meanwhile it is applied again. An absent
-//! object is created, for which its creator needs the permission to create as well.
+//! The body is read once and applied to whatever the object is; when it changed meanwhile it is
+//! applied again. An absent object is created, for which its creator needs the permission to create
+//! as well.
 
 use std::sync::Arc;
 
@@ -10,11 +11,13 @@ use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value, well_k
 use quorate_schema::apply::{ApplyError, Config, Conflict};
 use quorate_wire::{cbor, yaml};
 
-use super::Request;
-use super::write_options::{FieldValidation, Parameters};
-use super::{decode, identity, permit, warnings, weight, written};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
+use crate::handlers::write::options::{FieldValidation, Parameters};
+use crate::handlers::write::{body_size_limit, decode, identity, permit, response};
 use quorate_registry::error::Error;
 use quorate_registry::ownership::Claim;
 use quorate_registry::write::{Outcome, Target, UpdateOptions};
@@ -26,9 +29,9 @@ pub(super) fn is_apply(api: &Api, media: &str) -> bool {
 }
 
 /// Applies the body; 200 with the new state, 201 when the object is new.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
-    written::check_form(api, request)?;
+    response::check_form(api, request)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
     let if_match = request.if_match();
@@ -41,7 +44,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         let now = Time::from_ms(api.env.clock.now_ms());
         let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
         let mut object = claim.apply(live, &body.config, parameters.force).map_err(refusal)?;
-        weight::check_applied(live, &object)?;
+        body_size_limit::check_applied(live, &object)?;
         body.check(parameters.validation)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;
@@ -49,10 +52,10 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         Ok(object)
     };
     let permit = || permit::creation(api, request);
-    let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
+    let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
-        written::object(api, request, status, &answer)
+        response::object(api, request, status, &answer)
     });
     match body {
         Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
@@ -86,7 +89,7 @@ impl Applied {
 }
 
 /// Reads the body as a part of an object of a resource.
-pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<Applied, Error> {
+pub(super) fn read(api: &Api, request: &Request<'_>, resource: &Resource) -> Result<Applied, Error> {
     let is_cbor = decode::media_type(request) == well_known::MEDIA_APPLY_PATCH_CBOR;
     let undecodable =
         |why: String| Error::bad_request(format!("error decoding {}: {why}", if is_cbor { "CBOR" } else { "YAML" }));
@@ -97,7 +100,7 @@ pub(super) fn read(api: &Api, request: &Request, resource: &Resource) -> Result<
             decode::Unread::from(error).or(|why| undecodable(format!("error converting YAML to JSON: {why}")))
         })?
     };
-    weight::check_body(&body)?;
+    body_size_limit::check_body(&body)?;
     if body.is_null() {
         body = Value::Map(quorate_meta::Map::new());
     }
@@ -138,7 +141,8 @@ fn check_kind(api: &Api, resource: &Resource, body: &mut Value) -> Result<(), Er
     Ok(())
 }
 
-/// Group, version and kind as messages have them: `apps/v1, Kind=Deployment`, `/v1, Kind=ConfigMap`.
+/// Group, version and kind as messages have them: `apps/v1, Kind=Deployment`, `/v1,
+/// Kind=ConfigMap`.
 fn type_text(api_version: &str, kind: &str) -> String {
     let GroupVersion { group, version } = GroupVersion::parse(api_version).unwrap_or_default();
     format!("{group}/{version}, Kind={kind}")

@@ -1,19 +1,22 @@
-//! The `binding` subresource of pods: whoever schedules says on which node a pod runs. Before there were subresources one
-//! created a Binding for that, which still works.
+//! The `binding` subresource of pods: the scheduler names the node on which a pod runs. A POST of a
+//! Binding, from before there were subresources, still works.
 //!
-//! Invariants: a pod is bound once. Everything that a binding brings (the node, annotations, labels) is
-//! written in one transaction, under the conditions that it names itself (identity and version).
+//! Invariants: a pod is bound once. Everything that a binding brings (the node, annotations,
+//! labels) is written in one transaction, under the conditions that it names itself (identity and
+//! version).
 
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupResource, Map, Status, Time, Value};
 
-use super::Request;
-use super::write_options::Parameters;
-use super::{decode, identity, warnings};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity};
 use crate::respond;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, UpdateOptions};
@@ -29,7 +32,7 @@ const PODS: &str = "pods";
 const NODE: &str = "Node";
 
 /// Binds the pod of the path; 201 with a Status.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let subresource = resource.subresource(BINDING).ok_or_else(Error::no_such_path)?;
     let form = subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of a binding"))?;
@@ -37,14 +40,14 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
 }
 
 /// Binds the pod that the body names; 201 with a Status.
-pub(super) async fn create(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn create(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let pods = api.registry.find("", "v1", PODS).ok_or_else(Error::no_such_path)?;
     bind(api, request, pods, request.resource()?, None).await
 }
 
 async fn bind(
     api: &Arc<Api>,
-    request: &Request,
+    request: &Request<'_>,
     resource: &Resource,
     form: &Resource,
     path_name: Option<&str>,
@@ -71,7 +74,7 @@ async fn bind(
         let own = GroupResource::new(resource.group.as_str(), format!("{}/{BINDING}", resource.plural));
         Ok(bound(pod, &binding, now).map_err(|why| Status::conflict(&own, name, &why))?)
     };
-    let answer = api.writer_for(&request.user).update(target, options, change).await;
+    let answer = writer_for(api, request.user).update(target, options, change).await;
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
     warnings::attach(request, &warnings, answer.map(|_| respond::status(&request.format, &created)))
 }
@@ -89,7 +92,8 @@ fn problems(binding: &Value) -> Vec<Cause> {
     causes
 }
 
-/// The node whose labels the pod is to have. Who does not say that it is a node gets none.
+/// The node whose labels the pod is to have. A binding that does not say that it is to a node gets
+/// none.
 fn node_of(binding: &Value) -> Option<&str> {
     let target = binding.get("target")?;
     target.str_at(&["name"]).filter(|_| target.str_at(&["kind"]) == Some(NODE))
@@ -117,7 +121,7 @@ fn bound(pod: &Value, binding: &Value, now: Time) -> Result<Value, String> {
     for field in ["annotations", "labels"] {
         add(&mut pod, binding, field);
     }
-    // Where it might have run is of no more interest.
+    // The nominated node is of no more interest.
     pod.remove_at(&["status", "nominatedNodeName"]);
     set_scheduled(&mut pod, now);
     Ok(pod)

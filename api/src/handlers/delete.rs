@@ -3,19 +3,20 @@
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
-use super::Request;
 use super::delete_options::{self, Asked};
-use super::{unsafe_delete, warnings, written};
+use super::{unsafe_delete, warnings};
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::handlers::write::response;
 use crate::respond;
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
 use quorate_registry::write::{Outcome, Target};
 
-/// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds); the object when its
-/// deletion has only begun.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+/// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds);
+/// the object when its deletion has only begun.
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let asked = delete_options::parse(api, request)?;
     let target = Target { resource, namespace: request.namespace(), name };
@@ -26,7 +27,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     warnings::attach(request, &told, delete(api, request, target, &asked).await)
 }
 
-async fn delete(api: &Api, request: &Request, target: Target<'_>, asked: &Asked) -> Result<Response<Body>, Error> {
+async fn delete(api: &Api, request: &Request<'_>, target: Target<'_>, asked: &Asked) -> Result<Response<Body>, Error> {
     let Target { resource, name, .. } = target;
     let answer = api.writer().delete(target, &asked.options).await?;
     if answer.outcome == Outcome::Removed && !resource.delete_returns_object {
@@ -35,5 +36,5 @@ async fn delete(api: &Api, request: &Request, target: Target<'_>, asked: &Asked)
     }
     let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };
-    written::object(api, request, status, &answer)
+    response::object(api, request, status, &answer)
 }

@@ -1,14 +1,14 @@
-//! DeleteOptions, from the body or, without one, from the query (document 001, "DeleteOptions").
+//! DeleteOptions, from the body or, without one, from the query.
 //!
-//! A body hides the query, with one exception: `dryRun` counts wherever it stands, because who asks for a dry run must not
-//! lose anything for having asked in the other place.
+//! A body hides the query, with one exception: `dryRun` counts wherever it stands, because a client
+//! that asks for a dry run must not lose an object for having asked in the other place.
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::Request;
-use super::decode::{self, Expected};
-use super::write_options::{check_dry_run, refuse};
 use crate::Api;
+use crate::handlers::Request;
+use crate::handlers::write::decode::{self, Expected};
+use crate::handlers::write::options::{check_dry_run, refuse};
 use quorate_registry::Propagation;
 use quorate_registry::Resource;
 use quorate_registry::error::Error;
@@ -22,7 +22,8 @@ pub(super) const KIND: &str = "DeleteOptions";
 pub(super) struct Asked {
     /// The options themselves.
     pub(super) options: DeleteOptions,
-    /// Whether an object that is still held is answered with 202: so it is for who uses `orphanDependents: false`.
+    /// Whether an object that is still held is answered with 202: so it is for clients that use
+    /// `orphanDependents: false`.
     pub(super) accepted_while_held: bool,
     /// Whether the object goes only if it cannot be read.
     pub(super) ignores_read_errors: bool,
@@ -35,17 +36,17 @@ const DRY_RUN: &str = "dryRun";
 const OTHERS: [&str; 5] = [DRY_RUN, "gracePeriodSeconds", "orphanDependents", "preconditions", "propagationPolicy"];
 
 /// Reads and checks the options of a deletion.
-pub(super) fn parse(api: &Api, request: &Request) -> Result<Asked, Error> {
+pub(super) fn parse(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     if request.body.is_empty() { from_query(api, request) } else { from_body(api, request) }
 }
 
-/// What a client should know that asks for this.
+/// The warnings for a client that asks for this.
 pub(super) fn warnings(resource: &Resource, options: &DeleteOptions) -> Vec<String> {
     let told = resource.strategy.warning_of_deletion().filter(|_| options.propagation.is_none());
     told.map(str::to_owned).into_iter().collect()
 }
 
-fn from_query(api: &Api, request: &Request) -> Result<Asked, Error> {
+fn from_query(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     let query = &request.info.query;
     if query.flag(IGNORE_READ_ERRORS) == Some(true) && may_ignore_read_errors(api) {
         return forced(api.names, |option| query.get(option).is_some_and(|text| !text.is_empty()));
@@ -60,7 +61,7 @@ fn from_query(api: &Api, request: &Request) -> Result<Asked, Error> {
     Ok(Asked { options, accepted_while_held: orphan_dependents == Some(false), ignores_read_errors: false })
 }
 
-fn from_body(api: &Api, request: &Request) -> Result<Asked, Error> {
+fn from_body(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     let ty = api.graph.type_named("meta/v1.DeleteOptions").ok_or_else(|| Error::internal("no type for options"))?;
     let expected = Expected { graph: &api.graph, ty: ty.id, kind: KIND };
     let syntax = decode::syntax(api, request)?;

@@ -5,11 +5,12 @@ use futures::stream::FuturesUnordered;
 use http::Response;
 use quorate_meta::{Cause, Details, Reason, Status};
 
-use super::Request;
 use super::options::ListOptions;
-use super::{delete_options, list, warnings, write_options};
+use super::{delete_options, list, warnings};
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::handlers::write::options;
 use crate::respond;
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, Writer};
@@ -25,15 +26,15 @@ const ONE_BY_ONE: &str = "is not allowed with DELETECOLLECTION, try again after 
 /// Namespace, name and uid of an object.
 type Chosen = (Option<String>, String, String);
 
-/// Deletes every selected object; one transaction each, so that each has a revision of its own. A Status without details
-/// of single objects (document 001, "Status").
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+/// Deletes every selected object; one transaction each, so that each has a revision of its own. A
+/// Status without details of single objects.
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let listed = ListOptions::parse(api.names, request, resource)?;
     let asked = delete_options::parse(api, request)?;
     if asked.ignores_read_errors {
         let cause = Cause::invalid(delete_options::IGNORE_READ_ERRORS, true, ONE_BY_ONE);
-        write_options::refuse(api.names, delete_options::KIND, vec![cause])?;
+        options::refuse(api.names, delete_options::KIND, vec![cause])?;
     }
     let delete = asked.options;
     let told = delete_options::warnings(resource, &delete);
@@ -43,10 +44,11 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     warnings::attach(request, &told, done.map(|()| respond::status(&request.format, &status)))
 }
 
-/// Deletes what is listed. After a failure no further deletion begins, but those that have begun come to their end.
+/// Deletes what is listed. After a failure no further deletion begins, but those that have begun
+/// come to their end.
 async fn delete_listed(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     listed: &ListOptions,
     delete: &DeleteOptions,
 ) -> Result<(), Error> {
@@ -72,7 +74,7 @@ async fn delete_listed(
 }
 
 /// The objects on the page that a list with these options gives.
-async fn choose(api: &Api, request: &Request, listed: &ListOptions) -> Result<Vec<Chosen>, Error> {
+async fn choose(api: &Api, request: &Request<'_>, listed: &ListOptions) -> Result<Vec<Chosen>, Error> {
     let resource = request.resource()?;
     let prefix = resource.prefix(request.namespace());
     let scope = list::scope_of(&prefix, listed);
@@ -116,7 +118,8 @@ async fn delete_one(
     };
     let gone = match reason {
         Reason::NotFound => true,
-        // Another one has the name, which nobody asked about; or this one was changed again and again.
+        // Another object has the name, which was not selected; or this one was changed again and
+        // again.
         Reason::Conflict if delete.preconditions == Preconditions::default() => is_gone(api, target, &own).await?,
         _ => false,
     };

@@ -1,4 +1,4 @@
-//! Reads tell how fresh they are, whether they find something or not.
+//! The freshness headers of reads, whether they find something or not.
 
 use http::Response;
 use quorate_meta::Status;

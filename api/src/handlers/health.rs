@@ -1,98 +1,35 @@
-//! `/livez`, `/readyz`, `/healthz`: named checks, as text for probes and people (document 002, "Health endpoints").
+//! The health endpoints `/livez`, `/readyz` and `/healthz`: named checks, as text for probes and
+//! people.
 //!
-//! Invariants: liveness never depends on the quorum; readiness does, through one linearizable read with a limit on time. A
-//! check answers with a reason only here in text, never with details that a prober should not see.
+//! Invariants: liveness never depends on the quorum; readiness does, through one linearizable read
+//! with a limit on time. A check answers with a reason only here in text, never with details that a
+//! prober should not see.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
-use parking_lot::RwLock;
 use tokio::time::timeout;
 
-use super::Request;
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::health::Endpoint;
 use crate::lifecycle::Phase;
 use quorate_registry::error::Error;
 
 /// How long the linearizable read behind `/readyz` may take.
 const QUORUM_WAIT: Duration = Duration::from_secs(2);
 
-/// What has been done once the server serves: until then its state may be older than what it told before, and it tells of no
-/// group and admits nothing. It decides about readiness only; elsewhere it is named and passes.
+/// What has been done once the server serves: until then its state may be older than what it told
+/// before, and it tells of no group and admits nothing. It decides about readiness only; elsewhere
+/// it is named and passes.
 const STARTED: [&str; 3] = [
     "poststarthook/generic-apiserver-start-informers",
     "poststarthook/start-kube-apiserver-admission-initializer",
     "autoregister-completion",
 ];
-
-/// A check that a component brings along: whether it is healthy now. Must not block.
-pub type Probe = Arc<dyn Fn() -> bool + Send + Sync>;
-
-/// The checks of components, beside those that are built in.
-#[derive(Default)]
-pub struct Health {
-    checks: RwLock<Vec<Check>>,
-}
-
-struct Check {
-    name: String,
-    probe: Probe,
-    /// Whether it decides about readiness only; elsewhere it is named and passes.
-    of_readiness: bool,
-}
-
-impl Health {
-    /// Adds a check to `/livez`, `/readyz` and `/healthz`, for example `poststarthook/rbac/bootstrap-roles`.
-    pub fn add(&self, name: impl Into<String>, probe: Probe) {
-        self.checks.write().push(Check { name: name.into(), probe, of_readiness: false });
-    }
-
-    /// Adds a check that may wait for other nodes, as liveness never does: it decides about `/readyz` only.
-    pub fn add_to_readiness(&self, name: impl Into<String>, probe: Probe) {
-        self.checks.write().push(Check { name: name.into(), probe, of_readiness: true });
-    }
-}
-
-impl fmt::Debug for Health {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.checks.read().iter().map(|check| check.name.clone())).finish()
-    }
-}
-
-/// Which question is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Endpoint {
-    Live,
-    Ready,
-    /// The old one: as live.
-    Health,
-}
-
-impl Endpoint {
-    const ALL: [Self; 3] = [Self::Live, Self::Ready, Self::Health];
-
-    /// The endpoint of a path and, below it, the one check that is asked for.
-    pub(crate) fn find(path: &str) -> Option<(Self, Option<&str>)> {
-        let path = path.strip_prefix('/')?;
-        Self::ALL.into_iter().find_map(|endpoint| match path.strip_prefix(endpoint.name())? {
-            "" | "/" => Some((endpoint, None)),
-            check => Some((endpoint, Some(check.strip_prefix('/')?))),
-        })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Live => "livez",
-            Self::Ready => "readyz",
-            Self::Health => "healthz",
-        }
-    }
-}
 
 /// The paths of all endpoints and of each of their checks.
 pub(crate) fn paths(api: &Api) -> Vec<String> {
@@ -105,7 +42,7 @@ pub(crate) fn paths(api: &Api) -> Vec<String> {
 
 pub(crate) async fn handle(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     endpoint: Endpoint,
     one: Option<&str>,
 ) -> Result<Response<Body>, Error> {
@@ -173,7 +110,7 @@ fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
         names.push("quorum".into());
     }
     names.extend(STARTED.map(Into::into));
-    names.extend(api.health.checks.read().iter().map(|check| check.name.clone()));
+    names.extend(api.health.names());
     if endpoint == Endpoint::Ready {
         names.push("shutdown".into());
     }
@@ -182,16 +119,13 @@ fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
 
 async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
     match name {
-        // Log and store live in this process: while it answers, they do, and what cannot serve stops the process.
+        // Log and store live in this process: while it answers, they do, and what cannot serve
+        // stops the process.
         "ping" | "log" | "etcd" => true,
         "quorum" => matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_))),
         name if STARTED.contains(&name) => endpoint != Endpoint::Ready || api.lifecycle.phase() > Phase::Starting,
         "shutdown" => api.lifecycle.phase() == Phase::Serving,
-        _ => {
-            let checks = api.health.checks.read();
-            let check = checks.iter().find(|check| check.name == name);
-            check.is_some_and(|check| (check.of_readiness && endpoint != Endpoint::Ready) || (check.probe)())
-        }
+        _ => api.health.passes(endpoint, name),
     }
 }
 
@@ -208,17 +142,6 @@ fn text(status: StatusCode, text: String) -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths() {
-        let check = |path: &str, expect: Option<(Endpoint, Option<&str>)>| assert_eq!(Endpoint::find(path), expect);
-        check("/livez", Some((Endpoint::Live, None)));
-        check("/readyz/", Some((Endpoint::Ready, None)));
-        check("/livez/ping", Some((Endpoint::Live, Some("ping"))));
-        check("/livez/poststarthook/rbac/x", Some((Endpoint::Live, Some("poststarthook/rbac/x"))));
-        check("/livezz", None);
-        check("/", None);
-    }
 
     #[test]
     fn what_cannot_be_left_out() {

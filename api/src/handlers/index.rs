@@ -1,4 +1,4 @@
-//! `/`: which paths there are, for people and programs that look around.
+//! The index `/`: which paths there are, for people and programs that explore the server.
 //!
 //! Only what is about the server: objects are found by way of the groups.
 
@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use http::{Response, StatusCode};
 use quorate_meta::{Map, Value};
 
-use super::Request;
 use super::health;
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
 
@@ -27,7 +27,7 @@ const PAGES: [&str; 9] = [
     "/version",
 ];
 
-pub(crate) fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(crate) fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let paths: Vec<Value> = paths(api).into_iter().map(Value::from).collect();
     respond::value(&request.format, StatusCode::OK, &Value::Map(Map::from([("paths", Value::List(paths))])))
 }

@@ -1,44 +1,29 @@
-//! `/openapi/v3` and `/openapi/v2`: the schema of what is served, for clients that explain, validate or generate.
+//! The OpenAPI endpoints `/openapi/v3` and `/openapi/v2`: the schema of what is served, for clients
+//! that explain, validate or generate.
 //!
-//! Invariants: documents are made once per process, however many ask at the same time, and kept; a document's URL carries
-//! its hash, under which it never changes and may be kept by clients for ever; the hash is that of the form in JSON,
-//! whichever is asked for. The index is JSON whatever is asked for; documents are there in protobuf as well, in which
-//! kubectl insists on the one of version 2.
+//! Invariants: a document's URL carries its hash, under which it never changes and may be kept by
+//! clients for ever; the hash is that of the form in JSON, in whichever form it is asked for. The
+//! index is JSON whatever is asked for; documents are there in protobuf as well, in which kubectl
+//! insists on the one of version 2.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::OnceLock;
-
-use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use http::{Response, StatusCode};
-use quorate_env::blocking;
 use quorate_meta::{Map, Value, well_known};
-use quorate_wire::protobuf;
-use tokio::sync::OnceCell;
 
-use super::Request;
-use super::openapi_documents as documents;
+use super::compression;
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
 use crate::negotiation;
+use crate::openapi::{Document, PROTOBUF_V2, PROTOBUF_V3, Served};
 use crate::respond;
 use quorate_registry::error::Error;
 
 const ROOT: &str = "/openapi/v3";
-/// What the protobuf form of each version is, and how clients asked for it at first.
-const PROTOBUF_V2: [&str; 2] = [
-    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
-];
-const PROTOBUF_V3: [&str; 2] = [
-    "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
-    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
-];
 
 /// A page of the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Page {
+pub(crate) enum OpenApiPage {
     /// Which documents there are, and their URLs.
     Index,
     /// One document of version 3, for example `apis/apps/v1`.
@@ -47,7 +32,7 @@ pub(crate) enum Page {
     Whole,
 }
 
-impl Page {
+impl OpenApiPage {
     /// The page of a path without a trailing slash.
     pub(crate) fn find(path: &str) -> Option<Self> {
         match path {
@@ -61,85 +46,26 @@ impl Page {
     }
 }
 
-/// The documents.
-#[derive(Default)]
-pub(crate) struct OpenApi {
-    /// The one of version 2.
-    whole: Forms,
-    /// Those of version 3 by their path: all that there are, so that asking for others leaves nothing behind.
-    parts: OnceLock<BTreeMap<String, Forms>>,
-}
-
-/// A document in each of its forms, made when somebody first asks for it.
-#[derive(Default)]
-struct Forms {
-    json: OnceCell<Document>,
-    protobuf: OnceCell<Document>,
-}
-
-/// A document as it is sent.
-struct Document {
-    body: Bytes,
-    media: &'static str,
-    /// Quoted.
-    etag: String,
-}
-
-impl fmt::Debug for OpenApi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenApi").finish_non_exhaustive()
-    }
-}
-
-impl OpenApi {
-    fn parts(&self, api: &Api) -> &BTreeMap<String, Forms> {
-        self.parts.get_or_init(|| documents::parts(api).into_iter().map(|path| (path, Forms::default())).collect())
-    }
-}
-
-impl Forms {
-    /// One form of the document with this path; the document of version 2 has none.
-    async fn get(&self, api: &Api, path: Option<&str>, in_protobuf: bool) -> Result<&Document, Error> {
-        let cell = if in_protobuf { &self.protobuf } else { &self.json };
-        once(cell, || make(api, path, in_protobuf)).await
-    }
-}
-
-/// What a cell holds. The first who asks makes it, which takes long; others wait for that without holding a thread. When
-/// nothing comes of it, the next one tries.
-async fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
-    cell.get_or_try_init(move || async move { blocking(make) }).await
-}
-
-fn make(api: &Api, path: Option<&str>, in_protobuf: bool) -> Result<Document, Error> {
-    let tree = match path {
-        Some(path) => documents::part(api, path).ok_or_else(Error::no_such_path)?,
-        None => documents::whole(api),
-    };
-    let (body, media) = match path {
-        _ if !in_protobuf => (respond::json(&tree), well_known::MEDIA_JSON),
-        Some(_) => (protobuf::openapi_v3(&tree).into(), PROTOBUF_V3[0]),
-        None => (protobuf::openapi_v2(&tree).into(), PROTOBUF_V2[0]),
-    };
-    Ok(Document { etag: respond::etag(&body), body, media })
-}
-
-pub(crate) async fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
+pub(crate) async fn handle(api: &Api, request: &Request<'_>, page: &OpenApiPage) -> Result<Response<Body>, Error> {
     let (protobuf, path) = match page {
-        Page::Index => return index(api, request).await,
-        Page::Part(path) => (PROTOBUF_V3, Some(path)),
-        Page::Whole => (PROTOBUF_V2, None),
+        OpenApiPage::Index => return index(api, request).await,
+        OpenApiPage::Part(path) => (PROTOBUF_V3, Some(path)),
+        OpenApiPage::Whole => (PROTOBUF_V2, None),
     };
     let accept = request.header("accept").unwrap_or_default();
     let Some(in_protobuf) = asks_protobuf(accept, protobuf) else { return Ok(plain(StatusCode::NOT_ACCEPTABLE)) };
     match path {
         Some(path) => part(api, request, path, in_protobuf).await,
-        None => send(api, request, api.openapi.whole.get(api, None, in_protobuf).await?),
+        None => send(api, request, api.openapi.whole(served(api), in_protobuf).await?),
     }
 }
 
-/// Whether an Accept header (empty when absent) asks for a document in protobuf and not in JSON; `None` when neither will
-/// do. A wildcard means JSON unless the header refuses that.
+fn served(api: &Api) -> Served<'_> {
+    Served { graph: &api.graph, registry: &api.registry, with_cbor: api.formats.has_cbor() }
+}
+
+/// Whether an Accept header (empty when absent) asks for a document in protobuf and not in JSON;
+/// `None` when neither will do. A wildcard means JSON unless the header refuses that.
 fn asks_protobuf(accept: &str, protobuf: [&str; 2]) -> Option<bool> {
     if accept.trim().is_empty() {
         return Some(false);
@@ -153,26 +79,25 @@ fn asks_protobuf(accept: &str, protobuf: [&str; 2]) -> Option<bool> {
     })
 }
 
-async fn index(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+async fn index(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let mut paths = Map::new();
-    for (path, forms) in api.openapi.parts(api) {
-        let url = url(path, forms.get(api, Some(path), false).await?);
-        paths.insert(path.as_str(), Value::Map(Map::from([("serverRelativeURL", Value::from(url))])));
+    for path in api.openapi.paths(served(api)) {
+        let url = url(path, api.openapi.part(served(api), path, false).await?);
+        paths.insert(path, Value::Map(Map::from([("serverRelativeURL", Value::from(url))])));
     }
     let body = respond::json(&Value::Map(Map::from([("paths", Value::Map(paths))])));
     send(api, request, &Document { etag: respond::etag(&body), body, media: well_known::MEDIA_JSON })
 }
 
-async fn part(api: &Api, request: &Request, path: &str, in_protobuf: bool) -> Result<Response<Body>, Error> {
-    let forms = api.openapi.parts(api).get(path).ok_or_else(Error::no_such_path)?;
-    let in_json = forms.get(api, Some(path), false).await?;
+async fn part(api: &Api, request: &Request<'_>, path: &str, in_protobuf: bool) -> Result<Response<Body>, Error> {
+    let in_json = api.openapi.part(served(api), path, false).await?;
     let hash = request.info.query.text("hash");
     if !hash.is_empty() && hash != in_json.etag.trim_matches('"') {
         let mut response = plain(StatusCode::MOVED_PERMANENTLY);
         response.headers_mut().insert(LOCATION, respond::header(&url(path, in_json))?);
         return Ok(response);
     }
-    let document = if in_protobuf { forms.get(api, Some(path), true).await? } else { in_json };
+    let document = if in_protobuf { api.openapi.part(served(api), path, true).await? } else { in_json };
     let mut response = send(api, request, document)?;
     if !hash.is_empty() {
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
@@ -185,7 +110,7 @@ fn url(path: &str, document: &Document) -> String {
     format!("{ROOT}/{path}?hash={}", document.etag.trim_matches('"'))
 }
 
-fn send(api: &Api, request: &Request, document: &Document) -> Result<Response<Body>, Error> {
+fn send(api: &Api, request: &Request<'_>, document: &Document) -> Result<Response<Body>, Error> {
     let Document { body, media, etag } = document;
     let same = respond::is_known(request.header(IF_NONE_MATCH.as_str()), etag);
     let mut response = Response::new(if same { Body::empty() } else { Body::full(body.clone()) });
@@ -194,7 +119,7 @@ fn send(api: &Api, request: &Request, document: &Document) -> Result<Response<Bo
     headers.insert(ETAG, respond::header(etag)?);
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
-    Ok(super::gzip::maybe(api, request, response))
+    Ok(compression::apply(api, request, response))
 }
 
 fn plain(status: StatusCode) -> Response<Body> {
@@ -205,12 +130,6 @@ fn plain(status: StatusCode) -> Response<Body> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::{Arc, mpsc};
-    use std::time::Duration;
-
-    use parking_lot::Mutex;
-
     use super::*;
 
     #[test]
@@ -240,35 +159,5 @@ mod tests {
         check("application/*;q=0, */*", None);
         check("application/xml", None);
         check(PROTOBUF_V3[0], None);
-    }
-
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn what_many_ask_for_is_made_once() {
-        const MANY: usize = 8;
-        let (cell, made) = (Arc::new(OnceCell::<usize>::new()), Arc::new(AtomicUsize::new(0)));
-        let (asks, asked) = mpsc::channel();
-        let asked = Arc::new(Mutex::new(asked));
-        let tasks = (0..MANY).map(|_| {
-            let (cell, made, asks, asked) = (cell.clone(), made.clone(), asks.clone(), asked.clone());
-            tokio::spawn(async move {
-                asks.send(()).expect("somebody listens");
-                let make = || {
-                    let asked = asked.lock();
-                    (0..MANY).for_each(|_| asked.recv_timeout(Duration::from_secs(10)).expect("all ask meanwhile"));
-                    Ok(made.fetch_add(1, Ordering::Relaxed))
-                };
-                once(&cell, make).await.copied().expect("it is made")
-            })
-        });
-        assert_eq!(futures::future::try_join_all(tasks).await.expect("all join"), [0; MANY]);
-        assert_eq!(made.load(Ordering::Relaxed), 1);
-    }
-
-    #[tokio::test]
-    async fn what_fails_is_tried_again() {
-        let cell = OnceCell::<u8>::new();
-        assert!(once(&cell, || Err(Error::no_such_path())).await.is_err());
-        assert_eq!(once(&cell, || Ok(7)).await.ok(), Some(&7));
-        assert_eq!(once(&cell, || Ok(8)).await.ok(), Some(&7));
     }
 }

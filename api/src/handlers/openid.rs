@@ -1,7 +1,8 @@
-//! What relying parties need to check service account tokens by themselves: the issuer and its public keys (OpenID Connect
-//! Discovery 1.0, the part that needs no user).
+//! The OpenID Connect discovery document and the public keys of the issuer, for relying parties
+//! that check service account tokens (OpenID Connect Discovery 1.0).
 //!
-//! Invariant: both documents are made from the keys of the moment, so a key that was added is there at once.
+//! Invariant: both documents are made from the keys of the moment, so a key that was added is there
+//! at once.
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
@@ -14,20 +15,20 @@ use crate::respond;
 use quorate_access::authentication::token::{ALGORITHM, Refusal};
 use quorate_registry::error::Error;
 
-/// How long a relying party may keep the documents: new keys sign later than that only by its own choice, unknown ones make
-/// it ask again.
+/// How long a relying party may keep the documents: new keys sign later than that only by its own
+/// choice, unknown ones make it ask again.
 const CACHING: &str = "public, max-age=3600";
 
 /// A document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Page {
-    /// Who issues tokens, and where its keys are.
+pub(crate) enum OpenIdPage {
+    /// The issuer of tokens, and where its keys are.
     Configuration,
     /// The keys.
     Keys,
 }
 
-impl Page {
+impl OpenIdPage {
     /// The document at a path.
     pub(crate) fn find(path: &str) -> Option<Self> {
         match path {
@@ -38,12 +39,12 @@ impl Page {
     }
 }
 
-pub(super) fn handle(api: &Api, page: Page) -> Result<Response<Body>, Error> {
+pub(super) fn handle(api: &Api, page: OpenIdPage) -> Result<Response<Body>, Error> {
     let tokens = &api.authentication.service_accounts;
     let keys = tokens.keys().ok_or_else(|| Status::service_unavailable(Refusal::NoKeys.to_string()))?;
     let (media, document) = match page {
-        Page::Configuration => ("application/json", configuration(api)),
-        Page::Keys => ("application/jwk-set+json", keys.published()),
+        OpenIdPage::Configuration => ("application/json", configuration(api)),
+        OpenIdPage::Keys => ("application/jwk-set+json", keys.published()),
     };
     let mut response = respond::value(&Format::JSON, StatusCode::OK, &document)?;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));

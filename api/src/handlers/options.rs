@@ -1,12 +1,15 @@
-//! The query parameters of list and watch, checked in the order and with the texts of the recordings (document 001, "List
-//! semantics" and "Watch semantics").
+//! The query parameters of list and watch, checked in the order and with the messages of release
+//! 1.35.
 //!
-//! Invariant: what comes out is one of the sensible cases of the tables; handlers never look at raw parameters again.
+//! Invariant: what comes out is one of the sensible cases of the tables; handlers never look at raw
+//! parameters again.
 
+use bytes::Bytes;
 use quorate_meta::{Cause, FieldSelector, FieldTerm, GroupKind, LabelSelector, Names, Status};
 use quorate_store::Revision;
+use quorate_wire::stored::{CorruptValue, HeaderRef};
 
-use super::Request;
+use crate::handlers::Request;
 use quorate_access::request::Query;
 use quorate_registry::Resource;
 use quorate_registry::error::Error;
@@ -62,14 +65,15 @@ pub(crate) struct WatchOptions {
 /// Where a watch begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// With the objects of a state as additions, then what follows; `mark` sends the bookmark that ends the additions.
+    /// With the objects of a state as additions, then what follows; `mark` sends the bookmark that
+    /// ends the additions.
     Initial { at: At, mark: bool },
     /// With what follows a state.
     After(At),
 }
 
 impl ListOptions {
-    pub(crate) fn parse(names: &Names, request: &Request, resource: &Resource) -> Result<Self, Error> {
+    pub(crate) fn parse(names: &Names, request: &Request<'_>, resource: &Resource) -> Result<Self, Error> {
         let raw = Raw::parse(&request.info.query)?;
         let selection = raw.selection(resource)?;
         let mut causes = Vec::new();
@@ -90,14 +94,15 @@ impl ListOptions {
             Some(version) if raw.matching.is_empty() && raw.limit > 0 => At::Exact(version),
             Some(version) => At::NotOlderThan(version),
         };
-        // A list at any version comes whole, as from a cache; with a token the token says at what version.
+        // A list at any version comes whole, as from a cache; with a token the token says at what
+        // version.
         let limit = if at == At::Any && raw.token.is_empty() { 0 } else { raw.limit };
         Ok(Self { at, selection, limit, token: raw.token.to_owned() })
     }
 }
 
 impl WatchOptions {
-    pub(crate) fn parse(names: &Names, request: &Request, resource: &Resource) -> Result<Self, Error> {
+    pub(crate) fn parse(names: &Names, request: &Request<'_>, resource: &Resource) -> Result<Self, Error> {
         let raw = Raw::parse(&request.info.query)?;
         let mut selection = raw.selection(resource)?;
         let mut causes = Vec::new();
@@ -127,6 +132,13 @@ impl Selection {
     /// Whether every object is meant.
     pub(crate) fn is_everything(&self) -> bool {
         self.labels.is_everything() && self.fields.is_everything()
+    }
+
+    /// Whether a stored object is meant.
+    pub(crate) fn matches(&self, value: &Bytes) -> Result<bool, CorruptValue> {
+        let header = HeaderRef::parse(value)?;
+        Ok(header.matches(&self.labels)
+            && (self.fields.is_everything() || self.fields.matches(|field| header.field(field))))
     }
 
     /// The selectors as text, for what is bound to them.

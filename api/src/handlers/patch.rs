@@ -1,8 +1,9 @@
-//! PATCH on an object or one of its subresources (document 001, "Update mechanisms").
+//! PATCH on an object or one of its subresources: JSON patch, merge patch, strategic merge patch.
 //!
-//! A patch without a resourceVersion is applied to whatever the object has become; so nothing is lost. When the
-//! object changes each time before the patch is written, that is given up after 32 attempts: the answer is 409, and nothing
-//! is written. Server-side apply is told by its media type and has a file of its own.
+//! A patch without a resourceVersion is applied to whatever the object has become; so nothing is
+//! lost. When the object changes each time before the patch is written, that is given up after 32
+//! attempts: the answer is 409, and nothing is written. Server-side apply is told by its media type
+//! and has a file of its own.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,12 +12,14 @@ use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, Status, Value, well_known};
 use quorate_schema::PatchError;
 
-use super::Request;
-use super::findings::{Findings, duplicate_fields, unknown_fields};
-use super::write_options::{FieldValidation, Parameters};
-use super::{apply, decode, identity, warnings, weight, written};
+use super::{apply, warnings};
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
+use crate::handlers::write::field_errors::{FieldErrors, duplicate_fields, unknown_fields};
+use crate::handlers::write::options::{FieldValidation, Parameters};
+use crate::handlers::write::{body_size_limit, decode, identity, response};
 use quorate_registry::error::Error;
 use quorate_registry::patch::{JsonPatch, Malformed, merge};
 use quorate_registry::write::{Target, UpdateOptions};
@@ -43,7 +46,7 @@ impl Patch {
 }
 
 /// Applies the patch in the body; 200 with the new state.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let media = decode::media_type(request);
     let media = media.as_ref();
@@ -51,7 +54,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         return apply::handle(api, request).await;
     }
     check_media(media)?;
-    written::check_form(api, request)?;
+    response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (patch, told) = read(media, request)?;
     if parameters.validation == FieldValidation::Strict && !told.is_empty() {
@@ -61,7 +64,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let (write, if_match, named) = (parameters.write(), request.if_match(), patch.named());
     let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces: false, named: Some(&named) };
     let target = Target { resource, namespace: request.namespace(), name };
-    let mut unknown = Findings::default();
+    let mut unknown = FieldErrors::default();
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
         let (object, findings) = patched(api, request, resource, &patch, current)?;
@@ -72,8 +75,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
         identity::check_name(name, &object)?;
         Ok(object)
     };
-    let answer = api.writer_for(&request.user).update(target, options, change).await;
-    let answer = answer.and_then(|answer| written::object(api, request, StatusCode::OK, &answer));
+    let answer = writer_for(api, request.user).update(target, options, change).await;
+    let answer = answer.and_then(|answer| response::object(api, request, StatusCode::OK, &answer));
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
     warnings::attach(request, &told, answer)
@@ -88,11 +91,11 @@ pub(super) fn check_media(media: &str) -> Result<(), Error> {
 }
 
 /// Reads the patch and what is odd about its text.
-pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>), Error> {
+pub(super) fn read(media: &str, request: &Request<'_>) -> Result<(Patch, Vec<String>), Error> {
     let undecodable = |why: String| Error::bad_request(format!("error decoding patch: {why}"));
     let (document, duplicates) =
         quorate_wire::json::parse(&request.body).map_err(|error| undecodable(error.to_string()))?;
-    weight::check_body(&document)?;
+    body_size_limit::check_body(&document)?;
     if media == well_known::MEDIA_JSON_PATCH {
         let patch = JsonPatch::parse(document).map_err(|error| match error {
             Malformed::TooMany(_) => Status::request_entity_too_large(&error.to_string()).into(),
@@ -110,14 +113,15 @@ pub(super) fn read(media: &str, request: &Request) -> Result<(Patch, Vec<String>
     Ok((if strategic { Patch::Strategic(document) } else { Patch::Merge(document) }, told))
 }
 
-/// The patched object in canonical form with its defaults, and the unknown fields that were dropped.
+/// The patched object in canonical form with its defaults, and the unknown fields that were
+/// dropped.
 pub(super) fn patched(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     resource: &Resource,
     patch: &Patch,
     current: &Value,
-) -> Result<(Value, Findings), Error> {
+) -> Result<(Value, FieldErrors), Error> {
     let mut object = current.clone();
     match patch {
         Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
@@ -125,7 +129,7 @@ pub(super) fn patched(
         Patch::Strategic(patch) => quorate_schema::strategic(&api.graph, resource.ty, &mut object, patch)
             .map_err(|error| unusable(request, &error))?,
     }
-    weight::check_patched(current, &object)?;
+    body_size_limit::check_patched(current, &object)?;
     let says = |field: &str| object.str_at(&[field]).unwrap_or_default();
     if says("apiVersion").is_empty() && says("kind").is_empty() {
         return Err(bad_patch(request, "the patch leaves nothing that says what it is"));
@@ -138,11 +142,11 @@ pub(super) fn patched(
         .map_err(|error| bad_patch(request, &error.to_string()))?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
     decode::complete(&api.graph, api.names, resource, &mut object);
-    Ok((object, Findings::of_unknown(&unknown)))
+    Ok((object, FieldErrors::of_unknown(&unknown)))
 }
 
 /// 400 for a directive that is malformed, and 422 for a patch that does not fit.
-fn unusable(request: &Request, error: &PatchError) -> Error {
+fn unusable(request: &Request<'_>, error: &PatchError) -> Error {
     match error {
         PatchError::Malformed(_) => Error::bad_request(error.to_string()),
         PatchError::Unfit(why) => bad_patch(request, why),
@@ -150,7 +154,7 @@ fn unusable(request: &Request, error: &PatchError) -> Error {
 }
 
 /// 422 for a patch that leads to nothing sensible.
-pub(super) fn bad_patch(request: &Request, why: &str) -> Error {
+pub(super) fn bad_patch(request: &Request<'_>, why: &str) -> Error {
     let text = String::from_utf8_lossy(&request.body);
     let shown = match text.char_indices().nth(SHOWN_PATCH_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

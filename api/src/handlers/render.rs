@@ -1,7 +1,8 @@
-//! How the objects of one answer are written: whole, only their metadata, or as table rows.
+//! The renderer of the objects of one response: whole, only their metadata, or as table rows.
 //!
-//! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse, and kinds that are stored in
-//! another version's form. A renderer is made once per request and only reads afterwards, so streams keep it.
+//! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse, and
+//! kinds that are stored in another version's form. A renderer is made once per request and only
+//! reads afterwards, so streams keep it.
 
 use std::sync::Arc;
 
@@ -12,11 +13,11 @@ use quorate_store::Revision;
 use quorate_wire::json;
 use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, splice_partial, splice_version};
 
-use super::Request;
-use super::pieces::Pieces;
 use crate::Api;
+use crate::handlers::Request;
+use crate::handlers::list::rope::Rope;
 use crate::negotiation::{Media, Shape};
-use crate::table::{Include, Layout};
+use crate::tables::{Include, Layout};
 use quorate_registry::error::Error;
 use quorate_registry::{Resource, conversion};
 
@@ -26,14 +27,14 @@ pub(crate) struct Renderer {
     /// In the name that the client asked for.
     api_version: SmolStr,
     resource: Arc<Resource>,
-    form: Form,
+    form: ObjectForm,
     /// In which syntax the answer is wanted.
     media: Media,
     now_ms: u64,
 }
 
 #[derive(Debug)]
-enum Form {
+enum ObjectForm {
     Object,
     Metadata(Arc<str>),
     Table { api_version: Arc<str>, layout: Layout, include: Include },
@@ -49,15 +50,15 @@ pub(crate) struct ListMeta {
 
 impl Renderer {
     /// The renderer of a request for single objects (`list` false, also of a watch) or for a list.
-    pub(crate) fn new(api: &Api, request: &Request, resource: &Arc<Resource>, list: bool) -> Result<Self, Error> {
+    pub(crate) fn new(api: &Api, request: &Request<'_>, resource: &Arc<Resource>, list: bool) -> Result<Self, Error> {
         let form = match (&request.format.shape, list) {
-            (Shape::Object, _) => Form::Object,
+            (Shape::Object, _) => ObjectForm::Object,
             (Shape::Metadata(api_version), false) | (Shape::MetadataList(api_version), true) => {
-                Form::Metadata(api_version.clone())
+                ObjectForm::Metadata(api_version.clone())
             }
             (Shape::Metadata(_), true) => return Err(wrong_shape(resource, list)),
             (Shape::MetadataList(_), false) => return Err(wrong_shape(resource, list)),
-            (Shape::Table(api_version), _) => Form::Table {
+            (Shape::Table(api_version), _) => ObjectForm::Table {
                 api_version: api_version.clone(),
                 include: Include::parse(request.info.query.text("includeObject"))?,
                 layout: Layout::new(
@@ -75,8 +76,9 @@ impl Renderer {
         })
     }
 
-    /// The renderer of what a subresource answers, if that is of a kind and version of its own: `form` is that kind.
-    pub(super) fn of_subresource(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Self, Error> {
+    /// The renderer of what a subresource answers, if that is of a kind and version of its own:
+    /// `form` is that kind.
+    pub(super) fn of_subresource(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<Self, Error> {
         Ok(Self { api_version: form.api_version.as_str().into(), ..Self::new(api, request, form, false)? })
     }
 
@@ -85,12 +87,14 @@ impl Renderer {
         &self.media
     }
 
-    /// The type of an object, of a list's item or of an event's object; `None` where it is not a whole object.
+    /// The type of an object, of a list's item or of an event's object; `None` where it is not a
+    /// whole object.
     pub(crate) fn item_type(&self) -> Option<TypeId> {
-        matches!(self.form, Form::Object).then_some(self.resource.ty)
+        matches!(self.form, ObjectForm::Object).then_some(self.resource.ty)
     }
 
-    /// What tells one encoding of an event from another; `None` when encodings are not worth sharing.
+    /// What tells one encoding of an event from another; `None` when encodings are not worth
+    /// sharing.
     pub(crate) fn variant(&self) -> Option<Arc<str>> {
         let kind = &self.resource.kind;
         let media = match &self.media {
@@ -99,14 +103,15 @@ impl Renderer {
             Media::Cbor(_) => well_known::MEDIA_CBOR,
         };
         match &self.form {
-            Form::Object => Some(format!("{media} {} {kind}", self.api_version).into()),
-            Form::Metadata(meta) => Some(format!("{media} {meta} metadata of {kind}").into()),
+            ObjectForm::Object => Some(format!("{media} {} {kind}", self.api_version).into()),
+            ObjectForm::Metadata(meta) => Some(format!("{media} {meta} metadata of {kind}").into()),
             // Ages differ from moment to moment.
-            Form::Table { .. } => None,
+            ObjectForm::Table { .. } => None,
         }
     }
 
-    /// One object as a document of its own. `first` asks a table for its columns, which a stream sends once.
+    /// One object as a document of its own. `first` asks a table for its columns, which a stream
+    /// sends once.
     pub(crate) fn object(
         &self,
         value: &Bytes,
@@ -115,16 +120,16 @@ impl Renderer {
         out: &mut Vec<u8>,
     ) -> Result<(), CorruptValue> {
         match &self.form {
-            Form::Object => {
+            ObjectForm::Object => {
                 let value = conversion::served(&self.resource, value)?;
                 let stored = StoredRef::parse(&value)?;
                 splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get());
             }
-            Form::Metadata(api_version) => {
+            ObjectForm::Metadata(api_version) => {
                 let value = conversion::served(&self.resource, value)?;
                 splice_partial(out, &StoredRef::parse(&value)?, api_version, revision.get());
             }
-            Form::Table { .. } => {
+            ObjectForm::Table { .. } => {
                 self.table_head(&ListMeta { revision, ..ListMeta::default() }, first, out);
                 self.row(value, revision, out)?;
                 out.put_slice(b"]}");
@@ -136,9 +141,9 @@ impl Renderer {
     /// A bookmark's object: nothing but a version, and the annotations given.
     pub(crate) fn bookmark(&self, revision: Revision, annotations: &[&str], out: &mut Vec<u8>) {
         let (api_version, kind) = match &self.form {
-            Form::Object => (self.api_version.as_str(), self.resource.kind.as_str()),
-            Form::Metadata(api_version) => (api_version.as_ref(), "PartialObjectMetadata"),
-            Form::Table { api_version, .. } => (api_version.as_ref(), "Table"),
+            ObjectForm::Object => (self.api_version.as_str(), self.resource.kind.as_str()),
+            ObjectForm::Metadata(api_version) => (api_version.as_ref(), "PartialObjectMetadata"),
+            ObjectForm::Table { api_version, .. } => (api_version.as_ref(), "Table"),
         };
         put_type(api_version, kind, out);
         out.put_slice(b",\"metadata\":{");
@@ -151,7 +156,7 @@ impl Renderer {
             out.put_slice(b"},");
         }
         out.put_slice(format!("\"resourceVersion\":\"{revision}\"}}").as_bytes());
-        if matches!(self.form, Form::Table { .. }) {
+        if matches!(self.form, ObjectForm::Table { .. }) {
             out.put_slice(b",\"columnDefinitions\":null,\"rows\":[]");
         }
         out.put_slice(b"}");
@@ -160,29 +165,29 @@ impl Renderer {
     /// `apiVersion` and `kind` of a list.
     pub(crate) fn list_type(&self) -> (&str, &str) {
         match &self.form {
-            Form::Object => (&self.api_version, &self.resource.list_kind),
-            Form::Metadata(api_version) => (api_version, "PartialObjectMetadataList"),
-            Form::Table { api_version, .. } => (api_version, "Table"),
+            ObjectForm::Object => (&self.api_version, &self.resource.list_kind),
+            ObjectForm::Metadata(api_version) => (api_version, "PartialObjectMetadataList"),
+            ObjectForm::Table { api_version, .. } => (api_version, "Table"),
         }
     }
 
     /// Where a list has its items.
     pub(crate) fn items_field(&self) -> &'static str {
-        if matches!(self.form, Form::Table { .. }) { "rows" } else { "items" }
+        if matches!(self.form, ObjectForm::Table { .. }) { "rows" } else { "items" }
     }
 
     /// `kind` of an item of a list.
     pub(crate) fn item_kind(&self) -> &str {
         match &self.form {
-            Form::Object => &self.resource.kind,
-            Form::Metadata(_) => "PartialObjectMetadata",
-            Form::Table { .. } => "TableRow",
+            ObjectForm::Object => &self.resource.kind,
+            ObjectForm::Metadata(_) => "PartialObjectMetadata",
+            ObjectForm::Table { .. } => "TableRow",
         }
     }
 
     /// Everything of a list before its first item.
     pub(crate) fn list_head(&self, meta: &ListMeta, out: &mut Vec<u8>) {
-        if matches!(self.form, Form::Table { .. }) {
+        if matches!(self.form, ObjectForm::Table { .. }) {
             return self.table_head(meta, true, out);
         }
         let (api_version, kind) = self.list_type();
@@ -193,36 +198,32 @@ impl Renderer {
 
     /// Whether the rows of a list come in another order than its objects.
     pub(super) fn is_ranked(&self) -> bool {
-        matches!(&self.form, Form::Table { layout, .. } if layout.is_ranked())
+        matches!(&self.form, ObjectForm::Table { layout, .. } if layout.is_ranked())
     }
 
-    /// Where the row of an object belongs in that order; those of the same rank come in the order of the objects.
+    /// Where the row of an object belongs in that order; those of the same rank come in the order
+    /// of the objects.
     pub(super) fn rank(&self, value: &Bytes) -> Result<i64, CorruptValue> {
-        let Form::Table { layout, .. } = &self.form else { return Ok(0) };
+        let ObjectForm::Table { layout, .. } = &self.form else { return Ok(0) };
         Ok(layout.rank(&StoredRef::parse(value)?.to_value(&self.api_version, &self.resource.kind, 0)?))
     }
 
     /// One item of a list.
     pub(crate) fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         match &self.form {
-            Form::Object => {
+            ObjectForm::Object => {
                 let value = conversion::served(&self.resource, value)?;
                 splice_item(out, &StoredRef::parse(&value)?, revision.get());
             }
-            Form::Metadata(_) => self.object(value, revision, false, out)?,
-            Form::Table { .. } => self.row(value, revision, out)?,
+            ObjectForm::Metadata(_) => self.object(value, revision, false, out)?,
+            ObjectForm::Table { .. } => self.row(value, revision, out)?,
         }
         Ok(())
     }
 
     /// The same; a large object is shared instead of copied where it is sent as it is stored.
-    pub(super) fn item_in_pieces(
-        &self,
-        value: &Bytes,
-        revision: Revision,
-        out: &mut Pieces,
-    ) -> Result<(), CorruptValue> {
-        if !matches!(self.form, Form::Object) || self.resource.stored_form.is_some() || !Pieces::is_large(value) {
+    pub(super) fn item_in_pieces(&self, value: &Bytes, revision: Revision, out: &mut Rope) -> Result<(), CorruptValue> {
+        if !matches!(self.form, ObjectForm::Object) || self.resource.stored_form.is_some() || !Rope::is_large(value) {
             return self.item(value, revision, out.text());
         }
         let (before, after) = StoredRef::parse(value)?.halves();
@@ -238,7 +239,7 @@ impl Renderer {
     }
 
     fn table_head(&self, meta: &ListMeta, columns: bool, out: &mut Vec<u8>) {
-        let Form::Table { api_version, layout, .. } = &self.form else { return };
+        let ObjectForm::Table { api_version, layout, .. } = &self.form else { return };
         put_type(api_version, "Table", out);
         put_list_meta(meta, out);
         out.put_slice(b",\"columnDefinitions\":");
@@ -248,7 +249,7 @@ impl Renderer {
 
     /// A row of a table. Cells are made from the stored form, whatever version is served.
     fn row(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
-        let Form::Table { api_version, layout, include } = &self.form else { return Ok(()) };
+        let ObjectForm::Table { api_version, layout, include } = &self.form else { return Ok(()) };
         let stored = StoredRef::parse(value)?;
         let object: Value = stored.to_value(&self.api_version, &self.resource.kind, revision.get())?;
         out.put_slice(b"{\"cells\":");

@@ -1,6 +1,7 @@
-//! Which handler answers: the one table from verb and path to a file of this folder.
+//! The routes: one table from verb and path to a handler of this folder.
 //!
-//! Invariant: routing comes after authorization. A served path with another method is a 405, everything else a 404.
+//! Invariant: routing comes after authorization. A served path with another method is a 405,
+//! everything else a 404.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -11,14 +12,14 @@ use http::Response;
 use quorate_env::blocking_whenever_it_runs;
 use quorate_meta::Status;
 
-use super::Request;
-use super::health::Endpoint;
 use super::{
     binding, create, delete, deletecollection, discovery, eviction, get, health, index, list, openapi, openid, patch,
     review, scale, token_request, update, version, warnings, watch,
 };
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::health::Endpoint;
 use crate::negotiation::Offer;
 use quorate_access::request::{RequestInfo, Verb};
 use quorate_registry::error::Error;
@@ -33,11 +34,11 @@ pub(crate) enum Route {
     /// To the verb's handler of a resource.
     Resource(Arc<Resource>),
     /// To a page about the server itself.
-    Discovery(discovery::Page),
+    Discovery(discovery::DiscoveryPage),
     /// To an OpenAPI document.
-    OpenApi(openapi::Page),
+    OpenApi(openapi::OpenApiPage),
     /// To what relying parties of tokens read.
-    OpenId(openid::Page),
+    OpenId(openid::OpenIdPage),
     /// To the health checks: of one name, or all.
     Health(Endpoint, Option<String>),
     /// To the version.
@@ -91,13 +92,13 @@ fn find_page(api: &Api, path: &str) -> Option<Route> {
         "/version" => return Some(Route::Version),
         _ => {}
     }
-    if let Some(page) = openapi::Page::find(trimmed) {
+    if let Some(page) = openapi::OpenApiPage::find(trimmed) {
         return Some(Route::OpenApi(page));
     }
-    if let Some(page) = openid::Page::find(trimmed) {
+    if let Some(page) = openid::OpenIdPage::find(trimmed) {
         return Some(Route::OpenId(page));
     }
-    discovery::Page::find(api, trimmed).map(Route::Discovery)
+    discovery::DiscoveryPage::find(api, trimmed).map(Route::Discovery)
 }
 
 /// Why there is no such page: perhaps it is one of a version that is left to another server.
@@ -106,8 +107,8 @@ fn no_page(api: &Api, path: &str) -> Error {
     version.map_or_else(Error::no_such_path, |(group, version)| nowhere(api, group, version))
 }
 
-/// 503 for a version of a group that an APIService leaves to another server, to which this one passes nothing on; 404 for all
-/// others.
+/// 503 for a version of a group that an APIService leaves to another server, to which this one
+/// passes nothing on; 404 for all others.
 fn nowhere(api: &Api, group: &str, version: &str) -> Error {
     let services = api.registry.find(&api.names.group("apiregistration"), "v1", "apiservices");
     let elsewhere = services.is_some_and(|services| {
@@ -127,7 +128,8 @@ fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> 
         (None, Some(_)) => !resource.namespaced,
         (None, None) => true,
     };
-    // A question without a namespace in its path, or with a name, is nowhere; so is everything below one.
+    // A virtual object without a namespace in its path, or with a name, has no path; neither has a
+    // subresource of it.
     let nowhere = info.name.is_some() || (resource.namespaced && info.namespace.is_none());
     if !scope_fits || info.excess || (!resource.stored && nowhere) {
         return Err(Error::no_such_path());
@@ -151,7 +153,7 @@ fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> 
 }
 
 /// Answers a request that has passed every filter.
-pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request) -> Result<Response<Body>, Error> {
+pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let deprecated = route.resource().and_then(|resource| resource.deprecation.clone());
     let answer = dispatch(api, route, request);
     let answer = match request.body.len() {
@@ -161,8 +163,13 @@ pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request) -> Resu
     warnings::attach(request, deprecated.as_slice(), answer)
 }
 
-/// The handler's future, each in a box of its own: those of changes take several times the memory of those that read.
-fn dispatch<'a>(api: &'a Arc<Api>, route: Route, request: &'a Request) -> BoxFuture<'a, Result<Response<Body>, Error>> {
+/// The handler's future, each in a box of its own: those of changes take several times the memory
+/// of those that read.
+fn dispatch<'a>(
+    api: &'a Arc<Api>,
+    route: Route,
+    request: &'a Request<'a>,
+) -> BoxFuture<'a, Result<Response<Body>, Error>> {
     match route {
         Route::Discovery(page) => ready(discovery::handle(api, request, &page)).boxed(),
         Route::OpenApi(page) => async move { openapi::handle(api, request, &page).await }.boxed(),

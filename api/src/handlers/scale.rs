@@ -1,7 +1,8 @@
-//! The `scale` subresource: the one number of a workload's replicas, in a form that is the same for every kind that has one.
+//! The `scale` subresource: the number of replicas of a workload, in a form that every kind shares.
 //!
-//! A scale is made from the workload and nothing of it is stored. Writing one changes the workload's `spec.replicas` under
-//! the conditions that the scale brings along (its version and identity), and its writer owns that field as of `scale`.
+//! A scale is made from the workload and nothing of it is stored. Writing one changes the
+//! workload's `spec.replicas` under the conditions that the scale brings along (its version and
+//! identity), and its writer owns that field as of `scale`.
 
 use std::sync::Arc;
 
@@ -11,14 +12,16 @@ use quorate_meta::{Cause, GroupKind, LabelSelector, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
-use super::Request;
-use super::findings::Findings;
 use super::options::{At, parse_version};
 use super::render::Renderer;
-use super::write_options::{FieldValidation, Parameters};
-use super::{answer, apply, decode, freshness, identity, patch, snapshot, warnings};
+use super::{answer, apply, freshness, patch, snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
+use crate::handlers::write::field_errors::FieldErrors;
+use crate::handlers::write::options::{FieldValidation, Parameters};
+use crate::handlers::write::{decode, identity};
 use crate::negotiation::Shape;
 use crate::respond;
 use quorate_access::request::Verb;
@@ -32,7 +35,7 @@ pub(super) const SCALE: &str = "scale";
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Reads, replaces, patches or applies a scale.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let form = form_of_scales(request)?;
     match request.info.verb {
         Verb::Get => get(api, request, form).await,
@@ -41,14 +44,15 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     }
 }
 
-/// The kind of the body as a resource of its own, so that bodies and patches are read as everywhere.
-fn form_of_scales(request: &Request) -> Result<&Arc<Resource>, Error> {
+/// The kind of the body as a resource of its own, so that bodies and patches are read as
+/// everywhere.
+fn form_of_scales<'r>(request: &'r Request<'_>) -> Result<&'r Arc<Resource>, Error> {
     let subresource = request.resource()?.subresource(SCALE).ok_or_else(Error::no_such_path)?;
     subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of a scale"))
 }
 
 /// Refuses a form that a scale cannot have, before anything is written.
-fn check_form(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<(), Error> {
+fn check_form(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<(), Error> {
     if request.format.shape != Shape::Object {
         Renderer::of_subresource(api, request, form)?;
     }
@@ -58,7 +62,7 @@ fn check_form(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<(), 
 /// A scale as the answer, in the form that was asked for. `revision` is that of its workload.
 fn shown(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     form: &Arc<Resource>,
     scale: &Value,
     revision: Revision,
@@ -70,7 +74,7 @@ fn shown(
     answer::rendered(api, request, StatusCode::OK, &renderer, &stored_codec::encode(form, scale)?, revision)
 }
 
-async fn get(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn get(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let at = match parse_version(request.info.query.text("resourceVersion"))? {
         None => At::MostRecent,
@@ -87,7 +91,7 @@ async fn get(api: &Api, request: &Request, form: &Arc<Resource>) -> Result<Respo
     Ok(response)
 }
 
-async fn update(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn update(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     check_form(api, request, form)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
     let decode::Decoded { object: mut scale, warnings } = decode::object(api, request, form, parameters.validation)?;
@@ -97,7 +101,7 @@ async fn update(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Resu
     warnings::attach(request, &warnings, answer)
 }
 
-async fn patch(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn patch(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let media = decode::media_type(request);
     let media = media.as_ref();
     if apply::is_apply(api, media) {
@@ -107,7 +111,7 @@ async fn patch(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Resul
     check_form(api, request, form)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (body, told) = patch::read(media, request)?;
-    let mut unknown = Findings::default();
+    let mut unknown = FieldErrors::default();
     let change = |scale: &Value| {
         let (scale, findings) = patch::patched(api, request, form, &body, scale)?;
         if parameters.validation == FieldValidation::Strict && !(findings.is_empty() && told.is_empty()) {
@@ -124,7 +128,7 @@ async fn patch(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Resul
 }
 
 /// Applies a scale: what it wants is wanted of the workload, by an owner as of `scale`.
-async fn apply(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     check_form(api, request, form)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
@@ -146,9 +150,9 @@ async fn apply(api: &Arc<Api>, request: &Request, form: &Arc<Resource>) -> Resul
         decode::complete(&api.graph, api.names, resource, &mut object);
         Ok(object)
     };
-    // A scale creates nothing, so nobody is asked.
+    // A scale creates nothing, so the authorizer is not asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
-    let answer = api.writer_for(&request.user).apply(target, options, &permit, change).await;
+    let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| scaled(api, request, form, &answer));
     match body {
         Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
@@ -178,7 +182,7 @@ fn wanted(api: &Api, resource: &Resource, form: &Resource, scale: &Value) -> Res
 /// Gives the workload the replicas of the scale that `change` makes of the current one.
 async fn write<F>(
     api: &Arc<Api>,
-    request: &Request,
+    request: &Request<'_>,
     form: &Arc<Resource>,
     parameters: &Parameters,
     replaces: bool,
@@ -203,12 +207,12 @@ where
         object.set_at(&REPLICAS, replicas(&scale));
         Ok(object)
     };
-    let answer = api.writer_for(&request.user).update(target, options, change).await?;
+    let answer = writer_for(api, request.user).update(target, options, change).await?;
     scaled(api, request, form, &answer)
 }
 
 /// The scale of the workload as it is now, with what its writer should know.
-fn scaled(api: &Api, request: &Request, form: &Arc<Resource>, answer: &Answer) -> Result<Response<Body>, Error> {
+fn scaled(api: &Api, request: &Request<'_>, form: &Arc<Resource>, answer: &Answer) -> Result<Response<Body>, Error> {
     let entry = Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
     let scale = scale_of(&stored_codec::decode(request.resource()?, &entry)?);
     let mut response = shown(api, request, form, &scale, answer.revision)?;

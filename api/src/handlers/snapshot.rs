@@ -1,7 +1,7 @@
-//! From the version that a request asks for to the snapshot that answers it.
+//! The snapshot that answers a request, by the resourceVersion that it asks for.
 //!
-//! Invariant: nothing here waits longer than [`VERSION_WAIT`] for this node to catch up, nor until the client's own time is over:
-//! it is told what it waits for.
+//! Invariant: nothing here waits longer than [`VERSION_WAIT`] for this node to catch up, nor until
+//! the client's own time is over: it is told what it waits for.
 
 use std::time::Duration;
 
@@ -9,18 +9,19 @@ use quorate_meta::Status;
 use quorate_store::{HistoryError, Revision, Snapshot};
 use tokio::time::timeout;
 
-use super::Request;
 use super::freshness;
 use super::options::At;
 use crate::Api;
+use crate::handlers::Request;
 use quorate_access::authorization::Action;
 use quorate_registry::error::Error;
 
 /// How long a request waits for a version that this node has not applied yet.
 const VERSION_WAIT: Duration = Duration::from_secs(3);
 
-/// A snapshot that shows what was asked for. Who asks for the newest state must be allowed to by the newest rules.
-pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Snapshot, Error> {
+/// A snapshot that shows what was asked for. A user who asks for the newest state must be allowed
+/// to by the newest rules.
+pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result<Snapshot, Error> {
     match at {
         At::MostRecent => {
             api.store.read_index().await?;
@@ -42,25 +43,25 @@ pub(crate) async fn snapshot(api: &Api, request: &Request, at: At) -> Result<Sna
     }
 }
 
-/// Lets through what is allowed by everything that this node has applied meanwhile: whether somebody may act as another one, and whether
-/// that one may do this.
-pub(super) async fn recheck(api: &Api, request: &Request) -> Result<(), Error> {
-    let action = Action::of(&request.info);
-    if let Some(sender) = &request.sender
+/// Authorizes the request again by everything that this node has applied meanwhile: the
+/// impersonation, and what the user may do.
+pub(super) async fn recheck(api: &Api, request: &Request<'_>) -> Result<(), Error> {
+    let action = Action::of(request.info);
+    if let Some(sender) = request.original_user
         && api.authorizer.has_changed(request.epoch).await?
     {
-        api.authorizer.acting(sender, &request.headers, &action).await?;
+        api.authorizer.acting(sender, request.headers, &action).await?;
     }
-    if let Some(decision) = api.authorizer.recheck(request.epoch, &request.user, &action).await? {
-        let (allowed, reason) = decision.outcome();
-        request.decided_again.get_or_init(|| (allowed, reason.to_owned()));
-        decision.enforce(&request.user, &action)?;
+    if let Some(decision) = api.authorizer.recheck(request.epoch, request.user, &action).await? {
+        let refused = if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(request.user, &action) };
+        request.record.decided_again(decision);
+        refused?;
     }
     Ok(())
 }
 
 /// Waits a little until this node has applied the revision; 504 when it does not.
-pub(crate) async fn wait_for(api: &Api, request: &Request, revision: Revision) -> Result<(), Error> {
+pub(crate) async fn wait_for(api: &Api, request: &Request<'_>, revision: Revision) -> Result<(), Error> {
     let patience = request.info.time_asked().map_or(VERSION_WAIT, |asked| VERSION_WAIT.min(asked / 2));
     if api.store.status().applied >= revision || timeout(patience, api.store.applied(revision)).await.is_ok() {
         return Ok(());

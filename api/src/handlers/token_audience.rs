@@ -1,19 +1,21 @@
-//! For whom a node may get tokens of its pods: for those that the pod names, or the drivers of its volumes, and for nobody else unless
-//! somebody has allowed it (release 1.35 restricts the audiences of nodes).
+//! The audiences of the tokens that a node may request for its pods
+//! (`ServiceAccountNodeAudienceRestriction`): those that the pod or the drivers of its volumes
+//! name, and others only with the permission for them.
 //!
 //! Invariant: what counts is the state in which the pod was found, with which the token is made.
 
 use quorate_meta::{Status, Value};
 use quorate_store::Snapshot;
 
-use super::Request;
 use crate::Api;
+use crate::handlers::Request;
 use quorate_access::authorization::{Action, ResourceAction};
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
 use quorate_registry::write::Target;
 
-/// What a node must be allowed, of an audience in the place of a resource, to get tokens for it all the same.
+/// What a node must be allowed, of an audience in the place of a resource, to get tokens for it all
+/// the same.
 const VERB: &str = "request-serviceaccounts-token-audience";
 
 /// Lets through a node's request for a token of `account` with these audiences, for this pod.
@@ -22,7 +24,7 @@ const VERB: &str = "request-serviceaccounts-token-audience";
 /// 403 otherwise.
 pub(super) async fn check(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     snapshot: &Snapshot,
     account: Target<'_>,
     (pod, asked): (&Value, &[String]),
@@ -46,7 +48,7 @@ pub(super) async fn check(
         version: "*",
         ..ResourceAction::default()
     };
-    if api.authorizer.decide(&request.user, &Action::Resource(on)).await.is_allowed() {
+    if api.authorizer.decide(request.user, &Action::Resource(on)).await.is_allowed() {
         return Ok(());
     }
     let node = &request.user.name;

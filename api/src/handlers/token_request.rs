@@ -1,20 +1,23 @@
-//! POST on an account's `token`: a new token for it (document 000, TokenRequest).
+//! The `token` subresource of service accounts: a POST of a TokenRequest issues a token.
 //!
-//! Invariants: nothing is stored, so nothing but the account and what the token is bound to ends it; both are read from a
-//! state that is current, and the token names them by uid. The token is in the answer and nowhere else; so the answer is the
-//! whole TokenRequest or nothing. A TokenRequest has no table (a release-1.35 server refuses to make one) and no metadata of
-//! its own: whoever accepts only these forms gets a 406 as for reviews, before a token is made (`Route::offer`).
+//! Invariants: nothing is stored, so nothing but the account and what the token is bound to ends
+//! it; both are read from a state that is current, and the token names them by uid. The token is in
+//! the answer and nowhere else; so the answer is the whole TokenRequest or nothing. A TokenRequest
+//! has no table (a release-1.35 server refuses to make one) and no metadata of its own: a client
+//! that accepts only these forms gets a 406 as for reviews, before a token is made
+//! (`Route::offer`).
 
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, GroupResource, GroupVersion, GroupVersionKind, Status, Time, Value};
 use quorate_schema::{KindDef, apply_defaults};
 use quorate_store::Snapshot;
 
-use super::Request;
-use super::write_options::Parameters;
-use super::{decode, identity, token_audience, warnings};
+use super::{token_audience, warnings};
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity};
 use crate::respond;
 use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal};
 use quorate_access::authorization::account_of;
@@ -32,9 +35,9 @@ const MAX_EXPIRATION: i64 = 1 << 32;
 /// Seconds that a token lives when nothing is said.
 const DEFAULT_EXPIRATION: i64 = 60 * 60;
 
-/// Issues the token that the body asks for; 201 with the body and the token in it. A dry run goes all the way, but its answer says
-/// no token: such a one would work.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+/// Issues the token that the body asks for; 201 with the body and the token in it. A dry run goes
+/// all the way, but its answer says no token: such a one would work.
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let kind = kind(api)?;
     let api_version = kind.api_version();
@@ -54,7 +57,7 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
         if parameters.dry_run {
             object.set_at(&["status", "token"], "");
         } else {
-            request.issued.get_or_init(|| format!("JTI={id}"));
+            request.record.issued(format!("JTI={id}"));
         }
         if let Some(asked) = asked {
             object.set_at(&["apiVersion"], asked);
@@ -71,7 +74,7 @@ fn kind(api: &Api) -> Result<&KindDef, Error> {
 }
 
 /// Completes the request with its answer. Gives the token's id.
-async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec<String>) -> Result<String, Error> {
+async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut Vec<String>) -> Result<String, Error> {
     let (name, namespace) = (request.name()?, request.namespace().unwrap_or_default());
     let own = GroupKind::new(api.names.group("authentication"), KIND);
     let text = |object: &Value, field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
@@ -99,9 +102,9 @@ async fn answer(api: &Api, request: &Request, object: &mut Value, told: &mut Vec
     let bound = bound(api, &snapshot, namespace, name, object)?;
     let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
     let by_uid = object.str_at(&["spec", "boundObjectRef", "uid"]).is_some_and(|uid| !uid.is_empty());
-    api.authorizer.check_token(&request.user, target, bound.as_ref(), by_uid)?;
+    api.authorizer.check_token(request.user, target, bound.as_ref(), by_uid)?;
     if let Some(Bound::Pod(pod, _)) = &bound
-        && api.authorizer.restricts(&request.user)
+        && api.authorizer.restricts(request.user)
     {
         let pod = find(api, &snapshot, "pods", Some(namespace), &pod.name)?;
         token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
@@ -131,7 +134,7 @@ fn not_issued(own: &GroupKind, refusal: &Refusal) -> Error {
     Status::service_unavailable(why).into()
 }
 
-/// For whom the token is: this server, when nothing is said.
+/// The audiences of the token: this server, when the request names none.
 fn audiences(api: &Api, object: &mut Value) -> Vec<String> {
     let asked = asked_audiences(object);
     if !asked.is_empty() {

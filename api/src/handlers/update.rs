@@ -1,23 +1,26 @@
-//! PUT on an object or one of its subresources. Where the kind lets an update create the object, its creator needs the
-//! permission to create as well.
+//! PUT on an object or one of its subresources. Where the kind lets an update create the object,
+//! its creator needs the permission to create as well.
 
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use super::Request;
-use super::write_options::Parameters;
-use super::{decode, identity, permit, warnings, written};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity, permit, response};
 use quorate_registry::Part;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Outcome, Target, UpdateOptions};
 
-/// Replaces the object with the one in the body; 200, or 201 where the kind is created by an update.
-pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+/// Replaces the object with the one in the body; 200, or 201 where the kind is created by an
+/// update.
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
-    written::check_form(api, request)?;
+    response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
     let read = || {
         let mut decoded = decode::object(api, request, resource, parameters.validation)?;
@@ -35,10 +38,10 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response
     let mut object = Some(object);
     let again = move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
     let permit = || permit::creation(api, request);
-    let answer = api.writer_for(&request.user).put(target, options, &permit, again).await;
+    let answer = writer_for(api, request.user).put(target, options, &permit, again).await;
     let answer = answer.and_then(|answer| {
         let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
-        written::object(api, request, status, &answer)
+        response::object(api, request, status, &answer)
     });
     warnings::attach(request, &warnings, answer)
 }

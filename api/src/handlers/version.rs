@@ -1,11 +1,11 @@
-//! `/version`: which release the interface is and which build answers.
+//! The version endpoint `/version`: the release of the API and the build of the server.
 
 use http::{Response, StatusCode};
 use quorate_meta::{Map, Value};
 
-use super::Request;
 use crate::Api;
 use crate::body::Body;
+use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
 
@@ -14,7 +14,7 @@ const MAJOR: &str = "1";
 /// See [`MAJOR`].
 const MINOR: &str = "35";
 
-pub(crate) fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(crate) fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let version = &api.version;
     let body = Map::from([
         ("major", Value::from(MAJOR)),

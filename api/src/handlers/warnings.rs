@@ -1,23 +1,23 @@
-//! The Warning headers of an answer (document 001, "Field validation").
+//! The Warning headers of a response (RFC 7234, section 5.5; KEP-1693).
 
 use http::Response;
 use http::header::{HeaderValue, WARNING};
 use quorate_meta::quoted;
 
-use super::Request;
 use crate::body::Body;
+use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
 
-/// Headers that tell of one thing; of more the last says how many there are. Some clients give up at a hundred headers of all
-/// sorts.
+/// Headers that tell of one thing; of more the last says how many there are. Some clients give up
+/// at a hundred headers of all sorts.
 pub(super) const MAX_WARNINGS: usize = 50;
 /// Characters of one warning; what is beyond is cut off.
 const MAX_CHARACTERS: usize = 1024;
 
 /// The answer with a header for each warning, whether it is an error or not.
 pub(super) fn attach(
-    request: &Request,
+    request: &Request<'_>,
     warnings: &[String],
     answer: Result<Response<Body>, Error>,
 ) -> Result<Response<Body>, Error> {

@@ -1,4 +1,4 @@
-//! JSON with line breaks and two spaces per level, from compact JSON that comes in pieces.
+//! The indentation of JSON: line breaks and two spaces a level, from compact JSON in pieces.
 
 use std::io;
 

@@ -1,8 +1,9 @@
-//! From finished content to an HTTP response: syntax, headers, errors.
+//! The HTTP response of finished content: syntax, headers, errors.
 //!
-//! Invariant: every body of a known length is sent whole with its length; JSON bytes pass through untouched unless another
-//! syntax or indentation was asked for.
+//! Invariant: every body of a known length is sent whole with its length; JSON bytes pass through
+//! untouched unless another syntax or indentation was asked for.
 
+pub(crate) mod gzip;
 pub mod indent;
 
 use bytes::Bytes;
@@ -97,7 +98,8 @@ pub fn json(value: &Value) -> Bytes {
     out.into()
 }
 
-/// Whether a client has what has this ETag, by what its If-None-Match header says (RFC 9110, section 13.1.2).
+/// Whether a client has what has this ETag, by what its If-None-Match header says (RFC 9110,
+/// section 13.1.2).
 #[must_use]
 pub fn is_known(header: Option<&str>, etag: &str) -> bool {
     let mut known = header.unwrap_or_default().split(',').map(str::trim);

@@ -1,8 +1,8 @@
 //! One connection: handshake, protocol choice, requests until the peer or a drain ends it.
 //!
-//! Invariants: the protocol is what ALPN chose, never guessed from bytes; every wait for the peer before a request is
-//! known has a limit, and over HTTP/2 until somebody has been let in; a drain lets running requests finish and takes no
-//! new ones.
+//! Invariants: the protocol is what ALPN chose, never guessed from bytes; every wait for the peer
+//! before a request is known has a limit, and over HTTP/2 until a request has authenticated; a
+//! drain lets running requests finish and takes no new ones.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -20,18 +20,15 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use super::cork::Cork;
-use super::gather::Gather;
-use super::opening::Opening;
-use super::stall::{Patience, StallGuard};
-use super::welcome::Welcome;
+use super::authentication_timeout::AuthenticationTimeout;
+use super::io::{Coalesce, Cork, PrefaceTimeout, WriteLimit, WriteTimeout};
 use super::{Limits, ServerTls};
 use crate::Api;
 use crate::body::Body;
 use crate::filters;
 use quorate_access::authentication::Identity;
 
-type Stream = TlsStream<Cork<StallGuard<Box<dyn Io>>>>;
+type Stream = TlsStream<Cork<WriteTimeout<Box<dyn Io>>>>;
 type Ended = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// What every connection of a server shares.
@@ -48,8 +45,8 @@ pub(super) struct Shared {
 pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     let tls = shared.tls.current();
     let acceptor = TlsAcceptor::from(tls.config.clone());
-    let patience = Patience::new(&shared.limits);
-    let io = Cork::new(StallGuard::new(io, patience.clone()));
+    let limit = WriteLimit::new(&shared.limits);
+    let io = Cork::new(WriteTimeout::new(io, limit.clone()));
     let stream = match timeout(shared.limits.handshake, acceptor.accept(io)).await {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
@@ -61,20 +58,20 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     let identity = tls.identify(shared.api.names, chain, now_ms);
     let identity = identity.with_peer(&peer);
     let result = if session.alpn_protocol() == Some(b"h2") {
-        serve_http2(&shared, stream, identity, patience).await
+        serve_http2(&shared, stream, identity, limit).await
     } else {
-        serve_http1(&shared, stream, identity, patience).await
+        serve_http1(&shared, stream, identity, limit).await
     };
     if let Err(error) = result {
         tracing::debug!(%peer, %error, "connection ended");
     }
 }
 
-async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity, patience: Patience) -> Ended {
+async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity, limit: WriteLimit) -> Ended {
     let api = shared.api.clone();
     let service = service_fn(move |request| {
-        let (patience, answer) = (patience.clone(), answer(api.clone(), identity.clone(), request));
-        async move { answer.await.inspect(|answer| patience.note(answer)) }
+        let (limit, answer) = (limit.clone(), answer(api.clone(), identity.clone(), request));
+        async move { answer.await.inspect(|answer| limit.note(answer)) }
     });
     let mut builder = http1::Builder::new();
     builder
@@ -91,22 +88,22 @@ async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity, patien
     Ok(connection.await?)
 }
 
-async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity, patience: Patience) -> Ended {
+async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity, limit: WriteLimit) -> Ended {
     let api = shared.api.clone();
-    let welcome = Welcome::default();
-    let noted = welcome.clone();
+    let unauthenticated = AuthenticationTimeout::default();
+    let noted = unauthenticated.clone();
     let service = service_fn(move |request| {
-        let (noted, patience) = (noted.clone(), patience.clone());
+        let (noted, limit) = (noted.clone(), limit.clone());
         let answer = answer(api.clone(), identity.clone(), request);
         async move {
             let answer = answer.await?;
             noted.answered(answer.status());
-            patience.note(&answer);
+            limit.note(&answer);
             Ok::<_, Infallible>(answer)
         }
     });
     let limits = &shared.limits;
-    let gather = Gather::new(Opening::new(stream, limits.header));
+    let coalesce = Coalesce::new(PrefaceTimeout::new(stream, limits.header));
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
@@ -115,20 +112,20 @@ async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity, patien
         .max_send_buf_size(limits.send_buffer)
         .keep_alive_interval(limits.ping)
         .keep_alive_timeout(limits.pong);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(gather.clone()), service));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(coalesce.clone()), service));
     tokio::select! {
         biased;
         result = connection.as_mut() => return Ok(result?),
-        error = gather.hand_on() => return Err(error.into()),
+        error = coalesce.hand_on() => return Err(error.into()),
         () = shared.drain.cancelled() => {}
-        () = welcome.missed(limits.header) => {}
+        () = unauthenticated.missed(limits.header) => {}
     }
     connection.as_mut().graceful_shutdown();
     tokio::select! {
         biased;
         result = connection => Ok(result?),
-        error = gather.hand_on() => Err(error.into()),
-        () = welcome.missed(limits.header) => Ok(()),
+        error = coalesce.hand_on() => Err(error.into()),
+        () = unauthenticated.missed(limits.header) => Ok(()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a client may cost at most before its request is known.
+//! The limits of connections: what a client may cost at most before its request is known.
 //!
 //! Invariant: every limit of the connection layer is here, with its unit.
 
@@ -11,14 +11,16 @@ pub struct Limits {
     pub connections: usize,
     /// From the accepted connection to the end of the TLS handshake.
     pub handshake: Duration,
-    /// From the first chance to send a request head to its end; it also ends idle HTTP/1.1 connections, those that do not
-    /// begin to speak HTTP/2, and those of HTTP/2 on which no request was answered with anything but 401.
+    /// From the first chance to send a request head to its end; it also ends idle HTTP/1.1
+    /// connections, those that do not begin to speak HTTP/2, and those of HTTP/2 on which no
+    /// request was answered with anything but 401.
     pub header: Duration,
     /// How long the peer may take nothing of what is sent to it.
     pub stall: Duration,
     /// The same for a peer that watches, if it is longer: the history should last for as long.
     pub watch_stall: Duration,
-    /// Bytes of all header fields of an HTTP/2 request, each counted with 32 more (RFC 9113, section 6.5.2).
+    /// Bytes of all header fields of an HTTP/2 request, each counted with 32 more (RFC 9113,
+    /// section 6.5.2).
     pub header_bytes: u32,
     /// Bytes of the buffers of an HTTP/1.1 connection, at least 8 KiB: a request's head has to fit.
     pub buffer_bytes: usize,

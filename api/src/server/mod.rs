@@ -1,20 +1,18 @@
-//! HTTP/1.1 and HTTP/2 over TLS in front of the filters: listening, connections, limits, certificates, draining.
+//! HTTP/1.1 and HTTP/2 over TLS in front of the filters: listening, connections, limits,
+//! certificates, draining.
 //!
-//! [`Options`] and an [`crate::Api`] make an [`ApiServer`], whose `run` serves until its [`Handle`] says stop. Nothing
-//! here knows what a request means.
+//! [`Options`] and an [`crate::Api`] make an [`ApiServer`], whose `run` serves until its [`Handle`]
+//! says stop. Nothing here knows what a request means.
 
-mod anchor;
+mod authentication_timeout;
 mod connection;
-mod cork;
-mod gather;
+mod io;
 mod limits;
-mod opening;
 mod service;
-mod stall;
 mod tls;
-mod welcome;
+mod trust_anchor;
 
-pub use anchor::{Purpose, is_anchor};
 pub use limits::Limits;
 pub use service::{ApiServer, Handle, Options};
 pub use tls::{ServerTls, TlsError, TlsFiles};
+pub use trust_anchor::{Purpose, is_trust_anchor};

@@ -1,8 +1,8 @@
 //! The listening server: accepts connections up to a limit, and drains in order when told to stop.
 //!
-//! Stopping: readiness turns false at once; after the delay (in which load balancers notice) the port closes, idle
-//! connections get a GOAWAY, watches end, and running requests finish within the grace period; what still runs then is
-//! cut.
+//! Stopping: readiness turns false at once; after the delay (in which load balancers notice) the
+//! port closes, idle connections get a GOAWAY, watches end, and running requests finish within the
+//! grace period; what still runs then is cut.
 
 use std::io;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub struct Options {
     /// `host:port`; port 0 takes a free one.
     pub address: String,
-    /// Certificates, shared with whoever reloads them.
+    /// Certificates, shared with the task that reloads them.
     pub tls: Arc<ServerTls>,
     /// Limits of the connection layer.
     pub limits: Limits,

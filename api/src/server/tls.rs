@@ -1,10 +1,11 @@
 //! The server's certificate and the CA of its clients, replaceable while connections are open.
 //!
-//! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, and whoever shows one has its key. A handshake takes
-//! everybody's certificate, because a stranger is to be answered with 401 like everybody who is nobody here (document 000), and may have
-//! a token; who it is of is found out right after, by the CA of clients and that of proxies, and the latter makes nobody a client; what is
-//! itself one of these CAs needs no other (see `anchor`). A replacement counts for new connections only, and each of those verifies its
-//! client.
+//! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, and a client that shows
+//! one has its key. A handshake takes any certificate, because a client with one of an unknown CA
+//! gets a 401 like every unknown user, or may have a token; the certificate is verified right
+//! after, by the CA of clients and that of proxies, and the latter makes no client of anyone; a
+//! certificate that is itself one of these CAs needs no other (`trust_anchor`). A replacement
+//! counts for new connections only, and each of those verifies its client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 use thiserror::Error;
 
-use super::anchor::{Purpose, is_anchor};
+use super::trust_anchor::{Purpose, is_trust_anchor};
 use quorate_access::authentication::Identity;
 
 /// Why certificates cannot be used.
@@ -37,7 +38,7 @@ pub struct TlsFiles {
     pub key: Vec<u8>,
     /// The CAs of client certificates.
     pub client_authority: Vec<u8>,
-    /// The CAs of proxies in front that say in headers who their clients are; `None` where there are none.
+    /// The CAs of proxies in front that name their clients in headers; `None` where there are none.
     pub proxy_authority: Option<Vec<u8>>,
 }
 
@@ -61,7 +62,7 @@ pub(super) struct Current {
     proxies: Option<Authorities>,
 }
 
-/// Who vouches for clients, or for proxies.
+/// The CAs of clients, or of proxies.
 #[derive(Debug)]
 struct Authorities {
     certificates: Vec<CertificateDer<'static>>,
@@ -73,7 +74,7 @@ impl Authorities {
         let now = UnixTime::now();
         match self.verifier.verify_client_cert(leaf, others, now) {
             Ok(_) => true,
-            Err(_) if is_anchor(&self.certificates, leaf, now, Purpose::Client) => true,
+            Err(_) if is_trust_anchor(&self.certificates, leaf, now, Purpose::Client) => true,
             Err(error) => {
                 tracing::debug!(%error, "a client's certificate does not verify");
                 false
@@ -83,7 +84,7 @@ impl Authorities {
 }
 
 impl Current {
-    /// Who is at the other end, by the chain that came, and for how long.
+    /// The identity of the peer, by the chain that it showed, and until when that holds.
     pub(super) fn identify(&self, names: &Names, chain: &[CertificateDer<'_>], now_ms: u64) -> Identity {
         let Some((leaf, others)) = chain.split_first() else { return Identity::default() };
         let is_of = |authorities: &Authorities| authorities.know(leaf, others);
@@ -97,7 +98,7 @@ impl Current {
     }
 }
 
-/// Takes every certificate whose key the client has; see the module.
+/// Takes every certificate whose key the client has; [`Current::identify`] verifies it afterwards.
 #[derive(Debug)]
 struct AnyClient {
     /// Checks signatures, and names the CAs whose certificates are asked for.
@@ -177,7 +178,8 @@ fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
         .with_single_cert(chain, key)
         .map_err(|e| problem("server certificate", e))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // A session that is resumed takes over the client's chain from the one before, and nobody verifies it again.
+    // A session that is resumed takes over the client's chain from the one before, without
+    // verifying it again.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(Arc::new(Current { config: Arc::new(config), clients, proxies }))

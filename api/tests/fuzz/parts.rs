@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use quorate_access::authentication::token::{
     Bound, Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions,
 };
-use quorate_api::handlers::continuation::{Position, Tokens};
+use quorate_api::continue_token::{Position, Tokens};
 use quorate_api::negotiation::{Formats, Offer, clauses};
 use quorate_env::SystemEnv;
 use quorate_meta::{Naming, Value};

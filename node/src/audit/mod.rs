@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use quorate_api::audit::{Audit, AuditWriter, AuditWriterHandle, Batching, Policy, Sink, SpoolOptions};
+use quorate_api::audit::{Audit, AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions, parse_policy};
 use quorate_env::Env;
 use quorate_meta::Names;
 
@@ -88,7 +88,7 @@ impl AuditOptions {
     pub(crate) fn trail(&self, node: u64, names: &'static Names, env: &Env) -> Result<Option<Trail>, Error> {
         let Some(path) = &self.audit_policy_file else { return Ok(None) };
         let wrong = |error: &dyn std::fmt::Display| Error::config(format_args!("{}: {error}", path.display()));
-        let policy = Policy::parse(names, read_text(path)?.as_bytes()).map_err(|error| wrong(&error))?;
+        let policy = parse_policy(names, read_text(path)?.as_bytes()).map_err(|error| wrong(&error))?;
         let mut sinks: Vec<(Box<dyn Sink>, SpoolOptions)> = Vec::new();
         let bytes = usize::try_from(self.audit_spool_size).map_err(Error::config)? << 20;
         let spool = |batching| SpoolOptions { bytes, batching };

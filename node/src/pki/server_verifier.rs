@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use quorate_api::server::{Purpose, is_anchor};
+use quorate_api::server::{Purpose, is_trust_anchor};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
@@ -46,7 +46,7 @@ impl ServerCertVerifier for ServerVerifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         match self.chains.verify_server_cert(leaf, others, name, ocsp, now) {
-            Err(_) if is_anchor(&self.authorities, leaf, now, Purpose::Server) => {
+            Err(_) if is_trust_anchor(&self.authorities, leaf, now, Purpose::Server) => {
                 verify_server_name(&ParsedCertificate::try_from(leaf)?, name)?;
                 Ok(ServerCertVerified::assertion())
             }

@@ -1,5 +1,4 @@
-//! What a client asks: the parsed path, verb and query ([`RequestInfo`]), and the whole request as handlers see it
-//! ([`Request`]).
+//! What a client asks: the parsed path, verb and query ([`RequestInfo`]).
 //!
 //! Nothing here looks at objects or decides anything: an unknown resource parses as well as a known one, because
 //! authorization comes before the resource is looked up.

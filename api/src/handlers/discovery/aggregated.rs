@@ -14,14 +14,15 @@ const VERSION_BETA: &str = "v2beta1";
 
 /// The aggregated form as the client asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct AggregatedForm {
     pub(super) media: Media,
     group: String,
     version: &'static str,
 }
 
-impl Form {
-    /// The form that an Accept header asks for before any other; `None` when it prefers the plain one or has neither.
+impl AggregatedForm {
+    /// The form that an Accept header asks for before any other; `None` when it prefers the plain
+    /// one or has neither.
     pub(super) fn asked(names: &Names, formats: &Formats, accept: &str) -> Option<Self> {
         for clause in negotiation::clauses(accept) {
             let mut meant = negotiation::meant(&clause, accept, || formats.media_types()).into_iter();
@@ -51,7 +52,7 @@ impl Form {
 }
 
 /// The document: of the core group, or of all others.
-pub(super) fn document(registry: &Registry, core: bool, form: &Form) -> Value {
+pub(super) fn document(registry: &Registry, core: bool, form: &AggregatedForm) -> Value {
     let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
     for (group, version) in registry.group_versions() {
         if group.is_empty() != core {
@@ -141,7 +142,7 @@ mod tests {
         let names = Naming::Svc.names();
         let formats = Formats::new(Arc::new(Graph::builtin(names)), false);
         let check = |accept: &str, expect: Option<&str>| {
-            let got = Form::asked(names, &formats, accept).map(|form| {
+            let got = AggregatedForm::asked(names, &formats, accept).map(|form| {
                 let format = Format { media: form.media.clone(), ..Format::JSON };
                 form.content_type(format.content_type())
             });

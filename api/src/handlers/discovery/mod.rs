@@ -1,11 +1,12 @@
 //! `/api`, `/apis` and what lies directly below: which groups, versions and resources are served.
 //!
-//! Two forms of the same facts: the plain lists, and the aggregated one that tells everything in one answer. Both are made
-//! from the registry on each request. The aggregated one has an ETag, by which clients that keep it ask again; the plain
-//! lists have none, as in the interface that clients know.
+//! Two forms of the same facts: the plain lists, and the aggregated one that tells everything in
+//! one answer. Both are made from the registry on each request. The aggregated one has an ETag, by
+//! which clients that keep it ask again; the plain lists have none, as in the interface that
+//! clients know.
 
 mod aggregated;
 mod page;
 mod plain;
 
-pub(crate) use page::{Page, handle};
+pub(crate) use page::{DiscoveryPage, handle};

@@ -1,6 +1,7 @@
 //! The pages of discovery and which form each is asked in.
 //!
-//! Invariant: a group is shown under the name that the client used for it, also where that is an edge alias.
+//! Invariant: a group is shown under the name that the client used for it, also where that is an
+//! edge alias.
 
 use http::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Response, StatusCode};
@@ -16,7 +17,7 @@ use quorate_registry::error::Error;
 
 /// A page of discovery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Page {
+pub(crate) enum DiscoveryPage {
     /// `/api`: the versions of the core group.
     Core,
     /// `/apis`: every other group.
@@ -27,7 +28,7 @@ pub(crate) enum Page {
     Version { asked: String, group: String, version: String },
 }
 
-impl Page {
+impl DiscoveryPage {
     /// The page of a path without a trailing slash, when what it names is served.
     pub(crate) fn find(api: &Api, path: &str) -> Option<Self> {
         let mut segments = path.strip_prefix('/')?.split('/');
@@ -69,13 +70,13 @@ fn canonical(api: &Api, asked: &str) -> String {
 }
 
 /// Answers a page.
-pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Response<Body>, Error> {
+pub(crate) fn handle(api: &Api, request: &Request<'_>, page: &DiscoveryPage) -> Result<Response<Body>, Error> {
     if !page.is_aggregated() {
         return respond::value(&request.format, StatusCode::OK, &plain::document(api, page));
     }
     let accept = request.header("accept").unwrap_or_default();
-    let core = *page == Page::Core;
-    if let Some(form) = aggregated::Form::asked(api.names, &api.formats, accept) {
+    let core = *page == DiscoveryPage::Core;
+    if let Some(form) = aggregated::AggregatedForm::asked(api.names, &api.formats, accept) {
         return aggregated_answer(request, &form, &aggregated::document(&api.registry, core, &form));
     }
     let format = api.formats.negotiate(accept, Offer::Document);
@@ -86,7 +87,11 @@ pub(crate) fn handle(api: &Api, request: &Request, page: &Page) -> Result<Respon
     Ok(response)
 }
 
-fn aggregated_answer(request: &Request, form: &aggregated::Form, tree: &Value) -> Result<Response<Body>, Error> {
+fn aggregated_answer(
+    request: &Request<'_>,
+    form: &aggregated::AggregatedForm,
+    tree: &Value,
+) -> Result<Response<Body>, Error> {
     let format = Format { media: form.media.clone(), ..Format::JSON };
     let bytes = respond::bytes(&format, tree)?;
     let tag = respond::etag(&bytes);

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use quorate_meta::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::Page;
+use super::DiscoveryPage;
 use crate::Api;
 use quorate_registry::{Resource, Subresource};
 
@@ -13,18 +13,18 @@ use quorate_registry::{Resource, Subresource};
 const STORAGE_HASH_BYTES: usize = 8;
 
 /// The plain form of a page.
-pub(super) fn document(api: &Api, page: &Page) -> Value {
+pub(super) fn document(api: &Api, page: &DiscoveryPage) -> Value {
     match page {
-        Page::Core => core(api),
-        Page::Groups => groups(api),
-        Page::Group { asked, group } => {
+        DiscoveryPage::Core => core(api),
+        DiscoveryPage::Groups => groups(api),
+        DiscoveryPage::Group { asked, group } => {
             let mut body = Map::from([("kind", Value::from("APIGroup")), ("apiVersion", Value::from("v1"))]);
             for (key, value) in group_fields(api, asked, group).iter() {
                 body.insert(key, value.clone());
             }
             Value::Map(body)
         }
-        Page::Version { asked, group, version } => resources(api, asked, group, version),
+        DiscoveryPage::Version { asked, group, version } => resources(api, asked, group, version),
     }
 }
 

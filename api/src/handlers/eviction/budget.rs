@@ -1,17 +1,19 @@
-//! What a disruption budget says to an eviction, by its status: how many healthy pods there are, and how many of them may go.
+//! The PodDisruptionBudget of an eviction: whether its status allows one, and how that changes it.
 //!
-//! Invariant: who gets leave is one less that may go, and one more of whom nobody has heard since. Pure functions.
+//! Invariant: each eviction that is allowed takes one from the allowed disruptions and adds one
+//! disrupted pod. Pure functions.
 
 use quorate_meta::{Cause, CauseReason, GroupResource, LabelSelector, Map, Status, Time, Value};
 
 use super::condition;
 use quorate_registry::error::Error;
 
-/// Pods that may be on their way: when a budget has more, whoever keeps its status does not do so.
+/// Disrupted pods that a budget may name: when it has more, its controller does not keep its
+/// status.
 const MAX_DISRUPTED_PODS: usize = 2000;
-/// Seconds after which a budget may be asked again that has not been looked at.
+/// Seconds after which a client may ask again when a budget's controller has not seen its spec yet.
 const RETRY_AFTER_SECONDS: u32 = 10;
-/// The condition that says whether any pod may go.
+/// The condition that says whether a disruption is allowed.
 const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
 
 /// Which pods of its namespace the budget protects; `None` when that is none.
@@ -25,14 +27,15 @@ pub(super) fn name(budget: &Value) -> &str {
     budget.str_at(&["metadata", "name"]).unwrap_or_default()
 }
 
-/// Whether a pod that is not ready goes without leave: it always may, or enough others are healthy.
+/// Whether a pod that is not ready is evicted without a disruption of the budget
+/// (`unhealthyPodEvictionPolicy`): always, or while enough others are healthy.
 pub(super) fn spares_unready(budget: &Value) -> bool {
     let (healthy, desired) = (number(budget, "currentHealthy"), number(budget, "desiredHealthy"));
     let always = budget.str_at(&["spec", "unhealthyPodEvictionPolicy"]) == Some("AlwaysAllow");
     always || (desired > 0 && healthy >= desired)
 }
 
-/// The budget once it has given leave to evict this pod; refuses when it gives none.
+/// The budget with one disruption less, for this pod; refuses when it allows none.
 pub(super) fn take(budget: &Value, pod: &str, now: Time) -> Result<Value, Error> {
     let generation = budget.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();
     let observed = number(budget, "observedGeneration");
@@ -67,7 +70,7 @@ pub(super) fn take(budget: &Value, pod: &str, now: Time) -> Result<Value, Error>
     Ok(budget)
 }
 
-/// 429 for a budget of which nobody can say just now what it allows.
+/// 429 for a budget whose status does not say yet what it allows.
 pub(super) fn unsettled(name: &str) -> Error {
     let why = format!("The disruption budget {name} is still being processed by the server.");
     refusal(why, RETRY_AFTER_SECONDS)
@@ -91,7 +94,8 @@ fn forbidden(budget: &Value, why: &str) -> Error {
     Status::forbidden(&GroupResource::new("policy", "poddisruptionbudget"), name(budget), why).into()
 }
 
-/// Why no pod may go. What a budget counts says nothing while it could not be counted.
+/// Why no disruption is allowed. The counts of a budget say nothing while its pods could not be
+/// counted.
 fn why_none_may_go(budget: &Value) -> String {
     let name = name(budget);
     let (healthy, desired) = (number(budget, "currentHealthy"), number(budget, "desiredHealthy"));

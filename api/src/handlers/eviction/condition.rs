@@ -10,7 +10,8 @@ pub(super) fn find<'v>(object: &'v Value, kind: &str) -> Option<&'v Value> {
     conditions.iter().find(|condition| condition.str_at(&["type"]) == Some(kind))
 }
 
-/// Sets a condition in place of the one of its type. While the status stays the same, so does the time since when it is that.
+/// Sets a condition in place of the one of its type. While the status stays the same, so does the
+/// time since when it is that.
 pub(super) fn set(object: &mut Value, mut condition: Map, now: Time) {
     let mut conditions = object.at(&CONDITIONS).and_then(Value::as_list).unwrap_or_default().to_vec();
     let known = conditions.iter_mut().find(|known| known.str_at(&["type"]) == condition.get_str("type"));

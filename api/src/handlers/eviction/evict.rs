@@ -1,8 +1,10 @@
-//! How a pod is evicted: looked at, let go by its budget, marked, deleted.
+//! The steps of an eviction: the pod is read, its budget asked, the pod marked and deleted.
 //!
-//! Invariants: every attempt begins with a state that is current then, and there are at most [`MAX_ATTEMPTS`]. What the client itself
-//! asks of the pod is asked before leave is taken, so that no leave is lost for it. Leave for a pod that turns out to be another one by
-//! the time it goes is not given back: who keeps the budget's status counts anew, and the client comes back.
+//! Invariants: every attempt begins with a state that is current then, and there are at most
+//! [`MAX_ATTEMPTS`]. The client's own preconditions on the pod are checked before a disruption is
+//! taken from the budget, so that none is lost for them. The disruption of a pod that turns out to
+//! be another one by the time it is deleted is not given back: the budget's controller counts anew,
+//! and the client comes back.
 
 use std::sync::Arc;
 
@@ -15,7 +17,8 @@ use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
 use quorate_registry::{Part, Resource, stored_codec};
 
-/// How often an eviction begins again because its pod has changed meanwhile; then it is refused with a 409.
+/// How often an eviction begins again because its pod has changed meanwhile; then it is refused
+/// with a 409.
 const MAX_ATTEMPTS: usize = 20;
 
 /// One eviction.
@@ -26,15 +29,15 @@ pub(super) struct Eviction<'a> {
     pub(super) pod: Target<'a>,
     /// Options of its deletion.
     pub(super) options: DeleteOptions,
-    /// Who owns the fields that are written.
+    /// The field manager of the fields that are written.
     pub(super) manager: &'a str,
 }
 
-/// What an attempt goes by.
-struct Ground {
-    /// Which pod may go, and in which version.
+/// The outcome of one attempt to get the budget's leave.
+struct Allowance {
+    /// Which pod may be deleted, and in which version.
     bound: Preconditions,
-    /// The budget that has let it go.
+    /// The budget that allows it.
     budget: Option<String>,
 }
 
@@ -42,11 +45,11 @@ impl Eviction<'_> {
     /// Evicts the pod.
     ///
     /// # Errors
-    /// 404 without the pod, 409 when it is not the one that is meant, 429 when its budget does not let it go now, 500 when it has several
-    /// budgets.
+    /// 404 without the pod, 409 when it is not the one that is meant, 429 when its budget does not
+    /// allow it now, 500 when it has several budgets.
     pub(super) async fn run(&self) -> Result<(), Error> {
         for _ in 0..MAX_ATTEMPTS {
-            let Ground { bound, budget } = self.ground().await?;
+            let Allowance { bound, budget } = self.allowance().await?;
             match self.remove(&bound).await {
                 Err(error) if self.is_overtaken(&error) => {
                     if let Some(name) = budget {
@@ -59,14 +62,15 @@ impl Eviction<'_> {
         Err(Status::stale(&self.pod.resource.group_resource(), self.pod.name).into())
     }
 
-    /// Whether the pod has changed meanwhile and the client has not asked for a version of it: then one may look again.
+    /// Whether the pod has changed meanwhile and the client has not asked for a version of it: then
+    /// the eviction may begin again.
     fn is_overtaken(&self, error: &Error) -> bool {
         let any_version = self.options.preconditions.resource_version.is_none();
         any_version && matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
     }
 
-    /// Looks at the pod, and takes leave of its budget where that has a say.
-    async fn ground(&self) -> Result<Ground, Error> {
+    /// Reads the pod, and takes a disruption from its budget where that protects it.
+    async fn allowance(&self) -> Result<Allowance, Error> {
         self.api.store.read_index().await?;
         let (pod, budgets) = self.find(&self.api.store.snapshot())?;
         let meant = &self.options.preconditions;
@@ -90,16 +94,16 @@ impl Eviction<'_> {
         let version = meant.resource_version.clone();
         let resource_version = if bind_version { version.or_else(|| own("resourceVersion")) } else { version };
         let budget = budgets.first().map(|budget| budget::name(budget).to_owned());
-        Ok(Ground { bound: Preconditions { uid, resource_version }, budget })
+        Ok(Allowance { bound: Preconditions { uid, resource_version }, budget })
     }
 
-    /// The pod and the budgets that protect it: none, where it goes freely.
+    /// The pod and the budgets that protect it: none, where no budget counts it.
     fn find(&self, snapshot: &Snapshot) -> Result<(Value, Vec<Value>), Error> {
         let Target { resource, namespace, .. } = self.pod;
         let entry = snapshot.get(&self.pod.key()).ok_or_else(|| self.no_pod())?;
         let pod = stored_codec::decode(resource, entry)?;
         let mut found = Vec::new();
-        if pod::goes_freely(&pod) {
+        if pod::is_uncounted(&pod) {
             return Ok((pod, found));
         }
         let (header, budgets) = (stored_codec::header(resource, &entry.value)?, self.budgets()?);
@@ -112,7 +116,7 @@ impl Eviction<'_> {
         Ok((pod, found))
     }
 
-    /// Takes leave of a budget to evict the pod, unless that is not the one that is meant.
+    /// Takes a disruption from a budget for the pod, unless that is not the one that is meant.
     async fn ask(&self, name: &str, pod: &Value) -> Result<(), Error> {
         let budgets = self.budgets()?;
         let target = Target { resource: budgets, namespace: self.pod.namespace, name };
@@ -136,7 +140,7 @@ impl Eviction<'_> {
         self.writer.delete(self.pod, &options).await.map(drop)
     }
 
-    /// Says in the pod's status why it goes; gives its version from then on.
+    /// Writes the disruption into the pod's status; gives its version from then on.
     async fn mark(&self, bound: &Preconditions) -> Result<Revision, Error> {
         let change = |current: Option<&Value>| -> Result<Value, Error> {
             let mut pod = current.ok_or_else(|| self.no_pod())?.clone();

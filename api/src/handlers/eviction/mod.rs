@@ -1,10 +1,12 @@
-//! The `eviction` subresource of pods: a deletion for which the pod's disruption budget is asked first (document 001, "Virtual resource
-//! type").
+//! The `eviction` subresource of pods: a deletion for which the pod's disruption budget is asked
+//! first.
 //!
-//! Invariants: leave to evict is a change of the budget's own status, made on the condition that this is still as it was read; so each
-//! eviction needs leave of its own. What goes is the pod that was looked at: its deletion is bound to its identity, and to its version
-//! where its state decided. It is marked before it goes. All of this the server writes itself: who evicts needs no right to budgets,
-//! pods or their status. A dry run asks and refuses in the same way and writes nothing. Whoever keeps the budgets' status counts the pods.
+//! Invariants: a disruption is taken by a change of the budget's status, made on the condition that
+//! this is still as it was read; so each eviction takes one of its own. The pod that is deleted is
+//! the one that was read: its deletion is bound to its uid, and to its version where its state
+//! decided. Its status says so before it is deleted. All of this the server writes itself: the
+//! client needs no right to budgets, pods or their status. A dry run asks and refuses in the same
+//! way and writes nothing. The controller of budgets counts the pods.
 
 mod budget;
 mod condition;
@@ -15,11 +17,12 @@ mod pod;
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
-use super::write_options::Parameters;
-use super::{decode, identity, warnings};
+use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity};
 use crate::respond;
 use evict::Eviction;
 use quorate_registry::error::Error;
@@ -29,7 +32,7 @@ use quorate_registry::write::Target;
 pub(super) const EVICTION: &str = "eviction";
 
 /// Evicts the pod of the path; 201 with a Status.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let subresource = resource.subresource(EVICTION).ok_or_else(Error::no_such_path)?;
     let form = subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;

@@ -1,11 +1,11 @@
-//! The options of an eviction's deletion: DeleteOptions that stand in the body (document 001, "DeleteOptions").
+//! The DeleteOptions of an eviction, which stand in its body.
 //!
 //! A dry run counts wherever it is asked for, in the body or in the query, as in deletions.
 
 use quorate_meta::{Cause, GroupKind, Names, Status, Value};
 
 use crate::handlers::delete_options::{IGNORE_READ_ERRORS, KIND, parse_policy};
-use crate::handlers::write_options::{check_dry_run, refuse};
+use crate::handlers::write::options::{check_dry_run, refuse};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions};
 

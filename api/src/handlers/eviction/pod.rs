@@ -1,4 +1,4 @@
-//! What an eviction sees in a pod, and how it marks one.
+//! The pod of an eviction: what is read of it, and how it is marked.
 
 use quorate_meta::{GroupKind, Map, Status, Time, Value};
 
@@ -6,22 +6,23 @@ use super::condition;
 use quorate_registry::error::Error;
 use quorate_registry::write::Preconditions;
 
-/// Whether no budget counts the pod: it does nothing yet or any more, or is being deleted already.
-pub(super) fn goes_freely(pod: &Value) -> bool {
+/// Whether no budget counts the pod: it is pending, has ended, or is being deleted already.
+pub(super) fn is_uncounted(pod: &Value) -> bool {
     matches!(phase(pod), "Pending" | "Succeeded" | "Failed") || is_terminating(pod)
 }
 
-/// Whether the pod goes freely only as long as it stays as it is: it may become ready at any moment.
+/// Whether no budget counts the pod only as long as it stays as it is: it may become ready at any
+/// moment.
 pub(super) fn is_waiting(pod: &Value) -> bool {
     phase(pod) == "Pending" && !is_terminating(pod)
 }
 
-/// Whether it does its work: only such pods are what a budget protects.
+/// Whether it is ready: a budget protects only such pods.
 pub(super) fn is_ready(pod: &Value) -> bool {
     condition::find(pod, "Ready").and_then(|ready| ready.str_at(&["status"])) == Some("True")
 }
 
-/// Says in its status why it goes.
+/// Writes the disruption into its status.
 pub(super) fn mark(pod: &mut Value, now: Time) {
     let condition = Map::from([
         ("type", Value::from("DisruptionTarget")),
@@ -33,7 +34,8 @@ pub(super) fn mark(pod: &mut Value, now: Time) {
     condition::set(pod, condition, now);
 }
 
-/// Refuses a pod that is not the one that was meant, or no longer as it was: 409. `kind` is that of pods.
+/// Refuses a pod that is not the one that was meant, or no longer as it was: 409. `kind` is that of
+/// pods.
 pub(super) fn refuse_other(kind: &GroupKind, pod: &Value, meant: &Preconditions) -> Result<(), Error> {
     let text = |field: &str| pod.str_at(&["metadata", field]).unwrap_or_default();
     let (name, uid, version) = (text("name"), text("uid"), text("resourceVersion"));
@@ -61,10 +63,10 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn which_pods_go_freely() {
+    fn which_pods_no_budget_counts() {
         let check = |phase: &str, deleted: Json, expect: (bool, bool)| {
             let pod = Value::from(json!({"metadata": {"deletionTimestamp": deleted}, "status": {"phase": phase}}));
-            assert_eq!((goes_freely(&pod), is_waiting(&pod)), expect, "{phase} {deleted}");
+            assert_eq!((is_uncounted(&pod), is_waiting(&pod)), expect, "{phase} {deleted}");
         };
         check("Pending", json!(null), (true, true));
         check("Pending", json!("2030-01-01T00:00:00Z"), (true, false));
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_says_why_it_goes() {
+    fn a_pod_says_why_it_is_deleted() {
         let mut pod = Value::from(json!({"status": {"phase": "Running"}}));
         mark(&mut pod, Time::from_ms(0));
         let expect = json!({"status": {"phase": "Running", "conditions": [{
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_pod_that_is_meant_goes() {
+    fn only_the_pod_that_is_meant_is_deleted() {
         let check = |uid: Option<&str>, version: Option<&str>, expect: &str| {
             let pod = Value::from(json!({"metadata": {"name": "p", "uid": "u", "resourceVersion": "7"}}));
             let meant = Preconditions { uid: uid.map(str::to_owned), resource_version: version.map(str::to_owned) };

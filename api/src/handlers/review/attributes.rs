@@ -1,5 +1,5 @@
-//! The attributes that access reviews ask about: what is wrong with them, and the action that they mean (document 000,
-//! "Shared attribute structures").
+//! The attributes that access reviews ask about: what is wrong with them, and the action that they
+//! mean.
 
 use std::borrow::Cow;
 
@@ -45,7 +45,8 @@ fn group<'v>(names: &Names, spec: &'v Value) -> Cow<'v, str> {
     names.edge_group(asked).map_or(Cow::Borrowed(asked), Cow::Owned)
 }
 
-/// The action that a valid `spec` asks about, on a resource of this group, and what could not be understood of its selectors.
+/// The action that a valid `spec` asks about, on a resource of this group, and what could not be
+/// understood of its selectors.
 fn action<'v>(spec: &'v Value, group: &'v str) -> (Action<'v>, Vec<String>) {
     let Some(on) = present(spec, "resourceAttributes") else {
         let text = |field: &str| spec.str_at(&["nonResourceAttributes", field]).unwrap_or_default();
@@ -123,7 +124,7 @@ fn requirement(found: &Value) -> Option<Requirement> {
     Some(Requirement { key: found.str_at(&["key"]).unwrap_or_default().to_owned(), operator, values })
 }
 
-/// An empty selector restricts nothing, and a text that does not parse is no reason to refuse (document 000).
+/// An empty selector restricts nothing, and a text that does not parse is no reason to refuse.
 fn check_selector(on: &Value, path: &Path, field: &str, of_labels: bool, causes: &mut Vec<Cause>) {
     let raw = on.str_at(&[field, "rawSelector"]).unwrap_or_default();
     if !raw.is_empty() && requirements(on, field).next().is_some() {

@@ -1,9 +1,10 @@
-//! POST of a virtual kind: a question in the form of an object, answered at once and never stored (document 000, "Review
-//! operations").
+//! The reviews: virtual kinds that are questions in the form of an object, answered at once and
+//! never stored.
 //!
-//! Invariants: such an object passes what every object passes (media type, field validation, options, form of the answer);
-//! a dry run changes nothing about the answer, because nothing is written anyway; `status` is the server's alone. A further
-//! virtual kind joins with a file here, a line in [`answer`] and one in the registry's list.
+//! Invariants: such an object passes what every object passes (media type, field validation,
+//! options, form of the answer); a dry run changes nothing about the answer, because nothing is
+//! written anyway; `status` is the server's alone. A further virtual kind joins with a file here, a
+//! line in [`answer`] and one in the registry's list.
 
 mod attributes;
 mod self_access;
@@ -16,16 +17,17 @@ mod user_info;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, Map, Status, Value};
 
-use super::write_options::Parameters;
-use super::{decode, identity, snapshot, warnings};
+use super::{snapshot, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
+use crate::handlers::write::options::Parameters;
+use crate::handlers::write::{decode, identity};
 use crate::respond;
 use quorate_registry::error::Error;
 
 /// Answers the question in the body; 201.
-pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let decode::Decoded { mut object, warnings } = decode::object(api, request, resource, parameters.validation)?;
@@ -37,9 +39,9 @@ pub(super) async fn handle(api: &Api, request: &Request) -> Result<Response<Body
     warnings::attach(request, &warnings, answer)
 }
 
-/// The object with its answer in it. Questions about rights are answered by the newest rules; without a quorum by those that this
-/// node knows, as requests are.
-async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+/// The object with its answer in it. Questions about rights are answered by the newest rules;
+/// without a quorum by those that this node knows, as requests are.
+async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     if request.info.group == api.names.group("authorization") {
         api.authorizer.refresh().await;
         snapshot::recheck(api, request).await?;
@@ -56,7 +58,7 @@ async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Er
 }
 
 /// 422 when something is wrong with the question.
-fn refuse(request: &Request, causes: Vec<Cause>) -> Result<(), Error> {
+fn refuse(request: &Request<'_>, causes: Vec<Cause>) -> Result<(), Error> {
     if causes.is_empty() {
         return Ok(());
     }

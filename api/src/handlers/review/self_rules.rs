@@ -1,4 +1,4 @@
-//! SelfSubjectRulesReview: what may I do here?
+//! SelfSubjectRulesReview: the rules of the user who asks, in a namespace.
 
 use quorate_meta::{Map, Value};
 
@@ -7,13 +7,13 @@ use crate::Api;
 use crate::handlers::Request;
 use quorate_registry::error::Error;
 
-/// The review with the rules that concern whoever asks.
-pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+/// The review with the rules of the user who asks.
+pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     let namespace = object.str_at(&["spec", "namespace"]).unwrap_or_default();
     if namespace.is_empty() {
         return Err(Error::bad_request("no namespace on request"));
     }
-    let rights = api.authorizer.rights(&request.user, namespace).await;
+    let rights = api.authorizer.rights(request.user, namespace).await;
     let mut status = Map::from([
         ("incomplete", Value::from(!rights.incomplete.is_empty())),
         ("resourceRules", Value::List(rights.resources)),

@@ -1,4 +1,4 @@
-//! SubjectAccessReview and LocalSubjectAccessReview: may somebody else do this?
+//! SubjectAccessReview and LocalSubjectAccessReview: whether another user may take an action.
 
 use quorate_meta::{Cause, Map, Value};
 
@@ -9,16 +9,16 @@ use quorate_access::authentication::User;
 use quorate_registry::error::Error;
 
 /// The review of any action with the answer.
-pub(super) async fn answer(api: &Api, request: &Request, object: Value) -> Result<Value, Error> {
+pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
     let mut causes = problems(&object);
     check_metadata(&object, &mut causes);
     refuse(request, causes)?;
     Ok(decided(api, object).await)
 }
 
-/// The review of an action in the namespace of the request with the answer. The attributes say that namespace or none, which
-/// means the same (document 000).
-pub(super) async fn local_answer(api: &Api, request: &Request, mut object: Value) -> Result<Value, Error> {
+/// The review of an action in the namespace of the request with the answer. The attributes say that
+/// namespace or none, which means the same.
+pub(super) async fn local_answer(api: &Api, request: &Request<'_>, mut object: Value) -> Result<Value, Error> {
     let namespace = request.namespace().unwrap_or_default();
     let mut causes = problems(&object);
     let path = "spec.resourceAttributes.namespace";

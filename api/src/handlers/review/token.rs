@@ -1,7 +1,7 @@
-//! TokenReview: whose is this token, and is it for me?
+//! TokenReview: the user of a token, and whether it is for the audience that asks.
 //!
-//! Invariant: the token is checked exactly as one that comes as a credential, and what is wrong with it is told in the
-//! status, never by an error of the request.
+//! Invariant: the token is checked exactly as one that comes as a credential, and what is wrong
+//! with it is told in the status, never by an error of the request.
 
 use quorate_meta::{Map, Value};
 

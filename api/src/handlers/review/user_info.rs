@@ -1,4 +1,4 @@
-//! A user as reviews tell of one (document 000, UserInfo).
+//! The UserInfo of a user, as reviews tell it.
 
 use quorate_meta::{Map, Value};
 

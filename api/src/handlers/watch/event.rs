@@ -1,7 +1,7 @@
-//! One event of a watch: which kind it is to this watcher, and its line.
+//! One event of a watch: its type for this watcher, and its line.
 //!
-//! Invariant: with a selector, an object that begins to match is an addition and one that stops to match is a deletion,
-//! with the state that did match and the revision of the change.
+//! Invariant: with a selector, an object that begins to match is an addition and one that stops to
+//! match is a deletion, with the state that did match and the revision of the change.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use quorate_wire::json;
 use quorate_wire::protobuf::write_frame;
 use quorate_wire::stored::CorruptValue;
 
-use crate::cache::{EventKey, Seat};
+use crate::fanout::{EventKey, Watcher};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 use crate::negotiation::Media;
@@ -61,9 +61,10 @@ pub(super) fn line(
     write(renderer, seen.kind, renderer.item_type(), out, |out| renderer.object(seen.value, revision, first, out))
 }
 
-/// An event's line, shared with every watcher that wants it in the same form, which is what the variant names.
+/// An event's line, shared with every watcher that wants it in the same form, which is what the
+/// variant names.
 pub(super) fn shared_line(
-    (seat, variant): (&Seat, Option<&Arc<str>>),
+    (watcher, variant): (&Watcher, Option<&Arc<str>>),
     renderer: &Renderer,
     seen: &Seen<'_>,
     event: &Event,
@@ -76,9 +77,8 @@ pub(super) fn shared_line(
         Ok(out.into())
     };
     match variant {
-        Some(variant) => {
-            seat.share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant: variant.clone() }, make)
-        }
+        Some(variant) => watcher
+            .share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant: variant.clone() }, make),
         None => make(),
     }
 }
@@ -104,7 +104,8 @@ pub(super) fn error(renderer: &Renderer, status: &Status, out: &mut Vec<u8>) -> 
     })
 }
 
-/// Writes an event around an object's JSON, or nothing when that fails; `ty` is the object's type where it is a whole one.
+/// Writes an event around an object's JSON, or nothing when that fails; `ty` is the object's type
+/// where it is a whole one.
 fn write(
     renderer: &Renderer,
     kind: &str,

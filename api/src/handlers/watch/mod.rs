@@ -1,8 +1,10 @@
-//! Watches (document 001, "Watch behaviour"): a stream of changes from a state on, with or without that state first.
+//! Watches: a stream of changes from a state on, with or without that state first.
 //!
-//! Four parts: where a stream starts, the stream itself, how often it writes, and how one event is written.
+//! Four parts: where a stream starts, the stream itself, how often it writes, and how one event is
+//! written.
 
 mod event;
+mod event_lines;
 mod pace;
 mod start;
 mod stream;

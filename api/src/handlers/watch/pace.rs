@@ -1,14 +1,16 @@
-//! How often a watch may write to its connection.
+//! The pace of a watch: how often it may write to its connection.
 //!
-//! Buffers go out at once as long as they are rare, and a watch of something that changes all the time holds back for a moment and sends
-//! what has come until then together. All such watches go on at the same moments, so that one wake-up serves them all: see [`Beat`].
+//! Buffers go out at once as long as they are rare, and a watch of something that changes all the
+//! time holds back for a moment and sends what has come until then together. All such watches go on
+//! at the same moments, so that one wake-up serves them all: see [`Beat`].
 //!
-//! Invariant: a watch that was quiet may send [`AT_ONCE`] buffers without a pause, and from then on one each period, until nothing
-//! comes for a whole one; nothing is held back for longer than that. This file keeps count and waits for nothing.
+//! Invariant: a watch that was quiet may send [`AT_ONCE`] buffers without a pause, and from then on
+//! one each period, until nothing comes for a whole one; nothing is held back for longer than that.
+//! This file keeps count and waits for nothing.
 
 use tokio::time::Instant;
 
-use crate::cache::Beat;
+use crate::fanout::Beat;
 
 /// Buffers that a watch which was quiet may send without a pause.
 const AT_ONCE: u32 = 10;
@@ -38,7 +40,8 @@ impl Pace {
         (busy || self.used_until == now + most).then(|| beat.next(now))
     }
 
-    /// Notes that a pause is over. However late that is, what comes within a period from now on shows that the watch is busy still.
+    /// Notes that a pause is over. However late that is, what comes within a period from now on
+    /// shows that the watch is busy still.
     pub(super) fn resumed(&mut self, now: Instant) {
         self.resumed = Some(now);
     }
@@ -52,8 +55,8 @@ mod tests {
 
     const PERIOD: Duration = Duration::from_millis(10);
 
-    /// Sends a buffer whenever that is allowed, events being there all the time and beats being late by these microseconds in turn.
-    /// Gives when each went, in milliseconds.
+    /// Sends a buffer whenever that is allowed, events being there all the time and beats being
+    /// late by these microseconds in turn. Gives when each went, in milliseconds.
     fn busy(pace: &mut Pace, beat: &Beat, start: Instant, late: &[u64], count: usize) -> Vec<u128> {
         let (mut now, mut late) = (start, late.iter().cycle());
         let mut send = || {

@@ -1,6 +1,7 @@
-//! Where a watch starts, and when it is refused.
+//! The start of a watch: from which state it begins, and when it is refused.
 //!
-//! Invariant: the store's watch is opened at exactly the revision of the state that comes first, so nothing lies between.
+//! Invariant: the store's watch is opened at exactly the revision of the state that comes first, so
+//! nothing lies between.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::negotiation::Media;
 use crate::respond;
 use quorate_registry::error::Error;
 
-pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Result<Response<Body>, Error> {
+pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let options = WatchOptions::parse(api.names, request, resource)?;
     let renderer = Renderer::new(api, request, resource, false)?;
@@ -49,7 +50,7 @@ pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request) -> Re
 /// The revision after which the watch begins, and the state that is told first.
 async fn begin(
     api: &Api,
-    request: &Request,
+    request: &Request<'_>,
     start: Start,
     prefix: &Bytes,
 ) -> Result<(Revision, Option<Initial>), Error> {
@@ -96,8 +97,9 @@ pub(super) fn refusal(after: Revision, error: HistoryError) -> Status {
     }
 }
 
-/// Whether the client is built for Kubernetes whatever the cluster's names are: the official libraries say so of themselves.
-fn is_for_kubernetes(request: &Request) -> bool {
+/// Whether the client is built for Kubernetes whatever the cluster's names are: the official
+/// libraries say so of themselves.
+fn is_for_kubernetes(request: &Request<'_>) -> bool {
     let agent = request.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
     agent.is_some_and(|agent| agent.contains(" kubernetes/"))
 }

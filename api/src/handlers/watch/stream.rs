@@ -1,10 +1,11 @@
-//! The running stream of one watch.
+//! The stream of one watch, while it runs.
 //!
-//! Invariants: a buffer is made only when the connection asks for one, and holds all events that are there by then, so many
-//! events cost one write; watchers of a whole collection that are at the same place send the same buffer; the next one is asked for at the
-//! pace that is allowed. The watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
-//! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event: after what could be told, also when
-//! an event cannot be written.
+//! Invariants: a buffer is made only when the connection asks for one, and holds all events that
+//! are there by then, so many events cost one write; watchers of a whole collection that are at the
+//! same place send the same buffer; the next one is asked for at the pace that is allowed. The
+//! watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
+//! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event:
+//! after what could be told, also when an event cannot be written.
 
 use std::io;
 use std::pin::Pin;
@@ -19,11 +20,12 @@ use quorate_wire::stored::CorruptValue;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::event::{self, ADDED, Seen};
+use super::event_lines::EventLines;
 use super::pace::Pace;
 use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
-use crate::cache::{Run, RunKey, Seat};
+use crate::fanout::{Run, RunKey, Watcher};
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 use crate::lifecycle::Phase;
@@ -32,8 +34,8 @@ use crate::lifecycle::Phase;
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Objects or changes looked at in one go before other requests get a turn.
 const SCAN_OBJECTS: usize = 4096;
-/// Seconds that a watch lasts at least, when the client names no end; up to twice that, so that clients which came together
-/// do not come back together.
+/// Seconds that a watch lasts at least, when the client names no end; up to twice that, so that
+/// clients which came together do not come back together.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 1800;
 /// The shortest time between bookmarks; up to a half more.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(45);
@@ -61,8 +63,8 @@ pub(super) struct Initial {
 pub(super) struct WatchStream {
     api: Arc<Api>,
     parts: Parts,
-    seat: Seat,
-    /// The form of the events, for those who share their encodings.
+    watcher: Watcher,
+    /// The form of the events, for watchers that share their encodings.
     variant: Option<Arc<str>>,
     /// The first object of a stream of tables brings the columns.
     first: bool,
@@ -105,7 +107,7 @@ impl WatchStream {
         let owner = api.clone();
         Self {
             api: api.clone(),
-            seat: api.fanout.join(),
+            watcher: api.fanout.join(),
             variant: parts.renderer.variant(),
             first: true,
             deadline,
@@ -225,7 +227,7 @@ impl WatchStream {
     /// This batch and those that are there already.
     async fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Bytes {
         let key = batch.as_ref().ok().and_then(|batch| self.run_key(batch.revision()));
-        let shared = key.as_ref().and_then(|key| self.seat.run(key));
+        let shared = key.as_ref().and_then(|key| self.watcher.run(key));
         let lines = match shared {
             Some(run) => {
                 self.parts.watch.skip_to(run.end);
@@ -235,7 +237,7 @@ impl WatchStream {
         };
         // A buffer that is full already would gain nothing by a pause.
         if (1..BUFFER_BYTES).contains(&lines.len()) {
-            self.pause = self.pace.sent(Instant::now(), self.seat.beat());
+            self.pause = self.pace.sent(Instant::now(), self.watcher.beat());
         }
         lines
     }
@@ -246,9 +248,10 @@ impl WatchStream {
         Some(RunKey { prefix: self.parts.watch.prefix().clone(), start, variant })
     }
 
-    /// The lines of this batch and of those that are there already; kept for others, by the key, when they are several.
+    /// The lines of this batch and of those that are there already; kept for others, by the key,
+    /// when they are several.
     async fn collect(&mut self, batch: Result<WatchBatch, HistoryError>, key: Option<RunKey>) -> Bytes {
-        let mut out = Lines::default();
+        let mut out = EventLines::default();
         let mut next = batch.map(Some);
         let (mut looked_at, mut end) = (0, None);
         loop {
@@ -258,7 +261,8 @@ impl WatchStream {
                     match self.add(&batch, &mut out) {
                         Ok(changes) => looked_at += changes,
                         Err(error) => {
-                            // A part of a transaction would look like all of it to a client that goes on after its version.
+                            // A part of a transaction would look like all of it to a client that
+                            // goes on after its version.
                             out.truncate(whole);
                             out.push(self.broken(&error));
                             break;
@@ -281,22 +285,22 @@ impl WatchStream {
         if looked_at >= SCAN_OBJECTS {
             tokio::task::yield_now().await;
         }
-        let several = !out.many.is_empty() && !self.ended;
+        let several = out.are_several() && !self.ended;
         let lines = out.finish();
         if let (Some(key), Some(end)) = (key.filter(|_| several), end) {
-            self.seat.keep_run(key, Run { lines: lines.clone(), end });
+            self.watcher.keep_run(key, Run { lines: lines.clone(), end });
         }
         lines
     }
 
     /// Adds the lines of a batch. Gives the number of its changes, told or not.
-    fn add(&mut self, batch: &WatchBatch, out: &mut Lines) -> Result<usize, CorruptValue> {
+    fn add(&mut self, batch: &WatchBatch, out: &mut EventLines) -> Result<usize, CorruptValue> {
         let mut changes = 0;
         for change in batch.events() {
             changes += 1;
             let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else { continue };
             let first = std::mem::take(&mut self.first);
-            let shared = (&self.seat, self.variant.as_ref());
+            let shared = (&self.watcher, self.variant.as_ref());
             out.push(event::shared_line(shared, &self.parts.renderer, &seen, change, batch.revision(), first)?);
         }
         Ok(changes)
@@ -318,8 +322,8 @@ impl WatchStream {
         line.into()
     }
 
-    /// A bookmark's line, when the client wants one and it would say something new. A watch that began in the future says nothing
-    /// before it gets there.
+    /// A bookmark's line, when the client wants one and it would say something new. A watch that
+    /// began in the future says nothing before it gets there.
     fn bookmark(&mut self) -> Result<Bytes, CorruptValue> {
         let position = self.parts.watch.position();
         let said = position <= self.bookmarked;
@@ -330,38 +334,6 @@ impl WatchStream {
         let mut out = Vec::new();
         event::bookmark(&self.parts.renderer, position, &[], &mut out)?;
         Ok(out.into())
-    }
-}
-
-/// Lines for one write: a single one stays shared, several are put together.
-#[derive(Default)]
-struct Lines {
-    one: Bytes,
-    many: Vec<u8>,
-}
-
-impl Lines {
-    fn push(&mut self, line: Bytes) {
-        if self.one.is_empty() && self.many.is_empty() {
-            self.one = line;
-            return;
-        }
-        self.many.extend_from_slice(&std::mem::take(&mut self.one));
-        self.many.extend_from_slice(&line);
-    }
-
-    fn len(&self) -> usize {
-        self.one.len() + self.many.len()
-    }
-
-    /// Forgets what was put in after it had this length.
-    fn truncate(&mut self, len: usize) {
-        self.one.truncate(len);
-        self.many.truncate(len);
-    }
-
-    fn finish(self) -> Bytes {
-        if self.many.is_empty() { self.one } else { self.many.into() }
     }
 }
 

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use http::Method;
 use parking_lot::Mutex;
 use quorate_access::authentication::User;
-use quorate_api::audit::{Audit, AuditWriterHandle, Batching, Lines, Policy, Sink, SpoolOptions};
+use quorate_api::audit::{Audit, AuditWriterHandle, Batching, Lines, Sink, SpoolOptions, parse_policy};
 use quorate_meta::Naming;
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ impl Trail {
     async fn start_at(mut server: Server, rules: &str) -> Self {
         let names = Naming::Svc.names();
         let text = format!("apiVersion: audit.svc.io/v1\nkind: Policy\n{rules}");
-        let policy = Policy::parse(names, text.as_bytes()).unwrap();
+        let policy = parse_policy(names, text.as_bytes()).unwrap();
         let memory = Memory::default();
         let options = SpoolOptions {
             bytes: 1 << 20,

@@ -1,0 +1,48 @@
+//! The exchange of one request and its response, as every filter gets it.
+//!
+//! It has what all filters may need: the server's parts, the connection's identity, the headers,
+//! and the record of the request. What one filter finds for another is no field here but a result
+//! of the one and an argument of the other, so that the compiler keeps the order of the filters.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, request};
+
+use super::{audit, request_id};
+use crate::Api;
+use crate::audit::RequestEvents;
+use crate::request_record::RequestRecord;
+use quorate_access::authentication::Identity;
+use quorate_access::request::RequestInfo;
+
+/// One request on its way through the filters.
+pub(super) struct Exchange<'a> {
+    pub(super) api: &'a Arc<Api>,
+    /// What the connection proved about its client.
+    pub(super) identity: &'a Identity,
+    pub(super) headers: HeaderMap,
+    pub(super) record: RequestRecord,
+    /// The authorizer's epoch before the first filter asked it.
+    pub(super) epoch: Option<u64>,
+    /// The audit events of the request, once its user is known.
+    pub(super) events: Option<RequestEvents>,
+}
+
+impl<'a> Exchange<'a> {
+    /// The exchange of a request that has just come in.
+    pub(super) fn new(api: &'a Arc<Api>, identity: &'a Identity, head: request::Parts) -> Self {
+        let id = request_id::of(&head.headers, api.process, &api.requests);
+        let info = RequestInfo::parse(api.names, &head.method, &head.uri);
+        let record = RequestRecord::new(id, head.uri, info, api.env.clock.now_ms());
+        Self { api, identity, headers: head.headers, record, epoch: api.authorizer.epoch(), events: None }
+    }
+}
+
+impl Drop for Exchange<'_> {
+    /// Of a request without a response the client has left: the connection drops what runs for it.
+    fn drop(&mut self) {
+        if self.record.status().is_none() {
+            audit::client_left(self);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The end of the filters: the handler of the route answers the request, and its answer holds the
+//! place in flight.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+
+use super::Exchange;
+use crate::body::{Body, Lasting};
+use crate::handlers::{self, Request, Route};
+use crate::negotiation::Format;
+use crate::request_record::Milestone;
+use quorate_access::authentication::User;
+use quorate_access::flow_control::Place;
+use quorate_access::request::Verb;
+use quorate_registry::error::Error;
+
+/// Runs the handler.
+pub(super) async fn run(
+    x: &mut Exchange<'_>,
+    user: &Arc<User>,
+    route: Route,
+    format: Format,
+    body: Bytes,
+    place: Option<Place>,
+) -> Result<Response<Body>, Error> {
+    let request = Request {
+        info: x.record.info(),
+        resource: route.resource().cloned(),
+        user,
+        original_user: x.record.original_user(),
+        format,
+        headers: &x.headers,
+        epoch: x.epoch,
+        body,
+        record: &x.record,
+    };
+    let answer = handlers::run(x.api, route, &request).await;
+    x.record.reach(Milestone::Handled);
+    let answer = answer?;
+    // A watch may have nothing to send, and its client, when it is slow, goes on with the store's
+    // history.
+    if x.record.info().verb != Verb::Watch {
+        return Ok(answer.map(|body| body.holding_while_taken(place)));
+    }
+    let mut answer = answer.map(|body| body.holding(place));
+    answer.extensions_mut().insert(Lasting);
+    Ok(answer)
+}

@@ -1,0 +1,203 @@
+//! The stream of a list: its body, buffer by buffer, from a snapshot.
+//!
+//! Invariants: a buffer is made only when the connection asks for one; a poll looks at a bounded
+//! number of objects, so that a selector that matches little does not hold up other requests. A
+//! corrupt object ends the body early, never silently.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::Stream;
+use quorate_store::Snapshot;
+use quorate_wire::stored::CorruptValue;
+
+use super::rope::Rope;
+use super::writer::ListWriter;
+use crate::body::Chunks;
+use crate::handlers::options::Selection;
+use crate::handlers::render::ListMeta;
+
+/// Bytes after which a buffer is handed on; the last object may exceed it.
+pub(super) const BUFFER_BYTES: usize = 128 * 1024;
+/// Objects looked at in one go.
+const SCAN_OBJECTS: usize = 4096;
+
+/// The state of a list that is being written.
+#[derive(Clone)]
+pub(super) struct ListStream {
+    snapshot: Snapshot,
+    prefix: Bytes,
+    /// The last key that has been looked at.
+    cursor: Option<Bytes>,
+    /// The last key of the page, when it is not the last of the collection.
+    stop: Option<Bytes>,
+    selection: Option<Selection>,
+    writer: Arc<ListWriter>,
+    meta: ListMeta,
+    begun: bool,
+    any_item: bool,
+    /// Buffers that have been written and wait to be handed on.
+    ready: VecDeque<Bytes>,
+    /// Whether everything has been written.
+    ended: bool,
+}
+
+impl ListStream {
+    pub(super) fn new(
+        snapshot: Snapshot,
+        prefix: Bytes,
+        after: Option<Bytes>,
+        stop: Option<Bytes>,
+        selection: Option<Selection>,
+        writer: Arc<ListWriter>,
+        meta: ListMeta,
+    ) -> Self {
+        let (begun, any_item, ended) = (false, false, false);
+        let ready = VecDeque::new();
+        Self { snapshot, prefix, cursor: after, stop, selection, writer, meta, begun, any_item, ready, ended }
+    }
+
+    /// What writes the pieces.
+    pub(super) fn writer(&self) -> &ListWriter {
+        &self.writer
+    }
+
+    /// Whether the list has been handed on to its end.
+    pub(super) fn is_done(&self) -> bool {
+        self.ended && self.ready.is_empty()
+    }
+
+    /// How many items there are among the next objects; `None` at the end. Nothing is written of
+    /// what has been counted.
+    pub(super) fn count_some(&mut self) -> Result<Option<usize>, CorruptValue> {
+        if self.ended {
+            return Ok(None);
+        }
+        let (mut items, mut cursor) = (0, None);
+        let mut ended = true;
+        for (seen, (key, entry)) in self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate() {
+            if seen == SCAN_OBJECTS {
+                ended = false;
+                break;
+            }
+            cursor = Some(key.clone());
+            items += match &self.selection {
+                Some(selection) => usize::from(selection.matches(&entry.value)?),
+                None => 1,
+            };
+            if self.stop.as_ref() == Some(key) {
+                break;
+            }
+        }
+        self.ended = ended;
+        self.cursor = cursor.or(self.cursor.take());
+        Ok(Some(items))
+    }
+
+    /// What stands before and after so many items in CBOR.
+    pub(super) fn around(&self, items: usize) -> Result<(Vec<u8>, Vec<u8>), CorruptValue> {
+        self.writer.around(&self.meta, items)
+    }
+
+    /// The next buffer; `None` at the end. Empty when many objects were looked at and none matched.
+    pub(super) fn next_buffer(&mut self) -> Result<Option<Bytes>, CorruptValue> {
+        if self.is_done() {
+            return Ok(None);
+        }
+        if self.ready.is_empty() {
+            self.ready = self.write_some()?.finish();
+        }
+        Ok(Some(self.ready.pop_front().unwrap_or_default()))
+    }
+
+    /// What was given first together with everything else, when all of it is ready and there are no
+    /// more than `most` bytes.
+    pub(super) fn with_rest(&mut self, first: Bytes, most: usize) -> Bytes {
+        let bytes = first.len() + self.ready.iter().map(Bytes::len).sum::<usize>();
+        if !self.ended || self.ready.is_empty() || bytes > most {
+            return first;
+        }
+        let mut all = Vec::with_capacity(bytes);
+        all.extend_from_slice(&first);
+        self.ready.drain(..).for_each(|piece| all.extend_from_slice(&piece));
+        all.into()
+    }
+
+    /// Writes the next objects.
+    fn write_some(&mut self) -> Result<Rope, CorruptValue> {
+        let mut out = Rope::with_capacity(self.capacity());
+        if !self.begun {
+            self.begun = true;
+            self.writer.head(&self.meta, out.text())?;
+        }
+        let mut cursor = None;
+        let mut ended = true;
+        for (seen, (key, entry)) in self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate() {
+            if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
+                ended = false;
+                break;
+            }
+            cursor = Some(key);
+            let selected = match &self.selection {
+                Some(selection) => selection.matches(&entry.value)?,
+                None => true,
+            };
+            if selected {
+                let further = std::mem::replace(&mut self.any_item, true);
+                self.writer.item(&entry.value, entry.modified, further, &mut out)?;
+            }
+            if self.stop.as_ref() == Some(key) {
+                break;
+            }
+        }
+        if let Some(cursor) = cursor {
+            self.cursor = Some(cursor.clone());
+        }
+        if ended {
+            self.ended = true;
+            self.writer.tail(&self.meta, self.any_item, out.text())?;
+        }
+        Ok(out)
+    }
+
+    /// The rest of the list as a body, after a first buffer.
+    pub(super) fn into_chunks(self, first: Bytes) -> Chunks {
+        Box::pin(Buffers { first: Some(first).filter(|first| !first.is_empty()), list: self })
+    }
+
+    /// Small lists should not cost a large buffer, long ones should not grow it step by step.
+    fn capacity(&self) -> usize {
+        if self.begun { BUFFER_BYTES + BUFFER_BYTES / 4 } else { 4096 }
+    }
+}
+
+/// The rest of a list as the stream of a body.
+struct Buffers {
+    first: Option<Bytes>,
+    list: ListStream,
+}
+
+impl Stream for Buffers {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        match self.list.next_buffer() {
+            Ok(Some(buffer)) if buffer.is_empty() => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Ok(buffer) => Poll::Ready(buffer.map(Ok)),
+            Err(error) => {
+                tracing::error!(%error, "a list ends early");
+                Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::InvalidData, error))))
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The writer of a list's body: what stands before the first item, the items, and after the last
+//! one.
+//!
+//! In JSON the pieces are spliced; in YAML the items are parsed one by one. In protobuf each is a
+//! part of the list's message, without the envelope, whose size depends on all of them. In CBOR
+//! they are the items alone: what stands around them depends on their number.
+
+use bytes::Bytes;
+use quorate_meta::{Status, Value};
+use quorate_schema::TypeId;
+use quorate_store::Revision;
+use quorate_wire::cbor::around_list;
+use quorate_wire::protobuf::write_item;
+use quorate_wire::stored::CorruptValue;
+use quorate_wire::{json, yaml};
+
+use super::rope::Rope;
+use crate::encoding::{Cbor, Protobuf};
+use crate::handlers::Request;
+use crate::handlers::render::{ListMeta, Renderer};
+use crate::negotiation::Media;
+use quorate_registry::error::Error;
+
+/// Writes one list.
+#[derive(Debug)]
+pub(super) struct ListWriter {
+    renderer: Renderer,
+    syntax: ListSyntax,
+}
+
+/// What pieces are made of.
+#[derive(Debug)]
+enum ListSyntax {
+    Json,
+    Yaml,
+    Protobuf { writer: Protobuf, list: TypeId, item: TypeId },
+    Cbor(Cbor),
+}
+
+impl ListWriter {
+    /// A writer in the request's syntax.
+    ///
+    /// # Errors
+    /// 406 for a kind that has no protobuf form.
+    pub(super) fn new(request: &Request<'_>, renderer: Renderer) -> Result<Self, Error> {
+        let syntax = match &request.format.media {
+            Media::Json => ListSyntax::Json,
+            Media::Yaml => ListSyntax::Yaml,
+            Media::Protobuf(writer) => {
+                let ((api_version, list), item) = (renderer.list_type(), renderer.item_kind());
+                let (list, item) = (writer.type_of(api_version, list)?, writer.type_of(api_version, item)?);
+                ListSyntax::Protobuf { writer: writer.clone(), list, item }
+            }
+            Media::Cbor(writer) => ListSyntax::Cbor(writer.clone()),
+        };
+        Ok(Self { renderer, syntax })
+    }
+
+    /// What writes the list in JSON.
+    pub(super) fn renderer(&self) -> &Renderer {
+        &self.renderer
+    }
+
+    /// `apiVersion` and `kind` of the list.
+    pub(super) fn list_type(&self) -> (&str, &str) {
+        self.renderer.list_type()
+    }
+
+    /// Everything before the first item.
+    pub(super) fn head(&self, meta: &ListMeta, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+        match &self.syntax {
+            ListSyntax::Json => self.renderer.list_head(meta, out),
+            ListSyntax::Yaml => yaml::list_head(&self.empty(meta)?, self.renderer.items_field(), out),
+            ListSyntax::Protobuf { writer, list, .. } => {
+                out.extend_from_slice(&writer.message_of_json(*list, &self.empty_text(meta)).map_err(unfit)?);
+            }
+            ListSyntax::Cbor(_) => {}
+        }
+        Ok(())
+    }
+
+    /// What stands before and after so many items in CBOR.
+    pub(super) fn around(&self, meta: &ListMeta, items: usize) -> Result<(Vec<u8>, Vec<u8>), CorruptValue> {
+        Ok(around_list(&self.empty(meta)?, self.renderer.items_field(), items)?)
+    }
+
+    /// The list without items.
+    fn empty(&self, meta: &ListMeta) -> Result<Value, CorruptValue> {
+        Ok(json::parse(&self.empty_text(meta))?.0)
+    }
+
+    /// The list without items, as JSON.
+    fn empty_text(&self, meta: &ListMeta) -> Vec<u8> {
+        let mut json = Vec::new();
+        self.renderer.list_head(meta, &mut json);
+        self.renderer.list_tail(&mut json);
+        json
+    }
+
+    /// One item; `further` when one has been written before.
+    pub(super) fn item(
+        &self,
+        value: &Bytes,
+        revision: Revision,
+        further: bool,
+        out: &mut Rope,
+    ) -> Result<(), CorruptValue> {
+        if matches!(self.syntax, ListSyntax::Json) {
+            if further {
+                out.text().push(b',');
+            }
+            return self.renderer.item_in_pieces(value, revision, out);
+        }
+        let out = out.text();
+        let mut json = Vec::with_capacity(value.len());
+        self.renderer.item(value, revision, &mut json)?;
+        match &self.syntax {
+            ListSyntax::Json => {}
+            ListSyntax::Yaml => yaml::list_item(&json::parse(&json)?.0, out),
+            ListSyntax::Protobuf { writer, item, .. } => {
+                write_item(&writer.message_of_json(*item, &json).map_err(unfit)?, out);
+            }
+            ListSyntax::Cbor(writer) => writer.item_of_json(self.renderer.item_type(), &json, out).map_err(unfit)?,
+        }
+        Ok(())
+    }
+
+    /// Everything after the last item, of which there was `any` or none.
+    pub(super) fn tail(&self, meta: &ListMeta, any: bool, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+        match &self.syntax {
+            ListSyntax::Json => self.renderer.list_tail(out),
+            ListSyntax::Yaml => yaml::list_tail(&self.empty(meta)?, self.renderer.items_field(), any, out),
+            ListSyntax::Protobuf { .. } | ListSyntax::Cbor(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// A stored object that does not fit its own schema.
+fn unfit(error: Box<Status>) -> CorruptValue {
+    tracing::error!(%error, "a stored object cannot be written in the wanted syntax");
+    CorruptValue::Header("it does not fit the schema of its kind")
+}

@@ -1,0 +1,49 @@
+//! The author of a request's writes: its user, with the permissions that writes turn out to need.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use quorate_meta::Value;
+
+use crate::Api;
+use quorate_access::authentication::User;
+use quorate_access::authorization::{Action, ResourceAction};
+use quorate_registry::error::Error;
+use quorate_registry::write::{Target, Writer};
+use quorate_registry::{Author, Gift, Permission, Who};
+
+/// The user of a request, and what the authorizer says about them.
+#[derive(Debug)]
+struct Requester {
+    api: Arc<Api>,
+    user: Arc<User>,
+}
+
+#[async_trait]
+impl Author for Requester {
+    fn who(&self) -> Who<'_> {
+        let User { name, uid, groups, extra } = &*self.user;
+        Who { name, uid, groups, extra }
+    }
+
+    async fn may(&self, permission: &Permission, name: &str) -> Result<bool, Error> {
+        let Permission { verb, group, resource, .. } = permission;
+        let action =
+            ResourceAction { verb, group, version: "*", resource, name: name.into(), ..ResourceAction::default() };
+        Ok(self.api.authorizer.decide(&self.user, &Action::Resource(action)).await.is_allowed())
+    }
+
+    fn write(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
+        self.api.authorizer.check_object(&self.user, target, old, new)
+    }
+
+    async fn give(&self, target: Target<'_>, gift: &Gift) -> Result<(), Error> {
+        self.api.authorizer.check_gift(&self.user, target, gift).await
+    }
+}
+
+/// A writer on behalf of a user, whose writes pass admission.
+pub(in crate::handlers) fn writer_for(api: &Arc<Api>, user: &Arc<User>) -> Writer {
+    let requester = Requester { api: Arc::clone(api), user: Arc::clone(user) };
+    api.writer().on_behalf_of(Arc::new(requester)).admitted_by(api.admission.clone())
+}

@@ -1,0 +1,117 @@
+//! The layout of a kind's table: its columns, and the row of each object.
+//!
+//! Invariants: a layout is made once per request; rows are written as JSON one by one, so that a
+//! table of any length streams like a list.
+
+use quorate_meta::{GroupVersionKind, Map, Value};
+use quorate_schema::{Column, Graph};
+use quorate_wire::json;
+
+use super::cell::Cell;
+use super::row::{self, Conditions, Rank};
+use super::special::Special;
+use quorate_registry::error::Error;
+
+/// How much of its object a row carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Include {
+    /// Only metadata: the default.
+    Metadata,
+    /// The whole object.
+    Object,
+    /// Nothing.
+    None,
+}
+
+impl Include {
+    /// The `includeObject` parameter.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        match text {
+            "" | "Metadata" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            "None" => Ok(Self::None),
+            other => Err(Error::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', 'Object', 'None', or empty"
+            ))),
+        }
+    }
+}
+
+/// The columns of a kind.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// `columnDefinitions` as JSON.
+    pub(crate) columns: Vec<u8>,
+    cells: Vec<Cell>,
+    further_cell: Option<Special>,
+    conditions: Option<Conditions>,
+    rank: Option<Rank>,
+}
+
+impl Layout {
+    /// The layout of a kind; kinds that the schema has no columns for get name and creation time.
+    pub(crate) fn new(graph: &Graph, kind: &GroupVersionKind) -> Result<Self, Error> {
+        let def = graph.kind(kind).ok_or_else(|| Error::internal(format!("the schema does not know {kind}")))?;
+        let defaults = default_columns();
+        let columns = if def.columns.is_empty() { &defaults } else { &def.columns };
+        let definitions = Value::List(columns.iter().map(definition).collect());
+        let cells = columns.iter().map(|column| Cell::new(graph.names(), def, column)).collect();
+        Ok(Self {
+            columns: json::to_vec(&definitions),
+            cells,
+            further_cell: row::further_cell(&def.kind),
+            conditions: row::conditions(&def.kind),
+            rank: row::rank(&def.kind),
+        })
+    }
+
+    /// Writes the cells of an object as a JSON array.
+    pub(crate) fn cells(&self, object: &Value, now_ms: u64, out: &mut Vec<u8>) {
+        let further = self.further_cell.map(|cell| cell(object, now_ms));
+        let cells = self.cells.iter().map(|cell| cell.evaluate(object, now_ms)).chain(further).collect();
+        json::write(&Value::List(cells), out);
+    }
+
+    /// The conditions of an object's row; `None` when it has none.
+    pub(crate) fn conditions(&self, object: &Value) -> Option<Value> {
+        self.conditions.and_then(|conditions| conditions(object))
+    }
+
+    /// Whether the rows of a list come in another order than its objects.
+    pub(crate) fn is_ranked(&self) -> bool {
+        self.rank.is_some()
+    }
+
+    /// Where an object's row belongs in that order; those of the same rank come in the order of the
+    /// objects.
+    pub(crate) fn rank(&self, object: &Value) -> i64 {
+        self.rank.map_or(0, |rank| rank(object))
+    }
+}
+
+fn definition(column: &Column) -> Value {
+    Value::Map(Map::from([
+        ("name", Value::from(column.name.as_ref())),
+        ("type", Value::from(column.kind.as_ref())),
+        ("format", Value::from(column.format.as_ref())),
+        ("description", Value::from(column.doc.as_ref())),
+        ("priority", Value::from(i64::from(column.priority))),
+    ]))
+}
+
+fn default_columns() -> Vec<Column> {
+    let column =
+        |name: &'static str, kind: &'static str, format: &'static str, value: &'static str, doc: &'static str| Column {
+            name: name.into(),
+            kind: kind.into(),
+            format: format.into(),
+            priority: 0,
+            cell: "".into(),
+            value: value.into(),
+            doc: doc.into(),
+        };
+    vec![
+        column("Name", "string", "name", ".metadata.name", "Unique name of the object within its kind and namespace."),
+        column("Created At", "date", "", "rfc3339(.metadata.creationTimestamp)", "When the object was created."),
+    ]
+}

@@ -1,0 +1,24 @@
+//! Tables: objects as rows for a terminal (`Table` of the meta group).
+//!
+//! What the columns are comes from the schema; this module knows how a cell's rule is evaluated.
+//! Tables parse objects, which costs time; only a request for a table does.
+
+mod autoscaling;
+mod batch;
+mod binding;
+mod cell;
+mod certificate;
+mod component;
+mod event;
+mod human;
+mod join;
+mod layout;
+mod network;
+mod node;
+mod pod;
+mod quota;
+mod row;
+mod special;
+mod storage;
+
+pub(crate) use layout::{Include, Layout};
