@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
-use quorate_raft::disk::MemoryDisk;
 use quorate_raft::replica::{MemberOptions, Options};
 use quorate_raft::state_machine::Saving;
 use quorate_raft::{AdminError, ClusterId, PeerTls, Replica};

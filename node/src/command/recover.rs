@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use quorate_env::Env;
+use quorate_env::disk::SystemDisk;
 use quorate_raft::Role;
-use quorate_raft::disk::SystemDisk;
 use quorate_raft::recovery::{self, Plan, REVISION_MARGIN, Recovered, Recovery};
 use quorate_raft::types::Peer;
 

@@ -7,8 +7,9 @@
 //! Invariant that recovery rests on: a batch is written only after the one before it was synced. So whatever lies before the start of
 //! a valid batch was durable, and only the last batch can be torn by a crash.
 
+use quorate_env::disk::BLOCK_BYTES;
+
 use super::record;
-use crate::disk::BLOCK_BYTES;
 
 /// Batches start at multiples of this, bytes: a torn write never touches what was synced before.
 pub(super) const SECTOR_BYTES: usize = 512;

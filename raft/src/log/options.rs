@@ -5,10 +5,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use quorate_env::Fatal;
+use quorate_env::disk::Disk;
 use quorate_store::NodeId;
 
 use crate::ClusterId;
-use crate::disk::{Disk, Fatal};
 
 /// Length of a segment once the log has grown, bytes.
 pub(super) const SEGMENT_BYTES: u64 = 64 << 20;

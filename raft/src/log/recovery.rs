@@ -7,6 +7,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use quorate_env::disk::Lock;
+
 use super::error::OpenError;
 use super::hard_state::HardState;
 use super::index::{Durable, Place};
@@ -14,7 +16,6 @@ use super::options::{BATCH_BYTES, Options};
 use super::record::{self, Kind};
 use super::scan::{self, End};
 use super::segment::{self, Name, Segment};
-use crate::disk::Lock;
 use crate::types::{LogId, Vote};
 
 /// Where the next batch goes.

@@ -8,10 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quorate_env::disk::{Disk, File};
+
 use super::error::OpenError;
 use super::header::{self, Header};
 use super::options::Identity;
-use crate::disk::{Disk, File};
 
 /// An open segment.
 #[derive(Debug)]

@@ -10,12 +10,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use quorate_env::disk::{Disk, File};
+
 use super::error::OpenError;
 use super::header::FORMAT;
 use super::options::Identity;
 use super::record::{u32_at, u64_at};
 use crate::ClusterId;
-use crate::disk::{Disk, File};
 
 /// Slots in the file.
 pub(super) const SLOTS: usize = 2;
@@ -131,7 +132,7 @@ fn decode(bytes: &[u8; SLOT_BYTES], path: &Path, expected: Identity) -> Result<O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::MemoryDisk;
+    use quorate_env::disk::MemoryDisk;
 
     const IDENTITY: Identity = Identity { cluster: ClusterId::new([1; 16]), node: 1 };
 

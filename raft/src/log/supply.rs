@@ -10,12 +10,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quorate_env::disk::{BLOCK_BYTES, File};
 use tokio::sync::{mpsc, oneshot};
 
 use super::header::{HEADER_BYTES, Header};
 use super::options::{Options, SPARE_SEGMENTS};
 use super::segment::{Segment, path, spare_path, unfinished_path};
-use crate::disk::{BLOCK_BYTES, File};
 
 /// Zeros written at once, bytes.
 const ZERO_BYTES: usize = 1 << 20;
@@ -210,8 +210,9 @@ async fn zero(file: &dyn File, length: u64, stop: impl Fn() -> bool) -> io::Resu
 mod tests {
     use super::*;
     use crate::ClusterId;
-    use crate::disk::{Disk, Fatal, MemoryDisk};
     use crate::log::options::Identity;
+    use quorate_env::Fatal;
+    use quorate_env::disk::{Disk, MemoryDisk};
 
     fn supply(disk: &MemoryDisk) -> (Supply, Handle) {
         let identity = Identity { cluster: ClusterId::new([1; 16]), node: 1 };

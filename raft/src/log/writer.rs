@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use quorate_env::disk::Lock;
 use tokio::sync::mpsc;
 
 use super::batch::{self, Builder};
@@ -21,7 +22,6 @@ use super::recovery::Position;
 use super::segment::Segment;
 use super::state::State;
 use super::supply;
-use crate::disk::Lock;
 use crate::types::Vote;
 
 /// Most jobs taken at once, count.

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_env::Network;
+use quorate_env::{Fatal, Network};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -23,7 +23,6 @@ use super::handshake::{self, Stamp};
 use super::rpc::peer_client::PeerClient;
 use super::wire::MAX_MESSAGE_BYTES;
 use crate::ClusterId;
-use crate::disk::Fatal;
 
 /// The pause after the first failed attempt.
 const BACKOFF_FIRST: Duration = Duration::from_millis(20);

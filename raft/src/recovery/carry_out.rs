@@ -10,6 +10,7 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 use openraft::storage::{RaftLogReader, RaftLogStorage};
 use quorate_env::Entropy;
+use quorate_env::disk::Disk;
 use quorate_store::{NodeId, Revision, Snapshot};
 
 use super::REVISION_MARGIN;
@@ -17,7 +18,6 @@ use super::error::RecoveryError;
 use super::marker::{self, Marker};
 use super::plan::{Options, Recovery, log_options};
 use crate::ClusterId;
-use crate::disk::Disk;
 use crate::log::Log;
 use crate::state_machine::{Founding, Offline};
 use crate::types::{LogId, Vote};

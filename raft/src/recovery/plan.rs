@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use openraft::storage::{RaftLogReader, RaftLogStorage};
+use quorate_env::Fatal;
+use quorate_env::disk::Disk;
 use quorate_store::{NodeId, Revision};
 
 use super::error::RecoveryError;
 use super::marker::{self, Marker};
-use crate::disk::{Disk, Fatal};
 use crate::log::{self, Log};
 use crate::state_machine::{self, Offline};
 use crate::types::{LogEntry, LogId, Payload, Peer};

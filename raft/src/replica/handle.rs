@@ -8,13 +8,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use openraft::errors::{InitializeError, RaftError};
+use quorate_env::Fatal;
 use quorate_store::NodeId;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::core::{Core, Leader};
 use crate::admin::{self, AdminAnswer, AdminRequest, Envelope};
-use crate::disk::Fatal;
 use crate::log::Log;
 use crate::membership::{AdminError, Member};
 use crate::types::Peer;

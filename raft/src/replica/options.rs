@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_env::Env;
+use quorate_env::disk::Disk;
+use quorate_env::{Env, Fatal};
 use quorate_store::{Limits, NodeId};
 
 use crate::ClusterId;
 use crate::admin::CertificateSigner;
-use crate::disk::{Disk, Fatal};
 use crate::network::PeerTls;
 use crate::{log, state_machine};
 

@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use openraft::async_runtime::WatchReceiver;
+use quorate_env::Fatal;
 use quorate_store::Revision;
 
 use super::core::Core;
-use crate::disk::Fatal;
 
 /// How long committed entries may wait without any being applied.
 const STALL_LIMIT: Duration = Duration::from_secs(30);

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use quorate_env::disk::{Blocks, File};
 use quorate_store::{Entry, Snapshot};
 
 use super::error::{invalid, storage};
@@ -17,7 +18,6 @@ use super::journal::Journal;
 use super::options::Identity;
 use super::progress::Position;
 use super::snapshot::{Outgoing, Reader};
-use crate::disk::{Blocks, File};
 
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 512 << 10;

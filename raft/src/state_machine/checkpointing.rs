@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use quorate_env::disk::{Disk, SystemDisk};
 
 use super::checkpoint::Checkpoint;
 use super::journal::Journal;
 use super::machine::Alarm;
 use super::options::{Identity, Options, Saving};
-use crate::disk::{Disk, SystemDisk};
 
 /// Between two megabytes of a checkpoint: it has time, and the log has none.
 const REST: Duration = Duration::from_millis(10);

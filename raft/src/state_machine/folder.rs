@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use quorate_env::disk::{Disk, Lock};
 use serde::{Deserialize, Serialize};
 
 use super::error::OpenError;
 use super::note::{OWNER, SYNCED};
 use super::options::{Identity, Options};
 use crate::ClusterId;
-use crate::disk::{Disk, Lock};
 use crate::types::LogId;
 
 /// Version of everything that is described here and where this points to. Another one is refused.

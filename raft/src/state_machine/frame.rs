@@ -7,12 +7,12 @@
 //! Invariants: frames begin at blocks and are numbered without gaps through all segments of a generation; what a header says is checked
 //! before it is believed. This file does no IO.
 
+use quorate_env::disk::{BLOCK_BYTES, Blocks};
 use quorate_store::{Batch, Revision};
 use serde::{Deserialize, Serialize};
 
 use super::progress::Position;
 use super::record;
-use crate::disk::{BLOCK_BYTES, Blocks};
 
 /// Bytes before the body.
 pub(super) const HEADER_BYTES: usize = 32;

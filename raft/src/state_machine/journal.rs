@@ -16,13 +16,13 @@ use std::vec;
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
+use quorate_env::disk::File;
 use quorate_store::{Batch, Revision};
 
 use super::error::{invalid, storage};
 use super::folder::{Folder, Kind, Name};
 use super::frame::{Builder, HEADER_BYTES, Header, Summary};
 use super::progress::Position;
-use crate::disk::File;
 use crate::types::LogId;
 
 /// Bytes that are written at once, so that the log's writes do not wait long behind them.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{OptionalSend, RaftSnapshotBuilder};
-use quorate_env::blocking;
+use quorate_env::{Fatal, blocking};
 use quorate_store::{Retention, Serving, ServingOptions};
 
 use super::error::{OpenError, invalid};
@@ -24,7 +24,6 @@ use super::options::{Identity, Options};
 use super::progress::Position;
 use super::saver::Saver;
 use super::snapshot::{Contents, Outgoing, Snapshot, SnapshotData, SnapshotReceiver};
-use crate::disk::Fatal;
 use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 
 /// One member's replicated state: on disk, and in memory as it is served.

@@ -12,11 +12,11 @@ use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use quorate_env::disk::Disk;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::folder::Owner;
-use crate::disk::Disk;
 use crate::types::LogId;
 
 /// Bytes before the record.
@@ -85,7 +85,7 @@ impl<T: Serialize + DeserializeOwned> Note<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::MemoryDisk;
+    use quorate_env::disk::MemoryDisk;
 
     fn log_id(index: u64) -> LogId {
         LogId { leader_id: openraft::vote::RaftLeaderId::new(3, 1), index }

@@ -6,10 +6,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use quorate_env::Fatal;
+use quorate_env::disk::{Disk, SystemDisk};
 use quorate_store::Retention;
 
 use crate::ClusterId;
-use crate::disk::{Disk, Fatal, SystemDisk};
 
 /// See [`Options::segment_bytes`].
 pub const SEGMENT_BYTES: u64 = 64 << 20;

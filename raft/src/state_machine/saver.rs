@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use quorate_env::blocking;
+use quorate_env::disk::{Disk, SystemDisk};
 use quorate_store::{Batch, Revision, Snapshot};
 
 use super::checkpoint::Checkpoint;
@@ -22,7 +23,6 @@ use super::journal::Journal;
 use super::machine::Alarm;
 use super::options::{Options, Saving};
 use super::progress::Position;
-use crate::disk::{Disk, SystemDisk};
 
 /// How long changes wait for others to be written with them.
 const SAVE_PERIOD: Duration = Duration::from_millis(100);

@@ -11,6 +11,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use quorate_env::Fatal;
+use quorate_env::disk;
 use quorate_store::NodeId;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -18,7 +20,6 @@ use tokio::time::timeout;
 use tonic::Code;
 
 use super::{Shown, mark};
-use crate::disk::{self, Fatal};
 use crate::network::links::Purpose;
 use crate::network::wire::decode;
 use crate::replica::core::Core;

@@ -5,7 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::disk::Disk;
+use quorate_env::disk::Disk;
 
 /// Why the disk with this folder counts no longer, if it was found to be an older copy.
 pub(crate) fn read(disk: &dyn Disk, directory: &Path) -> io::Result<Option<String>> {
@@ -42,7 +42,7 @@ fn path(directory: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::MemoryDisk;
+    use quorate_env::disk::MemoryDisk;
 
     #[tokio::test]
     async fn it_stays_until_it_is_removed() {

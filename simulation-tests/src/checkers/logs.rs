@@ -5,8 +5,9 @@ use std::error::Error;
 use std::path::Path;
 
 use openraft::storage::{RaftLogReader, RaftLogStorage};
+use quorate_env::Fatal;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::ClusterId;
-use quorate_raft::disk::{Fatal, MemoryDisk};
 use quorate_raft::log::{Identity, Log, Options};
 use quorate_raft::types::{LogEntry, LogId};
 use quorate_store::NodeId;

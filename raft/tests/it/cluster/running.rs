@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use quorate_env::disk::SystemDisk;
 use quorate_env::{Network, SystemEnv};
 use quorate_raft::admin::{AdminAnswer, AdminRequest, JoinRequest, JoinToken, join};
-use quorate_raft::disk::SystemDisk;
 use quorate_raft::replica::{Compaction, MemberOptions, OpenError, Options, Timing};
 use quorate_raft::state_machine;
 use quorate_raft::types::Peer;

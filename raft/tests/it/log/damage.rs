@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use openraft::storage::RaftLogStorage;
+use quorate_env::disk::{Disk, MemoryDisk};
 use quorate_raft::ClusterId;
-use quorate_raft::disk::{Disk, MemoryDisk};
 use quorate_raft::log::{Identity, Log};
 use quorate_raft::types::Vote;
 

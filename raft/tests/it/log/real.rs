@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use openraft::storage::RaftLogStorage;
-use quorate_raft::disk::{Fatal, SystemDisk};
+use quorate_env::Fatal;
+use quorate_env::disk::SystemDisk;
 use quorate_raft::log::{Log, Options};
 use quorate_raft::types::Vote;
 

@@ -8,7 +8,8 @@ use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftSnapshotBuilder, RaftStateMachine};
 use openraft::testing::log::{StoreBuilder, Suite};
 use openraft::{EntryPayload, OptionalSend, StorageError};
-use quorate_raft::disk::{Disk, Fatal, MemoryDisk, SystemDisk};
+use quorate_env::Fatal;
+use quorate_env::disk::{Disk, MemoryDisk, SystemDisk};
 use quorate_raft::log::{Log, Options};
 use quorate_raft::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::executor::block_on;
 use futures::stream;
 use openraft::storage::RaftStateMachine;
-use quorate_raft::disk::MemoryDisk;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::state_machine::{Options, Saving, StateMachine};
 
 use super::{apply, assert_equal, options, script, short_retention};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::ClusterId;
-use quorate_raft::disk::MemoryDisk;
 use quorate_raft::state_machine::{MAX_FRAME_BYTES, Options, SnapshotError, StateMachine};
 use quorate_store::Txn;
 

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 
 /// What file systems deal in, bytes: given a part of a block that is not in memory, they read it first.
-pub(crate) const BLOCK_BYTES: usize = 4096;
+pub const BLOCK_BYTES: usize = 4096;
 
 /// A background component's run loop.
 pub type Worker = BoxFuture<'static, ()>;

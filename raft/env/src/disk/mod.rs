@@ -4,16 +4,13 @@
 //! Declarations only; see each file.
 
 mod blocks;
-mod fatal;
 mod faults;
 mod inode;
 mod memory;
 mod seam;
 mod system;
 
-pub(crate) use blocks::Blocks;
-pub use fatal::Fatal;
+pub use blocks::Blocks;
 pub use memory::MemoryDisk;
-pub(crate) use seam::BLOCK_BYTES;
-pub use seam::{Disk, File, Lock, Worker};
+pub use seam::{BLOCK_BYTES, Disk, File, Lock, Worker};
 pub use system::SystemDisk;

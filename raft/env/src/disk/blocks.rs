@@ -7,7 +7,7 @@ use super::seam::BLOCK_BYTES;
 
 /// Bytes in such memory.
 #[derive(Debug, Default)]
-pub(crate) struct Blocks {
+pub struct Blocks {
     /// Zeros up to where the bytes begin, and the bytes.
     memory: Vec<u8>,
     begin: usize,
@@ -15,13 +15,13 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Adds bytes behind the others.
-    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+    pub fn extend(&mut self, bytes: &[u8]) {
         self.reserve(bytes.len());
         self.memory.extend_from_slice(bytes);
     }
 
     /// Adds zeros up to the end of a block.
-    pub(crate) fn fill_up(&mut self) {
+    pub fn fill_up(&mut self) {
         let length = self.bytes().len();
         let zeros = length.next_multiple_of(BLOCK_BYTES) - length;
         self.reserve(zeros);
@@ -29,7 +29,7 @@ impl Blocks {
     }
 
     /// Takes all away, and gives memory beyond so many bytes back.
-    pub(crate) fn clear(&mut self, keep: usize) {
+    pub fn clear(&mut self, keep: usize) {
         if self.memory.capacity() > keep + BLOCK_BYTES {
             *self = Self::default();
         }
@@ -37,12 +37,13 @@ impl Blocks {
     }
 
     /// All of them.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
         &self.memory[self.begin..]
     }
 
     /// All of them, to be changed.
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.begin..]
     }
 
