@@ -16,7 +16,7 @@ mod cluster;
 mod keys;
 mod membership;
 mod network;
-mod witness;
+mod rollback;
 
 pub use cluster::{ClusterId, ParseClusterIdError};
 pub use membership::{AdminError, Member, Role};

@@ -11,13 +11,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::batch::Builder;
 use super::error::OpenError;
-use super::header::HEADER_BYTES;
 use super::options::{Options, RECORD_BYTES};
 use super::queue::{Done, Job, Records};
 use super::record::{self, Kind};
 use super::recovery::{Position, recover};
-use super::state::State;
-use super::supply::{self, Supply};
+use super::segment_header::HEADER_BYTES;
+use super::segment_pool::{self, Supply};
+use super::shared::State;
 use super::writer::{Writer, following_length};
 use crate::types::{LogEntry, LogId, footprint};
 
@@ -156,7 +156,7 @@ async fn start(options: Options) -> Result<(Log, Writer), OpenError> {
     Ok((Log { state, jobs, budget, queue_bytes, max_bytes }, writer))
 }
 
-fn order_next(options: &Options, orders: &supply::Handle, position: &Position) -> supply::Pending {
+fn order_next(options: &Options, orders: &segment_pool::Handle, position: &Position) -> segment_pool::Pending {
     let segment = &position.segment;
     orders.order(segment.header.sequence + 1, following_length(options, segment, 0))
 }

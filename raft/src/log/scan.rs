@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::batch::{self, SECTOR_BYTES};
 use super::error::OpenError;
-use super::header::HEADER_BYTES;
 use super::index::Place;
 use super::record;
 use super::segment::Segment;
+use super::segment_header::HEADER_BYTES;
 
 /// Bytes read from the disk at once.
 const WINDOW_BYTES: usize = 1 << 20;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use quorate_env::disk::{Disk, File};
 
 use super::error::OpenError;
-use super::header::{self, Header};
 use super::options::Identity;
+use super::segment_header::{self, Header};
 
 /// An open segment.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Segment {
     pub(super) fn open(disk: &dyn Disk, path: &Path, sequence: u64, identity: Identity) -> Result<Self, OpenError> {
         let file = disk.open(path).map_err(OpenError::io(path))?;
         let length = file.length().map_err(OpenError::io(path))?;
-        let mut bytes = [0; header::USED_BYTES];
+        let mut bytes = [0; segment_header::USED_BYTES];
         match file.read_at(0, &mut bytes) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 return Err(OpenError::corrupt(path, length, "the file ends inside its header"));

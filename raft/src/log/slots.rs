@@ -13,9 +13,9 @@ use std::sync::Arc;
 use quorate_env::disk::{Disk, File};
 
 use super::error::OpenError;
-use super::header::FORMAT;
 use super::options::Identity;
 use super::record::{u32_at, u64_at};
+use super::segment_header::FORMAT;
 use crate::ClusterId;
 
 /// Slots in the file.

@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 use super::handle::{Log, encode};
 use super::options::READ_BYTES;
 use super::queue::{Done, Job, Records, Reply};
-use super::reading::plan;
+use super::read::plan;
 use super::record::Kind;
-use super::state::State;
+use super::shared::State;
 use crate::types::{LogEntry, LogId, TypeConfig, Vote};
 
 impl RaftLogReader<TypeConfig> for Log {

@@ -13,15 +13,15 @@ use tokio::sync::mpsc;
 
 use super::batch::{self, Builder};
 use super::hard_state::HardState;
-use super::header::HEADER_BYTES;
 use super::index::Place;
 use super::options::{BATCH_BYTES, Options};
 use super::queue::{Job, Records, Reply};
 use super::record::{self, Kind};
 use super::recovery::Position;
 use super::segment::Segment;
-use super::state::State;
-use super::supply;
+use super::segment_header::HEADER_BYTES;
+use super::segment_pool;
+use super::shared::State;
 use crate::types::Vote;
 
 /// Most jobs taken at once, count.
@@ -33,8 +33,8 @@ pub(super) struct Writer {
     pub(super) state: Arc<Mutex<State>>,
     pub(super) jobs: mpsc::UnboundedReceiver<Job>,
     pub(super) hard: HardState,
-    pub(super) supply: supply::Handle,
-    pub(super) next: supply::Pending,
+    pub(super) supply: segment_pool::Handle,
+    pub(super) next: segment_pool::Pending,
     pub(super) position: Position,
     pub(super) builder: Builder,
     pub(super) unsynced: Vec<(record::Header, Place)>,

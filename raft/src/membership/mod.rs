@@ -7,8 +7,8 @@ mod change;
 mod complete;
 mod error;
 mod members;
-mod numbers;
-mod register;
+mod node_ids;
+mod peer_check;
 
 pub use error::AdminError;
 pub use members::{Member, Role};

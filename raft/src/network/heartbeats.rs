@@ -21,7 +21,7 @@ use tonic::Streaming;
 use super::link::{Connected, Link};
 use super::raft_client::{Append, Appended, RpcError, unreachable};
 use super::wire::{decode, encode};
-use crate::witness::Follower;
+use crate::rollback::Follower;
 
 /// The heartbeats to one member.
 #[derive(Debug)]

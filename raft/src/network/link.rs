@@ -18,8 +18,8 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
+use super::call_auth::{self, Stamp};
 use super::connector::{self, ClientTls};
-use super::handshake::{self, Stamp};
 use super::rpc::peer_client::PeerClient;
 use super::wire::MAX_MESSAGE_BYTES;
 use crate::ClusterId;
@@ -139,7 +139,7 @@ impl Link {
             return;
         }
         let reason = status.message().to_owned();
-        if handshake::is_gone(status)
+        if call_auth::is_gone(status)
             && let Some(fatal) = &self.dialer.fatal
         {
             let advice = "this node's data counts no longer: empty its data folder and let it join again";

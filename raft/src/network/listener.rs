@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use super::seats::Seats;
+use super::connection_limits::Seats;
 use super::stream::PeerStream;
 use super::tls::PeerTls;
 

@@ -23,16 +23,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tonic::{Request, Response, Status};
 
-use super::answers::Asked;
-use super::commits;
+use super::append_answers::Asked;
+use super::commit_coalescing;
 use super::heartbeats::Heartbeats;
 use super::link::{Client, Link};
 use super::links::{Links, Purpose};
 use super::snapshot;
 use super::wire::{decode, encode, encode_long};
+use crate::rollback::{Follower, Register};
 use crate::state_machine::{Snapshot, SnapshotData};
 use crate::types::{LeaderId, Peer, TypeConfig, Vote, footprint};
-use crate::witness::{Follower, Register};
 
 /// From asking for a connection to an open stream of entries.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(1);
@@ -217,7 +217,7 @@ where
     // One stream is of one leader.
     let leader: Arc<OnceLock<LeaderId>> = Arc::default();
     let leading = leader.clone();
-    let requests = commits::with_entries(asked.requests(requests)).map(move |request| {
+    let requests = commit_coalescing::with_entries(asked.requests(requests)).map(move |request| {
         leading.get_or_init(|| request.vote.leader_id);
         sending.sent();
         let entries = request.entries.iter().map(|entry| ENTRY_OVERHEAD + footprint(&entry.payload));

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::handshake::speaks_for;
+use super::call_auth::speaks_for;
 use super::link::Link;
 use super::wire::{decode, encode};
 use crate::replica::core::Raft;

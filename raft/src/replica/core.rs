@@ -17,15 +17,15 @@ use quorate_store::{NodeId, NotApplied, Serving};
 use super::forward::Forwarder;
 use super::forward::message::Ask;
 use super::forward::session::Lost;
-use super::groups::Groups;
+use super::proposal_batches::Groups;
 use super::proposals::Proposals;
-use super::rounds::{ReadPoint, Rounds};
-use super::seeds::Seeds;
+use super::read_index::{ReadPoint, Rounds};
+use super::task_seeds::Seeds;
 use crate::ClusterId;
 use crate::network::links::Links;
+use crate::rollback::{Gate, Register};
 use crate::state_machine::StateMachine;
 use crate::types::{Peer, TypeConfig};
-use crate::witness::{Gate, Register};
 
 /// openraft with our types.
 pub(crate) type Raft = openraft::Raft<TypeConfig, StateMachine>;

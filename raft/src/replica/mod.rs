@@ -4,19 +4,19 @@
 //! [`Options`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` and `groups` (writes on the leader),
 //! `forward` (writes elsewhere), `rounds` (reads), `service` (what peers ask).
 
+mod batch_window;
 mod config;
-mod cutting;
-mod gathering;
-mod groups;
 mod handle;
+mod log_compaction;
 mod open;
 mod options;
 mod positions;
+mod proposal_batches;
 mod proposals;
-mod rounds;
-mod seeds;
+mod read_index;
 mod service;
 mod store;
+mod task_seeds;
 mod watchdog;
 
 pub(crate) mod core;

@@ -22,18 +22,18 @@ use tower::layer::util::{Identity, Stack};
 use super::config::config;
 use super::core::{Core, Installs, Raft};
 use super::forward::Forwarder;
-use super::groups::Groups;
 use super::handle::{Replica, Tasks};
 use super::options::Options;
+use super::proposal_batches::Groups;
 use super::proposals::Proposals;
-use super::rounds::Rounds;
-use super::seeds::Seeds;
+use super::read_index::Rounds;
 use super::service::PeerService;
+use super::task_seeds::Seeds;
 use crate::ClusterId;
 use crate::admin;
 use crate::log::{self, Log};
 use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, FRAME_BYTES, STREAM_WINDOW_BYTES};
-use crate::network::guests::Guard;
+use crate::network::join_only::Guard;
 use crate::network::link::Dialer;
 use crate::network::links::Links;
 use crate::network::listener::{self, Accepted};
@@ -41,8 +41,8 @@ use crate::network::raft_client::RaftNetwork;
 use crate::network::rpc::peer_server::PeerServer;
 use crate::network::wire::MAX_MESSAGE_BYTES;
 use crate::recovery;
+use crate::rollback::{self, Gate, Register};
 use crate::state_machine::{self, SnapshotReceiver, StateMachine};
-use crate::witness::{self, Gate, Register};
 
 /// How often a peer's connection is probed from this end. The other end notices a silent one sooner; here it only must not stay for ever.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
@@ -116,8 +116,8 @@ impl Replica {
         let core = Arc::new(Box::pin(core(&options, log.clone(), state_machine)).await?);
         let mut tasks = start(&options, &core, listener, receiver);
         let (disk, fatal) = (options.log.disk.clone(), options.fatal.clone());
-        let disk = witness::Disk { disk, directory: options.directory.clone(), fatal };
-        match witness::check(&core, disk).await {
+        let disk = rollback::Disk { disk, directory: options.directory.clone(), fatal };
+        match rollback::check(&core, disk).await {
             Ok(asking) => tasks.tasks.push(asking),
             Err(reason) => {
                 core.raft.shutdown().await.ok();
@@ -145,7 +145,7 @@ fn refuse_half_recovered(options: &Options) -> Result<(), OpenError> {
 
 fn refuse_older_copy(options: &Options) -> Result<(), OpenError> {
     let directory = options.directory.clone();
-    match witness::mark::read(&*options.log.disk, &directory) {
+    match rollback::marker::read(&*options.log.disk, &directory) {
         Ok(None) => Ok(()),
         Ok(Some(reason)) => Err(OpenError::Older(reason)),
         Err(error) => Err(OpenError::Folder { directory, error }),

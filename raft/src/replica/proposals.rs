@@ -12,7 +12,7 @@ use quorate_store::{Error, Limits, NotApplied, Outcome, Txn};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::core::Core;
-use super::groups::Decided;
+use super::proposal_batches::Decided;
 use crate::types::Command;
 
 /// Transactions that wait for their decision.

@@ -20,7 +20,7 @@ use super::core::{Core, Leader};
 use super::forward::message::{Answer, Ask};
 use super::forward::serve;
 use crate::admin;
-use crate::network::handshake::{Register, admit, speaks_for};
+use crate::network::call_auth::{Register, admit, speaks_for};
 use crate::network::rpc::peer_server::Peer;
 use crate::network::snapshot;
 use crate::network::wire::{decode, encode};

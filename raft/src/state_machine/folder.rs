@@ -17,8 +17,8 @@ use quorate_env::disk::{Disk, Lock};
 use serde::{Deserialize, Serialize};
 
 use super::error::OpenError;
-use super::note::{OWNER, SYNCED};
 use super::options::{Identity, Options};
+use super::owner_file::{OWNER, SYNCED};
 use crate::ClusterId;
 use crate::types::LogId;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use quorate_store::{Batch, Outcome, Retention, State, Txn};
 
 use super::progress::Position;
-use super::window::Window;
+use super::retention::Window;
 use crate::types::{LogEntry, Payload, Response, StoredMembership};
 
 /// Transactions beyond which no further entry is added to a group.

@@ -20,7 +20,7 @@ use super::options::Options;
 use super::progress::{Position, Progress};
 use super::record;
 use super::replay::{Objects, Replay};
-use super::window::Window;
+use super::retention::Window;
 use crate::types::LogId;
 
 /// Everything in memory again, and the newest batches for the serving form, oldest first.

@@ -6,11 +6,11 @@
 //! crash. Not here: when to snapshot or purge (openraft's business), and how frames travel (the network's).
 //!
 //! Reading order: `machine` (how openraft drives it), `group` (entries to one frame), `saver` (frames to disk), `folder` (what is on disk),
-//! `journal`, `frame` and `checkpoint`, `load` (a start), `window` (what history is kept), `snapshot`.
+//! `journal`, `frame` and `checkpoint`, `load` (a start), `retention` (what history is kept), `snapshot`.
 
 mod change;
 mod checkpoint;
-mod checkpointing;
+mod checkpoint_runner;
 mod checksum;
 mod error;
 mod folder;
@@ -20,15 +20,15 @@ mod history;
 mod journal;
 mod load;
 mod machine;
-mod note;
 mod offline;
 mod options;
+mod owner_file;
 mod progress;
 mod record;
 mod replay;
+mod retention;
 mod saver;
 mod snapshot;
-mod window;
 
 pub use checksum::Checksum;
 pub use error::OpenError;

@@ -17,7 +17,7 @@ use quorate_env::disk::{Disk, SystemDisk};
 use quorate_store::{Batch, Revision, Snapshot};
 
 use super::checkpoint::Checkpoint;
-use super::checkpointing::Checkpointing;
+use super::checkpoint_runner::Checkpointing;
 use super::group::{Group, Live};
 use super::journal::Journal;
 use super::machine::Alarm;

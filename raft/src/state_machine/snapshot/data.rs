@@ -13,7 +13,7 @@ use crate::state_machine::folder::Folder;
 use crate::state_machine::group::Live;
 use crate::state_machine::journal::Journal;
 use crate::state_machine::progress::Position;
-use crate::state_machine::window::Window;
+use crate::state_machine::retention::Window;
 use crate::types::TypeConfig;
 
 /// A snapshot with the position and membership that it stands for.

@@ -21,7 +21,7 @@ use crate::state_machine::frame::Builder;
 use crate::state_machine::machine::Alarm;
 use crate::state_machine::options::Identity;
 use crate::state_machine::record;
-use crate::state_machine::window::Window;
+use crate::state_machine::retention::Window;
 use crate::types::SnapshotMeta;
 
 /// Bytes of history that make a frame of the journal.

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod apply;
-mod note;
+mod owner_file;
 mod power_cut;
 mod reclaim;
 mod restart;

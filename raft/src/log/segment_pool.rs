@@ -13,9 +13,9 @@ use std::sync::Arc;
 use quorate_env::disk::{BLOCK_BYTES, File};
 use tokio::sync::{mpsc, oneshot};
 
-use super::header::{HEADER_BYTES, Header};
 use super::options::{Options, SPARE_SEGMENTS};
 use super::segment::{Segment, path, spare_path, unfinished_path};
+use super::segment_header::{HEADER_BYTES, Header};
 
 /// Zeros written at once, bytes.
 const ZERO_BYTES: usize = 1 << 20;

@@ -7,7 +7,7 @@
 //! no more. A leader hands Raft no answer that takes back what was confirmed to it: Raft would go wrong on it.
 //!
 //! Invariants: what a member shows is durable on its disk before, and never goes back on a disk that is its own, so nobody is
-//! ever refused for a power cut; whoever has not gone back loses no more than [`asking`]'s limit of time at a start.
+//! ever refused for a power cut; whoever has not gone back loses no more than [`check`]'s limit of time at a start.
 //!
 //! What is found for certain: every copy that is older than something shown to a voter that runs since then and can be reached at the start. A
 //! voter that was restarted since knows only of elections that the member won with it. After the limit a member goes on without those it
@@ -17,10 +17,10 @@
 //! leader made durable itself, if it led by the same vote already when the copy was made; a disk with nothing on it at all, or a copy from
 //! before the member had heard of those that vote now: they are whom it asks.
 
-mod asking;
-mod register;
+mod check;
+mod high_water;
 
-pub(crate) mod mark;
+pub(crate) mod marker;
 
-pub(crate) use asking::{Disk, Gate, check};
-pub(crate) use register::{Follower, Register, Shown};
+pub(crate) use check::{Disk, Gate, check};
+pub(crate) use high_water::{Follower, Register, Shown};

@@ -19,7 +19,7 @@ use quorate_store::{Error, NotApplied, Outcome, Txn};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-use super::gathering::Gathering;
+use super::batch_window::Gathering;
 
 /// Entries of this member that wait for their decision.
 const GROUPS_UNDER_WAY: usize = 1;

@@ -6,7 +6,7 @@
 use openraft::async_runtime::WatchReceiver;
 use quorate_store::NodeId;
 
-use crate::network::handshake::Register;
+use crate::network::call_auth::Register;
 use crate::replica::core::Core;
 use crate::{ClusterId, keys};
 

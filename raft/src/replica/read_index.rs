@@ -10,7 +10,7 @@ use quorate_store::NotApplied;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-use super::gathering::Gathering;
+use super::batch_window::Gathering;
 
 /// Reads that may wait for the next round.
 const MAX_WAITING_READS: usize = 65_536;

@@ -19,9 +19,9 @@ use super::marker::{self, Marker};
 use super::plan::{Options, Recovery, log_options};
 use crate::ClusterId;
 use crate::log::Log;
+use crate::rollback;
 use crate::state_machine::{Founding, Offline};
 use crate::types::{LogId, Vote};
-use crate::witness::mark;
 
 /// Entries that are applied at once.
 const CHUNK_ENTRIES: usize = 1024;
@@ -111,7 +111,7 @@ async fn remake_log(options: &Options, marker: &Marker, applied: Option<LogId>) 
     let failed = |source| RecoveryError::Io { path: directory.clone(), source };
     let disk = &options.disk;
     // The disk counts as it is now, in a cluster that knows no other.
-    mark::remove(&**disk, &options.directory).map_err(failed)?;
+    rollback::marker::remove(&**disk, &options.directory).map_err(failed)?;
     for file in disk.list(&directory).map_err(failed)? {
         if file.file_name().is_none_or(|name| name != LOCK_FILE) {
             disk.remove(&file).map_err(failed)?;

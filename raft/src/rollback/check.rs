@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tonic::Code;
 
-use super::{Shown, mark};
+use super::{Shown, marker};
 use crate::network::links::Purpose;
 use crate::network::wire::decode;
 use crate::replica::core::Core;
@@ -84,7 +84,7 @@ async fn ask_all(core: Arc<Core>, disk: Disk) {
         if let Err(forgotten) = forgotten {
             let advice = "remove this member, empty its data folder and let it join again";
             let reason = format!("{forgotten}: it is an older copy of that disk; {advice}");
-            if let Err(error) = mark::write(&*disk.disk, &disk.directory, &reason).await {
+            if let Err(error) = marker::write(&*disk.disk, &disk.directory, &reason).await {
                 tracing::warn!(%error, "a later start of this node does not know that its disk is an older copy");
             }
             core.gate.refusal.set(reason.clone()).ok();

@@ -4,7 +4,7 @@
 //! lie where the durable part says.
 
 use super::index::Durable;
-use super::tail::Tail;
+use super::recent_entries::Tail;
 use crate::types::{LogId, Vote};
 
 /// Shared by the handle and the writer under one lock.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::index::Place;
 use super::record::{self, Kind};
 use super::segment::Segment;
-use super::state::State;
+use super::shared::State;
 use crate::types::{LogEntry, Payload};
 
 /// Most bytes of one read from a segment; a larger record is read alone.
