@@ -61,8 +61,8 @@ fn reissue(recovered: &Recovered, dir: &DataDir, env: &Env) -> Result<(), Error>
     authority.issue(&subject, now(env))?.write(&pki, names::PEER)
 }
 
-fn recovery_options(config: &NodeConfig, dir: &DataDir) -> recovery::Options {
-    recovery::Options {
+fn recovery_options(config: &NodeConfig, dir: &DataDir) -> recovery::RecoveryOptions {
+    recovery::RecoveryOptions {
         node: config.node,
         cluster: config.cluster,
         naming: config.naming.to_string(),

@@ -24,6 +24,6 @@ mod slots;
 mod storage;
 mod writer;
 
-pub use error::OpenError;
+pub use error::LogOpenError;
 pub use handle::Log;
-pub use options::{Identity, Options};
+pub use options::{LogIdentity, LogOptions};

@@ -33,7 +33,7 @@ pub(super) const SPARE_SEGMENTS: usize = 2;
 
 /// Whose log it is. Written into every file; a log of somebody else is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct LogIdentity {
     /// The cluster.
     pub cluster: ClusterId,
     /// The member of it.
@@ -42,13 +42,13 @@ pub struct Identity {
 
 /// What a log is opened with.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct LogOptions {
     /// Where the files are, and where the writer runs.
     pub disk: Arc<dyn Disk>,
     /// The folder for the log's files and nothing else. Made if it is missing.
     pub directory: PathBuf,
     /// Whose log it is.
-    pub identity: Identity,
+    pub identity: LogIdentity,
     /// Told when the disk has failed and the process must stop.
     pub fatal: Fatal,
     /// Length of a grown segment, bytes, a multiple of 4096; from 16 KiB to 1 GiB.
@@ -63,10 +63,10 @@ pub struct Options {
     pub max_bytes: u64,
 }
 
-impl Options {
+impl LogOptions {
     /// The usual limits.
     #[must_use]
-    pub fn new(disk: Arc<dyn Disk>, directory: impl Into<PathBuf>, identity: Identity, fatal: Fatal) -> Self {
+    pub fn new(disk: Arc<dyn Disk>, directory: impl Into<PathBuf>, identity: LogIdentity, fatal: Fatal) -> Self {
         Self {
             disk,
             directory: directory.into(),

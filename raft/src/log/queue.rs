@@ -11,16 +11,16 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::types::{TypeConfig, Vote};
 
 /// Answers whether a job became durable.
-pub(super) type Reply = oneshot::Sender<io::Result<()>>;
+pub(super) type DurableReply = oneshot::Sender<io::Result<()>>;
 
 /// One request to the writer.
 pub(super) enum Job {
     /// Make records durable.
     Records(Records),
     /// Make a vote durable.
-    Vote(Vote, Reply),
+    Vote(Vote, DurableReply),
     /// Stop when everything before this is durable.
-    Close(Reply),
+    Close(DurableReply),
 }
 
 /// Records in their order, unsealed.
@@ -36,9 +36,9 @@ pub(super) enum Done {
     /// Raft, for entries.
     Flushed(IOFlushed<TypeConfig>),
     /// The caller who waits.
-    Reply(Reply),
-    /// Nobody.
-    Nobody,
+    Reply(DurableReply),
+    /// Ignored.
+    Ignored,
 }
 
 impl Done {
@@ -46,7 +46,7 @@ impl Done {
         match self {
             Self::Flushed(callback) => callback.io_completed(result),
             Self::Reply(reply) => drop(reply.send(result)),
-            Self::Nobody => {}
+            Self::Ignored => {}
         }
     }
 }

@@ -8,25 +8,25 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::index::Place;
-use super::record::{self, Kind};
+use super::record::{self, RecordKind};
 use super::segment::Segment;
-use super::shared::State;
+use super::shared::SharedLog;
 use crate::types::{LogEntry, Payload};
 
 /// Most bytes of one read from a segment; a larger record is read alone.
 const SPAN_BYTES: u64 = 1 << 20;
 
 /// Where the entries of a range come from, in order.
-pub(super) struct Plan {
+pub(super) struct ReadPlan {
     places: Vec<(u64, Arc<Segment>, Place)>,
     recent: Vec<LogEntry>,
 }
 
 /// Plans reading the part of `range` that the log holds, up to `limit` bytes but at least one entry. An entry that must be held and is
 /// not is an error.
-pub(super) fn plan(state: &State, range: Range<u64>, limit: usize) -> io::Result<Plan> {
+pub(super) fn plan(state: &SharedLog, range: Range<u64>, limit: usize) -> io::Result<ReadPlan> {
     let (first, end) = state.bounds();
-    let mut plan = Plan { places: Vec::new(), recent: Vec::new() };
+    let mut plan = ReadPlan { places: Vec::new(), recent: Vec::new() };
     let mut bytes = 0;
     for index in range.start.max(first)..range.end.min(end) {
         if bytes >= limit {
@@ -45,7 +45,7 @@ pub(super) fn plan(state: &State, range: Range<u64>, limit: usize) -> io::Result
     Ok(plan)
 }
 
-impl Plan {
+impl ReadPlan {
     /// Reads what was planned.
     pub(super) fn read(self) -> io::Result<Vec<LogEntry>> {
         let mut entries = Vec::with_capacity(self.places.len() + self.recent.len());
@@ -84,7 +84,7 @@ fn decode(bytes: &[u8], index: u64, segment: &Segment, place: &Place) -> io::Res
         io::Error::new(io::ErrorKind::InvalidData, reason)
     };
     let header = record::verify(bytes, segment.seed).ok_or_else(|| damaged("fails its checksum"))?;
-    let log_id = header.position.filter(|position| header.kind == Kind::Entry && position.index == index);
+    let log_id = header.position.filter(|position| header.kind == RecordKind::Entry && position.index == index);
     let log_id = log_id.ok_or_else(|| damaged("is not where it was written"))?;
     let payload: Payload = postcard::from_bytes(header.payload(bytes)).map_err(|_| damaged("does not decode"))?;
     Ok(LogEntry { log_id, payload })

@@ -8,12 +8,12 @@ use crate::types::LogEntry;
 
 /// Recent entries with their encoded size.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(super) struct RecentEntries {
     entries: VecDeque<(LogEntry, usize)>,
     bytes: usize,
 }
 
-impl Tail {
+impl RecentEntries {
     /// The index of the oldest entry that is here.
     pub(super) fn first(&self) -> Option<u64> {
         self.entries.front().map(|(entry, _)| entry.log_id.index)
@@ -60,8 +60,8 @@ mod tests {
     use super::*;
     use crate::log::record::log_id;
 
-    fn check(act: impl Fn(&mut Tail), expect: &[u64]) {
-        let mut tail = Tail::default();
+    fn check(act: impl Fn(&mut RecentEntries), expect: &[u64]) {
+        let mut tail = RecentEntries::default();
         for index in 3..9 {
             tail.push(LogEntry { log_id: log_id(1, 1, index), payload: EntryPayload::Blank }, 10);
         }

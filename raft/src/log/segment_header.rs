@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use super::error::OpenError;
-use super::options::Identity;
+use super::error::LogOpenError;
+use super::options::LogIdentity;
 use super::record::{u32_at, u64_at};
 use crate::ClusterId;
 
@@ -20,15 +20,15 @@ const MAGIC: &[u8; 8] = b"QuoraLog";
 
 /// A segment's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) identity: Identity,
+pub(super) struct SegmentHeader {
+    pub(super) identity: LogIdentity,
     /// Its place in the log; never used twice.
     pub(super) sequence: u64,
     /// Bytes of the file.
     pub(super) length: u64,
 }
 
-impl Header {
+impl SegmentHeader {
     pub(super) fn encode(&self) -> [u8; USED_BYTES] {
         let mut bytes = [0; USED_BYTES];
         bytes[0..8].copy_from_slice(MAGIC);
@@ -48,33 +48,33 @@ impl Header {
     }
 
     /// Reads the header of the segment at `path`, which must be of `expected`.
-    pub(super) fn decode(bytes: &[u8; USED_BYTES], path: &Path, expected: Identity) -> Result<Self, OpenError> {
+    pub(super) fn decode(bytes: &[u8; USED_BYTES], path: &Path, expected: LogIdentity) -> Result<Self, LogOpenError> {
         if &bytes[0..8] != MAGIC {
-            return Err(OpenError::corrupt(path, 0, "this is not a log segment"));
+            return Err(LogOpenError::corrupt(path, 0, "this is not a log segment"));
         }
         let format = u32_at(bytes, 8);
         if format != FORMAT {
-            return Err(OpenError::Format { path: path.to_owned(), found: format, expected: FORMAT });
+            return Err(LogOpenError::Format { path: path.to_owned(), found: format, expected: FORMAT });
         }
         if u32_at(bytes, 12) != checksum(bytes) {
-            return Err(OpenError::corrupt(path, 0, "the segment header fails its checksum"));
+            return Err(LogOpenError::corrupt(path, 0, "the segment header fails its checksum"));
         }
         let cluster = ClusterId::new(bytes[16..32].try_into().expect("the slice has 16 bytes"));
         let node = u64_at(bytes, 32);
-        expected.check(Identity { cluster, node }, path)?;
+        expected.check(LogIdentity { cluster, node }, path)?;
         Ok(Self { identity: expected, sequence: u64_at(bytes, 40), length: u64_at(bytes, 48) })
     }
 }
 
-impl Identity {
+impl LogIdentity {
     /// Refuses a file of somebody else.
-    pub(super) fn check(self, found: Self, path: &Path) -> Result<(), OpenError> {
+    pub(super) fn check(self, found: Self, path: &Path) -> Result<(), LogOpenError> {
         let path = path.to_owned();
         if found.cluster != self.cluster {
-            return Err(OpenError::OtherCluster { path, found: found.cluster, expected: self.cluster });
+            return Err(LogOpenError::OtherCluster { path, found: found.cluster, expected: self.cluster });
         }
         if found.node != self.node {
-            return Err(OpenError::OtherNode { path, found: found.node, expected: self.node });
+            return Err(LogOpenError::OtherNode { path, found: found.node, expected: self.node });
         }
         Ok(())
     }
@@ -88,13 +88,13 @@ fn checksum(bytes: &[u8; USED_BYTES]) -> u32 {
 mod tests {
     use super::*;
 
-    fn header() -> Header {
-        let identity = Identity { cluster: ClusterId::new([7; 16]), node: 2 };
-        Header { identity, sequence: 5, length: 65536 }
+    fn header() -> SegmentHeader {
+        let identity = LogIdentity { cluster: ClusterId::new([7; 16]), node: 2 };
+        SegmentHeader { identity, sequence: 5, length: 65536 }
     }
 
-    fn decode(bytes: &[u8; USED_BYTES], expected: Identity) -> String {
-        match Header::decode(bytes, Path::new("segment"), expected) {
+    fn decode(bytes: &[u8; USED_BYTES], expected: LogIdentity) -> String {
+        match SegmentHeader::decode(bytes, Path::new("segment"), expected) {
             Ok(found) => format!("{} {}", found.sequence, found.length),
             Err(error) => error.to_string(),
         }
@@ -105,9 +105,9 @@ mod tests {
         let header = header();
         let bytes = header.encode();
         assert_eq!(decode(&bytes, header.identity), "5 65536");
-        let other = Identity { node: 3, ..header.identity };
+        let other = LogIdentity { node: 3, ..header.identity };
         assert_eq!(decode(&bytes, other), "log file segment belongs to node 2, not to node 3");
-        let other = Identity { cluster: ClusterId::new([8; 16]), ..header.identity };
+        let other = LogIdentity { cluster: ClusterId::new([8; 16]), ..header.identity };
         assert!(decode(&bytes, other).contains("belongs to cluster"));
         let mut newer = bytes;
         newer[8] = 3;
@@ -122,6 +122,6 @@ mod tests {
     #[test]
     fn each_sequence_has_its_own_seed() {
         let header = header();
-        assert_ne!(header.seed(), Header { sequence: 6, ..header }.seed());
+        assert_ne!(header.seed(), SegmentHeader { sequence: 6, ..header }.seed());
     }
 }

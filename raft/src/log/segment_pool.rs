@@ -13,9 +13,9 @@ use std::sync::Arc;
 use quorate_env::disk::{BLOCK_BYTES, File};
 use tokio::sync::{mpsc, oneshot};
 
-use super::options::{Options, SPARE_SEGMENTS};
+use super::options::{LogOptions, SPARE_SEGMENTS};
 use super::segment::{Segment, path, spare_path, unfinished_path};
-use super::segment_header::{HEADER_BYTES, Header};
+use super::segment_header::{HEADER_BYTES, SegmentHeader};
 
 /// Zeros written at once, bytes.
 const ZERO_BYTES: usize = 1 << 20;
@@ -24,7 +24,7 @@ const ZERO_SYNC_BYTES: u64 = 4 << 20;
 
 /// The writer's end. When it is gone the supply stops at once, whatever it is making.
 #[derive(Debug)]
-pub(super) struct Handle {
+pub(super) struct SegmentPoolHandle {
     orders: mpsc::UnboundedSender<Order>,
     stopped: oneshot::Receiver<()>,
 }
@@ -40,8 +40,8 @@ enum Order {
 
 /// Makes and takes back segments until its handle is dropped.
 #[derive(Debug)]
-pub(super) struct Supply {
-    options: Options,
+pub(super) struct SegmentPool {
+    options: LogOptions,
     orders: mpsc::UnboundedReceiver<Order>,
     prepared: VecDeque<Arc<Segment>>,
     spares: Vec<PathBuf>,
@@ -49,7 +49,7 @@ pub(super) struct Supply {
     _running: oneshot::Sender<()>,
 }
 
-impl Handle {
+impl SegmentPoolHandle {
     /// Orders a segment of at least `length` bytes.
     pub(super) fn order(&self, sequence: u64, length: u64) -> Pending {
         let (reply, pending) = oneshot::channel();
@@ -71,15 +71,19 @@ impl Handle {
     }
 }
 
-impl Supply {
+impl SegmentPool {
     /// A supply that has some segments ready and may use the files `spares`, and the writer's end of it.
-    pub(super) fn new(options: Options, prepared: Vec<Arc<Segment>>, spares: Vec<PathBuf>) -> (Self, Handle) {
+    pub(super) fn new(
+        options: LogOptions,
+        prepared: Vec<Arc<Segment>>,
+        spares: Vec<PathBuf>,
+    ) -> (Self, SegmentPoolHandle) {
         let (sender, orders) = mpsc::unbounded_channel();
         let (running, stopped) = oneshot::channel();
         let prepared = prepared.into();
         (
             Self { options, orders, prepared, spares, stuck: false, _running: running },
-            Handle { orders: sender, stopped },
+            SegmentPoolHandle { orders: sender, stopped },
         )
     }
 
@@ -130,7 +134,7 @@ impl Supply {
             Some(spare) => spare,
             None => self.new_file(sequence, length).await?,
         };
-        let header = Header { identity: self.options.identity, sequence, length };
+        let header = SegmentHeader { identity: self.options.identity, sequence, length };
         let mut block = vec![0; usize::try_from(HEADER_BYTES).expect("the header is small")];
         let encoded = header.encode();
         block[..encoded.len()].copy_from_slice(&encoded);
@@ -210,15 +214,15 @@ async fn zero(file: &dyn File, length: u64, stop: impl Fn() -> bool) -> io::Resu
 mod tests {
     use super::*;
     use crate::ClusterId;
-    use crate::log::options::Identity;
+    use crate::log::options::LogIdentity;
     use quorate_env::Fatal;
     use quorate_env::disk::{Disk, MemoryDisk};
 
-    fn supply(disk: &MemoryDisk) -> (Supply, Handle) {
-        let identity = Identity { cluster: ClusterId::new([1; 16]), node: 1 };
-        let mut options = Options::new(Arc::new(disk.clone()), "/log", identity, Fatal::new());
+    fn supply(disk: &MemoryDisk) -> (SegmentPool, SegmentPoolHandle) {
+        let identity = LogIdentity { cluster: ClusterId::new([1; 16]), node: 1 };
+        let mut options = LogOptions::new(Arc::new(disk.clone()), "/log", identity, Fatal::new());
         options.segment_bytes = 8192;
-        Supply::new(options, Vec::new(), Vec::new())
+        SegmentPool::new(options, Vec::new(), Vec::new())
     }
 
     fn files(disk: &MemoryDisk) -> Vec<String> {

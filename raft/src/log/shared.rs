@@ -4,18 +4,18 @@
 //! lie where the durable part says.
 
 use super::index::Durable;
-use super::recent_entries::Tail;
+use super::recent_entries::RecentEntries;
 use crate::types::{LogId, Vote};
 
 /// Shared by the handle and the writer under one lock.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct SharedLog {
     /// The last purged entry.
     pub(super) purged: Option<LogId>,
     /// The last entry, or `purged`.
     pub(super) last: Option<LogId>,
     /// Recent entries.
-    pub(super) tail: Tail,
+    pub(super) tail: RecentEntries,
     /// What is on disk.
     pub(super) durable: Durable,
     /// The durable vote.
@@ -26,7 +26,7 @@ pub(super) struct State {
     pub(super) failed: Option<String>,
 }
 
-impl State {
+impl SharedLog {
     /// The state right after recovery.
     pub(super) fn recovered(durable: Durable, vote: Option<Vote>, committed: Option<LogId>) -> Self {
         Self { purged: durable.purged, last: durable.last, durable, vote, committed, ..Self::default() }

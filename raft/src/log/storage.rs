@@ -15,10 +15,10 @@ use tokio::sync::oneshot;
 
 use super::handle::{Log, encode};
 use super::options::READ_BYTES;
-use super::queue::{Done, Job, Records, Reply};
+use super::queue::{Done, DurableReply, Job, Records};
 use super::read::plan;
-use super::record::Kind;
-use super::shared::State;
+use super::record::RecordKind;
+use super::shared::SharedLog;
 use crate::types::{LogEntry, LogId, TypeConfig, Vote};
 
 impl RaftLogReader<TypeConfig> for Log {
@@ -109,7 +109,7 @@ impl RaftLogStorage<TypeConfig> for Log {
         }
         self.wait_durable(|log, reply| {
             let mut state = log.state.lock();
-            log.send_mark(&state, Kind::Truncate, last_log_id, Done::Reply(reply))?;
+            log.send_mark(&state, RecordKind::Truncate, last_log_id, Done::Reply(reply))?;
             state.tail.truncate(next);
             state.last = last_log_id.or(state.purged);
             Ok(())
@@ -122,7 +122,7 @@ impl RaftLogStorage<TypeConfig> for Log {
         if state.purged.is_some_and(|purged| purged.index >= log_id.index) {
             return Ok(());
         }
-        self.send_mark(&state, Kind::Purge, Some(log_id), Done::Nobody)?;
+        self.send_mark(&state, RecordKind::Purge, Some(log_id), Done::Ignored)?;
         state.purged = Some(log_id);
         state.tail.purge(log_id.index + 1);
         if state.last.is_none_or(|last| last.index < log_id.index) {
@@ -138,14 +138,14 @@ impl Log {
         plan.read()
     }
 
-    async fn wait_durable(&self, send: impl FnOnce(&Self, Reply) -> io::Result<()>) -> io::Result<()> {
+    async fn wait_durable(&self, send: impl FnOnce(&Self, DurableReply) -> io::Result<()>) -> io::Result<()> {
         let (reply, durable) = oneshot::channel();
         send(self, reply)?;
         durable.await.map_err(|_| io::Error::other("the log was closed before this was durable"))?
     }
 }
 
-fn check_consecutive(state: &State, entries: &[LogEntry]) -> io::Result<()> {
+fn check_consecutive(state: &SharedLog, entries: &[LogEntry]) -> io::Result<()> {
     let mut last = state.last.map(|last| last.index);
     for entry in entries {
         let index = entry.log_id.index;

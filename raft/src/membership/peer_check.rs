@@ -6,11 +6,11 @@
 use openraft::async_runtime::WatchReceiver;
 use quorate_store::NodeId;
 
-use crate::network::call_auth::Register;
+use crate::network::call_auth::PeerPolicy;
 use crate::replica::core::Core;
 use crate::{ClusterId, keys};
 
-impl Register for Core {
+impl PeerPolicy for Core {
     fn cluster(&self) -> ClusterId {
         self.cluster
     }

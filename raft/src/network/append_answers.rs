@@ -1,4 +1,4 @@
-//! Answers to a stream of entries are only passed on when openraft cannot take them for the answer to a later request.
+//! ReleasedAnswers to a stream of entries are only passed on when openraft cannot take them for the answer to a later request.
 //!
 //! openraft notes when it makes each request, and lets an answer confirm every request that ends at the same entry or before it, at the
 //! time of the last of them. A request that only carries news of a commit ends where the one before it did: the answer to the
@@ -19,19 +19,19 @@ use parking_lot::Mutex;
 
 use crate::types::{LogId, TypeConfig};
 
-type Append = AppendEntriesRequest<TypeConfig>;
-type Appended = StreamAppendResult<TypeConfig>;
+type AppendRequest = AppendEntriesRequest<TypeConfig>;
+type AppendResult = StreamAppendResult<TypeConfig>;
 
 /// What both directions of one stream know. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
-    state: Arc<Mutex<State>>,
+pub(super) struct PendingAppends {
+    state: Arc<Mutex<InFlight>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// Requests without an answer, in order.
-    open: VecDeque<Open>,
+struct InFlight {
+    /// TrackedRequests without an answer, in order.
+    open: VecDeque<PendingAppend>,
     /// An answer was handed to openraft, which may not have looked at it yet.
     handing: bool,
     /// Whoever waits to make the next request.
@@ -39,14 +39,14 @@ struct State {
 }
 
 #[derive(Debug)]
-struct Open {
+struct PendingAppend {
     /// The entry that it ends at.
     last: Option<LogId>,
     /// Whether it went over the wire; otherwise a later one goes in its place.
     sent: bool,
 }
 
-impl State {
+impl InFlight {
     /// Takes note of an answer that confirms everything up to `matching`. True when openraft may see it.
     fn answered(&mut self, matching: &Option<LogId>) -> bool {
         while self.open.pop_front().is_some_and(|open| !open.sent) {}
@@ -54,10 +54,10 @@ impl State {
     }
 }
 
-impl Asked {
+impl PendingAppends {
     /// The requests as openraft makes them.
-    pub(super) fn requests<S>(&self, requests: S) -> Requests<S> {
-        Requests { inner: requests, asked: self.clone() }
+    pub(super) fn requests<S>(&self, requests: S) -> TrackedRequests<S> {
+        TrackedRequests { inner: requests, asked: self.clone() }
     }
 
     /// The request that openraft made last goes over the wire.
@@ -68,21 +68,21 @@ impl Asked {
     }
 
     /// The answers that openraft may see.
-    pub(super) fn answers<S>(&self, answers: S) -> Answers<S> {
-        Answers { inner: answers, asked: self.clone() }
+    pub(super) fn answers<S>(&self, answers: S) -> ReleasedAnswers<S> {
+        ReleasedAnswers { inner: answers, asked: self.clone() }
     }
 }
 
-/// See [`Asked::requests`].
-pub(super) struct Requests<S> {
+/// See [`PendingAppends::requests`].
+pub(super) struct TrackedRequests<S> {
     inner: S,
-    asked: Asked,
+    asked: PendingAppends,
 }
 
-impl<S: Stream<Item = Append> + Unpin> Stream for Requests<S> {
-    type Item = Append;
+impl<S: Stream<Item = AppendRequest> + Unpin> Stream for TrackedRequests<S> {
+    type Item = AppendRequest;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Append>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AppendRequest>> {
         let asked = self.asked.clone();
         // Held while openraft makes a request, so that no answer slips in between that and the note of it.
         let mut state = asked.state.lock();
@@ -93,23 +93,23 @@ impl<S: Stream<Item = Append> + Unpin> Stream for Requests<S> {
         let request = ready!(self.inner.poll_next_unpin(cx));
         if let Some(request) = &request {
             let last = request.entries.last().map(|entry| entry.log_id).or(request.prev_log_id);
-            state.open.push_back(Open { last, sent: false });
+            state.open.push_back(PendingAppend { last, sent: false });
         }
         Poll::Ready(request)
     }
 }
 
-/// See [`Asked::answers`].
-pub(super) struct Answers<S> {
+/// See [`PendingAppends::answers`].
+pub(super) struct ReleasedAnswers<S> {
     inner: S,
-    asked: Asked,
+    asked: PendingAppends,
 }
 
-impl<S, E> Stream for Answers<S>
+impl<S, E> Stream for ReleasedAnswers<S>
 where
-    S: Stream<Item = Result<Appended, E>> + Unpin,
+    S: Stream<Item = Result<AppendResult, E>> + Unpin,
 {
-    type Item = Result<Appended, E>;
+    type Item = Result<AppendResult, E>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         // Whoever asks for the next answer is done with the one before.
@@ -149,25 +149,25 @@ mod tests {
     }
 
     /// The entry `index`, or only news for someone who has it.
-    fn request(index: u64, news: bool) -> Append {
+    fn request(index: u64, news: bool) -> AppendRequest {
         let (prev, entries) = match news {
             true => (index, vec![]),
             false => (index - 1, vec![LogEntry { log_id: log_id(index), payload: Payload::Blank }]),
         };
-        Append { vote: Vote::new_committed(1, 1), prev_log_id: Some(log_id(prev)), entries, leader_commit: None }
+        AppendRequest { vote: Vote::new_committed(1, 1), prev_log_id: Some(log_id(prev)), entries, leader_commit: None }
     }
 
-    struct Scene {
-        make: mpsc::UnboundedSender<Append>,
-        answer: mpsc::UnboundedSender<Result<Appended, ()>>,
-        requests: Pin<Box<dyn Stream<Item = Append> + Send>>,
-        answers: Pin<Box<dyn Stream<Item = Result<Appended, ()>> + Send>>,
-        asked: Asked,
+    struct Harness {
+        make: mpsc::UnboundedSender<AppendRequest>,
+        answer: mpsc::UnboundedSender<Result<AppendResult, ()>>,
+        requests: Pin<Box<dyn Stream<Item = AppendRequest> + Send>>,
+        answers: Pin<Box<dyn Stream<Item = Result<AppendResult, ()>> + Send>>,
+        asked: PendingAppends,
     }
 
-    impl Scene {
+    impl Harness {
         fn new() -> Self {
-            let asked = Asked::default();
+            let asked = PendingAppends::default();
             let ((make, made), (answer, answers)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
             let requests = Box::pin(asked.requests(UnboundedReceiverStream::new(made)));
             let answers = Box::pin(asked.answers(UnboundedReceiverStream::new(answers)));
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_answer_waits_while_a_later_request_ends_at_its_entry() {
-        let mut scene = Scene::new();
+        let mut scene = Harness::new();
         scene.ask(5, false, true);
         scene.ask(5, true, true);
         assert_eq!(scene.answered(5), None, "it would confirm the leader at the time of the second request");
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_request_that_was_left_out_counts_until_the_one_in_its_place_is_answered() {
-        let mut scene = Scene::new();
+        let mut scene = Harness::new();
         scene.ask(5, false, true);
         scene.ask(5, true, false);
         scene.ask(6, false, true);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn answers_go_on_at_once_when_later_requests_end_later() {
-        let mut scene = Scene::new();
+        let mut scene = Harness::new();
         scene.ask(5, false, true);
         scene.ask(6, false, true);
         assert_eq!(scene.answered(5), Some(5));
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn no_request_is_made_while_an_answer_is_looked_at() {
-        let mut scene = Scene::new();
+        let mut scene = Harness::new();
         scene.ask(5, false, true);
         assert_eq!(scene.answered(5), Some(5));
         scene.make.send(request(5, true)).unwrap();

@@ -22,11 +22,11 @@ const GONE_HEADER: &str = "quorate-gone";
 
 /// Puts the cluster's identity on every outgoing call.
 #[derive(Debug, Clone)]
-pub(crate) struct Stamp {
+pub(crate) struct ClusterHeader {
     cluster: Option<MetadataValue<Ascii>>,
 }
 
-impl Stamp {
+impl ClusterHeader {
     /// For the calls of a member of this cluster, or of a node that is none yet.
     pub(crate) fn new(cluster: Option<ClusterId>) -> Self {
         let value = |id: ClusterId| id.to_string().parse().expect("hexadecimal digits are a metadata value");
@@ -34,7 +34,7 @@ impl Stamp {
     }
 }
 
-impl Interceptor for Stamp {
+impl Interceptor for ClusterHeader {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
         if let Some(cluster) = &self.cluster {
             request.metadata_mut().insert(CLUSTER_HEADER, cluster.clone());
@@ -44,7 +44,7 @@ impl Interceptor for Stamp {
 }
 
 /// What the accepting node knows about clusters and members.
-pub(crate) trait Register {
+pub(crate) trait PeerPolicy {
     /// The cluster that it is of.
     fn cluster(&self) -> ClusterId;
     /// The cluster that took the place of this one, which had lost its quorum.
@@ -54,17 +54,17 @@ pub(crate) trait Register {
 }
 
 /// Who calls. Refuses a call that does not come from a member of this cluster.
-pub(crate) fn admit<T>(register: &impl Register, request: &Request<T>) -> Result<NodeId, Status> {
+pub(crate) fn admit<T>(policy: &impl PeerPolicy, request: &Request<T>) -> Result<NodeId, Status> {
     let info = request.extensions().get::<PeerInfo>();
     let claimed = request.metadata().get(CLUSTER_HEADER).and_then(|value| value.to_str().ok());
-    judge(register, info, claimed.and_then(|text| text.parse().ok())).inspect_err(|refusal| {
+    judge(policy, info, claimed.and_then(|text| text.parse().ok())).inspect_err(|refusal| {
         let peer = info.map(|info| info.address.as_str());
         tracing::warn!(peer, reason = refusal.message(), "refused a peer's call");
     })
 }
 
-fn judge(register: &impl Register, info: Option<&PeerInfo>, claimed: Option<ClusterId>) -> Result<NodeId, Status> {
-    let cluster = register.cluster();
+fn judge(policy: &impl PeerPolicy, info: Option<&PeerInfo>, claimed: Option<ClusterId>) -> Result<NodeId, Status> {
+    let cluster = policy.cluster();
     let Some(info) = info.filter(|info| info.authenticated) else {
         return Err(Status::unauthenticated("a peer certificate of this cluster is required"));
     };
@@ -72,7 +72,7 @@ fn judge(register: &impl Register, info: Option<&PeerInfo>, claimed: Option<Clus
         return Err(Status::failed_precondition("the caller does not say which cluster it is of"));
     };
     if claimed != cluster {
-        return Err(match register.successor(claimed) {
+        return Err(match policy.successor(claimed) {
             Some(new) => gone(format!("cluster {claimed} had lost its quorum and was given up for cluster {new}")),
             None => {
                 Status::failed_precondition(format!("this is cluster {cluster}, the caller is of cluster {claimed}"))
@@ -80,7 +80,7 @@ fn judge(register: &impl Register, info: Option<&PeerInfo>, claimed: Option<Clus
         });
     }
     match info.identity {
-        Some(PeerIdentity { cluster: issued, node }) if issued == cluster => match register.has_left(node) {
+        Some(PeerIdentity { cluster: issued, node }) if issued == cluster => match policy.has_left(node) {
             false => Ok(node),
             true => Err(gone(format!("node {node} was removed from cluster {cluster}"))),
         },
@@ -120,9 +120,9 @@ mod tests {
     const OTHER: ClusterId = ClusterId::new([3; 16]);
 
     /// Node 7 has left; the old cluster was given up.
-    struct Members;
+    struct FixedPolicy;
 
-    impl Register for Members {
+    impl PeerPolicy for FixedPolicy {
         fn cluster(&self) -> ClusterId {
             OURS
         }
@@ -146,7 +146,7 @@ mod tests {
             identity: certificate.flatten().map(|(cluster, node)| PeerIdentity { cluster, node }),
             address: String::new(),
         };
-        match (judge(&Members, Some(&info), claimed), expect) {
+        match (judge(&FixedPolicy, Some(&info), claimed), expect) {
             (Ok(node), Ok(expect)) => assert_eq!(node, expect),
             (Err(refusal), Err(expect)) => {
                 assert!(refusal.message().contains(expect), "{refusal}");
@@ -167,7 +167,7 @@ mod tests {
         check(node(3), Some(OLD), Err("was given up for cluster ours"));
         check(Some(Some((OTHER, 3))), Some(OURS), Err("certificate is of cluster 03"));
         check(node(7), Some(OURS), Err("node 7 was removed"));
-        assert!(judge(&Members, None, Some(OURS)).is_err());
+        assert!(judge(&FixedPolicy, None, Some(OURS)).is_err());
     }
 
     #[test]

@@ -17,12 +17,12 @@ use crate::types::TypeConfig;
 /// How long news of a commit may wait: what a follower's readers may wait for it longer than they would.
 const PAUSE: Duration = Duration::from_millis(2);
 
-type Append = AppendEntriesRequest<TypeConfig>;
+type AppendRequest = AppendEntriesRequest<TypeConfig>;
 
 /// The same requests, without those that a later one makes needless.
-pub(super) fn with_entries<S>(requests: S) -> impl Stream<Item = Append> + Send + 'static
+pub(super) fn with_entries<S>(requests: S) -> impl Stream<Item = AppendRequest> + Send + 'static
 where
-    S: Stream<Item = Append> + Send + Unpin + 'static,
+    S: Stream<Item = AppendRequest> + Send + Unpin + 'static,
 {
     stream::unfold(requests.fuse(), |mut requests| async move {
         let mut request = requests.next().await?;
@@ -47,10 +47,10 @@ mod tests {
     use crate::types::{LogEntry, LogId, Payload, Vote};
 
     /// A request with the entry `index`, or with none; it says that everything up to `committed` is.
-    fn request(committed: u64, entry: Option<u64>) -> Append {
+    fn request(committed: u64, entry: Option<u64>) -> AppendRequest {
         let log_id = |index| LogId { leader_id: RaftLeaderId::new(1, 1), index };
         let entries = entry.map(|index| LogEntry { log_id: log_id(index), payload: Payload::Blank });
-        Append {
+        AppendRequest {
             vote: Vote::new_committed(1, 1),
             prev_log_id: None,
             entries: entries.into_iter().collect(),
@@ -68,7 +68,7 @@ mod tests {
                 .for_each(|(committed, entry)| sender.send(request(*committed, *entry)).expect("it listens"));
         };
         let started = Instant::now();
-        let check = |got: Option<Append>, committed, entry, waited: Duration| {
+        let check = |got: Option<AppendRequest>, committed, entry, waited: Duration| {
             let (got, expect) = (got.expect("a request"), request(committed, entry));
             assert_eq!((got.leader_commit, got.entries), (expect.leader_commit, expect.entries));
             assert_eq!(started.elapsed(), waited);

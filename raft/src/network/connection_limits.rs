@@ -18,13 +18,13 @@ const MAX_PER_NODE: usize = 64;
 
 /// All places.
 #[derive(Debug)]
-pub(super) struct Seats {
+pub(super) struct ConnectionLimits {
     guests: Arc<Semaphore>,
     /// Certificates that name no node share one entry, and get no further than the service's door.
     nodes: Mutex<HashMap<Option<PeerIdentity>, Arc<Semaphore>>>,
 }
 
-impl Seats {
+impl ConnectionLimits {
     /// All free.
     pub(super) fn new() -> Self {
         Self { guests: Arc::new(Semaphore::new(MAX_GUESTS)), nodes: Mutex::default() }
@@ -50,15 +50,15 @@ mod tests {
 
     #[test]
     fn each_node_has_its_own_places() {
-        let seats = Seats::new();
+        let limits = ConnectionLimits::new();
         let node = |node| Some(PeerIdentity { cluster: ClusterId::new([1; 16]), node });
-        let taken: Vec<_> = (0..MAX_PER_NODE).map(|_| seats.node(node(1)).expect("a place")).collect();
-        assert!(seats.node(node(1)).is_none());
-        assert!(seats.node(node(2)).is_some() && seats.node(None).is_some() && seats.guest().is_some());
+        let taken: Vec<_> = (0..MAX_PER_NODE).map(|_| limits.node(node(1)).expect("a place")).collect();
+        assert!(limits.node(node(1)).is_none());
+        assert!(limits.node(node(2)).is_some() && limits.node(None).is_some() && limits.guest().is_some());
         drop(taken);
-        assert!(seats.node(node(1)).is_some());
-        let guests: Vec<_> = (0..MAX_GUESTS).map(|_| seats.guest().expect("a place")).collect();
-        assert!(seats.guest().is_none() && seats.node(node(1)).is_some());
+        assert!(limits.node(node(1)).is_some());
+        let guests: Vec<_> = (0..MAX_GUESTS).map(|_| limits.guest().expect("a place")).collect();
+        assert!(limits.guest().is_none() && limits.node(node(1)).is_some());
         drop(guests);
     }
 }

@@ -22,27 +22,27 @@ const MAX_JOIN_BYTES: usize = 64 << 10;
 /// The one path for guests.
 const JOIN: &str = "/quorate.peer.v1.Peer/Join";
 
-/// Puts [`Guarded`] around the service.
+/// Puts [`JoinOnly`] around the service.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Guard;
+pub(crate) struct JoinOnlyLayer;
 
 /// The service behind the guard.
 #[derive(Debug, Clone)]
-pub(crate) struct Guarded<S>(S);
+pub(crate) struct JoinOnly<S>(S);
 
-impl<S> Layer<S> for Guard {
-    type Service = Guarded<S>;
+impl<S> Layer<S> for JoinOnlyLayer {
+    type Service = JoinOnly<S>;
 
-    fn layer(&self, service: S) -> Guarded<S> {
-        Guarded(service)
+    fn layer(&self, service: S) -> JoinOnly<S> {
+        JoinOnly(service)
     }
 }
 
-impl<S: NamedService> NamedService for Guarded<S> {
+impl<S: NamedService> NamedService for JoinOnly<S> {
     const NAME: &'static str = S::NAME;
 }
 
-impl<S> Service<Request<Body>> for Guarded<S>
+impl<S> Service<Request<Body>> for JoinOnly<S>
 where
     S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
 {
@@ -84,7 +84,7 @@ mod tests {
         let mut request = Request::new(Body::new(Full::new(Bytes::from(vec![0; bytes]))));
         *request.uri_mut() = path.parse().expect("a path");
         request.extensions_mut().insert(PeerInfo { authenticated, ..PeerInfo::default() });
-        let response = block_on(Guard.layer(service).call(request)).expect("infallible");
+        let response = block_on(JoinOnlyLayer.layer(service).call(request)).expect("infallible");
         let refused = response.headers().get("grpc-status").is_some_and(|code| code == "16");
         let seen = seen.into_inner().expect("not poisoned");
         assert_eq!(refused, seen.is_none());

@@ -23,14 +23,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tonic::{Request, Response, Status};
 
-use super::append_answers::Asked;
+use super::append_answers::PendingAppends;
 use super::commit_coalescing;
 use super::heartbeats::Heartbeats;
 use super::link::{Client, Link};
 use super::links::{Links, Purpose};
 use super::snapshot;
 use super::wire::{decode, encode, encode_long};
-use crate::rollback::{Follower, Register};
+use crate::rollback::{Follower, HighWater};
 use crate::state_machine::{Snapshot, SnapshotData};
 use crate::types::{LeaderId, Peer, TypeConfig, Vote, footprint};
 
@@ -44,19 +44,19 @@ const REQUEST_OVERHEAD: usize = 100;
 const ENTRY_OVERHEAD: usize = 40;
 
 pub(super) type RpcError = RPCError<TypeConfig>;
-pub(super) type Append = AppendEntriesRequest<TypeConfig>;
-pub(super) type Appended = StreamAppendResult<TypeConfig>;
+pub(super) type AppendRequest = AppendEntriesRequest<TypeConfig>;
+pub(super) type AppendResult = StreamAppendResult<TypeConfig>;
 
 /// Makes the clients that openraft asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct RaftNetwork {
     links: Arc<Links>,
-    witness: Arc<Register>,
+    witness: Arc<HighWater>,
 }
 
 impl RaftNetwork {
     /// Over these links; takes note of what members show.
-    pub(crate) fn new(links: Arc<Links>, witness: Arc<Register>) -> Self {
+    pub(crate) fn new(links: Arc<Links>, witness: Arc<HighWater>) -> Self {
         Self { links, witness }
     }
 
@@ -124,7 +124,7 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
 
     async fn append_entries(
         &mut self,
-        request: Append,
+        request: AppendRequest,
         option: RPCOption,
     ) -> Result<AppendEntriesResponse<TypeConfig>, RpcError> {
         let _ = (request, option);
@@ -135,9 +135,9 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         &'s mut self,
         requests: S,
         _: RPCOption,
-    ) -> BoxFuture<'s, Result<BoxStream<'s, Result<Appended, RpcError>>, RpcError>>
+    ) -> BoxFuture<'s, Result<BoxStream<'s, Result<AppendResult, RpcError>>, RpcError>>
     where
-        S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
+        S: Stream<Item = AppendRequest> + OptionalSend + Unpin + 'static,
     {
         let Self { heartbeats, stream, follower, .. } = self;
         if let Some(heartbeats) = heartbeats {
@@ -207,12 +207,12 @@ async fn open_stream<'s, S>(
     link: &'s Link,
     requests: S,
     follower: Follower,
-) -> Result<BoxStream<'s, Result<Appended, RpcError>>, RpcError>
+) -> Result<BoxStream<'s, Result<AppendResult, RpcError>>, RpcError>
 where
-    S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
+    S: Stream<Item = AppendRequest> + OptionalSend + Unpin + 'static,
 {
     let mut connected = link.connected().await.map_err(unreachable)?;
-    let asked = Asked::default();
+    let asked = PendingAppends::default();
     let sending = asked.clone();
     // One stream is of one leader.
     let leader: Arc<OnceLock<LeaderId>> = Arc::default();
@@ -226,7 +226,7 @@ where
     match connected.client.append(requests).await {
         Ok(response) => {
             let answers = response.into_inner().map(move |answer| {
-                let answer: Appended = decode(&answer.map_err(lost)?).map_err(lost)?;
+                let answer: AppendResult = decode(&answer.map_err(lost)?).map_err(lost)?;
                 leader.get().map_or(Ok(()), |leader| follower.answered(*leader, &answer)).map_err(unreachable)?;
                 Ok(answer)
             });

@@ -50,8 +50,8 @@ pub enum RecoveryError {
     },
     /// The log cannot be opened.
     #[error(transparent)]
-    Log(#[from] log::OpenError),
+    Log(#[from] log::LogOpenError),
     /// The state cannot be opened.
     #[error(transparent)]
-    State(#[from] state_machine::OpenError),
+    State(#[from] state_machine::StateOpenError),
 }

@@ -16,11 +16,11 @@ use quorate_store::{NodeId, Revision, Snapshot};
 use super::REVISION_MARGIN;
 use super::error::RecoveryError;
 use super::marker::{self, Marker};
-use super::plan::{Options, Recovery, log_options};
+use super::plan::{Recovery, RecoveryOptions, log_options};
 use crate::ClusterId;
 use crate::log::Log;
 use crate::rollback;
-use crate::state_machine::{Founding, Offline};
+use crate::state_machine::{NewCluster, Offline};
 use crate::types::{LogId, Vote};
 
 /// Entries that are applied at once.
@@ -65,7 +65,7 @@ impl Recovery {
             log.close().await.map_err(failed)?;
             let revision = Revision::new(state.position().progress.revision.get() + REVISION_MARGIN);
             let Marker { node, old, new: cluster, certain, .. } = marker;
-            let founding = Founding { old, cluster, node, peer: options.peer.clone(), certain, revision };
+            let founding = NewCluster { old, cluster, node, peer: options.peer.clone(), certain, revision };
             state.refound(founding).map_err(failed)?;
         }
         let progress = state.position().progress;
@@ -82,7 +82,12 @@ impl Recovery {
     }
 }
 
-async fn begin(options: &Options, state: &Offline, term: u64, entropy: &dyn Entropy) -> Result<Marker, RecoveryError> {
+async fn begin(
+    options: &RecoveryOptions,
+    state: &Offline,
+    term: u64,
+    entropy: &dyn Entropy,
+) -> Result<Marker, RecoveryError> {
     let marker = Marker {
         node: options.node,
         old: options.cluster,
@@ -106,7 +111,7 @@ async fn fold(log: &mut Log, last: LogId, state: &mut Offline) -> io::Result<()>
 }
 
 /// Replaces the log by one that is empty after `applied` and holds the new cluster's first vote.
-async fn remake_log(options: &Options, marker: &Marker, applied: Option<LogId>) -> Result<(), RecoveryError> {
+async fn remake_log(options: &RecoveryOptions, marker: &Marker, applied: Option<LogId>) -> Result<(), RecoveryError> {
     let directory = options.directory.join("log");
     let failed = |source| RecoveryError::Io { path: directory.clone(), source };
     let disk = &options.disk;

@@ -20,7 +20,7 @@ mod plan;
 pub use error::RecoveryError;
 pub use execute::Recovered;
 pub(crate) use marker::is_begun;
-pub use plan::{Given, Options, Plan, Recovery};
+pub use plan::{LostMember, Plan, Recovery, RecoveryOptions};
 
 /// How far above the last revision of the recovered member the new cluster goes on: more than the lost members can have acknowledged
 /// without it (at 100,000 writes a second that takes 115 days), and little enough that revisions stay exact in a JSON number

@@ -17,7 +17,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(3);
 
 /// A turn is over, and those who may come again are waited for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Gathering {
+pub(super) struct BatchWindow {
     everybody: usize,
     here: usize,
     pause: Duration,
@@ -25,7 +25,7 @@ pub(super) struct Gathering {
     latest: Instant,
 }
 
-impl Gathering {
+impl BatchWindow {
     /// Begins when so many were answered, in a turn that took so long, and so many wait.
     pub(super) fn new(answered: usize, took: Duration, waiting: usize) -> Self {
         let now = Instant::now();
@@ -63,10 +63,10 @@ mod tests {
         expect: (f64, usize),
     ) {
         let begun = Instant::now();
-        let mut gathering = Gathering::new(answered, Duration::from_secs_f64(took / 1000.0), waiting);
+        let mut window = BatchWindow::new(answered, Duration::from_secs_f64(took / 1000.0), waiting);
         let passed = || begun.elapsed().as_secs_f64() * 1000.0;
         let here = || waiting + arrivals.iter().filter(|arrival| **arrival <= passed() + 0.01).count();
-        while gathering.goes_on(here(), most) {
+        while window.goes_on(here(), most) {
             tokio::time::advance(STEP).await;
         }
         let found = ((passed() * 10.0).round() / 10.0, here());

@@ -15,22 +15,22 @@ use quorate_env::Env;
 use quorate_store::{NodeId, NotApplied, Serving};
 
 use super::forward::Forwarder;
-use super::forward::message::Ask;
-use super::forward::session::Lost;
-use super::proposal_batches::Groups;
+use super::forward::message::ForwardRequest;
+use super::forward::session::ForwardError;
+use super::proposal_batches::ProposalBatches;
 use super::proposals::Proposals;
-use super::read_index::{ReadPoint, Rounds};
-use super::task_seeds::Seeds;
+use super::read_index::{ReadIndex, ReadPoint};
+use super::task_seeds::TaskSeeds;
 use crate::ClusterId;
 use crate::network::links::Links;
-use crate::rollback::{Gate, Register};
+use crate::rollback::{Gate, HighWater};
 use crate::state_machine::StateMachine;
 use crate::types::{Peer, TypeConfig};
 
 /// openraft with our types.
 pub(crate) type Raft = openraft::Raft<TypeConfig, StateMachine>;
 
-/// How long one read-index round may take. Rounds are retried, so this only bounds how long a lost leader is waited for.
+/// How long one read-index round may take. ReadIndex are retried, so this only bounds how long a lost leader is waited for.
 const ROUND_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// See the module.
@@ -43,13 +43,13 @@ pub(crate) struct Core {
     pub(crate) links: Arc<Links>,
     pub(crate) forwarder: Forwarder,
     pub(crate) proposals: Proposals,
-    pub(crate) groups: Groups,
-    pub(crate) rounds: Rounds,
+    pub(crate) groups: ProposalBatches,
+    pub(crate) rounds: ReadIndex,
     /// Set before Raft is told to stop.
     pub(crate) stopping: AtomicBool,
     pub(crate) installs: Installs,
-    pub(crate) seeds: Arc<Seeds>,
-    pub(crate) witness: Arc<Register>,
+    pub(crate) seeds: Arc<TaskSeeds>,
+    pub(crate) witness: Arc<HighWater>,
     pub(crate) gate: Gate,
 }
 
@@ -132,11 +132,13 @@ impl Core {
         let round = async {
             match self.leader() {
                 Leader::Here => self.local_read_round().await,
-                Leader::Elsewhere(_, peer) => match self.forwarder.ask(&peer.address, Ask::ReadIndex).await {
-                    Ok(answer) => answer.into_read_point(),
-                    Err(Lost::Full) => Err(NotApplied::Overloaded),
-                    Err(Lost::Sent(_) | Lost::Unsent(_)) => Err(NotApplied::NoLeader),
-                },
+                Leader::Elsewhere(_, peer) => {
+                    match self.forwarder.ask(&peer.address, ForwardRequest::ReadIndex).await {
+                        Ok(answer) => answer.into_read_point(),
+                        Err(ForwardError::Full) => Err(NotApplied::Overloaded),
+                        Err(ForwardError::Sent(_) | ForwardError::Unsent(_)) => Err(NotApplied::NoLeader),
+                    }
+                }
                 Leader::Unknown => Err(NotApplied::NoLeader),
             }
         };

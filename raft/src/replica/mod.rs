@@ -1,7 +1,7 @@
 //! One member: opening it, what it does as a `Store`, how it stops.
 //!
 //! Invariants: nothing is global, so several members run in one process; everything outside is reached through the seams in
-//! [`Options`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` and `groups` (writes on the leader),
+//! [`ReplicaOptions`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` and `groups` (writes on the leader),
 //! `forward` (writes elsewhere), `rounds` (reads), `service` (what peers ask).
 
 mod batch_window;
@@ -23,6 +23,6 @@ pub(crate) mod core;
 pub(crate) mod forward;
 
 pub use handle::{Replica, StopReport};
-pub use open::OpenError;
-pub use options::{Compaction, Member as MemberOptions, Options, Timing};
+pub use open::ReplicaOpenError;
+pub use options::{Compaction, MemberOptions, ReplicaOptions, Timing};
 pub use positions::Positions;

@@ -23,17 +23,17 @@ use super::config::config;
 use super::core::{Core, Installs, Raft};
 use super::forward::Forwarder;
 use super::handle::{Replica, Tasks};
-use super::options::Options;
-use super::proposal_batches::Groups;
+use super::options::ReplicaOptions;
+use super::proposal_batches::ProposalBatches;
 use super::proposals::Proposals;
-use super::read_index::Rounds;
+use super::read_index::ReadIndex;
 use super::service::PeerService;
-use super::task_seeds::Seeds;
+use super::task_seeds::TaskSeeds;
 use crate::ClusterId;
 use crate::admin;
 use crate::log::{self, Log};
 use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, FRAME_BYTES, STREAM_WINDOW_BYTES};
-use crate::network::join_only::Guard;
+use crate::network::join_only::JoinOnlyLayer;
 use crate::network::link::Dialer;
 use crate::network::links::Links;
 use crate::network::listener::{self, Accepted};
@@ -41,7 +41,7 @@ use crate::network::raft_client::RaftNetwork;
 use crate::network::rpc::peer_server::PeerServer;
 use crate::network::wire::MAX_MESSAGE_BYTES;
 use crate::recovery;
-use crate::rollback::{self, Gate, Register};
+use crate::rollback::{self, Gate, HighWater};
 use crate::state_machine::{self, SnapshotReceiver, StateMachine};
 
 /// How often a peer's connection is probed from this end. The other end notices a silent one sooner; here it only must not stay for ever.
@@ -51,7 +51,7 @@ const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a member cannot be opened; one line each.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum ReplicaOpenError {
     /// The peers' address cannot be bound.
     #[error("cannot listen for peers on {address}: {error}")]
     Listen {
@@ -84,10 +84,10 @@ pub enum OpenError {
     },
     /// The log on disk.
     #[error(transparent)]
-    Log(#[from] log::OpenError),
+    Log(#[from] log::LogOpenError),
     /// The state on disk.
     #[error(transparent)]
-    State(#[from] state_machine::OpenError),
+    State(#[from] state_machine::StateOpenError),
     /// The timing makes no sense.
     #[error("timing: {0}")]
     Timing(#[from] openraft::ConfigError),
@@ -101,14 +101,15 @@ pub enum OpenError {
 
 impl Replica {
     /// Opens a member and begins to answer its peers. A new one then waits to be initialized or to be found by a leader.
-    pub async fn open(options: Options) -> Result<Self, OpenError> {
+    pub async fn open(options: ReplicaOptions) -> Result<Self, ReplicaOpenError> {
         let listening = options.env.network.listen(&options.listen).await;
-        let listener = listening.map_err(|error| OpenError::Listen { address: options.listen.clone(), error })?;
+        let listener =
+            listening.map_err(|error| ReplicaOpenError::Listen { address: options.listen.clone(), error })?;
         refuse_half_recovered(&options)?;
         refuse_older_copy(&options)?;
         let (node, cluster) = (options.node, options.cluster);
         if !options.tls.is_of(cluster, node) {
-            return Err(OpenError::Certificate { node, cluster });
+            return Err(ReplicaOpenError::Certificate { node, cluster });
         }
         let log = Log::open(options.log.clone()).await?;
         let state_machine = StateMachine::open(&options.state)?;
@@ -121,7 +122,7 @@ impl Replica {
             Ok(asking) => tasks.tasks.push(asking),
             Err(reason) => {
                 core.raft.shutdown().await.ok();
-                return Err(OpenError::Older(reason));
+                return Err(ReplicaOpenError::Older(reason));
             }
         }
         let (cut, entries) = (core.clone(), log.clone());
@@ -134,27 +135,27 @@ impl Replica {
     }
 }
 
-fn refuse_half_recovered(options: &Options) -> Result<(), OpenError> {
+fn refuse_half_recovered(options: &ReplicaOptions) -> Result<(), ReplicaOpenError> {
     let directory = options.directory.clone();
     match recovery::is_begun(&*options.log.disk, &directory) {
         Ok(false) => Ok(()),
-        Ok(true) => Err(OpenError::Recovering { directory }),
-        Err(error) => Err(OpenError::Folder { directory, error }),
+        Ok(true) => Err(ReplicaOpenError::Recovering { directory }),
+        Err(error) => Err(ReplicaOpenError::Folder { directory, error }),
     }
 }
 
-fn refuse_older_copy(options: &Options) -> Result<(), OpenError> {
+fn refuse_older_copy(options: &ReplicaOptions) -> Result<(), ReplicaOpenError> {
     let directory = options.directory.clone();
     match rollback::marker::read(&*options.log.disk, &directory) {
         Ok(None) => Ok(()),
-        Ok(Some(reason)) => Err(OpenError::Older(reason)),
-        Err(error) => Err(OpenError::Folder { directory, error }),
+        Ok(Some(reason)) => Err(ReplicaOpenError::Older(reason)),
+        Err(error) => Err(ReplicaOpenError::Folder { directory, error }),
     }
 }
 
-async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Result<Core, OpenError> {
+async fn core(options: &ReplicaOptions, log: Log, state_machine: StateMachine) -> Result<Core, ReplicaOpenError> {
     let config = config(options.cluster, options.timing, options.compaction)?;
-    let seeds = Arc::new(Seeds::new(&*options.env.entropy));
+    let seeds = Arc::new(TaskSeeds::new(&*options.env.entropy));
     let dialer = Dialer {
         network: options.env.network.clone(),
         tls: ClientTls::Member(options.tls.clone()),
@@ -163,19 +164,19 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
     };
     let links = Arc::new(Links::new(dialer));
     let serving = state_machine.serving();
-    let witness = Arc::new(Register::default());
+    let witness = Arc::new(HighWater::default());
     let network = RaftNetwork::new(links.clone(), witness.clone());
     let starting = seeds.scope(Raft::new(options.node, config, network, log, state_machine)).await;
     Ok(Core {
         node: options.node,
         cluster: options.cluster,
         env: options.env.clone(),
-        raft: starting.map_err(|error| OpenError::Raft(error.to_string()))?,
+        raft: starting.map_err(|error| ReplicaOpenError::Raft(error.to_string()))?,
         forwarder: Forwarder::new(links.clone()),
         links,
         proposals: Proposals::new(options.limits),
-        groups: Groups::default(),
-        rounds: Rounds::default(),
+        groups: ProposalBatches::default(),
+        rounds: ReadIndex::default(),
         stopping: AtomicBool::new(false),
         installs: Installs::default(),
         serving,
@@ -185,7 +186,7 @@ async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Resul
     })
 }
 
-fn start(options: &Options, core: &Arc<Core>, listener: Box<dyn Listener>, receiver: SnapshotReceiver) -> Tasks {
+fn start(options: &ReplicaOptions, core: &Arc<Core>, listener: Box<dyn Listener>, receiver: SnapshotReceiver) -> Tasks {
     let address = listener.address();
     let closing = CancellationToken::new();
     let accepted = listener::accept(listener, options.tls.clone(), closing.clone());
@@ -215,12 +216,12 @@ async fn propose_groups(core: Arc<Core>) {
     core.groups.run(propose).await;
 }
 
-fn router(service: PeerService) -> Router<Stack<Guard, Identity>> {
+fn router(service: PeerService) -> Router<Stack<JoinOnlyLayer, Identity>> {
     let service = PeerServer::new(service)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     Server::builder()
-        .layer(Guard)
+        .layer(JoinOnlyLayer)
         .http2_keepalive_interval(Some(KEEP_ALIVE_INTERVAL))
         .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
@@ -230,7 +231,7 @@ fn router(service: PeerService) -> Router<Stack<Guard, Identity>> {
 }
 
 /// Ends when nobody accepts any more.
-async fn serve(router: Router<Stack<Guard, Identity>>, accepted: Accepted) {
+async fn serve(router: Router<Stack<JoinOnlyLayer, Identity>>, accepted: Accepted) {
     if let Err(error) = router.serve_with_incoming(ReceiverStream::new(accepted)).await {
         tracing::error!(%error, "the peer RPC server ended");
     }

@@ -2,7 +2,7 @@
 //!
 //! While [`GROUPS_UNDER_WAY`] entries wait for their decision, everything that arrives goes into the next one. So an idle member
 //! proposes at once, and a busy one pays for the entry (a sync on every member, messages, wake-ups) once for many transactions.
-//! Those who were answered share the next entry with those who waited meanwhile ([`Gathering`]).
+//! Those who were answered share the next entry with those who waited meanwhile ([`BatchWindow`]).
 //!
 //! Invariants: a transaction is in one group, and groups keep the order of arrival; everybody is answered, whatever becomes of the
 //! groups; *not applied* is only said of what was in no group yet. How many may wait is bounded by whoever admits them.
@@ -19,7 +19,7 @@ use quorate_store::{Error, NotApplied, Outcome, Txn};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-use super::batch_window::Gathering;
+use super::batch_window::BatchWindow;
 
 /// Entries of this member that wait for their decision.
 const GROUPS_UNDER_WAY: usize = 1;
@@ -35,46 +35,46 @@ pub(crate) type Decided = Result<Vec<Outcome>, Error>;
 
 /// The transactions that wait.
 #[derive(Debug)]
-pub(crate) struct Groups {
+pub(crate) struct ProposalBatches {
     /// `None` once nobody proposes any more.
-    waiting: Mutex<Option<VecDeque<Waiting>>>,
+    waiting: Mutex<Option<VecDeque<WaitingProposal>>>,
     wake: Notify,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct WaitingProposal {
     txn: Txn,
     since: Instant,
     reply: oneshot::Sender<Result<Outcome, Error>>,
 }
 
-impl Default for Groups {
+impl Default for ProposalBatches {
     fn default() -> Self {
         Self { waiting: Mutex::new(Some(VecDeque::new())), wake: Notify::new() }
     }
 }
 
 /// Refuses what waits when it is dropped, with whoever proposes, and everything after that.
-struct Running<'a>(&'a Groups);
+struct RefuseOnDrop<'a>(&'a ProposalBatches);
 
-impl Drop for Running<'_> {
+impl Drop for RefuseOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.waiting.lock().take().into_iter().flatten().for_each(Waiting::refuse);
+        self.0.waiting.lock().take().into_iter().flatten().for_each(WaitingProposal::refuse);
     }
 }
 
-impl Waiting {
+impl WaitingProposal {
     fn refuse(self) {
         self.reply.send(Err(NotApplied::NoLeader.into())).ok();
     }
 }
 
-impl Groups {
+impl ProposalBatches {
     /// Waits until the transaction is decided.
     pub(crate) async fn decide(&self, txn: Txn) -> Result<Outcome, Error> {
         let (reply, receiver) = oneshot::channel();
         match &mut *self.waiting.lock() {
-            Some(waiting) => waiting.push_back(Waiting { txn, since: Instant::now(), reply }),
+            Some(waiting) => waiting.push_back(WaitingProposal { txn, since: Instant::now(), reply }),
             None => return Err(NotApplied::NoLeader.into()),
         }
         self.wake.notify_one();
@@ -83,16 +83,16 @@ impl Groups {
 
     /// Proposes whatever waits, for ever.
     pub(crate) async fn run(&self, propose: impl Fn(Arc<[Txn]>) -> BoxFuture<'static, Decided> + Send + Sync) {
-        let _running = Running(self);
+        let _running = RefuseOnDrop(self);
         let mut under_way = FuturesUnordered::new();
-        let mut gathering: Option<Gathering> = None;
+        let mut gathering: Option<BatchWindow> = None;
         loop {
             let full = under_way.len() >= GROUPS_UNDER_WAY;
             let due = if full { self.oldest() } else { gathering.map(|gathering| gathering.until()) };
             tokio::select! {
                 biased;
                 Some((answered, took)) = under_way.next(), if !under_way.is_empty() => {
-                    gathering = Some(Gathering::new(answered, took, self.len()));
+                    gathering = Some(BatchWindow::new(answered, took, self.len()));
                 }
                 // Whoever can ask right now gets a turn, so that their transactions share the group.
                 () = self.wake.notified() => tokio::task::yield_now().await,
@@ -138,11 +138,11 @@ impl Groups {
     }
 
     /// The next group: at least one transaction, if any waits.
-    fn take(&self) -> Option<Vec<Waiting>> {
+    fn take(&self) -> Option<Vec<WaitingProposal>> {
         let mut waiting = self.waiting.lock();
         let waiting = waiting.as_mut()?;
         let mut bytes = 0;
-        let fits = |one: &&Waiting| {
+        let fits = |one: &&WaitingProposal| {
             let before = bytes;
             bytes += one.txn.footprint();
             before < MAX_GROUP_BYTES
@@ -180,7 +180,7 @@ mod tests {
     /// Every group that is proposed, and the way to decide it.
     type Proposed = (Arc<[Txn]>, oneshot::Sender<Decided>);
 
-    fn start(groups: &Arc<Groups>) -> (mpsc::UnboundedReceiver<Proposed>, tokio::task::JoinHandle<()>) {
+    fn start(groups: &Arc<ProposalBatches>) -> (mpsc::UnboundedReceiver<Proposed>, tokio::task::JoinHandle<()>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let groups = groups.clone();
         let running = tokio::spawn(async move {
@@ -194,7 +194,7 @@ mod tests {
         (receiver, running)
     }
 
-    fn ask(groups: &Arc<Groups>, txn: Txn) -> tokio::task::JoinHandle<Result<Outcome, Error>> {
+    fn ask(groups: &Arc<ProposalBatches>, txn: Txn) -> tokio::task::JoinHandle<Result<Outcome, Error>> {
         let groups = groups.clone();
         tokio::spawn(async move { groups.decide(txn).await })
     }
@@ -205,7 +205,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_arrives_while_a_group_is_under_way_shares_the_next_one() {
-        let groups = Arc::new(Groups::default());
+        let groups = Arc::new(ProposalBatches::default());
         let (mut proposed, _running) = start(&groups);
         let first = ask(&groups, txn(0, 1));
         let (one, decide) = proposed.recv().await.expect("a group");
@@ -231,7 +231,7 @@ mod tests {
     async fn who_waits_lets_those_who_were_answered_catch_up() {
         // Of three who were answered so many come again; the group of the two who waited meanwhile, and after how many microseconds.
         let check = async |again: usize, expect: (usize, u128)| {
-            let groups = Arc::new(Groups::default());
+            let groups = Arc::new(ProposalBatches::default());
             let (mut proposed, _running) = start(&groups);
             let asked = |count: usize| (0..count).map(|key| ask(&groups, txn(key, 1))).collect::<Vec<_>>();
             let alone = asked(1);
@@ -260,7 +260,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_is_alone_waits_for_nobody() {
-        let groups = Arc::new(Groups::default());
+        let groups = Arc::new(ProposalBatches::default());
         let (mut proposed, _running) = start(&groups);
         for turn in 1..=3 {
             let asked = ask(&groups, txn(turn, 1));
@@ -275,7 +275,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_group_is_closed_by_the_transaction_that_fills_it() {
         let check = async |sizes: &[usize], expect: &[usize]| {
-            let groups = Arc::new(Groups::default());
+            let groups = Arc::new(ProposalBatches::default());
             let asking: Vec<_> = sizes.iter().map(|bytes| ask(&groups, txn(0, *bytes))).collect();
             tokio::time::sleep(Duration::from_millis(1)).await;
             groups.wake.notify_one();
@@ -296,7 +296,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_too_long_is_refused_and_who_is_under_way_is_not() {
-        let groups = Arc::new(Groups::default());
+        let groups = Arc::new(ProposalBatches::default());
         let (mut proposed, running) = start(&groups);
         let first = ask(&groups, txn(0, 1));
         let (_, decide) = proposed.recv().await.expect("a group");

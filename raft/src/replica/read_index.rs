@@ -1,5 +1,5 @@
 //! Linearizable reads share their rounds: one round runs at a time, and every read that arrives meanwhile waits for the next, with
-//! those that follow on the answers of the last one ([`Gathering`]).
+//! those that follow on the answers of the last one ([`BatchWindow`]).
 //!
 //! Invariant: a read is answered by a round that *started* after the read arrived, never by one that was already on its way. At
 //! most [`MAX_WAITING_READS`] wait, and none once rounds have ended. What a round does (asking a quorum, or asking the leader) is the caller's business.
@@ -10,7 +10,7 @@ use quorate_store::NotApplied;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 
-use super::batch_window::Gathering;
+use super::batch_window::BatchWindow;
 
 /// Reads that may wait for the next round.
 const MAX_WAITING_READS: usize = 65_536;
@@ -20,28 +20,28 @@ pub(crate) type ReadPoint = Result<u64, NotApplied>;
 
 /// The reads that wait.
 #[derive(Debug)]
-pub(crate) struct Rounds {
+pub(crate) struct ReadIndex {
     /// `None` once nobody runs rounds any more.
     waiting: Mutex<Option<Vec<oneshot::Sender<ReadPoint>>>>,
     wake: Notify,
 }
 
-impl Default for Rounds {
+impl Default for ReadIndex {
     fn default() -> Self {
         Self { waiting: Mutex::new(Some(Vec::new())), wake: Notify::new() }
     }
 }
 
 /// Ends rounds when it is dropped, with whoever runs them: what waits is told, and nobody waits in vain afterwards.
-struct Running<'a>(&'a Rounds);
+struct EndOnDrop<'a>(&'a ReadIndex);
 
-impl Drop for Running<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         *self.0.waiting.lock() = None;
     }
 }
 
-impl Rounds {
+impl ReadIndex {
     /// The answer of the next round.
     pub(crate) async fn next(&self) -> ReadPoint {
         let (sender, receiver) = oneshot::channel();
@@ -59,8 +59,8 @@ impl Rounds {
 
     /// Runs rounds whenever somebody waits, for ever.
     pub(crate) async fn run(&self, round: impl Fn() -> BoxFuture<'static, ReadPoint> + Send + Sync) {
-        let _running = Running(self);
-        let mut gathering: Option<Gathering> = None;
+        let _running = EndOnDrop(self);
+        let mut gathering: Option<BatchWindow> = None;
         loop {
             let due = gathering.map(|gathering| gathering.until());
             tokio::select! {
@@ -81,7 +81,7 @@ impl Rounds {
             for read in waiting {
                 read.send(point.clone()).ok();
             }
-            gathering = Some(Gathering::new(answered, took, self.len()));
+            gathering = Some(BatchWindow::new(answered, took, self.len()));
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[tokio::test]
     async fn reads_that_arrive_during_a_round_share_the_next_one() {
-        let rounds = Arc::new(Rounds::default());
+        let rounds = Arc::new(ReadIndex::default());
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         let count = Arc::new(AtomicU64::new(0));
         let runner = {
@@ -145,7 +145,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_was_answered_shares_the_next_round_with_who_waited() {
-        let rounds = Arc::new(Rounds::default());
+        let rounds = Arc::new(ReadIndex::default());
         let runner = tokio::spawn({
             let rounds = rounds.clone();
             let number = Arc::new(AtomicU64::new(0));
@@ -178,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn when_rounds_end_nobody_waits_any_more() {
-        let rounds = Arc::new(Rounds::default());
+        let rounds = Arc::new(ReadIndex::default());
         let runner = tokio::spawn({
             let rounds = rounds.clone();
             async move { rounds.run(|| Box::pin(std::future::pending())).await }

@@ -17,10 +17,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::core::{Core, Leader};
-use super::forward::message::{Answer, Ask};
+use super::forward::message::{ForwardRequest, ForwardResponse};
 use super::forward::serve;
 use crate::admin;
-use crate::network::call_auth::{Register, admit, speaks_for};
+use crate::network::call_auth::{PeerPolicy, admit, speaks_for};
 use crate::network::rpc::peer_server::Peer;
 use crate::network::snapshot;
 use crate::network::wire::{decode, encode};
@@ -44,15 +44,15 @@ impl PeerService {
     }
 }
 
-type Reply = Result<Response<Bytes>, Status>;
-type Frames = BoxStream<'static, Result<Bytes, Status>>;
+type UnaryReply = Result<Response<Bytes>, Status>;
+type FrameStream = BoxStream<'static, Result<Bytes, Status>>;
 
 #[tonic::async_trait]
 impl Peer for PeerService {
-    type AppendStream = Frames;
-    type ForwardStream = Frames;
+    type AppendStream = FrameStream;
+    type ForwardStream = FrameStream;
 
-    async fn vote(&self, request: Request<Bytes>) -> Reply {
+    async fn vote(&self, request: Request<Bytes>) -> UnaryReply {
         let caller = self.admit(&request)?;
         let asked: VoteRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.vote.leader_id.node_id)?;
@@ -62,7 +62,7 @@ impl Peer for PeerService {
         Ok(Response::new(encode(&vote.map_err(stopped)?)))
     }
 
-    async fn pre_vote(&self, request: Request<Bytes>) -> Reply {
+    async fn pre_vote(&self, request: Request<Bytes>) -> UnaryReply {
         let caller = self.admit(&request)?;
         let asked: VoteRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.vote.leader_id.node_id)?;
@@ -71,12 +71,12 @@ impl Peer for PeerService {
         Ok(Response::new(encode(&vote.map_err(stopped)?)))
     }
 
-    async fn witness(&self, request: Request<Bytes>) -> Reply {
+    async fn witness(&self, request: Request<Bytes>) -> UnaryReply {
         let caller = self.admit(&request)?;
         Ok(Response::new(encode(&self.core.shown_by(caller).await)))
     }
 
-    async fn transfer_leader(&self, request: Request<Bytes>) -> Reply {
+    async fn transfer_leader(&self, request: Request<Bytes>) -> UnaryReply {
         let caller = self.admit(&request)?;
         let asked: TransferLeaderRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.from_leader().leader_id.node_id)?;
@@ -85,7 +85,7 @@ impl Peer for PeerService {
         Ok(Response::new(encode(&taken.map_err(stopped)?)))
     }
 
-    async fn append(&self, request: Request<Streaming<Bytes>>) -> Result<Response<Frames>, Status> {
+    async fn append(&self, request: Request<Streaming<Bytes>>) -> Result<Response<FrameStream>, Status> {
         let caller = self.admit(&request)?;
         self.core.gate.passed().await;
         let requests = request
@@ -98,27 +98,27 @@ impl Peer for PeerService {
         Ok(Response::new(ReceiverStream::new(receiver).boxed()))
     }
 
-    async fn snapshot(&self, request: Request<Streaming<Bytes>>) -> Reply {
+    async fn snapshot(&self, request: Request<Streaming<Bytes>>) -> UnaryReply {
         let caller = self.admit(&request)?;
         self.core.gate.passed().await;
         let _installing = self.core.installs.begin();
         snapshot::receive(&self.core.raft, &self.receiver, caller, request.into_inner()).await.map(Response::new)
     }
 
-    async fn forward(&self, request: Request<Streaming<Bytes>>) -> Result<Response<Frames>, Status> {
+    async fn forward(&self, request: Request<Streaming<Bytes>>) -> Result<Response<FrameStream>, Status> {
         let caller = self.admit(&request)?;
         let core = self.core.clone();
         let frames = serve::serve(request.into_inner(), move |ask| answer(core.clone(), caller, ask));
         Ok(Response::new(ReceiverStream::new(frames).boxed()))
     }
 
-    async fn admin(&self, request: Request<Bytes>) -> Reply {
+    async fn admin(&self, request: Request<Bytes>) -> UnaryReply {
         self.admit(&request)?;
         let answer = self.admin.answer(decode(request.get_ref())?).await;
         Ok(Response::new(encode(&answer)))
     }
 
-    async fn join(&self, request: Request<Bytes>) -> Reply {
+    async fn join(&self, request: Request<Bytes>) -> UnaryReply {
         let answer = self.admin.join(decode(request.get_ref())?).await;
         Ok(Response::new(encode(&answer)))
     }
@@ -150,16 +150,18 @@ async fn append(
 }
 
 /// What the leader does for a follower. Never forwarded again: a follower that is wrong about the leader looks again.
-fn answer(core: Arc<Core>, caller: NodeId, ask: Ask) -> BoxFuture<'static, Answer> {
+fn answer(core: Arc<Core>, caller: NodeId, ask: ForwardRequest) -> BoxFuture<'static, ForwardResponse> {
     async move {
         match ask {
             // Removed while its stream was open.
-            _ if core.has_left(caller) => Answer::Refused(NotApplied::Unavailable("this node was removed".to_owned())),
-            _ if core.leader() != Leader::Here => Answer::Refused(NotApplied::NoLeader),
-            Ask::Txn(txn) => core.propose(txn).await.into(),
-            Ask::ReadIndex => match core.rounds.next().await {
-                Ok(index) => Answer::ReadIndex(index),
-                Err(reason) => Answer::Refused(reason),
+            _ if core.has_left(caller) => {
+                ForwardResponse::Refused(NotApplied::Unavailable("this node was removed".to_owned()))
+            }
+            _ if core.leader() != Leader::Here => ForwardResponse::Refused(NotApplied::NoLeader),
+            ForwardRequest::Txn(txn) => core.propose(txn).await.into(),
+            ForwardRequest::ReadIndex => match core.rounds.next().await {
+                Ok(index) => ForwardResponse::ReadIndex(index),
+                Err(reason) => ForwardResponse::Refused(reason),
             },
         }
     }

@@ -12,8 +12,8 @@ use quorate_store::{Error, HistoryError, Limits, NotApplied, Outcome, Revision, 
 use tokio::time::{Instant, timeout_at};
 
 use super::core::{Core, Leader};
-use super::forward::message::Ask;
-use super::forward::session::Lost;
+use super::forward::message::ForwardRequest;
+use super::forward::session::ForwardError;
 use super::handle::Replica;
 
 /// How long a leader is looked for. Longer than any election.
@@ -93,12 +93,12 @@ impl Core {
             Leader::Here => self.propose(txn.clone()).await,
             Leader::Elsewhere(_, peer) => {
                 let _under_way = self.proposals.admit(txn)?;
-                let asking = self.forwarder.ask(&peer.address, Ask::Txn(txn.clone()));
+                let asking = self.forwarder.ask(&peer.address, ForwardRequest::Txn(txn.clone()));
                 match tokio::time::timeout(ANSWER_TIMEOUT, asking).await {
                     Ok(Ok(answer)) => answer.into_outcome(),
-                    Ok(Err(Lost::Unsent(_))) => Err(NotApplied::NoLeader.into()),
-                    Ok(Err(Lost::Full)) => Err(NotApplied::Overloaded.into()),
-                    Ok(Err(Lost::Sent(reason))) => Err(Error::Unknown(reason)),
+                    Ok(Err(ForwardError::Unsent(_))) => Err(NotApplied::NoLeader.into()),
+                    Ok(Err(ForwardError::Full)) => Err(NotApplied::Overloaded.into()),
+                    Ok(Err(ForwardError::Sent(reason))) => Err(Error::Unknown(reason)),
                     Err(_) => Err(Error::Unknown("the leader did not answer in time".to_owned())),
                 }
             }

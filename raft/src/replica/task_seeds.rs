@@ -1,7 +1,7 @@
-//! Seeds for Raft's tasks: every task of openraft draws its random numbers from a seed that is given to the task that
+//! TaskSeeds for Raft's tasks: every task of openraft draws its random numbers from a seed that is given to the task that
 //! spawned it (see [`Runtime`]), and the first seed comes from the entropy seam.
 //!
-//! Invariant: whatever calls into openraft and may spawn there runs inside [`Seeds::scope`].
+//! Invariant: whatever calls into openraft and may spawn there runs inside [`TaskSeeds::scope`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,9 +14,9 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// An endless supply of seeds.
 #[derive(Debug)]
-pub(crate) struct Seeds(AtomicU64);
+pub(crate) struct TaskSeeds(AtomicU64);
 
-impl Seeds {
+impl TaskSeeds {
     /// A supply whose start is random.
     pub(crate) fn new(entropy: &dyn Entropy) -> Self {
         let mut bytes = [0; 8];

@@ -20,7 +20,7 @@ const STALL_LOOKS: u64 = STALL_LIMIT.as_secs() / LOOK_EVERY.as_secs();
 
 /// How far applying is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Progress {
+struct ApplyProgress {
     /// One past the last entry that this node knows to be committed.
     committed: u64,
     /// One past the last entry that is applied, as Raft knows: it hears of a whole run of entries at once.
@@ -32,13 +32,13 @@ struct Progress {
 /// Counts looks without progress.
 #[derive(Debug, Default)]
 struct Watchdog {
-    last: Progress,
+    last: ApplyProgress,
     standing: u64,
 }
 
 impl Watchdog {
     /// Takes a look in. True when applying has stood still for too long.
-    fn look(&mut self, now: Progress) -> bool {
+    fn look(&mut self, now: ApplyProgress) -> bool {
         let moves = (now.applied, now.revision) != (self.last.applied, self.last.revision);
         self.standing = if moves || now.applied >= now.committed { 0 } else { self.standing + 1 };
         self.last = now;
@@ -54,7 +54,7 @@ impl Core {
             tokio::time::sleep(LOOK_EVERY).await;
             let now = self.apply_progress();
             if watchdog.look(now) {
-                let Progress { committed, applied, .. } = now;
+                let ApplyProgress { committed, applied, .. } = now;
                 let waiting = committed - applied;
                 return fatal.report(format!(
                     "no entry of the log was applied in {STALL_LIMIT:?}, and {waiting} wait from entry {applied} on: the state's disk hangs"
@@ -63,12 +63,12 @@ impl Core {
         }
     }
 
-    fn apply_progress(&self) -> Progress {
+    fn apply_progress(&self) -> ApplyProgress {
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow_watched();
         let next = |id: &Option<crate::types::LogId>| id.as_ref().map_or(0, |id| id.index + 1);
         let (committed, applied) = (next(&metrics.local_committed), next(&metrics.last_applied));
-        Progress { committed, applied, revision: self.serving.revision() }
+        ApplyProgress { committed, applied, revision: self.serving.revision() }
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
     fn check(looks: &[(u64, u64, u64, u64)], expect: Option<u64>) {
         let mut watchdog = Watchdog::default();
         let looks = looks.iter().flat_map(|&(times, committed, applied, revision)| {
-            let progress = Progress { committed, applied, revision: Revision::new(revision) };
+            let progress = ApplyProgress { committed, applied, revision: Revision::new(revision) };
             std::iter::repeat_n(progress, usize::try_from(times).unwrap())
         });
         let barked = looks.enumerate().find(|(_, look)| watchdog.look(*look)).map(|(at, _)| at as u64);

@@ -31,11 +31,11 @@ impl fmt::Display for Shown {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Register {
+pub(crate) struct HighWater {
     shown: Mutex<BTreeMap<NodeId, Shown>>,
 }
 
-impl Register {
+impl HighWater {
     /// A member was seen with this vote.
     pub(crate) fn voted(&self, node: NodeId, leader: LeaderId) {
         self.note(node, Shown { leader, last: None });
@@ -57,7 +57,7 @@ impl Register {
 #[derive(Debug, Clone)]
 pub(crate) struct Follower {
     pub(crate) node: NodeId,
-    pub(crate) register: Arc<Register>,
+    pub(crate) register: Arc<HighWater>,
 }
 
 impl Follower {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn follower() -> Follower {
-        Follower { node: 2, register: Arc::new(Register::default()) }
+        Follower { node: 2, register: Arc::new(HighWater::default()) }
     }
 
     #[test]

@@ -23,4 +23,4 @@ mod high_water;
 pub(crate) mod marker;
 
 pub(crate) use check::{Disk, Gate, check};
-pub(crate) use high_water::{Follower, Register, Shown};
+pub(crate) use high_water::{Follower, HighWater, Shown};

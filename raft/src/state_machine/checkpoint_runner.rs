@@ -1,6 +1,6 @@
 //! When checkpoints are made, and by whom: by a thread of its own beside the saver, or by whoever saves in simulations.
 //!
-//! Invariants: one at a time; once [`Checkpointing::end`] has returned none is being made. One that fails is fatal, as a save is.
+//! Invariants: one at a time; once [`CheckpointRunner::end`] has returned none is being made. One that fails is fatal, as a save is.
 
 use std::io;
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use quorate_env::disk::{Disk, SystemDisk};
 use super::checkpoint::Checkpoint;
 use super::journal::Journal;
 use super::machine::Alarm;
-use super::options::{Identity, Options, Saving};
+use super::options::{Saving, StateIdentity, StateMachineOptions};
 
 /// Between two megabytes of a checkpoint: it has time, and the log has none.
 const REST: Duration = Duration::from_millis(10);
 
 /// See the module.
-pub(super) struct Checkpointing {
-    identity: Identity,
+pub(super) struct CheckpointRunner {
+    identity: StateIdentity,
     bytes: u64,
     saving: Saving,
     alarm: Alarm,
-    running: Arc<Running>,
+    running: Arc<RunState>,
 }
 
 /// Whether one is being made, and whether it should go on.
 #[derive(Default)]
-struct Running {
-    state: Mutex<State>,
+struct RunState {
+    state: Mutex<RunFlags>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct RunFlags {
     is_running: bool,
     is_to_end: bool,
 }
 
-impl Running {
+impl RunState {
     /// Leaves the disk to the log for a moment. False when there should be no more of it.
     fn rest(&self) -> bool {
         let mut state = self.state.lock();
@@ -51,17 +51,17 @@ impl Running {
 }
 
 /// Held while one is being made, however that ends.
-struct Turn(Arc<Running>);
+struct RunGuard(Arc<RunState>);
 
-impl Drop for Turn {
+impl Drop for RunGuard {
     fn drop(&mut self) {
         self.0.state.lock().is_running = false;
         self.0.changed.notify_all();
     }
 }
 
-impl Checkpointing {
-    pub(super) fn new(options: &Options, alarm: Alarm) -> Self {
+impl CheckpointRunner {
+    pub(super) fn new(options: &StateMachineOptions, alarm: Alarm) -> Self {
         Self {
             identity: options.identity.clone(),
             bytes: options.checkpoint_bytes,
@@ -97,7 +97,7 @@ impl Checkpointing {
         if std::mem::replace(&mut self.running.state.lock().is_running, true) {
             return Ok(());
         }
-        let turn = Turn(Arc::clone(&self.running));
+        let turn = RunGuard(Arc::clone(&self.running));
         let (journal, identity, alarm) = (Arc::clone(journal), self.identity.clone(), self.alarm.clone());
         let run = async move {
             if let Err(error) = checkpoint.write(&journal, &identity, || turn.0.rest()) {

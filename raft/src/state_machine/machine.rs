@@ -14,13 +14,13 @@ use openraft::{OptionalSend, RaftSnapshotBuilder};
 use quorate_env::{Fatal, blocking};
 use quorate_store::{Retention, Serving, ServingOptions};
 
-use super::error::{OpenError, invalid};
+use super::error::{StateOpenError, invalid};
 use super::folder::Folder;
 use super::group::{Group, Live};
 use super::history::DiskHistory;
 use super::journal::{self, Journal};
 use super::load::{Loaded, load};
-use super::options::{Identity, Options};
+use super::options::{StateIdentity, StateMachineOptions};
 use super::progress::Position;
 use super::saver::Saver;
 use super::snapshot::{Contents, Outgoing, Snapshot, SnapshotData, SnapshotReceiver};
@@ -28,7 +28,7 @@ use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 
 /// One member's replicated state: on disk, and in memory as it is served.
 pub struct StateMachine {
-    identity: Arc<Identity>,
+    identity: Arc<StateIdentity>,
     retention: Retention,
     segment_bytes: u64,
     journal: Arc<Journal>,
@@ -43,12 +43,12 @@ impl StateMachine {
     /// Opens or makes the folder, loads what is in it into memory and checks it. Blocks: about a second for a gigabyte.
     ///
     /// # Errors
-    /// Any [`OpenError`]: each names the folder and what is wrong.
-    pub fn open(options: &Options) -> Result<Self, OpenError> {
+    /// Any [`StateOpenError`]: each names the folder and what is wrong.
+    pub fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
         let Loaded { journal, live, recent } = load(options)?;
         let alarm = Alarm { fatal: options.fatal.clone(), directory: options.directory.clone() };
         let saver = Saver::start(options, Arc::clone(&journal), &live, alarm.clone())
-            .map_err(|error| OpenError::Io { directory: options.directory.clone(), error })?;
+            .map_err(|error| StateOpenError::Io { directory: options.directory.clone(), error })?;
         let progress = &live.position.progress;
         let bounds = (progress.oldest, progress.revision);
         let history = Arc::new(DiskHistory::new(Arc::clone(&journal), bounds, saver.shared()));
@@ -242,9 +242,9 @@ pub struct SnapshotBuilder {
     /// Whether the journal has everything up to the position; said once.
     saved: Option<io::Result<()>>,
     journal: Arc<Journal>,
-    identity: Arc<Identity>,
+    identity: Arc<StateIdentity>,
     state: quorate_store::Snapshot,
-    history: Vec<journal::Frame>,
+    history: Vec<journal::JournalFrame>,
     position: Position,
     alarm: Alarm,
 }

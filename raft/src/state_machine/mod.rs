@@ -31,10 +31,10 @@ mod saver;
 mod snapshot;
 
 pub use checksum::Checksum;
-pub use error::OpenError;
+pub use error::StateOpenError;
 pub use machine::{DiskUsage, SnapshotBuilder, StateMachine};
-pub(crate) use offline::{Founding, Offline};
-pub use options::{CHECKPOINT_BYTES, Identity, Options, SEGMENT_BYTES, Saving, WARM_BYTES};
+pub(crate) use offline::{NewCluster, Offline};
+pub use options::{CHECKPOINT_BYTES, SEGMENT_BYTES, Saving, StateIdentity, StateMachineOptions, WARM_BYTES};
 pub use progress::{Position, Progress};
 pub use snapshot::{
     Frames, Incoming, MAX_FRAME_BYTES, Outgoing, Snapshot, SnapshotData, SnapshotError, SnapshotReceiver,

@@ -12,18 +12,18 @@ use openraft::Membership;
 use quorate_store::{Entry, NodeId, Retention, Revision, Snapshot};
 
 use super::checkpoint::Checkpoint;
-use super::error::{OpenError, invalid, storage};
+use super::error::{StateOpenError, invalid, storage};
 use super::group::{Group, Live};
 use super::journal::Journal;
 use super::load::{Loaded, load};
-use super::options::{Identity, Options};
+use super::options::{StateIdentity, StateMachineOptions};
 use super::progress::Position;
 use crate::types::{LogEntry, Peer, StoredMembership};
 use crate::{ClusterId, keys};
 
 /// A member's state that only recovery looks at.
 pub(crate) struct Offline {
-    identity: Identity,
+    identity: StateIdentity,
     journal: Arc<Journal>,
     live: Live,
     retention: Retention,
@@ -31,7 +31,7 @@ pub(crate) struct Offline {
 }
 
 /// Whose the state becomes.
-pub(crate) struct Founding {
+pub(crate) struct NewCluster {
     /// The cluster that it is of.
     pub(crate) old: ClusterId,
     /// The cluster that it will be of.
@@ -48,8 +48,8 @@ pub(crate) struct Founding {
 
 impl Offline {
     /// Opens and checks it, as a start does.
-    pub(crate) fn open(options: &Options) -> Result<Self, OpenError> {
-        let Loaded { journal, live, .. } = load(&Options { warm_bytes: 0, ..options.clone() })?;
+    pub(crate) fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
+        let Loaded { journal, live, .. } = load(&StateMachineOptions { warm_bytes: 0, ..options.clone() })?;
         let (identity, retention, segment_bytes) = (options.identity.clone(), options.retention, options.segment_bytes);
         Ok(Self { identity, journal, live, retention, segment_bytes })
     }
@@ -86,8 +86,8 @@ impl Offline {
 
     /// Makes it the state of a new cluster, durably: its identity and its one voter, revisions that go on from a higher one with no
     /// history before it, and that revision for the objects that may differ from what was acknowledged at theirs.
-    pub(crate) fn refound(&mut self, founding: Founding) -> io::Result<()> {
-        let Founding { old, cluster, node, peer, certain, revision } = founding;
+    pub(crate) fn refound(&mut self, founding: NewCluster) -> io::Result<()> {
+        let NewCluster { old, cluster, node, peer, certain, revision } = founding;
         let mut position = self.live.position.clone();
         let mut objects: BTreeMap<Bytes, Entry> =
             self.snapshot().range(b"", None).map(|(key, entry)| (key.clone(), entry.clone())).collect();
@@ -113,7 +113,7 @@ impl Offline {
         let generation = folder.new_generation();
         let journal = Journal::new(Arc::clone(&folder), generation, self.segment_bytes, VecDeque::new(), 0, None);
         journal.append(&[], position)?;
-        let identity = Identity { cluster, ..self.identity.clone() };
+        let identity = StateIdentity { cluster, ..self.identity.clone() };
         let checkpoint = Checkpoint { state, position: position.clone(), sequence: journal.sequence() };
         checkpoint.write(&journal, &identity, || true)?;
         folder.switch(generation, Some(cluster)).map_err(storage)?;
@@ -124,7 +124,7 @@ impl Offline {
     }
 
     /// The objects whose revision others may have given out for something else.
-    fn restamped(&self, certain: Revision, revision: Revision) -> impl Iterator<Item = Change> + use<> {
+    fn restamped(&self, certain: Revision, revision: Revision) -> impl Iterator<Item = ObjectChange> + use<> {
         let snapshot = self.snapshot();
         let doubtful = snapshot.range(b"", None).filter(|(key, entry)| entry.modified > certain && !is_note(key));
         let change = |(key, before): (&Bytes, &Entry)| {
@@ -142,7 +142,7 @@ impl Offline {
         (old, cluster): (ClusterId, ClusterId),
         node: NodeId,
         revision: Revision,
-    ) -> impl Iterator<Item = Change> + use<> {
+    ) -> impl Iterator<Item = ObjectChange> + use<> {
         let last = self.live.state.get(keys::LAST_NODE).cloned();
         let counted = last.as_ref().and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse::<NodeId>().ok());
         let members = self.live.position.membership.membership().nodes().map(|(node, _)| *node).max();
@@ -154,7 +154,7 @@ impl Offline {
 }
 
 /// A key, what it held, and what it will hold.
-type Change = (Bytes, Option<Entry>, Entry);
+type ObjectChange = (Bytes, Option<Entry>, Entry);
 
 /// Whether [`Offline::notes`] writes the key.
 fn is_note(key: &[u8]) -> bool {

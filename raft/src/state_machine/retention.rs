@@ -9,24 +9,24 @@ use quorate_store::{Retention, Revision};
 
 /// The retained batches, oldest first, at 8 bytes each.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Window {
+pub(super) struct RetentionWindow {
     oldest: Revision,
     newest: Revision,
     newest_ms: u64,
     /// Milliseconds from the oldest retained batch to the newest, as the records count them.
     age_ms: u64,
     bytes: u64,
-    records: VecDeque<Record>,
+    records: VecDeque<RetainedBatch>,
 }
 
 /// One batch. Both numbers saturate: a pause of more than 49 days counts as 49 days.
 #[derive(Debug, Clone, Copy)]
-struct Record {
+struct RetainedBatch {
     since_previous_ms: u32,
     bytes: u32,
 }
 
-impl Window {
+impl RetentionWindow {
     /// An empty history after `oldest`.
     pub(super) fn starting_after(oldest: Revision) -> Self {
         Self { oldest, newest: oldest, ..Self::default() }
@@ -58,7 +58,7 @@ impl Window {
         self.newest = self.newest.next();
         self.newest_ms = time_ms;
         self.bytes += u64::from(bytes);
-        self.records.push_back(Record { since_previous_ms, bytes });
+        self.records.push_back(RetainedBatch { since_previous_ms, bytes });
     }
 
     /// Drops what `retention` does not cover. To be called after each [`Self::push`] of a running state machine.
@@ -76,8 +76,8 @@ impl Window {
 mod tests {
     use super::*;
 
-    fn filled(count: u64, time_of: impl Fn(u64) -> u64, retention: Retention) -> Window {
-        let mut window = Window::default();
+    fn filled(count: u64, time_of: impl Fn(u64) -> u64, retention: Retention) -> RetentionWindow {
+        let mut window = RetentionWindow::default();
         for revision in 1..=count {
             window.push(time_of(revision), 10);
             window.trim(retention);
@@ -113,7 +113,7 @@ mod tests {
         let time_of = |r| r * r / 50;
         let whole = filled(777, time_of, retention);
         let half = filled(500, time_of, retention);
-        let mut rebuilt = Window::starting_after(half.oldest());
+        let mut rebuilt = RetentionWindow::starting_after(half.oldest());
         for revision in half.oldest().get() + 1..=777 {
             rebuilt.push(time_of(revision), 10);
             if revision > 500 {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use quorate_raft::Replica;
-use quorate_raft::replica::OpenError;
+use quorate_raft::replica::ReplicaOpenError;
 use quorate_raft::state_machine;
 use quorate_store::{Operation, Outcome, Store, Txn};
 
@@ -45,8 +45,10 @@ fn copy(from: &Path, to: &Path) {
 async fn refused(cluster: &Cluster, node: u64) -> String {
     let options = cluster.options(node, &cluster.authority.member(cluster.id, node));
     eventually("the data is free", async || match Replica::open(options.clone()).await {
-        Err(OpenError::State(state_machine::OpenError::Locked { .. }) | OpenError::Listen { .. }) => None,
-        Err(OpenError::Older(reason)) => Some(reason),
+        Err(
+            ReplicaOpenError::State(state_machine::StateOpenError::Locked { .. }) | ReplicaOpenError::Listen { .. },
+        ) => None,
+        Err(ReplicaOpenError::Older(reason)) => Some(reason),
         other => panic!("{:?}", other.map(drop)),
     })
     .await

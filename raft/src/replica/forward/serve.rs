@@ -13,23 +13,23 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 
-use super::message::{Answer, Answers, Ask, MAX_FRAME_BYTES, Questions};
+use super::message::{ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame};
 use crate::network::wire::{decode, encode};
 
-/// Questions of one stream that run at once.
+/// RequestFrame of one stream that run at once.
 pub(crate) const MAX_RUNNING_QUESTIONS: usize = 4096;
-/// Answers in one frame.
+/// ResponseFrame in one frame.
 const MAX_FRAME_ANSWERS: usize = 128;
-/// Frames handed to the connection that it has not taken yet.
+/// FrameReceiver handed to the connection that it has not taken yet.
 const MAX_FRAMES: usize = 4;
 
-/// Frames of answers, as tonic takes them.
-pub(crate) type Frames = mpsc::Receiver<Result<Bytes, Status>>;
+/// FrameReceiver of answers, as tonic takes them.
+pub(crate) type FrameReceiver = mpsc::Receiver<Result<Bytes, Status>>;
 
-/// Answers the stream's questions with `answer` until it ends.
-pub(crate) fn serve<F>(questions: Streaming<Bytes>, answer: F) -> Frames
+/// ResponseFrame the stream's questions with `answer` until it ends.
+pub(crate) fn serve<F>(questions: Streaming<Bytes>, answer: F) -> FrameReceiver
 where
-    F: Fn(Ask) -> BoxFuture<'static, Answer> + Send + Sync + 'static,
+    F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse> + Send + Sync + 'static,
 {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     tokio::spawn(async move {
@@ -40,7 +40,7 @@ where
     receiver
 }
 
-type Running = FuturesUnordered<BoxFuture<'static, (u64, Answer)>>;
+type RunningRequests = FuturesUnordered<BoxFuture<'static, (u64, ForwardResponse)>>;
 
 async fn run<F>(
     mut questions: Streaming<Bytes>,
@@ -48,9 +48,9 @@ async fn run<F>(
     frames: &mpsc::Sender<Result<Bytes, Status>>,
 ) -> Result<(), Status>
 where
-    F: Fn(Ask) -> BoxFuture<'static, Answer> + Send + Sync + 'static,
+    F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse> + Send + Sync + 'static,
 {
-    let mut running = Running::new();
+    let mut running = RunningRequests::new();
     let mut asking = true;
     while asking || !running.is_empty() {
         tokio::select! {
@@ -70,7 +70,11 @@ where
     Ok(())
 }
 
-fn start<F: Fn(Ask) -> BoxFuture<'static, Answer>>(questions: Questions, answer: &F, running: &Running) {
+fn start<F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse>>(
+    questions: RequestFrame,
+    answer: &F,
+    running: &RunningRequests,
+) {
     for (number, ask) in questions {
         let answering = answer(ask);
         running.push(Box::pin(async move { (number, answering.await) }));
@@ -78,7 +82,7 @@ fn start<F: Fn(Ask) -> BoxFuture<'static, Answer>>(questions: Questions, answer:
 }
 
 /// The first answer and all others that are ready now, as far as they fit into a frame.
-fn ready(first: (u64, Answer), running: &mut Running) -> Answers {
+fn ready(first: (u64, ForwardResponse), running: &mut RunningRequests) -> ResponseFrame {
     let mut bytes = first.1.footprint();
     let mut answers = vec![first];
     while answers.len() < MAX_FRAME_ANSWERS
@@ -97,16 +101,16 @@ mod tests {
     use futures::FutureExt;
     use quorate_store::{Entry, Outcome, Revision};
 
-    fn conflict(bytes: usize) -> Answer {
+    fn conflict(bytes: usize) -> ForwardResponse {
         let (created, modified) = (Revision::new(1), Revision::new(1));
         let current = Some(Entry { value: Bytes::from(vec![0; bytes]), created, modified });
-        Answer::Decided(Outcome::Conflict { condition: 0, current, revision: Revision::new(1) })
+        ForwardResponse::Decided(Outcome::Conflict { condition: 0, current, revision: Revision::new(1) })
     }
 
     #[test]
     fn large_answers_travel_in_frames_of_their_own() {
         let check = |sizes: &[usize], expect: usize| {
-            let mut running: Running =
+            let mut running: RunningRequests =
                 sizes.iter().map(|size| futures::future::ready((1, conflict(*size))).boxed()).collect();
             let first = running.next().now_or_never().flatten().expect("an answer is ready");
             assert_eq!(ready(first, &mut running).len(), expect, "{sizes:?}");
