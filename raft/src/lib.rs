@@ -13,6 +13,7 @@ pub mod recovery;
 pub mod replica;
 
 mod cluster;
+mod core;
 mod keys;
 mod membership;
 mod network;

@@ -34,7 +34,7 @@ pub(crate) async fn run(options: &Recover, env: &Env) -> Result<(), Error> {
         say("Nothing was changed. To carry it out, add --yes.");
         return Ok(());
     }
-    let recovered = recovery.carry_out(&*env.entropy).await.map_err(Error::failed)?;
+    let recovered = recovery::execute(recovery, &*env.entropy).await.map_err(Error::failed)?;
     let (cluster, node, revision) = (recovered.cluster, recovered.node, recovered.revision);
     reissue(&recovered, &dir, env)?;
     NodeConfig { cluster, founders: vec![], ..config }.write(&dir)?;

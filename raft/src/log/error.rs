@@ -5,7 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// Why a log cannot be opened.
 #[derive(Debug, thiserror::Error)]

@@ -4,6 +4,7 @@
 //! of bytes. How Raft calls it is in `storage`.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -12,7 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use super::batch::BatchBuilder;
 use super::error::LogOpenError;
 use super::options::{LogOptions, RECORD_BYTES};
-use super::queue::{Done, Job, Records};
+use super::queue::{Done, DurableReply, Job, Records};
+use super::read;
 use super::record::{self, RecordKind};
 use super::recovery::{WritePosition, recover};
 use super::segment_header::HEADER_BYTES;
@@ -102,6 +104,22 @@ impl Log {
         let mut bytes = Vec::new();
         record::append(&mut bytes, kind, position, |_| Ok::<_, io::Error>(()))?;
         self.send(state, Records { bytes, done, permit: None })
+    }
+
+    /// Reads the part of a range that the log holds, up to `limit` bytes but at least one entry.
+    pub(super) fn read(&self, range: Range<u64>, limit: usize) -> io::Result<Vec<LogEntry>> {
+        let plan = read::plan(&self.state.lock(), range, limit)?;
+        plan.read()
+    }
+
+    /// Sends a job to the writer and waits until it is durable.
+    pub(super) async fn wait_durable(
+        &self,
+        send: impl FnOnce(&Self, DurableReply) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (reply, durable) = oneshot::channel();
+        send(self, reply)?;
+        durable.await.map_err(|_| io::Error::other("the log was closed before this was durable"))?
     }
 }
 

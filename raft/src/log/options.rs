@@ -2,14 +2,15 @@
 //!
 //! Changing a limit here never changes the format on disk: segments carry their own length.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quorate_env::Fatal;
 use quorate_env::disk::Disk;
 use quorate_store::NodeId;
 
-use crate::ClusterId;
+use super::error::LogOpenError;
+use crate::cluster::ClusterId;
 
 /// Length of a segment once the log has grown, bytes.
 pub(super) const SEGMENT_BYTES: u64 = 64 << 20;
@@ -38,6 +39,20 @@ pub struct LogIdentity {
     pub cluster: ClusterId,
     /// The member of it.
     pub node: NodeId,
+}
+
+impl LogIdentity {
+    /// Refuses a file of somebody else.
+    pub(super) fn check(self, found: Self, path: &Path) -> Result<(), LogOpenError> {
+        let path = path.to_owned();
+        if found.cluster != self.cluster {
+            return Err(LogOpenError::OtherCluster { path, found: found.cluster, expected: self.cluster });
+        }
+        if found.node != self.node {
+            return Err(LogOpenError::OtherNode { path, found: found.node, expected: self.node });
+        }
+        Ok(())
+    }
 }
 
 /// What a log is opened with.

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::error::LogOpenError;
 use super::options::LogIdentity;
 use super::record::{u32_at, u64_at};
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// Bytes before the first batch.
 pub(super) const HEADER_BYTES: u64 = 4096;
@@ -63,20 +63,6 @@ impl SegmentHeader {
         let node = u64_at(bytes, 32);
         expected.check(LogIdentity { cluster, node }, path)?;
         Ok(Self { identity: expected, sequence: u64_at(bytes, 40), length: u64_at(bytes, 48) })
-    }
-}
-
-impl LogIdentity {
-    /// Refuses a file of somebody else.
-    pub(super) fn check(self, found: Self, path: &Path) -> Result<(), LogOpenError> {
-        let path = path.to_owned();
-        if found.cluster != self.cluster {
-            return Err(LogOpenError::OtherCluster { path, found: found.cluster, expected: self.cluster });
-        }
-        if found.node != self.node {
-            return Err(LogOpenError::OtherNode { path, found: found.node, expected: self.node });
-        }
-        Ok(())
     }
 }
 

@@ -213,7 +213,7 @@ async fn zero(file: &dyn File, length: u64, stop: impl Fn() -> bool) -> io::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ClusterId;
+    use crate::cluster::ClusterId;
     use crate::log::options::LogIdentity;
     use quorate_env::Fatal;
     use quorate_env::disk::{Disk, MemoryDisk};

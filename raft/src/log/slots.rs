@@ -16,7 +16,7 @@ use super::error::LogOpenError;
 use super::options::LogIdentity;
 use super::record::{u32_at, u64_at};
 use super::segment_header::FORMAT;
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// Slots in the file.
 pub(super) const SLOTS: usize = 2;

@@ -11,12 +11,10 @@ use std::ops::{Bound, Range, RangeBounds};
 use futures::stream::{self, Stream, TryStreamExt};
 use openraft::OptionalSend;
 use openraft::storage::{IOFlushed, LogState, RaftLogReader, RaftLogStorage};
-use tokio::sync::oneshot;
 
 use super::handle::{Log, encode};
 use super::options::READ_BYTES;
-use super::queue::{Done, DurableReply, Job, Records};
-use super::read::plan;
+use super::queue::{Done, Job, Records};
 use super::record::RecordKind;
 use super::shared::SharedLog;
 use crate::types::{LogEntry, LogId, TypeConfig, Vote};
@@ -129,19 +127,6 @@ impl RaftLogStorage<TypeConfig> for Log {
             state.last = Some(log_id);
         }
         Ok(())
-    }
-}
-
-impl Log {
-    fn read(&self, range: Range<u64>, limit: usize) -> io::Result<Vec<LogEntry>> {
-        let plan = plan(&self.state.lock(), range, limit)?;
-        plan.read()
-    }
-
-    async fn wait_durable(&self, send: impl FnOnce(&Self, DurableReply) -> io::Result<()>) -> io::Result<()> {
-        let (reply, durable) = oneshot::channel();
-        send(self, reply)?;
-        durable.await.map_err(|_| io::Error::other("the log was closed before this was durable"))?
     }
 }
 

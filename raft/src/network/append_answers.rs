@@ -14,13 +14,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
 use futures::{Stream, StreamExt};
-use openraft::raft::{AppendEntriesRequest, StreamAppendResult};
 use parking_lot::Mutex;
 
-use crate::types::{LogId, TypeConfig};
-
-type AppendRequest = AppendEntriesRequest<TypeConfig>;
-type AppendResult = StreamAppendResult<TypeConfig>;
+use super::append::{AppendRequest, AppendResult};
+use crate::types::LogId;
 
 /// What both directions of one stream know. Clones share it.
 #[derive(Debug, Clone, Default)]

@@ -12,7 +12,7 @@ use quorate_store::NodeId;
 
 use super::identity::PeerIdentity;
 use super::stream::PeerInfo;
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// The header that carries the cluster's identity.
 const CLUSTER_HEADER: &str = "quorate-cluster";

@@ -9,15 +9,12 @@
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, stream};
-use openraft::raft::AppendEntriesRequest;
 use tokio::time::{Instant, timeout_at};
 
-use crate::types::TypeConfig;
+use super::append::AppendRequest;
 
 /// How long news of a commit may wait: what a follower's readers may wait for it longer than they would.
 const PAUSE: Duration = Duration::from_millis(2);
-
-type AppendRequest = AppendEntriesRequest<TypeConfig>;
 
 /// The same requests, without those that a later one makes needless.
 pub(super) fn with_entries<S>(requests: S) -> impl Stream<Item = AppendRequest> + Send + 'static

@@ -46,7 +46,7 @@ impl ConnectionLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ClusterId;
+    use crate::cluster::ClusterId;
 
     #[test]
     fn each_node_has_its_own_places() {

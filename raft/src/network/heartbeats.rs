@@ -18,16 +18,17 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 
+use super::append::{AppendRequest, AppendResult, RpcError, unreachable};
 use super::link::{Connected, Link};
-use super::raft_client::{AppendRequest, AppendResult, RpcError, unreachable};
+
 use super::wire::{decode, encode};
-use crate::rollback::Follower;
+use crate::rollback::FollowerMark;
 
 /// The heartbeats to one member.
 #[derive(Debug)]
 pub(super) struct Heartbeats {
     link: Arc<Link>,
-    follower: Follower,
+    follower: FollowerMark,
     /// Open and without anything under way.
     idle: Option<HeartbeatStream>,
 }
@@ -42,7 +43,7 @@ struct HeartbeatStream {
 
 impl Heartbeats {
     /// Over this link; a stream is opened by the first one.
-    pub(super) fn new(link: Arc<Link>, follower: Follower) -> Self {
+    pub(super) fn new(link: Arc<Link>, follower: FollowerMark) -> Self {
         Self { link, follower, idle: None }
     }
 

@@ -22,7 +22,7 @@ use super::call_auth::{self, ClusterHeader};
 use super::connector::{self, ClientTls};
 use super::rpc::peer_client::PeerClient;
 use super::wire::MAX_MESSAGE_BYTES;
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// The pause after the first failed attempt.
 const BACKOFF_FIRST: Duration = Duration::from_millis(20);

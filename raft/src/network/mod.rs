@@ -4,6 +4,7 @@
 //! connection goes through the network seam of `quorate_env`; every attempt and every queue is bounded. This
 //! module decides nothing: votes, entries and snapshots are handed to openraft as they come.
 
+mod append;
 mod append_answers;
 mod commit_coalescing;
 
@@ -18,14 +19,15 @@ pub(crate) mod link;
 pub(crate) mod links;
 pub(crate) mod listener;
 pub(crate) mod raft_client;
+pub(crate) mod rollback_query;
 pub(crate) mod snapshot;
 pub(crate) mod stream;
 pub(crate) mod wire;
 
 pub(crate) mod tls;
 
-pub use identity::peer_names;
-pub use tls::{Credentials, PEER_NAME, PeerTls, TlsError, authority_hash};
+pub use identity::{PEER_NAME, peer_names};
+pub use tls::{Credentials, PeerTls, TlsError, authority_hash};
 
 /// The stubs that `build.rs` generates.
 #[expect(

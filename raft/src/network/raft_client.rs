@@ -11,11 +11,10 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, future};
-use openraft::errors::{RPCError, ReplicationClosed, StreamingError, Unreachable};
+use openraft::errors::{ReplicationClosed, StreamingError, Unreachable};
 use openraft::network::{Backoff, RPCOption};
 use openraft::raft::{
-    AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, StreamAppendResult, TransferLeaderRequest,
-    TransferLeaderResponse, VoteRequest, VoteResponse,
+    AppendEntriesResponse, SnapshotResponse, TransferLeaderRequest, TransferLeaderResponse, VoteRequest, VoteResponse,
 };
 use openraft::{AnyError, OptionalSend, RaftNetworkFactory, RaftNetworkV2};
 use quorate_store::NodeId;
@@ -23,6 +22,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tonic::{Request, Response, Status};
 
+use super::append::{AppendRequest, AppendResult, RpcError, unreachable};
 use super::append_answers::PendingAppends;
 use super::commit_coalescing;
 use super::heartbeats::Heartbeats;
@@ -30,7 +30,7 @@ use super::link::{Client, Link};
 use super::links::{Links, Purpose};
 use super::snapshot;
 use super::wire::{decode, encode, encode_long};
-use crate::rollback::{Follower, HighWater};
+use crate::rollback::{FollowerMark, HighWaterMarks};
 use crate::state_machine::{Snapshot, SnapshotData};
 use crate::types::{LeaderId, Peer, TypeConfig, Vote, footprint};
 
@@ -43,26 +43,22 @@ const REPLICATION_PAUSE: Duration = Duration::from_millis(100);
 const REQUEST_OVERHEAD: usize = 100;
 const ENTRY_OVERHEAD: usize = 40;
 
-pub(super) type RpcError = RPCError<TypeConfig>;
-pub(super) type AppendRequest = AppendEntriesRequest<TypeConfig>;
-pub(super) type AppendResult = StreamAppendResult<TypeConfig>;
-
 /// Makes the clients that openraft asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct RaftNetwork {
     links: Arc<Links>,
-    witness: Arc<HighWater>,
+    marks: Arc<HighWaterMarks>,
 }
 
 impl RaftNetwork {
     /// Over these links; takes note of what members show.
-    pub(crate) fn new(links: Arc<Links>, witness: Arc<HighWater>) -> Self {
-        Self { links, witness }
+    pub(crate) fn new(links: Arc<Links>, marks: Arc<HighWaterMarks>) -> Self {
+        Self { links, marks }
     }
 
     fn client(&self, node: NodeId, peer: &Peer, stream: Purpose) -> RaftClient {
         RaftClient {
-            follower: Follower { node, register: self.witness.clone() },
+            follower: FollowerMark { node, marks: self.marks.clone() },
             control: self.links.link(&peer.address, Purpose::Control),
             stream: self.links.link(&peer.address, stream),
             heartbeats: None,
@@ -91,7 +87,7 @@ impl RaftNetworkFactory<TypeConfig> for RaftNetwork {
 /// Calls to one member.
 #[derive(Debug)]
 pub(crate) struct RaftClient {
-    follower: Follower,
+    follower: FollowerMark,
     control: Arc<Link>,
     stream: Arc<Link>,
     /// For a client that sends nothing else.
@@ -157,7 +153,7 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         let answer: VoteResponse<TypeConfig> =
             self.unary(&request, &option, async |mut client, request| client.vote(request).await).await?;
         if answer.vote_granted {
-            self.follower.register.voted(self.follower.node, request.vote.leader_id);
+            self.follower.marks.voted(self.follower.node, request.vote.leader_id);
         }
         Ok(answer)
     }
@@ -206,7 +202,7 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
 async fn open_stream<'s, S>(
     link: &'s Link,
     requests: S,
-    follower: Follower,
+    follower: FollowerMark,
 ) -> Result<BoxStream<'s, Result<AppendResult, RpcError>>, RpcError>
 where
     S: Stream<Item = AppendRequest> + OptionalSend + Unpin + 'static,
@@ -241,9 +237,4 @@ where
 
 fn lost(status: Status) -> RpcError {
     unreachable(status.message())
-}
-
-/// A failure, as openraft is told of it.
-pub(super) fn unreachable(reason: impl ToString) -> RpcError {
-    RPCError::Unreachable(Unreachable::new(&AnyError::error(reason)))
 }

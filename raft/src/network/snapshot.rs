@@ -18,7 +18,7 @@ use tonic::{Status, Streaming};
 use super::call_auth::speaks_for;
 use super::link::Link;
 use super::wire::{decode, encode};
-use crate::replica::core::Raft;
+use crate::core::Raft;
 use crate::state_machine::{Snapshot, SnapshotData, SnapshotReceiver};
 use crate::types::{LogId, TypeConfig, Vote};
 

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::{ClusterId, log, state_machine};
+use crate::cluster::ClusterId;
+use crate::{log, state_machine};
 
 /// The failure of a recovery. Whatever it was, trying again is safe.
 #[derive(Debug, thiserror::Error)]

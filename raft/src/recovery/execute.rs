@@ -17,7 +17,7 @@ use super::REVISION_MARGIN;
 use super::error::RecoveryError;
 use super::marker::{self, Marker};
 use super::plan::{Recovery, RecoveryOptions, log_options};
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 use crate::log::Log;
 use crate::rollback;
 use crate::state_machine::{NewCluster, Offline};
@@ -51,35 +51,33 @@ impl Recovered {
     }
 }
 
-impl Recovery {
-    /// Makes log and state those of a new cluster whose only voter this member is.
-    pub async fn carry_out(self, entropy: &dyn Entropy) -> Result<Recovered, RecoveryError> {
-        let Self { options, marker, mut state, log, last, term, .. } = self;
-        let marker = match marker {
-            Some(marker) => marker,
-            None => begin(&options, &state, term, entropy).await?,
-        };
-        if let Some(mut log) = log {
-            let failed = |source| RecoveryError::Io { path: options.directory.join("state"), source };
-            fold(&mut log, last, &mut state).await.map_err(failed)?;
-            log.close().await.map_err(failed)?;
-            let revision = Revision::new(state.position().progress.revision.get() + REVISION_MARGIN);
-            let Marker { node, old, new: cluster, certain, .. } = marker;
-            let founding = NewCluster { old, cluster, node, peer: options.peer.clone(), certain, revision };
-            state.refound(founding).map_err(failed)?;
-        }
-        let progress = state.position().progress;
-        remake_log(&options, &marker, progress.log_id).await?;
-        Ok(Recovered {
-            cluster: marker.new,
-            old: marker.old,
-            node: options.node,
-            revision: progress.revision,
-            snapshot: state.snapshot(),
-            disk: options.disk,
-            directory: options.directory,
-        })
+/// Makes log and state those of a new cluster whose only voter this member is.
+pub async fn execute(recovery: Recovery, entropy: &dyn Entropy) -> Result<Recovered, RecoveryError> {
+    let Recovery { options, marker, mut state, log, last, term, .. } = recovery;
+    let marker = match marker {
+        Some(marker) => marker,
+        None => begin(&options, &state, term, entropy).await?,
+    };
+    if let Some(mut log) = log {
+        let failed = |source| RecoveryError::Io { path: options.directory.join("state"), source };
+        fold(&mut log, last, &mut state).await.map_err(failed)?;
+        log.close().await.map_err(failed)?;
+        let revision = Revision::new(state.position().progress.revision.get() + REVISION_MARGIN);
+        let Marker { node, old, new: cluster, certain, .. } = marker;
+        let founding = NewCluster { old, cluster, node, peer: options.peer.clone(), certain, revision };
+        state.refound(founding).map_err(failed)?;
     }
+    let progress = state.position().progress;
+    remake_log(&options, &marker, progress.log_id).await?;
+    Ok(Recovered {
+        cluster: marker.new,
+        old: marker.old,
+        node: options.node,
+        revision: progress.revision,
+        snapshot: state.snapshot(),
+        disk: options.disk,
+        directory: options.directory,
+    })
 }
 
 async fn begin(

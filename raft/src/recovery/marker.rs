@@ -11,7 +11,7 @@ use quorate_store::{NodeId, Revision};
 use serde::{Deserialize, Serialize};
 
 use super::error::RecoveryError;
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 const MAGIC: &[u8; 8] = b"QuoraRec";
 /// Bytes before the record.

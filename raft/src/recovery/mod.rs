@@ -18,7 +18,7 @@ mod marker;
 mod plan;
 
 pub use error::RecoveryError;
-pub use execute::Recovered;
+pub use execute::{Recovered, execute};
 pub(crate) use marker::is_begun;
 pub use plan::{LostMember, Plan, Recovery, RecoveryOptions};
 

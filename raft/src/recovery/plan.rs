@@ -14,10 +14,11 @@ use quorate_store::{NodeId, Revision};
 
 use super::error::RecoveryError;
 use super::marker::{self, Marker};
+use crate::cluster::ClusterId;
 use crate::log::{self, Log};
+use crate::membership::Role;
 use crate::state_machine::{self, Offline};
 use crate::types::{LogEntry, LogId, Payload, Peer};
-use crate::{ClusterId, Role};
 
 /// Who belongs to a cluster, and who of them votes.
 type MembershipConfig = openraft::Membership<NodeId, Peer>;

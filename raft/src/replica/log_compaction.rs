@@ -1,40 +1,43 @@
-//! Keeps the log within its bytes: Raft cuts it by the number of entries, and entries may be a thousand times larger than usual.
+//! Log compaction by size: openraft compacts the log by the number of entries, and entries may be a thousand times
+//! larger than usual.
 //!
-//! Invariant: only what a snapshot stands for is purged (Raft sees to that), so whoever needs more gets a snapshot. Looks at
-//! the log now and then instead of at every write; between two looks it may grow by what the disk takes in that time.
+//! Invariant: only what a snapshot covers is purged (openraft sees to that), so a member that needs more gets a snapshot.
+//! The log's size is checked now and then instead of at every write; between two checks the log may grow by what the disk
+//! writes in that time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use openraft::async_runtime::WatchReceiver;
+use openraft::errors::Fatal;
 
-use super::core::Core;
+use crate::core::RaftNode;
 use crate::log::Log;
+use crate::types::TypeConfig;
 
-/// Between two looks.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Between two checks.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-impl Core {
-    /// Cuts the log whenever it has grown too long, until Raft stops.
-    pub(super) async fn keep_log_short(&self, log: Log) {
-        loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            let Some(last) = log.excess() else { continue };
-            if self.cut_log(last).await.is_err() {
-                return;
-            }
+/// Compacts the log whenever it has grown too long, until Raft stops.
+pub(super) async fn compact_by_size(raft: Arc<RaftNode>, log: Log) {
+    loop {
+        tokio::time::sleep(CHECK_INTERVAL).await;
+        let Some(last) = log.excess() else { continue };
+        if purge_up_to(&raft, last).await.is_err() {
+            return;
         }
     }
+}
 
-    /// Purges up to `last`; has the state made durable first if it is not that far.
-    async fn cut_log(&self, last: u64) -> Result<(), openraft::errors::Fatal<crate::types::TypeConfig>> {
-        let (covered, purged) = {
-            let metrics = self.raft.metrics();
-            let metrics = metrics.borrow_watched();
-            (metrics.snapshot.map(|id| id.index), metrics.purged.map(|id| id.index))
-        };
-        if covered >= Some(last) {
-            return if purged < Some(last) { self.raft.trigger().purge_log(last).await } else { Ok(()) };
-        }
-        self.raft.trigger().snapshot().await
+/// Purges up to `last`; has the state made durable first if it is not that far.
+async fn purge_up_to(raft: &RaftNode, last: u64) -> Result<(), Fatal<TypeConfig>> {
+    let (covered, purged) = {
+        let metrics = raft.openraft().metrics();
+        let metrics = metrics.borrow_watched();
+        (metrics.snapshot.map(|id| id.index), metrics.purged.map(|id| id.index))
+    };
+    if covered >= Some(last) {
+        return if purged < Some(last) { raft.openraft().trigger().purge_log(last).await } else { Ok(()) };
     }
+    raft.openraft().trigger().snapshot().await
 }

@@ -4,8 +4,10 @@
 //! [`ReplicaOptions`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` and `groups` (writes on the leader),
 //! `forward` (writes elsewhere), `rounds` (reads), `service` (what peers ask).
 
+mod background;
 mod batch_window;
 mod config;
+mod forward;
 mod handle;
 mod log_compaction;
 mod open;
@@ -14,13 +16,12 @@ mod positions;
 mod proposal_batches;
 mod proposals;
 mod read_index;
+mod read_round;
 mod service;
+mod snapshot_installs;
 mod store;
 mod task_seeds;
 mod watchdog;
-
-pub(crate) mod core;
-pub(crate) mod forward;
 
 pub use handle::{Replica, StopReport};
 pub use open::ReplicaOpenError;

@@ -10,8 +10,8 @@ use quorate_env::disk::Disk;
 use quorate_env::{Env, Fatal};
 use quorate_store::{Limits, NodeId};
 
-use crate::ClusterId;
 use crate::admin::CertificateSigner;
+use crate::cluster::ClusterId;
 use crate::network::PeerTls;
 use crate::{log, state_machine};
 

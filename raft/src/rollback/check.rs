@@ -1,157 +1,138 @@
-//! What a member does at its start: it asks the other voters how far it was, and waits at the gate until they have answered.
+//! The rollback check at the start of a member: it asks the other voters how far it had been, and takes part in the
+//! cluster when they have answered.
 //!
-//! Invariant: an answer is held against how far the member is when the answer has come, so what it has shown in the meantime does not
-//! look like something forgotten.
+//! Invariant: an answer is compared with how far the member is when the answer has come, so what the member has shown in
+//! the meantime does not look like something forgotten. How a voter is asked is the network's business ([`VoterQuery`]).
 
-use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use quorate_env::Fatal;
-use quorate_env::disk;
+use quorate_env::{Fatal, disk};
 use quorate_store::NodeId;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tonic::Code;
 
-use super::{Shown, marker};
-use crate::network::links::Purpose;
-use crate::network::wire::decode;
-use crate::replica::core::Core;
-use crate::types::Peer;
+use super::gate::StartGate;
+use super::high_water::{HighWaterMark, HighWaterMarks};
+use super::marker;
+use crate::core::RaftNode;
+use crate::types::{Peer, TypeConfig};
 
-/// How long a start waits for witnesses that cannot be reached.
-const LIMIT: Duration = Duration::from_secs(2);
+/// How long a start waits for voters that cannot be reached.
+const START_LIMIT: Duration = Duration::from_secs(2);
 /// How long one answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-/// Between two questions to a witness that does not answer.
-const PAUSE: Duration = Duration::from_millis(200);
+/// Between two questions to a voter that does not answer.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
 
-/// Whose past is asked for, and who is told of it.
-#[derive(Clone)]
-pub(crate) struct Disk {
+/// Asks one voter for the high water mark that it has seen of this member.
+pub(crate) trait VoterQuery: Send + Sync + 'static {
+    /// One attempt; the caller bounds the wait.
+    fn ask(&self, peer: &Peer) -> impl Future<Output = Result<Option<HighWaterMark>, NoAnswer>> + Send;
+}
+
+/// Why a voter gave no high water mark.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// The voter remembers nothing, or knows no such question.
+    Nothing,
+    /// It cannot be reached.
+    Unreachable,
+}
+
+/// The data folder that is checked, and the signal that ends the process when it is an older copy.
+pub(crate) struct CheckedFolder {
     pub(crate) disk: Arc<dyn disk::Disk>,
     pub(crate) directory: PathBuf,
     pub(crate) fatal: Fatal,
 }
 
-/// Closed until this member may take part.
-#[derive(Debug)]
-pub(crate) struct Gate {
-    open: watch::Sender<bool>,
-    /// Why it never opens.
-    refusal: OnceLock<String>,
+/// The check of one start.
+pub(crate) struct RollbackCheck<Q> {
+    pub(crate) raft: Arc<RaftNode>,
+    pub(crate) gate: Arc<StartGate>,
+    pub(crate) folder: CheckedFolder,
+    pub(crate) query: Q,
 }
 
-impl Gate {
-    /// A closed one.
-    pub(crate) fn closed() -> Self {
-        Self { open: watch::Sender::new(false), refusal: OnceLock::new() }
+impl<Q: VoterQuery> RollbackCheck<Q> {
+    /// Asks the voters and opens the gate, or says why this member must not take part. The task goes on asking the
+    /// voters that have not answered.
+    pub(crate) async fn run(self) -> Result<JoinHandle<()>, String> {
+        let (raft, gate) = (self.raft.clone(), self.gate.clone());
+        let mut asking = tokio::spawn(async move { self.ask_all().await });
+        if timeout(START_LIMIT, &mut asking).await.is_err() {
+            tracing::warn!(
+                "not all voters can be asked whether this node's disk is an older copy; it takes part without that"
+            );
+        }
+        if let Some(reason) = gate.refusal() {
+            return Err(reason);
+        }
+        raft.openraft().runtime_config().elect(true);
+        gate.open();
+        Ok(asking)
     }
 
-    /// Waits until it is open. It never closes again.
-    pub(crate) async fn passed(&self) {
-        self.open.subscribe().wait_for(|open| *open).await.map(drop).expect("self keeps the sender alive");
-    }
-}
-
-/// Asks the witnesses and opens the gate, or says why this member must not take part. The task asks on, where nobody has answered.
-pub(crate) async fn check(core: &Arc<Core>, disk: Disk) -> Result<JoinHandle<()>, String> {
-    let mut asking = tokio::spawn(ask_all(core.clone(), disk));
-    if timeout(LIMIT, &mut asking).await.is_err() {
-        tracing::warn!(
-            "not all voters can be asked whether this node's disk is an older copy; it takes part without that"
-        );
-    }
-    if let Some(reason) = core.gate.refusal.get() {
-        return Err(reason.clone());
-    }
-    core.raft.runtime_config().elect(true);
-    core.gate.open.send_replace(true);
-    Ok(asking)
-}
-
-/// Until every other voter has answered, or this member must stop.
-async fn ask_all(core: Arc<Core>, disk: Disk) {
-    let Some((_, voters)) = core.own().await else { return };
-    let mut questions: FuturesUnordered<_> = voters.iter().map(|(node, peer)| core.ask(*node, peer)).collect();
-    while let Some(forgotten) = questions.next().await {
-        if let Err(forgotten) = forgotten {
-            let advice = "remove this member, empty its data folder and let it join again";
-            let reason = format!("{forgotten}: it is an older copy of that disk; {advice}");
-            if let Err(error) = marker::write(&*disk.disk, &disk.directory, &reason).await {
-                tracing::warn!(%error, "a later start of this node does not know that its disk is an older copy");
+    /// Asks until every other voter has answered, or this member must stop.
+    async fn ask_all(&self) {
+        let Some((_, voters)) = own_mark(&self.raft).await else { return };
+        let mut questions: FuturesUnordered<_> = voters.iter().map(|(node, peer)| self.ask(*node, peer)).collect();
+        while let Some(answered) = questions.next().await {
+            if let Err(forgotten) = answered {
+                return self.refuse(&forgotten).await;
             }
-            core.gate.refusal.set(reason.clone()).ok();
-            return disk.fatal.report(reason);
         }
     }
-}
 
-/// Why there is no answer.
-enum Silent {
-    /// The witness remembers nothing, or knows no such question.
-    Ignorant,
-    /// It cannot be reached.
-    Unreachable,
-}
-
-impl Core {
-    /// What this member has seen of another one.
-    pub(crate) async fn shown_by(&self, node: NodeId) -> Option<Shown> {
-        let vote = self.raft.with_raft_state(|state| state.vote_ref().leader_id).await.ok();
-        let elected = vote.filter(|leader| leader.node_id == node).map(|leader| Shown { leader, last: None });
-        self.witness.of(node).max(elected)
-    }
-
-    /// How far this member is, and the other voters; `None` once Raft has stopped.
-    async fn own(&self) -> Option<(Shown, Vec<(NodeId, Peer)>)> {
-        let node = self.node;
-        let look = move |state: &openraft::RaftState<crate::types::TypeConfig>| {
-            let own = Shown { leader: state.vote_ref().leader_id, last: state.log_ids.last().copied() };
-            let members = state.membership_state.effective();
-            let others = members.voter_ids().filter(|voter| *voter != node);
-            let voters = others.filter_map(|voter| Some((voter, members.get_node(&voter)?.clone()))).collect();
-            (own, voters)
-        };
-        self.raft.with_raft_state(look).await.ok()
-    }
-
-    /// Asks one voter until it answers or is one no more. The error says what this member's disk has forgotten.
+    /// Asks one voter until it answers or is a voter no more. The error says what this member's disk has forgotten.
     async fn ask(&self, node: NodeId, peer: &Peer) -> Result<(), String> {
         loop {
-            let asked = timeout(ANSWER_TIMEOUT, self.ask_once(peer)).await.unwrap_or(Err(Silent::Unreachable));
-            let Some((own, voters)) = self.own().await else { return Ok(()) };
+            let asked = timeout(ANSWER_TIMEOUT, self.query.ask(peer)).await.unwrap_or(Err(NoAnswer::Unreachable));
+            let Some((own, voters)) = own_mark(&self.raft).await else { return Ok(()) };
             match asked {
-                Ok(Some(shown)) if own < shown => {
-                    return Err(format!("this node had {shown} (says node {node}), and its disk has {own}"));
+                Ok(Some(seen)) if own < seen => {
+                    return Err(format!("this node had {seen} (says node {node}), and its disk has {own}"));
                 }
-                Ok(_) | Err(Silent::Ignorant) => return Ok(()),
-                Err(Silent::Unreachable) if !voters.iter().any(|(voter, _)| *voter == node) => return Ok(()),
-                Err(Silent::Unreachable) => tokio::time::sleep(PAUSE).await,
+                Ok(_) | Err(NoAnswer::Nothing) => return Ok(()),
+                Err(NoAnswer::Unreachable) if !voters.iter().any(|(voter, _)| *voter == node) => return Ok(()),
+                Err(NoAnswer::Unreachable) => tokio::time::sleep(RETRY_PAUSE).await,
             }
         }
     }
 
-    async fn ask_once(&self, peer: &Peer) -> Result<Option<Shown>, Silent> {
-        let link = self.links.link(&peer.address, Purpose::Control);
-        let mut connected = link.connected().await.map_err(|error| match error.kind() {
-            // No process is there: whatever it had seen is forgotten.
-            io::ErrorKind::ConnectionRefused => Silent::Ignorant,
-            _ => Silent::Unreachable,
-        })?;
-        match connected.client.witness(Bytes::new()).await {
-            Ok(answer) => decode(answer.get_ref()).map_err(|_| Silent::Ignorant),
-            Err(status) if status.code() == Code::Unimplemented => Err(Silent::Ignorant),
-            Err(status) => {
-                link.refused(&connected, &status).await;
-                Err(Silent::Unreachable)
-            }
+    /// Marks the disk as an older copy and ends the process.
+    async fn refuse(&self, forgotten: &str) {
+        let advice = "remove this member, empty its data folder and let it join again";
+        let reason = format!("{forgotten}: it is an older copy of that disk; {advice}");
+        let CheckedFolder { disk, directory, fatal } = &self.folder;
+        if let Err(error) = marker::write(&**disk, directory, &reason).await {
+            tracing::warn!(%error, "a later start of this node does not know that its disk is an older copy");
         }
+        self.gate.refuse(reason.clone());
+        fatal.report(reason);
     }
+}
+
+/// The answer to another member that checks itself: what this member has seen of it.
+pub(crate) async fn seen_of(raft: &RaftNode, marks: &HighWaterMarks, other: NodeId) -> Option<HighWaterMark> {
+    let vote = raft.openraft().with_raft_state(|state| state.vote_ref().leader_id).await.ok();
+    let elected = vote.filter(|leader| leader.node_id == other).map(|leader| HighWaterMark { leader, last: None });
+    marks.of(other).max(elected)
+}
+
+/// How far this member is, and the other voters; `None` once Raft has stopped.
+async fn own_mark(raft: &RaftNode) -> Option<(HighWaterMark, Vec<(NodeId, Peer)>)> {
+    let id = raft.id();
+    let look = move |state: &openraft::RaftState<TypeConfig>| {
+        let own = HighWaterMark { leader: state.vote_ref().leader_id, last: state.log_ids.last().copied() };
+        let members = state.membership_state.effective();
+        let others = members.voter_ids().filter(|voter| *voter != id);
+        let voters = others.filter_map(|voter| Some((voter, members.get_node(&voter)?.clone()))).collect();
+        (own, voters)
+    };
+    raft.openraft().with_raft_state(look).await.ok()
 }

@@ -15,14 +15,14 @@ use crate::types::{LeaderId, LogId, TypeConfig};
 
 /// How far a member was. Ordered: a member never goes back, for entries are only taken from it by a later leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Shown {
+pub(crate) struct HighWaterMark {
     /// The last leader that it voted for or followed; itself, if it stood for election.
     pub(crate) leader: LeaderId,
     /// The last entry that it confirmed to that leader.
     pub(crate) last: Option<LogId>,
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for HighWaterMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "vote {}", self.leader)?;
         self.last.map_or(Ok(()), |last| write!(f, " and entry {last}"))
@@ -31,23 +31,23 @@ impl fmt::Display for Shown {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct HighWater {
-    shown: Mutex<BTreeMap<NodeId, Shown>>,
+pub(crate) struct HighWaterMarks {
+    marks: Mutex<BTreeMap<NodeId, HighWaterMark>>,
 }
 
-impl HighWater {
+impl HighWaterMarks {
     /// A member was seen with this vote.
     pub(crate) fn voted(&self, node: NodeId, leader: LeaderId) {
-        self.note(node, Shown { leader, last: None });
+        self.note(node, HighWaterMark { leader, last: None });
     }
 
     /// What is known of a member.
-    pub(crate) fn of(&self, node: NodeId) -> Option<Shown> {
-        self.shown.lock().get(&node).copied()
+    pub(crate) fn of(&self, node: NodeId) -> Option<HighWaterMark> {
+        self.marks.lock().get(&node).copied()
     }
 
-    fn note(&self, node: NodeId, shown: Shown) {
-        let mut all = self.shown.lock();
+    fn note(&self, node: NodeId, shown: HighWaterMark) {
+        let mut all = self.marks.lock();
         let known = all.entry(node).or_insert(shown);
         *known = shown.max(*known);
     }
@@ -55,24 +55,24 @@ impl HighWater {
 
 /// What is noted of one follower while this member leads.
 #[derive(Debug, Clone)]
-pub(crate) struct Follower {
+pub(crate) struct FollowerMark {
     pub(crate) node: NodeId,
-    pub(crate) register: Arc<HighWater>,
+    pub(crate) marks: Arc<HighWaterMarks>,
 }
 
-impl Follower {
+impl FollowerMark {
     /// Takes note of a snapshot of this leader's up to this entry, which the follower has installed: Raft takes that for a confirmation of
     /// all that is in it.
     pub(crate) fn installed(&self, leader: LeaderId, last: Option<LogId>) {
-        self.register.note(self.node, Shown { leader, last });
+        self.marks.note(self.node, HighWaterMark { leader, last });
     }
 
     /// Takes note of an answer to this leader's entries. Refuses one that takes back what was confirmed to the same leader.
     pub(crate) fn answered(&self, leader: LeaderId, answer: &StreamAppendResult<TypeConfig>) -> Result<(), String> {
         match answer {
-            Ok(last) => self.register.note(self.node, Shown { leader, last: *last }),
+            Ok(last) => self.marks.note(self.node, HighWaterMark { leader, last: *last }),
             Err(StreamAppendError::Conflict(at)) => {
-                let confirmed = self.register.of(self.node).filter(|shown| shown.leader == leader);
+                let confirmed = self.marks.of(self.node).filter(|shown| shown.leader == leader);
                 if let Some(confirmed) = confirmed.and_then(|shown| shown.last)
                     && confirmed.index >= at.index
                 {
@@ -95,22 +95,22 @@ mod tests {
         LogId { leader_id: RaftLeaderId::new(term, 1), index }
     }
 
-    fn follower() -> Follower {
-        Follower { node: 2, register: Arc::new(HighWater::default()) }
+    fn follower() -> FollowerMark {
+        FollowerMark { node: 2, marks: Arc::new(HighWaterMarks::default()) }
     }
 
     #[test]
     fn the_most_that_was_shown_stays() {
         let follower = follower();
         let (first, second): (LeaderId, LeaderId) = (RaftLeaderId::new(1, 1), RaftLeaderId::new(2, 3));
-        let check = |leader, last| assert_eq!(follower.register.of(2), Some(Shown { leader, last }));
+        let check = |leader, last| assert_eq!(follower.marks.of(2), Some(HighWaterMark { leader, last }));
         follower.answered(first, &Ok(Some(id(1, 9)))).unwrap();
         follower.answered(first, &Ok(Some(id(1, 7)))).unwrap();
         check(first, Some(id(1, 9)));
-        follower.register.voted(2, second);
+        follower.marks.voted(2, second);
         follower.answered(first, &Ok(Some(id(1, 12)))).unwrap();
         check(second, None);
-        assert_eq!(follower.register.of(3), None);
+        assert_eq!(follower.marks.of(3), None);
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn going_back_is_seen_by_the_vote_and_by_the_log() {
-        let shown = |term, last| Shown { leader: RaftLeaderId::new(term, 1), last };
+        let shown = |term, last| HighWaterMark { leader: RaftLeaderId::new(term, 1), last };
         assert!(shown(1, Some(id(1, 9))) < shown(2, None), "an older vote");
         assert!(shown(2, Some(id(2, 8))) < shown(2, Some(id(2, 9))), "a shorter log of the same leader");
         assert!(shown(2, Some(id(1, 20))) < shown(2, Some(id(2, 9))), "entries that are gone from it");

@@ -15,7 +15,7 @@ use quorate_env::disk::{Disk, MemoryDisk, SystemDisk};
 use quorate_env::{Fatal, SystemEnv};
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
 use quorate_raft::log::{self, Log};
-use quorate_raft::recovery::{REVISION_MARGIN, Recovery, RecoveryError, RecoveryOptions};
+use quorate_raft::recovery::{REVISION_MARGIN, Recovery, RecoveryError, RecoveryOptions, execute};
 use quorate_raft::replica::ReplicaOpenError;
 use quorate_raft::state_machine::{self, StateMachine};
 use quorate_raft::types::{Command, LogEntry, LogId, Peer, TypeConfig, Vote};
@@ -75,7 +75,7 @@ async fn the_last_member_goes_on_and_the_old_cluster_stays_out() {
     let plan = recovery.plan().clone();
     assert_eq!((plan.old, plan.begun, plan.role), (old, None, Some(Role::Voter)));
     assert_eq!(plan.given_up.iter().map(|given| given.node).collect::<Vec<_>>(), lost);
-    let recovered = recovery.carry_out(&SystemEnv).await.unwrap();
+    let recovered = execute(recovery, &SystemEnv).await.unwrap();
     let begin = recovered.revision;
     cluster.id = recovered.cluster;
     assert_ne!(recovered.cluster, old);
@@ -207,7 +207,7 @@ async fn make_log(disk: &MemoryDisk, directory: &Path) {
 
 async fn recover(disk: &MemoryDisk, directory: &Path) -> Result<ClusterId, RecoveryError> {
     let options = options(NODE, OLD, Arc::new(disk.clone()), directory, "127.0.0.1:1");
-    let recovered = Recovery::open(options).await?.carry_out(&SystemEnv).await?;
+    let recovered = execute(Recovery::open(options).await?, &SystemEnv).await?;
     let cluster = recovered.cluster;
     recovered.finish().map(|()| cluster)
 }
