@@ -10,8 +10,8 @@ use parking_lot::{Condvar, Mutex};
 use quorate_env::disk::{Disk, SystemDisk};
 
 use super::checkpoint::Checkpoint;
+use super::failure::FailureReport;
 use super::journal::Journal;
-use super::machine::Alarm;
 use super::options::{Saving, StateIdentity, StateMachineOptions};
 
 /// Between two megabytes of a checkpoint: it has time, and the log has none.
@@ -22,7 +22,7 @@ pub(super) struct CheckpointRunner {
     identity: StateIdentity,
     bytes: u64,
     saving: Saving,
-    alarm: Alarm,
+    failures: FailureReport,
     running: Arc<RunState>,
 }
 
@@ -61,12 +61,12 @@ impl Drop for RunGuard {
 }
 
 impl CheckpointRunner {
-    pub(super) fn new(options: &StateMachineOptions, alarm: Alarm) -> Self {
+    pub(super) fn new(options: &StateMachineOptions, failures: FailureReport) -> Self {
         Self {
             identity: options.identity.clone(),
             bytes: options.checkpoint_bytes,
             saving: options.saving,
-            alarm,
+            failures,
             running: Arc::default(),
         }
     }
@@ -98,11 +98,11 @@ impl CheckpointRunner {
             return Ok(());
         }
         let turn = RunGuard(Arc::clone(&self.running));
-        let (journal, identity, alarm) = (Arc::clone(journal), self.identity.clone(), self.alarm.clone());
+        let (journal, identity, failures) = (Arc::clone(journal), self.identity.clone(), self.failures.clone());
         let run = async move {
             if let Err(error) = checkpoint.write(&journal, &identity, || turn.0.rest()) {
                 journal.fail();
-                alarm.raise(&error);
+                failures.report(&error);
             }
             // Whoever waits for the turn may want the folder.
             drop(journal);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// The failure of [`super::StateMachine::open`].
 #[derive(Debug, Error)]

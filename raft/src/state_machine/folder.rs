@@ -14,12 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use quorate_env::disk::{Disk, Lock};
-use serde::{Deserialize, Serialize};
 
 use super::error::StateOpenError;
 use super::options::{StateIdentity, StateMachineOptions};
-use super::owner_file::{OWNER, SYNCED};
-use crate::ClusterId;
+use super::owner_file::{OWNER, Owner, SYNCED};
+use crate::cluster::ClusterId;
 use crate::types::LogId;
 
 /// Version of everything that is described here and where this points to. Another one is refused.
@@ -29,15 +28,6 @@ const FORMER_FORMAT: (u32, &str) = (2, "version");
 const LOCK_FILE: &str = "lock";
 /// The first generation of a new folder.
 const FIRST_GENERATION: u64 = 1;
-
-/// Whose the state is, and which generation is current.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Owner {
-    format: u32,
-    cluster: ClusterId,
-    naming: String,
-    generation: u64,
-}
 
 /// A file of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,16 +5,16 @@
 //! effect survives a machine crash.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{OptionalSend, RaftSnapshotBuilder};
-use quorate_env::{Fatal, blocking};
+use quorate_env::blocking;
 use quorate_store::{Retention, Serving, ServingOptions};
 
 use super::error::{StateOpenError, invalid};
+use super::failure::FailureReport;
 use super::folder::Folder;
 use super::group::{Group, Live};
 use super::history::DiskHistory;
@@ -36,7 +36,7 @@ pub struct StateMachine {
     history: Arc<DiskHistory>,
     serving: Serving,
     saver: Saver,
-    alarm: Alarm,
+    failures: FailureReport,
 }
 
 impl StateMachine {
@@ -46,15 +46,15 @@ impl StateMachine {
     /// Any [`StateOpenError`]: each names the folder and what is wrong.
     pub fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
         let Loaded { journal, live, recent } = load(options)?;
-        let alarm = Alarm { fatal: options.fatal.clone(), directory: options.directory.clone() };
-        let saver = Saver::start(options, Arc::clone(&journal), &live, alarm.clone())
+        let failures = FailureReport::new(options.fatal.clone(), options.directory.clone());
+        let saver = Saver::start(options, Arc::clone(&journal), &live, failures.clone())
             .map_err(|error| StateOpenError::Io { directory: options.directory.clone(), error })?;
         let progress = &live.position.progress;
         let bounds = (progress.oldest, progress.revision);
         let history = Arc::new(DiskHistory::new(Arc::clone(&journal), bounds, saver.shared()));
         let serving = Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
         Ok(Self {
-            alarm,
+            failures,
             saver,
             identity: Arc::new(options.identity.clone()),
             retention: options.retention,
@@ -76,7 +76,7 @@ impl StateMachine {
     #[must_use]
     pub fn receiver(&self) -> SnapshotReceiver {
         let (folder, identity) = (Arc::clone(self.journal.folder()), Arc::clone(&self.identity));
-        SnapshotReceiver { folder, identity, segment_bytes: self.segment_bytes, alarm: self.alarm.clone() }
+        SnapshotReceiver { folder, identity, segment_bytes: self.segment_bytes, failures: self.failures.clone() }
     }
 
     /// How far it has applied, and what the state amounts to: equal on members that have applied the same entry.
@@ -121,7 +121,7 @@ impl StateMachine {
             identity: Arc::clone(&self.identity),
             state: self.live.state.snapshot(),
             position: self.live.position.clone(),
-            alarm: self.alarm.clone(),
+            failures: self.failures.clone(),
         }
     }
 
@@ -170,25 +170,6 @@ impl StateMachine {
     }
 }
 
-/// Tells the operator why the state cannot go on.
-#[derive(Clone)]
-pub(super) struct Alarm {
-    fatal: Fatal,
-    directory: PathBuf,
-}
-
-impl Alarm {
-    /// Passes the result on.
-    pub(super) fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        result.inspect_err(|error| self.raise(error))
-    }
-
-    /// The state has failed: the disk takes nothing any more.
-    pub(super) fn raise(&self, error: &io::Error) {
-        self.fatal.report(format!("cannot go on with the state in {}: {error}", self.directory.display()));
-    }
-}
-
 impl RaftStateMachine<TypeConfig> for StateMachine {
     type SnapshotData = SnapshotData;
     type SnapshotBuilder = SnapshotBuilder;
@@ -202,7 +183,7 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
         S: Stream<Item = io::Result<EntryResponder<TypeConfig>>> + Unpin + OptionalSend,
     {
         let applied = self.apply_all(entries).await;
-        self.alarm.watch(applied)
+        self.failures.watch(applied)
     }
 
     async fn get_snapshot_builder(&mut self) -> Self::SnapshotBuilder {
@@ -211,7 +192,7 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
 
     async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: SnapshotData) -> io::Result<()> {
         let installed = self.install(meta, snapshot);
-        self.alarm.watch(installed)
+        self.failures.watch(installed)
     }
 
     /// Always of now: keeping an older one would keep every version since in memory.
@@ -246,7 +227,7 @@ pub struct SnapshotBuilder {
     state: quorate_store::Snapshot,
     history: Vec<journal::JournalFrame>,
     position: Position,
-    alarm: Alarm,
+    failures: FailureReport,
 }
 
 impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
@@ -254,7 +235,7 @@ impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
 
     async fn build_snapshot(&mut self) -> io::Result<Snapshot> {
         self.saved.take().unwrap_or(Ok(()))?;
-        self.alarm.watch(blocking(|| self.journal.persist()))?;
+        self.failures.watch(blocking(|| self.journal.persist()))?;
         let meta = SnapshotMeta {
             last_log_id: self.position.progress.log_id,
             last_membership: self.position.membership.clone(),

@@ -13,6 +13,7 @@ mod checkpoint;
 mod checkpoint_runner;
 mod checksum;
 mod error;
+mod failure;
 mod folder;
 mod frame;
 mod group;

@@ -18,8 +18,9 @@ use super::journal::Journal;
 use super::load::{Loaded, load};
 use super::options::{StateIdentity, StateMachineOptions};
 use super::progress::Position;
+use crate::cluster::ClusterId;
+use crate::keys;
 use crate::types::{LogEntry, Peer, StoredMembership};
-use crate::{ClusterId, keys};
 
 /// A member's state that only recovery looks at.
 pub(crate) struct Offline {

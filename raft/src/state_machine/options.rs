@@ -10,7 +10,7 @@ use quorate_env::Fatal;
 use quorate_env::disk::{Disk, SystemDisk};
 use quorate_store::Retention;
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// See [`StateMachineOptions::segment_bytes`].
 pub const SEGMENT_BYTES: u64 = 64 << 20;

@@ -13,28 +13,37 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use quorate_env::disk::Disk;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::folder::Owner;
+use crate::cluster::ClusterId;
 use crate::types::LogId;
 
 /// Bytes before the record.
 const HEADER_BYTES: usize = 12;
 
 /// See the module.
-pub(super) const SYNCED: Note<LogId> = Note::new("synced", b"QuoraSyn");
+pub(super) const SYNCED: RecordFile<LogId> = RecordFile::new("synced", b"QuoraSyn");
 /// See the module.
-pub(super) const OWNER: Note<Owner> = Note::new("owner", b"QuoraOwn");
+pub(super) const OWNER: RecordFile<Owner> = RecordFile::new("owner", b"QuoraOwn");
 
-/// A file with one fact.
-pub(super) struct Note<T> {
+/// The cluster and naming profile that the state belongs to, and its current generation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Owner {
+    pub(super) format: u32,
+    pub(super) cluster: ClusterId,
+    pub(super) naming: String,
+    pub(super) generation: u64,
+}
+
+/// A file with one record.
+pub(super) struct RecordFile<T> {
     name: &'static str,
     magic: &'static [u8; 8],
     fact: PhantomData<T>,
 }
 
-impl<T: Serialize + DeserializeOwned> Note<T> {
+impl<T: Serialize + DeserializeOwned> RecordFile<T> {
     const fn new(name: &'static str, magic: &'static [u8; 8]) -> Self {
         Self { name, magic, fact: PhantomData }
     }

@@ -18,9 +18,9 @@ use quorate_store::{Batch, Revision, Snapshot};
 
 use super::checkpoint::Checkpoint;
 use super::checkpoint_runner::CheckpointRunner;
+use super::failure::FailureReport;
 use super::group::{Group, Live};
 use super::journal::Journal;
-use super::machine::Alarm;
 use super::options::{Saving, StateMachineOptions};
 use super::progress::Position;
 
@@ -48,7 +48,7 @@ pub(super) struct SaverShared {
     /// Where to. Held during a save.
     target: Mutex<Arc<Journal>>,
     checkpointing: CheckpointRunner,
-    alarm: Alarm,
+    failures: FailureReport,
 }
 
 /// What is not on disk yet.
@@ -92,7 +92,7 @@ impl Saver {
         options: &StateMachineOptions,
         journal: Arc<Journal>,
         live: &Live,
-        alarm: Alarm,
+        failures: FailureReport,
     ) -> io::Result<Self> {
         let (position, state) = (live.position.clone(), live.state.snapshot());
         let waiting =
@@ -102,8 +102,8 @@ impl Saver {
             work: Condvar::new(),
             saved: Condvar::new(),
             target: Mutex::new(journal),
-            checkpointing: CheckpointRunner::new(options, alarm.clone()),
-            alarm,
+            checkpointing: CheckpointRunner::new(options, failures.clone()),
+            failures,
         });
         let ended = Arc::new(EndFlag::default());
         if options.saving == Saving::Behind {
@@ -277,6 +277,6 @@ impl SaverShared {
         }
         drop(waiting);
         self.saved.notify_all();
-        self.alarm.watch(written)
+        self.failures.watch(written)
     }
 }

@@ -8,7 +8,7 @@ use bytes::{Buf, BufMut, BytesMut};
 use quorate_store::Revision;
 use serde::{Deserialize, Serialize};
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 use crate::state_machine::progress::Position;
 
 /// Version of the stream. Changes with the record layouts as well.

@@ -16,9 +16,9 @@ use super::format::{self, STREAM_VERSION, SnapshotHeader, SnapshotTrailer};
 use super::frame::{self, StreamFrameKind};
 use super::objects::ReceivedObjects;
 use crate::state_machine::checkpoint::Checkpoint;
+use crate::state_machine::failure::FailureReport;
 use crate::state_machine::folder::Folder;
 use crate::state_machine::frame::FrameBuilder;
-use crate::state_machine::machine::Alarm;
 use crate::state_machine::options::StateIdentity;
 use crate::state_machine::record;
 use crate::state_machine::retention::RetentionWindow;
@@ -33,7 +33,7 @@ pub struct SnapshotReceiver {
     pub(in crate::state_machine) folder: Arc<Folder>,
     pub(in crate::state_machine) identity: Arc<StateIdentity>,
     pub(in crate::state_machine) segment_bytes: u64,
-    pub(in crate::state_machine) alarm: Alarm,
+    pub(in crate::state_machine) failures: FailureReport,
 }
 
 impl SnapshotReceiver {
@@ -47,7 +47,7 @@ impl SnapshotReceiver {
     fn watch<T>(&self, result: Result<T, SnapshotError>) -> Result<T, SnapshotError> {
         result.inspect_err(|error| {
             if let SnapshotError::Io(error) = error {
-                self.alarm.raise(error);
+                self.failures.report(error);
             }
         })
     }
