@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use super::batch::BatchBuilder;
 use super::error::LogOpenError;
 use super::options::{LogOptions, RECORD_BYTES};
-use super::queue::{Done, DurableReply, Job, Records};
+use super::queue::{Completion, DurableReply, Job, Records};
 use super::read;
 use super::record::{self, RecordKind};
 use super::recovery::{WritePosition, recover};
@@ -99,7 +99,7 @@ impl Log {
         state: &SharedLog,
         kind: RecordKind,
         position: Option<LogId>,
-        done: Done,
+        done: Completion,
     ) -> io::Result<()> {
         let mut bytes = Vec::new();
         record::append(&mut bytes, kind, position, |_| Ok::<_, io::Error>(()))?;
@@ -146,17 +146,17 @@ pub(super) fn encode(entries: &[LogEntry]) -> io::Result<(Vec<u8>, Vec<usize>)> 
 async fn start(options: LogOptions) -> Result<(Log, LogWriter), LogOpenError> {
     let path = options.directory.clone();
     let recovered = recover(&options).await?;
-    let (mut supply, orders) = SegmentPool::new(options.clone(), recovered.prepared, recovered.spares);
+    let (mut pool, orders) = SegmentPool::new(options.clone(), recovered.prepared, recovered.spares);
     let mut durable = recovered.durable;
     let position = match recovered.position {
         Some(position) => position,
         None => {
-            let segment = supply.make(1, options.first_segment_bytes).await.map_err(LogOpenError::io(&path))?;
+            let segment = pool.make(1, options.first_segment_bytes).await.map_err(LogOpenError::io(&path))?;
             durable.segments.insert(1, Arc::clone(&segment));
             WritePosition { segment, offset: HEADER_BYTES, batch: 1 }
         }
     };
-    options.disk.spawn("log-supply", Box::pin(supply.run())).map_err(LogOpenError::io(&path))?;
+    options.disk.spawn("log-segments", Box::pin(pool.run())).map_err(LogOpenError::io(&path))?;
     orders.recycle(durable.take_purged_segments());
     let next = order_next(&options, &orders, &position);
     let committed = recovered.hard.saved;
@@ -170,7 +170,7 @@ async fn start(options: LogOptions) -> Result<(Log, LogWriter), LogOpenError> {
         state: Arc::clone(&state),
         jobs: queue,
         hard: recovered.hard,
-        supply: orders,
+        pool: orders,
         next,
         position,
         builder: BatchBuilder::new(),

@@ -26,13 +26,13 @@ pub(super) enum Job {
 /// Records in their order, unsealed.
 pub(super) struct Records {
     pub(super) bytes: Vec<u8>,
-    pub(super) done: Done,
+    pub(super) done: Completion,
     /// The share of the queue's budget that these records hold.
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Whom to tell that records are durable.
-pub(super) enum Done {
+pub(super) enum Completion {
     /// Raft, for entries.
     Flushed(IOFlushed<TypeConfig>),
     /// The caller who waits.
@@ -41,8 +41,8 @@ pub(super) enum Done {
     Ignored,
 }
 
-impl Done {
-    pub(super) fn tell(self, result: io::Result<()>) {
+impl Completion {
+    pub(super) fn complete(self, result: io::Result<()>) {
         match self {
             Self::Flushed(callback) => callback.io_completed(result),
             Self::Reply(reply) => drop(reply.send(result)),

@@ -58,9 +58,9 @@ pub(super) async fn recover(options: &LogOptions) -> Result<RecoveredLog, LogOpe
     let ends = read_all(&segments, &mut recovered.durable)?;
     let active = ends.iter().rposition(|end| end.batches > 0).unwrap_or(0);
     for (segment, end) in segments.iter().zip(&ends).skip(active) {
-        cut(segment, end).await?;
+        blank_torn_batch(segment, end).await?;
     }
-    settle(&segments[active], &ends[active]).await?;
+    rewrite_last_batch(&segments[active], &ends[active]).await?;
     for segment in &segments[..=active] {
         recovered.durable.segments.insert(segment.header.sequence, Arc::clone(segment));
     }
@@ -152,7 +152,7 @@ fn follow(
 }
 
 /// Blanks the batch that a crash tore.
-async fn cut(segment: &Segment, end: &End) -> Result<(), LogOpenError> {
+async fn blank_torn_batch(segment: &Segment, end: &End) -> Result<(), LogOpenError> {
     let Some(torn) = end.torn else { return Ok(()) };
     tracing::warn!(
         path = %segment.path.display(),
@@ -172,7 +172,7 @@ async fn cut(segment: &Segment, end: &End) -> Result<(), LogOpenError> {
 
 /// Writes the last batch once more and syncs it. If the process died before the sync, or the sync failed, the batch may be nowhere but
 /// in the system's cache, where nothing tells it from a durable one; a failed sync even leaves it marked as clean.
-async fn settle(segment: &Segment, end: &End) -> Result<(), LogOpenError> {
+async fn rewrite_last_batch(segment: &Segment, end: &End) -> Result<(), LogOpenError> {
     let length = usize::try_from(end.offset - end.last).expect("segments fit into memory");
     if length == 0 {
         return Ok(());

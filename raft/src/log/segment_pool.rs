@@ -22,7 +22,7 @@ const ZERO_BYTES: usize = 1 << 20;
 /// Zeros between two syncs, bytes: small, so that the writer's syncs do not queue behind a large one.
 const ZERO_SYNC_BYTES: u64 = 4 << 20;
 
-/// The writer's end. When it is gone the supply stops at once, whatever it is making.
+/// The writer's end. When it is gone the pool stops at once, whatever it is making.
 #[derive(Debug)]
 pub(super) struct SegmentPoolHandle {
     orders: mpsc::UnboundedSender<Order>,
@@ -45,7 +45,7 @@ pub(super) struct SegmentPool {
     orders: mpsc::UnboundedReceiver<Order>,
     prepared: VecDeque<Arc<Segment>>,
     spares: Vec<PathBuf>,
-    stuck: bool,
+    blocked: bool,
     _running: oneshot::Sender<()>,
 }
 
@@ -57,7 +57,7 @@ impl SegmentPoolHandle {
         pending
     }
 
-    /// Stops the supply and waits until it touches no file any more.
+    /// Stops the pool and waits until it touches no file any more.
     pub(super) async fn stop(self) {
         drop(self.orders);
         drop(self.stopped.await);
@@ -72,7 +72,7 @@ impl SegmentPoolHandle {
 }
 
 impl SegmentPool {
-    /// A supply that has some segments ready and may use the files `spares`, and the writer's end of it.
+    /// A pool that has some segments ready and may use the files `spares`, and the writer's end of it.
     pub(super) fn new(
         options: LogOptions,
         prepared: Vec<Arc<Segment>>,
@@ -82,7 +82,7 @@ impl SegmentPool {
         let (running, stopped) = oneshot::channel();
         let prepared = prepared.into();
         (
-            Self { options, orders, prepared, spares, stuck: false, _running: running },
+            Self { options, orders, prepared, spares, blocked: false, _running: running },
             SegmentPoolHandle { orders: sender, stopped },
         )
     }
@@ -115,12 +115,12 @@ impl SegmentPool {
 
     fn recycle(&mut self, segments: Vec<Arc<Segment>>) {
         for segment in segments {
-            if self.stuck {
+            if self.blocked {
                 return;
             }
-            if let Err(error) = self.take_back(&segment) {
+            if let Err(error) = self.reclaim(&segment) {
                 tracing::warn!(%error, path = %segment.path.display(), "a purged log segment could not be taken back");
-                self.stuck = true;
+                self.blocked = true;
             }
         }
     }
@@ -171,7 +171,7 @@ impl SegmentPool {
 
     /// Takes the name of a purged segment away, durably, before the next one's turn comes. If that fails the rest keeps its names until
     /// the next start, for a gap between them would look like a loss.
-    fn take_back(&mut self, segment: &Arc<Segment>) -> io::Result<()> {
+    fn reclaim(&mut self, segment: &Arc<Segment>) -> io::Result<()> {
         let disk = self.options.disk.as_ref();
         let unread = Arc::strong_count(segment) == 1;
         if unread && self.spares.len() < SPARE_SEGMENTS && segment.header.length >= self.options.segment_bytes {
@@ -218,7 +218,7 @@ mod tests {
     use quorate_env::Fatal;
     use quorate_env::disk::{Disk, MemoryDisk};
 
-    fn supply(disk: &MemoryDisk) -> (SegmentPool, SegmentPoolHandle) {
+    fn pool(disk: &MemoryDisk) -> (SegmentPool, SegmentPoolHandle) {
         let identity = LogIdentity { cluster: ClusterId::new([1; 16]), node: 1 };
         let mut options = LogOptions::new(Arc::new(disk.clone()), "/log", identity, Fatal::new());
         options.segment_bytes = 8192;
@@ -233,12 +233,12 @@ mod tests {
     #[tokio::test]
     async fn a_purged_segment_is_used_again_under_another_name_and_seed() {
         let disk = MemoryDisk::new();
-        let (mut supply, _handle) = supply(&disk);
-        let first = supply.make(1, 8192).await.unwrap();
+        let (mut pool, _handle) = pool(&disk);
+        let first = pool.make(1, 8192).await.unwrap();
         let seed = first.seed;
-        supply.take_back(&first).unwrap();
+        pool.reclaim(&first).unwrap();
         assert_eq!(files(&disk), ["spare-0000000000000001.log"]);
-        let second = supply.make(2, 8192).await.unwrap();
+        let second = pool.make(2, 8192).await.unwrap();
         assert_eq!(files(&disk), ["segment-0000000000000002.log"]);
         assert_ne!(second.seed, seed);
     }
@@ -246,10 +246,10 @@ mod tests {
     #[tokio::test]
     async fn a_segment_that_is_read_is_removed_instead() {
         let disk = MemoryDisk::new();
-        let (mut supply, _handle) = supply(&disk);
-        let first = supply.make(1, 8192).await.unwrap();
+        let (mut pool, _handle) = pool(&disk);
+        let first = pool.make(1, 8192).await.unwrap();
         let reader = Arc::clone(&first);
-        supply.take_back(&first).unwrap();
+        pool.reclaim(&first).unwrap();
         assert_eq!(files(&disk), Vec::<String>::new());
         reader.file.read_at(0, &mut [0; 8]).unwrap();
     }
@@ -258,11 +258,11 @@ mod tests {
     async fn a_full_disk_and_a_stop_leave_no_half_made_segment() {
         let disk = MemoryDisk::new();
         disk.set_capacity(Some(10_000));
-        let (mut supply, handle) = supply(&disk);
-        assert_eq!(supply.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        let (mut pool, handle) = pool(&disk);
+        assert_eq!(pool.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(), io::ErrorKind::StorageFull);
         disk.set_capacity(None);
         drop(handle);
-        assert_eq!(supply.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(), io::ErrorKind::Interrupted);
+        assert_eq!(pool.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(), io::ErrorKind::Interrupted);
         assert_eq!(files(&disk), Vec::<String>::new());
     }
 }

@@ -14,7 +14,7 @@ use openraft::storage::{IOFlushed, LogState, RaftLogReader, RaftLogStorage};
 
 use super::handle::{Log, encode};
 use super::options::READ_BYTES;
-use super::queue::{Done, Job, Records};
+use super::queue::{Completion, Job, Records};
 use super::record::RecordKind;
 use super::shared::SharedLog;
 use crate::types::{LogEntry, LogId, TypeConfig, Vote};
@@ -92,7 +92,7 @@ impl RaftLogStorage<TypeConfig> for Log {
         let permit = Some(self.reserve(bytes.len()).await?);
         let mut state = self.state.lock();
         check_consecutive(&state, &entries)?;
-        self.send(&state, Records { bytes, done: Done::Flushed(callback), permit })?;
+        self.send(&state, Records { bytes, done: Completion::Flushed(callback), permit })?;
         for (entry, size) in entries.into_iter().zip(sizes) {
             state.last = Some(entry.log_id);
             state.tail.push(entry, size);
@@ -107,7 +107,7 @@ impl RaftLogStorage<TypeConfig> for Log {
         }
         self.wait_durable(|log, reply| {
             let mut state = log.state.lock();
-            log.send_mark(&state, RecordKind::Truncate, last_log_id, Done::Reply(reply))?;
+            log.send_mark(&state, RecordKind::Truncate, last_log_id, Completion::Reply(reply))?;
             state.tail.truncate(next);
             state.last = last_log_id.or(state.purged);
             Ok(())
@@ -120,7 +120,7 @@ impl RaftLogStorage<TypeConfig> for Log {
         if state.purged.is_some_and(|purged| purged.index >= log_id.index) {
             return Ok(());
         }
-        self.send_mark(&state, RecordKind::Purge, Some(log_id), Done::Ignored)?;
+        self.send_mark(&state, RecordKind::Purge, Some(log_id), Completion::Ignored)?;
         state.purged = Some(log_id);
         state.tail.purge(log_id.index + 1);
         if state.last.is_none_or(|last| last.index < log_id.index) {

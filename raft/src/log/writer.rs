@@ -33,7 +33,7 @@ pub(super) struct LogWriter {
     pub(super) state: Arc<Mutex<SharedLog>>,
     pub(super) jobs: mpsc::UnboundedReceiver<Job>,
     pub(super) hard: HardState,
-    pub(super) supply: segment_pool::SegmentPoolHandle,
+    pub(super) pool: segment_pool::SegmentPoolHandle,
     pub(super) next: segment_pool::Pending,
     pub(super) position: WritePosition,
     pub(super) builder: BatchBuilder,
@@ -65,13 +65,13 @@ impl LogWriter {
             self.make_durable(&mut records).await;
             self.save_committed();
         }
-        self.supply.stop().await;
+        self.pool.stop().await;
     }
 
     /// Gives the folder free before it answers.
     async fn close(self, reply: DurableReply) {
         let result = self.healthy();
-        self.supply.stop().await;
+        self.pool.stop().await;
         drop(self.lock);
         drop(reply.send(result));
     }
@@ -85,10 +85,10 @@ impl LogWriter {
             failed => failed,
         };
         for job in jobs.drain(..) {
-            job.done.tell(copy(&result));
+            job.done.complete(copy(&result));
             drop(job.permit);
         }
-        self.supply.recycle(self.state.lock().durable.take_purged_segments());
+        self.pool.recycle(self.state.lock().durable.take_purged_segments());
     }
 
     async fn write_all(&mut self, jobs: &[Records]) -> io::Result<()> {
@@ -152,13 +152,13 @@ impl LogWriter {
         let next = match (&mut self.next).await {
             Ok(Err(error)) if error.kind() == io::ErrorKind::StorageFull => {
                 tracing::warn!("no space to make a log segment ahead; trying once more now that it is needed");
-                self.supply.order(sequence, self.options.segment_bytes.min(self.position.segment.header.length)).await
+                self.pool.order(sequence, self.options.segment_bytes.min(self.position.segment.header.length)).await
             }
             other => other,
         };
-        let segment = next.map_err(|_| io::Error::other("the segment supply has stopped"))??;
+        let segment = next.map_err(|_| io::Error::other("the segment pool has stopped"))??;
         let length = following_length(&self.options, &segment, record);
-        self.next = self.supply.order(sequence + 1, length);
+        self.next = self.pool.order(sequence + 1, length);
         self.state.lock().durable.segments.insert(sequence, Arc::clone(&segment));
         self.position = WritePosition { segment, offset: HEADER_BYTES, batch: self.position.batch };
         Ok(())

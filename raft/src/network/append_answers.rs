@@ -1,7 +1,7 @@
 //! ReleasedAnswers to a stream of entries are only passed on when openraft cannot take them for the answer to a later request.
 //!
 //! openraft notes when it makes each request, and lets an answer confirm every request that ends at the same entry or before it, at the
-//! time of the last of them. A request that only carries news of a commit ends where the one before it did: the answer to the
+//! time of the last of them. A request that only carries commit_only of a commit ends where the one before it did: the answer to the
 //! one before would confirm the leader at the time of the later one, which the follower may never have seen. An answer that was
 //! under way while another leader was elected could then pass for the confirmation that a linearizable read waits for.
 //!
@@ -30,7 +30,7 @@ struct InFlight {
     /// TrackedRequests without an answer, in order.
     open: VecDeque<PendingAppend>,
     /// An answer was handed to openraft, which may not have looked at it yet.
-    handing: bool,
+    delivering: bool,
     /// Whoever waits to make the next request.
     waiting: Option<Waker>,
 }
@@ -83,7 +83,7 @@ impl<S: Stream<Item = AppendRequest> + Unpin> Stream for TrackedRequests<S> {
         let asked = self.asked.clone();
         // Held while openraft makes a request, so that no answer slips in between that and the note of it.
         let mut state = asked.state.lock();
-        if state.handing {
+        if state.delivering {
             state.waiting = Some(cx.waker().clone());
             return Poll::Pending;
         }
@@ -112,7 +112,7 @@ where
         // Whoever asks for the next answer is done with the one before.
         let waiting = {
             let mut state = self.asked.state.lock();
-            state.handing = false;
+            state.delivering = false;
             state.waiting.take()
         };
         waiting.into_iter().for_each(Waker::wake);
@@ -124,7 +124,7 @@ where
             {
                 continue;
             }
-            state.handing = true;
+            state.delivering = true;
             drop(state);
             return Poll::Ready(answer);
         }
@@ -145,9 +145,9 @@ mod tests {
         LogId { leader_id: RaftLeaderId::new(1, 1), index }
     }
 
-    /// The entry `index`, or only news for someone who has it.
-    fn request(index: u64, news: bool) -> AppendRequest {
-        let (prev, entries) = match news {
+    /// The entry `index`, or only commit_only for someone who has it.
+    fn request(index: u64, commit_only: bool) -> AppendRequest {
+        let (prev, entries) = match commit_only {
             true => (index, vec![]),
             false => (index - 1, vec![LogEntry { log_id: log_id(index), payload: Payload::Blank }]),
         };
@@ -172,8 +172,8 @@ mod tests {
         }
 
         /// openraft makes a request, and it is sent or left out.
-        fn ask(&mut self, index: u64, news: bool, sent: bool) {
-            self.make.send(request(index, news)).unwrap();
+        fn ask(&mut self, index: u64, commit_only: bool, sent: bool) {
+            self.make.send(request(index, commit_only)).unwrap();
             assert!(self.requests.next().now_or_never().is_some());
             if sent {
                 self.asked.sent();
@@ -190,43 +190,43 @@ mod tests {
 
     #[test]
     fn an_answer_waits_while_a_later_request_ends_at_its_entry() {
-        let mut scene = Harness::new();
-        scene.ask(5, false, true);
-        scene.ask(5, true, true);
-        assert_eq!(scene.answered(5), None, "it would confirm the leader at the time of the second request");
-        assert_eq!(scene.answered(5), Some(5));
+        let mut harness = Harness::new();
+        harness.ask(5, false, true);
+        harness.ask(5, true, true);
+        assert_eq!(harness.answered(5), None, "it would confirm the leader at the time of the second request");
+        assert_eq!(harness.answered(5), Some(5));
     }
 
     #[test]
     fn a_request_that_was_left_out_counts_until_the_one_in_its_place_is_answered() {
-        let mut scene = Harness::new();
-        scene.ask(5, false, true);
-        scene.ask(5, true, false);
-        scene.ask(6, false, true);
-        assert_eq!(scene.answered(5), None);
-        assert_eq!(scene.answered(6), Some(6));
+        let mut harness = Harness::new();
+        harness.ask(5, false, true);
+        harness.ask(5, true, false);
+        harness.ask(6, false, true);
+        assert_eq!(harness.answered(5), None);
+        assert_eq!(harness.answered(6), Some(6));
     }
 
     #[test]
     fn answers_go_on_at_once_when_later_requests_end_later() {
-        let mut scene = Harness::new();
-        scene.ask(5, false, true);
-        scene.ask(6, false, true);
-        assert_eq!(scene.answered(5), Some(5));
-        assert!(scene.answers.next().now_or_never().is_none());
-        scene.ask(6, true, true);
-        assert_eq!(scene.answered(6), None);
-        assert_eq!(scene.answered(6), Some(6));
+        let mut harness = Harness::new();
+        harness.ask(5, false, true);
+        harness.ask(6, false, true);
+        assert_eq!(harness.answered(5), Some(5));
+        assert!(harness.answers.next().now_or_never().is_none());
+        harness.ask(6, true, true);
+        assert_eq!(harness.answered(6), None);
+        assert_eq!(harness.answered(6), Some(6));
     }
 
     #[test]
     fn no_request_is_made_while_an_answer_is_looked_at() {
-        let mut scene = Harness::new();
-        scene.ask(5, false, true);
-        assert_eq!(scene.answered(5), Some(5));
-        scene.make.send(request(5, true)).unwrap();
-        assert!(scene.requests.next().now_or_never().is_none(), "openraft has not looked yet");
-        assert!(scene.answers.next().now_or_never().is_none());
-        assert!(scene.requests.next().now_or_never().is_some());
+        let mut harness = Harness::new();
+        harness.ask(5, false, true);
+        assert_eq!(harness.answered(5), Some(5));
+        harness.make.send(request(5, true)).unwrap();
+        assert!(harness.requests.next().now_or_never().is_none(), "openraft has not looked yet");
+        assert!(harness.answers.next().now_or_never().is_none());
+        assert!(harness.requests.next().now_or_never().is_some());
     }
 }

@@ -57,13 +57,17 @@ pub(crate) trait PeerPolicy {
 pub(crate) fn admit<T>(policy: &impl PeerPolicy, request: &Request<T>) -> Result<NodeId, Status> {
     let info = request.extensions().get::<PeerInfo>();
     let claimed = request.metadata().get(CLUSTER_HEADER).and_then(|value| value.to_str().ok());
-    judge(policy, info, claimed.and_then(|text| text.parse().ok())).inspect_err(|refusal| {
+    authenticate(policy, info, claimed.and_then(|text| text.parse().ok())).inspect_err(|refusal| {
         let peer = info.map(|info| info.address.as_str());
         tracing::warn!(peer, reason = refusal.message(), "refused a peer's call");
     })
 }
 
-fn judge(policy: &impl PeerPolicy, info: Option<&PeerInfo>, claimed: Option<ClusterId>) -> Result<NodeId, Status> {
+fn authenticate(
+    policy: &impl PeerPolicy,
+    info: Option<&PeerInfo>,
+    claimed: Option<ClusterId>,
+) -> Result<NodeId, Status> {
     let cluster = policy.cluster();
     let Some(info) = info.filter(|info| info.authenticated) else {
         return Err(Status::unauthenticated("a peer certificate of this cluster is required"));
@@ -146,7 +150,7 @@ mod tests {
             identity: certificate.flatten().map(|(cluster, node)| PeerIdentity { cluster, node }),
             address: String::new(),
         };
-        match (judge(&FixedPolicy, Some(&info), claimed), expect) {
+        match (authenticate(&FixedPolicy, Some(&info), claimed), expect) {
             (Ok(node), Ok(expect)) => assert_eq!(node, expect),
             (Err(refusal), Err(expect)) => {
                 assert!(refusal.message().contains(expect), "{refusal}");
@@ -167,7 +171,7 @@ mod tests {
         check(node(3), Some(OLD), Err("was given up for cluster ours"));
         check(Some(Some((OTHER, 3))), Some(OURS), Err("certificate is of cluster 03"));
         check(node(7), Some(OURS), Err("node 7 was removed"));
-        assert!(judge(&FixedPolicy, None, Some(OURS)).is_err());
+        assert!(authenticate(&FixedPolicy, None, Some(OURS)).is_err());
     }
 
     #[test]

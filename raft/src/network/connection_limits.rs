@@ -12,14 +12,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::identity::PeerIdentity;
 
 /// Connections without a peer certificate: nodes that join.
-const MAX_GUESTS: usize = 32;
+const MAX_UNAUTHENTICATED: usize = 32;
 /// Connections of one node. It needs one for each purpose, twice while they are made again, and some for its operator's commands.
 const MAX_PER_NODE: usize = 64;
 
-/// All places.
+/// All permits.
 #[derive(Debug)]
 pub(super) struct ConnectionLimits {
-    guests: Arc<Semaphore>,
+    unauthenticated: Arc<Semaphore>,
     /// Certificates that name no node share one entry, and get no further than the service's door.
     nodes: Mutex<HashMap<Option<PeerIdentity>, Arc<Semaphore>>>,
 }
@@ -27,19 +27,19 @@ pub(super) struct ConnectionLimits {
 impl ConnectionLimits {
     /// All free.
     pub(super) fn new() -> Self {
-        Self { guests: Arc::new(Semaphore::new(MAX_GUESTS)), nodes: Mutex::default() }
+        Self { unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)), nodes: Mutex::default() }
     }
 
     /// A place for somebody without a certificate, if there is one.
-    pub(super) fn guest(&self) -> Option<OwnedSemaphorePermit> {
-        self.guests.clone().try_acquire_owned().ok()
+    pub(super) fn unauthenticated(&self) -> Option<OwnedSemaphorePermit> {
+        self.unauthenticated.clone().try_acquire_owned().ok()
     }
 
     /// A place for a node, if there is one.
     pub(super) fn node(&self, identity: Option<PeerIdentity>) -> Option<OwnedSemaphorePermit> {
         let mut nodes = self.nodes.lock();
-        let places = nodes.entry(identity).or_insert_with(|| Arc::new(Semaphore::new(MAX_PER_NODE)));
-        places.clone().try_acquire_owned().ok()
+        let permits = nodes.entry(identity).or_insert_with(|| Arc::new(Semaphore::new(MAX_PER_NODE)));
+        permits.clone().try_acquire_owned().ok()
     }
 }
 
@@ -49,16 +49,16 @@ mod tests {
     use crate::cluster::ClusterId;
 
     #[test]
-    fn each_node_has_its_own_places() {
+    fn each_node_has_its_own_permits() {
         let limits = ConnectionLimits::new();
         let node = |node| Some(PeerIdentity { cluster: ClusterId::new([1; 16]), node });
-        let taken: Vec<_> = (0..MAX_PER_NODE).map(|_| limits.node(node(1)).expect("a place")).collect();
+        let taken: Vec<_> = (0..MAX_PER_NODE).map(|_| limits.node(node(1)).expect("a permit")).collect();
         assert!(limits.node(node(1)).is_none());
-        assert!(limits.node(node(2)).is_some() && limits.node(None).is_some() && limits.guest().is_some());
+        assert!(limits.node(node(2)).is_some() && limits.node(None).is_some() && limits.unauthenticated().is_some());
         drop(taken);
         assert!(limits.node(node(1)).is_some());
-        let guests: Vec<_> = (0..MAX_GUESTS).map(|_| limits.guest().expect("a place")).collect();
-        assert!(limits.guest().is_none() && limits.node(node(1)).is_some());
-        drop(guests);
+        let without: Vec<_> = (0..MAX_UNAUTHENTICATED).map(|_| limits.unauthenticated().expect("a permit")).collect();
+        assert!(limits.unauthenticated().is_none() && limits.node(node(1)).is_some());
+        drop(without);
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn guests_may_join_and_nothing_else() {
+    fn callers_without_a_certificate_may_join_and_nothing_else() {
         let vote = "/quorate.peer.v1.Peer/Vote";
         check(true, vote, 1 << 20, Some(Ok(1 << 20)));
         check(true, JOIN, 1 << 20, Some(Ok(1 << 20)));

@@ -70,7 +70,7 @@ impl Acceptor {
             let (closing, limits) = (self.closing.clone(), self.limits.clone());
             tokio::spawn(async move {
                 let stream = handshake(acceptor, stream, address, closing).await;
-                if let Some(stream) = stream.and_then(|stream| seat(stream, &limits)) {
+                if let Some(stream) = stream.and_then(|stream| limit(stream, &limits)) {
                     drop(permit);
                     accepted.send(Ok(stream)).await.ok();
                 }
@@ -79,22 +79,22 @@ impl Acceptor {
     }
 }
 
-/// Lets the connection in if there is a place for it.
-fn seat(stream: PeerStream, limits: &ConnectionLimits) -> Option<PeerStream> {
+/// Lets the connection in if there is a permit for it.
+fn limit(stream: PeerStream, limits: &ConnectionLimits) -> Option<PeerStream> {
     let info = stream.info();
     if !info.authenticated {
-        let Some(place) = limits.guest() else {
+        let Some(permit) = limits.unauthenticated() else {
             debug!("refused a connection without a peer certificate: too many are open");
             return None;
         };
-        return Some(stream.of_guest(place));
+        return Some(stream.of_unauthenticated(permit));
     }
-    let Some(place) = limits.node(info.identity) else {
+    let Some(permit) = limits.node(info.identity) else {
         let node = info.identity.map(|identity| identity.node);
         warn!(peer = %info.address, node, "refused a connection of a node: it has too many open");
         return None;
     };
-    Some(stream.of_node(place))
+    Some(stream.of_node(permit))
 }
 
 async fn handshake(

@@ -60,12 +60,12 @@ pub async fn execute(recovery: Recovery, entropy: &dyn Entropy) -> Result<Recove
     };
     if let Some(mut log) = log {
         let failed = |source| RecoveryError::Io { path: options.directory.join("state"), source };
-        fold(&mut log, last, &mut state).await.map_err(failed)?;
+        apply_rest(&mut log, last, &mut state).await.map_err(failed)?;
         log.close().await.map_err(failed)?;
         let revision = Revision::new(state.position().progress.revision.get() + REVISION_MARGIN);
         let Marker { node, old, new: cluster, certain, .. } = marker;
-        let founding = NewCluster { old, cluster, node, peer: options.peer.clone(), certain, revision };
-        state.refound(founding).map_err(failed)?;
+        let target = NewCluster { old, cluster, node, peer: options.peer.clone(), certain, revision };
+        state.move_to_cluster(target).map_err(failed)?;
     }
     let progress = state.position().progress;
     remake_log(&options, &marker, progress.log_id).await?;
@@ -98,7 +98,7 @@ async fn begin(
 }
 
 /// Applies what the log has beyond the state.
-async fn fold(log: &mut Log, last: LogId, state: &mut Offline) -> io::Result<()> {
+async fn apply_rest(log: &mut Log, last: LogId, state: &mut Offline) -> io::Result<()> {
     let next = state.position().progress.log_id.map_or(0, |applied| applied.index + 1);
     let entries = log.entries_stream(next..=last.index).await;
     let mut chunks = std::pin::pin!(entries.try_ready_chunks(CHUNK_ENTRIES));

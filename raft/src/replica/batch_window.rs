@@ -18,8 +18,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(3);
 /// A turn is over, and those who may come again are waited for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BatchWindow {
-    everybody: usize,
-    here: usize,
+    expected: usize,
+    seen: usize,
     pause: Duration,
     until: Instant,
     latest: Instant,
@@ -30,16 +30,16 @@ impl BatchWindow {
     pub(super) fn new(answered: usize, took: Duration, waiting: usize) -> Self {
         let now = Instant::now();
         let pause = took.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-        Self { everybody: answered + waiting, here: waiting, pause, until: now + pause, latest: now + 2 * pause }
+        Self { expected: answered + waiting, seen: waiting, pause, until: now + pause, latest: now + 2 * pause }
     }
 
     /// Whether it is worth waiting on when so many wait, `most` of whom can be served in a turn.
-    pub(super) fn goes_on(&mut self, waiting: usize, most: usize) -> bool {
+    pub(super) fn stays_open(&mut self, waiting: usize, most: usize) -> bool {
         let now = Instant::now();
-        if waiting > self.here {
-            (self.here, self.until) = (waiting, self.latest.min(now + self.pause));
+        if waiting > self.seen {
+            (self.seen, self.until) = (waiting, self.latest.min(now + self.pause));
         }
-        waiting < self.everybody.min(most) && now < self.until
+        waiting < self.expected.min(most) && now < self.until
     }
 
     /// When it is over unless somebody comes.
@@ -66,7 +66,7 @@ mod tests {
         let mut window = BatchWindow::new(answered, Duration::from_secs_f64(took / 1000.0), waiting);
         let passed = || begun.elapsed().as_secs_f64() * 1000.0;
         let here = || waiting + arrivals.iter().filter(|arrival| **arrival <= passed() + 0.01).count();
-        while window.goes_on(here(), most) {
+        while window.stays_open(here(), most) {
             tokio::time::advance(STEP).await;
         }
         let found = ((passed() * 10.0).round() / 10.0, here());
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_ends_when_everybody_is_here_or_nobody_comes_any_more() {
+    async fn it_ends_when_all_are_back_or_none_comes_any_more() {
         check((0, 1.0, 0), &[], 9, (0.0, 0)).await;
         check((1, 1.0, 0), &[0.5], 9, (0.5, 1)).await;
         check((1, 1.0, 1), &[], 9, (1.0, 1)).await;
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_lasts_longer_where_turns_are_long() {
+    async fn it_lasts_longer_where_rounds_are_long() {
         check((2, 2.0, 1), &[], 9, (2.0, 1)).await;
         check((2, 2.0, 1), &[1.5], 9, (3.5, 2)).await;
         check((9, 2.0, 1), &[1.5, 3.0], 9, (4.0, 3)).await;

@@ -29,7 +29,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it looks.
 const DRAIN_POLL: Duration = Duration::from_millis(5);
 /// How long a former leader goes on telling the others that it is none: what they sent before they knew must not get lost.
-const FAREWELL: Duration = Duration::from_millis(100);
+const STEP_DOWN_GRACE: Duration = Duration::from_millis(100);
 
 /// One member of a cluster. Clones share it.
 #[derive(Clone)]
@@ -159,7 +159,7 @@ impl Replica {
         while !self.opened.store.proposals.is_idle() {
             tokio::time::sleep(DRAIN_POLL).await;
         }
-        tokio::time::sleep(FAREWELL).await;
+        tokio::time::sleep(STEP_DOWN_GRACE).await;
     }
 
     /// Stops at once, the leadership notwithstanding: the others elect a new leader when they miss this one.

@@ -1,11 +1,11 @@
 //! Transactions that wait together are proposed together: one log entry carries them all.
 //!
-//! While [`GROUPS_UNDER_WAY`] entries wait for their decision, everything that arrives goes into the next one. So an idle member
+//! While [`BATCHES_UNDER_WAY`] entries wait for their decision, everything that arrives goes into the next one. So an idle member
 //! proposes at once, and a busy one pays for the entry (a sync on every member, messages, wake-ups) once for many transactions.
 //! Those who were answered share the next entry with those who waited meanwhile ([`BatchWindow`]).
 //!
-//! Invariants: a transaction is in one group, and groups keep the order of arrival; everybody is answered, whatever becomes of the
-//! groups; *not applied* is only said of what was in no group yet. How many may wait is bounded by whoever admits them.
+//! Invariants: a transaction is in one batch, and batches keep the order of arrival; everybody is answered, whatever becomes of the
+//! batches; *not applied* is only said of what was in no batch yet. How many may wait is bounded by whoever admits them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use tokio::time::{Instant, sleep_until};
 use super::batch_window::BatchWindow;
 
 /// Entries of this member that wait for their decision.
-const GROUPS_UNDER_WAY: usize = 1;
-/// Transactions in one group at most.
-const MAX_GROUP_TRANSACTIONS: usize = 256;
-/// Bytes of transactions after which a group takes no more: the largest group is this and one transaction.
-const MAX_GROUP_BYTES: usize = 1 << 20;
-/// How long a transaction may wait for its group: it has done nothing yet and can be tried elsewhere.
+const BATCHES_UNDER_WAY: usize = 1;
+/// Transactions in one batch at most.
+const MAX_BATCH_TRANSACTIONS: usize = 256;
+/// Bytes of transactions after which a batch takes no more: the largest batch is this and one transaction.
+const MAX_BATCH_BYTES: usize = 1 << 20;
+/// How long a transaction may wait for its batch: it has done nothing yet and can be tried elsewhere.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// What became of a group: its outcomes in order, or the same failure for all.
+/// What became of a batch: its outcomes in order, or the same failure for all.
 pub(crate) type Decided = Result<Vec<Outcome>, Error>;
 
 /// The transactions that wait.
@@ -85,28 +85,28 @@ impl ProposalBatches {
     pub(crate) async fn run(&self, propose: impl Fn(Arc<[Txn]>) -> BoxFuture<'static, Decided> + Send + Sync) {
         let _running = RefuseOnDrop(self);
         let mut under_way = FuturesUnordered::new();
-        let mut gathering: Option<BatchWindow> = None;
+        let mut window: Option<BatchWindow> = None;
         loop {
-            let full = under_way.len() >= GROUPS_UNDER_WAY;
-            let due = if full { self.oldest() } else { gathering.map(|gathering| gathering.until()) };
+            let full = under_way.len() >= BATCHES_UNDER_WAY;
+            let due = if full { self.oldest() } else { window.map(|window| window.until()) };
             tokio::select! {
                 biased;
                 Some((answered, took)) = under_way.next(), if !under_way.is_empty() => {
-                    gathering = Some(BatchWindow::new(answered, took, self.len()));
+                    window = Some(BatchWindow::new(answered, took, self.len()));
                 }
-                // Whoever can ask right now gets a turn, so that their transactions share the group.
+                // Whoever can ask right now gets a turn, so that their transactions share the batch.
                 () = self.wake.notified() => tokio::task::yield_now().await,
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
             self.refuse_old();
-            gathering = gathering.take_if(|gathering| gathering.goes_on(self.len(), MAX_GROUP_TRANSACTIONS));
-            if gathering.is_some() {
+            window = window.take_if(|window| window.stays_open(self.len(), MAX_BATCH_TRANSACTIONS));
+            if window.is_some() {
                 continue;
             }
-            while under_way.len() < GROUPS_UNDER_WAY
-                && let Some(group) = self.take()
+            while under_way.len() < BATCHES_UNDER_WAY
+                && let Some(batch) = self.take()
             {
-                let (txns, replies): (Vec<Txn>, Vec<_>) = group.into_iter().map(|one| (one.txn, one.reply)).unzip();
+                let (txns, replies): (Vec<Txn>, Vec<_>) = batch.into_iter().map(|one| (one.txn, one.reply)).unzip();
                 let proposing = propose(txns.into());
                 under_way.push(async move {
                     let (begun, answered) = (Instant::now(), replies.len());
@@ -137,7 +137,7 @@ impl ProposalBatches {
         }
     }
 
-    /// The next group: at least one transaction, if any waits.
+    /// The next batch: at least one transaction, if any waits.
     fn take(&self) -> Option<Vec<WaitingProposal>> {
         let mut waiting = self.waiting.lock();
         let waiting = waiting.as_mut()?;
@@ -145,9 +145,9 @@ impl ProposalBatches {
         let fits = |one: &&WaitingProposal| {
             let before = bytes;
             bytes += one.txn.footprint();
-            before < MAX_GROUP_BYTES
+            before < MAX_BATCH_BYTES
         };
-        let count = waiting.iter().take(MAX_GROUP_TRANSACTIONS).take_while(fits).count();
+        let count = waiting.iter().take(MAX_BATCH_TRANSACTIONS).take_while(fits).count();
         (count > 0).then(|| waiting.drain(..count).collect())
     }
 }
@@ -177,26 +177,26 @@ mod tests {
         Txn { conditions: Vec::new(), operations: vec![operation] }
     }
 
-    /// Every group that is proposed, and the way to decide it.
+    /// Every batch that is proposed, and the way to decide it.
     type Proposed = (Arc<[Txn]>, oneshot::Sender<Decided>);
 
-    fn start(groups: &Arc<ProposalBatches>) -> (mpsc::UnboundedReceiver<Proposed>, tokio::task::JoinHandle<()>) {
+    fn start(batches: &Arc<ProposalBatches>) -> (mpsc::UnboundedReceiver<Proposed>, tokio::task::JoinHandle<()>) {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let groups = groups.clone();
+        let batches = batches.clone();
         let running = tokio::spawn(async move {
             let propose = move |txns| {
                 let (decide, decided) = oneshot::channel();
                 sender.send((txns, decide)).expect("the test listens");
                 async move { decided.await.expect("the test decides") }.boxed()
             };
-            groups.run(propose).await;
+            batches.run(propose).await;
         });
         (receiver, running)
     }
 
-    fn ask(groups: &Arc<ProposalBatches>, txn: Txn) -> tokio::task::JoinHandle<Result<Outcome, Error>> {
-        let groups = groups.clone();
-        tokio::spawn(async move { groups.decide(txn).await })
+    fn ask(batches: &Arc<ProposalBatches>, txn: Txn) -> tokio::task::JoinHandle<Result<Outcome, Error>> {
+        let batches = batches.clone();
+        tokio::spawn(async move { batches.decide(txn).await })
     }
 
     fn committed(revision: usize) -> Outcome {
@@ -204,17 +204,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_arrives_while_a_group_is_under_way_shares_the_next_one() {
-        let groups = Arc::new(ProposalBatches::default());
-        let (mut proposed, _running) = start(&groups);
-        let first = ask(&groups, txn(0, 1));
-        let (one, decide) = proposed.recv().await.expect("a group");
+    async fn what_arrives_while_a_batch_is_under_way_shares_the_next_one() {
+        let batches = Arc::new(ProposalBatches::default());
+        let (mut proposed, _running) = start(&batches);
+        let first = ask(&batches, txn(0, 1));
+        let (one, decide) = proposed.recv().await.expect("a batch");
         assert_eq!(one[..], [txn(0, 1)]);
-        let late: Vec<_> = (1..=10).map(|key| ask(&groups, txn(key, 1))).collect();
+        let late: Vec<_> = (1..=10).map(|key| ask(&batches, txn(key, 1))).collect();
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(proposed.try_recv().is_err());
         decide.send(Ok(vec![committed(1)])).expect("it waits");
-        let (ten, decide) = proposed.recv().await.expect("a group");
+        let (ten, decide) = proposed.recv().await.expect("a batch");
         assert_eq!(ten[..], (1..=10).map(|key| txn(key, 1)).collect::<Vec<_>>()[..]);
         decide.send(Ok((2..=10).map(committed).collect())).expect("it waits");
         assert_eq!(first.await.expect("joins"), Ok(committed(1)));
@@ -228,19 +228,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_lets_those_who_were_answered_catch_up() {
-        // Of three who were answered so many come again; the group of the two who waited meanwhile, and after how many microseconds.
+    async fn waiting_transactions_let_answered_clients_catch_up() {
+        // Of three who were answered so many come again; the batch of the two who waited meanwhile, and after how many microseconds.
         let check = async |again: usize, expect: (usize, u128)| {
-            let groups = Arc::new(ProposalBatches::default());
-            let (mut proposed, _running) = start(&groups);
-            let asked = |count: usize| (0..count).map(|key| ask(&groups, txn(key, 1))).collect::<Vec<_>>();
+            let batches = Arc::new(ProposalBatches::default());
+            let (mut proposed, _running) = start(&batches);
+            let asked = |count: usize| (0..count).map(|key| ask(&batches, txn(key, 1))).collect::<Vec<_>>();
             let alone = asked(1);
-            let (_, decide) = proposed.recv().await.expect("a group");
+            let (_, decide) = proposed.recv().await.expect("a batch");
             let three = asked(3);
             tokio::task::yield_now().await;
             decide.send(Ok(vec![committed(1)])).expect("it waits");
-            let (group, decide) = proposed.recv().await.expect("a group");
-            assert_eq!(group.len(), 3);
+            let (batch, decide) = proposed.recv().await.expect("a batch");
+            assert_eq!(batch.len(), 3);
             let two = asked(2);
             tokio::task::yield_now().await;
             decide.send(Ok((2..=4).map(committed).collect())).expect("it waits");
@@ -249,8 +249,8 @@ mod tests {
                 assert!(answer.await.expect("joins").is_ok());
             }
             let again = asked(again);
-            let (group, _decide) = proposed.recv().await.expect("a group");
-            assert_eq!((group.len(), decided.elapsed().as_micros()), expect);
+            let (batch, _decide) = proposed.recv().await.expect("a batch");
+            assert_eq!((batch.len(), decided.elapsed().as_micros()), expect);
             drop((alone, two, again));
         };
         check(0, (2, 1000)).await;
@@ -259,13 +259,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_alone_waits_for_nobody() {
-        let groups = Arc::new(ProposalBatches::default());
-        let (mut proposed, _running) = start(&groups);
+    async fn a_client_alone_does_not_wait() {
+        let batches = Arc::new(ProposalBatches::default());
+        let (mut proposed, _running) = start(&batches);
         for turn in 1..=3 {
-            let asked = ask(&groups, txn(turn, 1));
+            let asked = ask(&batches, txn(turn, 1));
             let begun = Instant::now();
-            let (_, decide) = proposed.recv().await.expect("a group");
+            let (_, decide) = proposed.recv().await.expect("a batch");
             decide.send(Ok(vec![committed(turn)])).expect("it waits");
             assert_eq!(asked.await.expect("joins"), Ok(committed(turn)));
             assert!(begun.elapsed().is_zero());
@@ -273,40 +273,40 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_group_is_closed_by_the_transaction_that_fills_it() {
+    async fn a_batch_is_closed_by_the_transaction_that_fills_it() {
         let check = async |sizes: &[usize], expect: &[usize]| {
-            let groups = Arc::new(ProposalBatches::default());
-            let asking: Vec<_> = sizes.iter().map(|bytes| ask(&groups, txn(0, *bytes))).collect();
+            let batches = Arc::new(ProposalBatches::default());
+            let asking: Vec<_> = sizes.iter().map(|bytes| ask(&batches, txn(0, *bytes))).collect();
             tokio::time::sleep(Duration::from_millis(1)).await;
-            groups.wake.notify_one();
-            let (mut proposed, _running) = start(&groups);
+            batches.wake.notify_one();
+            let (mut proposed, _running) = start(&batches);
             for expect in expect {
-                let (group, decide) = proposed.recv().await.expect("a group");
-                assert_eq!(group.len(), *expect);
-                decide.send(Ok((0..group.len()).map(committed).collect())).expect("it waits");
+                let (batch, decide) = proposed.recv().await.expect("a batch");
+                assert_eq!(batch.len(), *expect);
+                decide.send(Ok((0..batch.len()).map(committed).collect())).expect("it waits");
             }
             for answer in asking {
                 assert!(answer.await.expect("joins").is_ok());
             }
         };
         check(&[1; 600], &[256, 256, 88]).await;
-        check(&[MAX_GROUP_BYTES, 1, 1], &[1, 2]).await;
-        check(&[MAX_GROUP_BYTES / 2; 5], &[2, 2, 1]).await;
+        check(&[MAX_BATCH_BYTES, 1, 1], &[1, 2]).await;
+        check(&[MAX_BATCH_BYTES / 2; 5], &[2, 2, 1]).await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_too_long_is_refused_and_who_is_under_way_is_not() {
-        let groups = Arc::new(ProposalBatches::default());
-        let (mut proposed, running) = start(&groups);
-        let first = ask(&groups, txn(0, 1));
-        let (_, decide) = proposed.recv().await.expect("a group");
-        assert_eq!(ask(&groups, txn(1, 1)).await.expect("joins"), Err(NotApplied::NoLeader.into()));
-        let third = ask(&groups, txn(2, 1));
+    async fn what_waits_too_long_is_refused_and_what_is_under_way_is_not() {
+        let batches = Arc::new(ProposalBatches::default());
+        let (mut proposed, running) = start(&batches);
+        let first = ask(&batches, txn(0, 1));
+        let (_, decide) = proposed.recv().await.expect("a batch");
+        assert_eq!(ask(&batches, txn(1, 1)).await.expect("joins"), Err(NotApplied::NoLeader.into()));
+        let third = ask(&batches, txn(2, 1));
         tokio::time::sleep(Duration::from_millis(1)).await;
         running.abort();
         assert_eq!(third.await.expect("joins"), Err(NotApplied::NoLeader.into()));
         assert!(matches!(first.await.expect("joins"), Err(Error::Unknown(_))));
-        assert_eq!(groups.decide(txn(3, 1)).await, Err(NotApplied::NoLeader.into()));
+        assert_eq!(batches.decide(txn(3, 1)).await, Err(NotApplied::NoLeader.into()));
         drop(decide);
     }
 }

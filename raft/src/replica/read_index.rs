@@ -60,15 +60,15 @@ impl ReadIndex {
     /// Runs rounds whenever somebody waits, for ever.
     pub(crate) async fn run(&self, round: impl Fn() -> BoxFuture<'static, ReadPoint> + Send + Sync) {
         let _running = EndOnDrop(self);
-        let mut gathering: Option<BatchWindow> = None;
+        let mut window: Option<BatchWindow> = None;
         loop {
-            let due = gathering.map(|gathering| gathering.until());
+            let due = window.map(|window| window.until());
             tokio::select! {
                 () = self.wake.notified() => {}
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
-            gathering = gathering.take_if(|gathering| gathering.goes_on(self.len(), MAX_WAITING_READS));
-            if gathering.is_some() {
+            window = window.take_if(|window| window.stays_open(self.len(), MAX_WAITING_READS));
+            if window.is_some() {
                 continue;
             }
             let waiting = self.waiting.lock().as_mut().map(std::mem::take).unwrap_or_default();
@@ -81,7 +81,7 @@ impl ReadIndex {
             for read in waiting {
                 read.send(point.clone()).ok();
             }
-            gathering = Some(BatchWindow::new(answered, took, self.len()));
+            window = Some(BatchWindow::new(answered, took, self.len()));
         }
     }
 
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_was_answered_shares_the_next_round_with_who_waited() {
+    async fn an_answered_client_shares_the_next_round_with_a_waiting_one() {
         let rounds = Arc::new(ReadIndex::default());
         let runner = tokio::spawn({
             let rounds = rounds.clone();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn when_rounds_end_nobody_waits_any_more() {
+    async fn when_rounds_end_no_read_waits_any_more() {
         let rounds = Arc::new(ReadIndex::default());
         let runner = tokio::spawn({
             let rounds = rounds.clone();

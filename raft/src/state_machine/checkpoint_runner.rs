@@ -15,7 +15,7 @@ use super::journal::Journal;
 use super::options::{Saving, StateIdentity, StateMachineOptions};
 
 /// Between two megabytes of a checkpoint: it has time, and the log has none.
-const REST: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// See the module.
 pub(super) struct CheckpointRunner {
@@ -41,10 +41,10 @@ struct RunFlags {
 
 impl RunState {
     /// Leaves the disk to the log for a moment. False when there should be no more of it.
-    fn rest(&self) -> bool {
+    fn pause(&self) -> bool {
         let mut state = self.state.lock();
         if !state.is_to_end {
-            self.changed.wait_for(&mut state, REST);
+            self.changed.wait_for(&mut state, PAUSE);
         }
         !state.is_to_end
     }
@@ -97,16 +97,16 @@ impl CheckpointRunner {
         if std::mem::replace(&mut self.running.state.lock().is_running, true) {
             return Ok(());
         }
-        let turn = RunGuard(Arc::clone(&self.running));
+        let guard = RunGuard(Arc::clone(&self.running));
         let (journal, identity, failures) = (Arc::clone(journal), self.identity.clone(), self.failures.clone());
         let run = async move {
-            if let Err(error) = checkpoint.write(&journal, &identity, || turn.0.rest()) {
+            if let Err(error) = checkpoint.write(&journal, &identity, || guard.0.pause()) {
                 journal.fail();
                 failures.report(&error);
             }
             // Whoever waits for the turn may want the folder.
             drop(journal);
-            drop(turn);
+            drop(guard);
         };
         SystemDisk.spawn("state-checkpoint", Box::pin(run))
     }

@@ -66,11 +66,11 @@ impl Folder {
             io::ErrorKind::WouldBlock => StateOpenError::Locked { directory: path.clone() },
             _ => failed(error),
         })?;
-        let owner = match noted(OWNER.read(&*disk, &path), &path)? {
-            Some(owner) => admitted(owner, &options.identity, &path)?,
-            None => founded(&*disk, &options.identity, &path)?,
+        let owner = match read_record(OWNER.read(&*disk, &path), &path)? {
+            Some(owner) => checked(owner, &options.identity, &path)?,
+            None => created(&*disk, &options.identity, &path)?,
         };
-        let synced = noted(SYNCED.read(&*disk, &path), &path)?;
+        let synced = read_record(SYNCED.read(&*disk, &path), &path)?;
         let folder = Self {
             next_generation: AtomicU64::new(owner.generation + 1),
             owner: Mutex::new(owner),
@@ -80,7 +80,7 @@ impl Folder {
             disk,
             path,
         };
-        folder.tidy().map_err(|error| StateOpenError::Io { directory: folder.path.clone(), error })?;
+        folder.remove_leftovers().map_err(|error| StateOpenError::Io { directory: folder.path.clone(), error })?;
         Ok(folder)
     }
 
@@ -185,7 +185,7 @@ impl Folder {
     }
 
     /// Removes what is of no current generation or was never finished, and counts the rest.
-    fn tidy(&self) -> io::Result<()> {
+    fn remove_leftovers(&self) -> io::Result<()> {
         let current = self.generation();
         for path in self.disk.list(&self.path)? {
             let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
@@ -230,7 +230,7 @@ impl FileKind {
     }
 }
 
-fn noted<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>, StateOpenError> {
+fn read_record<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>, StateOpenError> {
     read.map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => StateOpenError::Corrupt { directory: path.to_owned(), what: error.to_string() },
         _ => StateOpenError::Io { directory: path.to_owned(), error },
@@ -238,7 +238,7 @@ fn noted<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>, State
 }
 
 /// The owner, if it is who it should be.
-fn admitted(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
+fn checked(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
     let directory = || path.to_owned();
     if owner.format != FORMAT_VERSION {
         return Err(StateOpenError::Format { directory: directory(), found: owner.format, expected: FORMAT_VERSION });
@@ -255,7 +255,7 @@ fn admitted(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner
 }
 
 /// The owner of a new folder.
-fn founded(disk: &dyn Disk, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
+fn created(disk: &dyn Disk, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
     let failed = |error| StateOpenError::Io { directory: path.to_owned(), error };
     let files = disk.list(path).map_err(failed)?;
     let (found, mark) = FORMER_FORMAT;

@@ -42,8 +42,8 @@ pub(super) fn load(options: &StateMachineOptions) -> Result<Loaded, StateOpenErr
     let position = replay.position.clone().unwrap_or(start);
     source.check_synced(position.progress.log_id)?;
     let state = source.state(objects, &position.progress)?;
-    source.tidy(&names, &replay, sequence)?;
-    source.settle(&replay, position.progress.log_id)?;
+    source.remove_needless(&names, &replay, sequence)?;
+    source.rewrite_doubtful(&replay, position.progress.log_id)?;
     let window = source.window(&replay, &position.progress)?;
     let recent = source.recent(&replay.frames, &position.progress, options.warm_bytes)?;
     let applied = position.progress.log_id;
@@ -95,7 +95,12 @@ impl Source<'_> {
     }
 
     /// Removes what is needless, durably: what comes now must be found behind what counts.
-    fn tidy(&self, names: &[GenerationFile], replay: &Replay, checkpoint: u64) -> Result<(), StateOpenError> {
+    fn remove_needless(
+        &self,
+        names: &[GenerationFile],
+        replay: &Replay,
+        checkpoint: u64,
+    ) -> Result<(), StateOpenError> {
         let older = |name: &&GenerationFile| name.kind == FileKind::Checkpoint && name.sequence < checkpoint;
         let needless: Vec<&GenerationFile> = names.iter().filter(older).chain(&replay.needless).collect();
         let removed = needless.iter().try_for_each(|name| {
@@ -107,13 +112,13 @@ impl Source<'_> {
     }
 
     /// Makes durable what may not be.
-    fn settle(&self, replay: &Replay, applied: Option<LogId>) -> Result<(), StateOpenError> {
+    fn rewrite_doubtful(&self, replay: &Replay, applied: Option<LogId>) -> Result<(), StateOpenError> {
         if self.folder.synced() == applied {
             return Ok(());
         }
         // A checkpoint has its frame synced.
-        let doubtful = replay.frames.range(replay.frames.len() - replay.carried_out..);
-        let settled = self.folder.sync_with(|| {
+        let doubtful = replay.frames.range(replay.frames.len() - replay.replayed..);
+        let rewritten = self.folder.sync_with(|| {
             let mut last: Option<&JournalFrame> = None;
             for frame in doubtful {
                 frame.rewrite()?;
@@ -125,7 +130,7 @@ impl Source<'_> {
             self.folder.sync_names()?;
             Ok(applied)
         });
-        settled.map_err(|error| self.folder.failed(error))
+        rewritten.map_err(|error| self.folder.failed(error))
     }
 
     fn state(&self, objects: Objects, progress: &Progress) -> Result<State, StateOpenError> {

@@ -1,6 +1,6 @@
 //! The state of a stopped member, for its recovery: applying what is left of the log, and making it another cluster's.
 //!
-//! Invariant: [`Offline::refound`] is one synced write: the state is the old cluster's or the new one's, never in between. It
+//! Invariant: [`Offline::move_to_cluster`] is one synced write: the state is the old cluster's or the new one's, never in between. It
 //! serves nobody.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -87,12 +87,13 @@ impl Offline {
 
     /// Makes it the state of a new cluster, durably: its identity and its one voter, revisions that go on from a higher one with no
     /// history before it, and that revision for the objects that may differ from what was acknowledged at theirs.
-    pub(crate) fn refound(&mut self, founding: NewCluster) -> io::Result<()> {
-        let NewCluster { old, cluster, node, peer, certain, revision } = founding;
+    pub(crate) fn move_to_cluster(&mut self, target: NewCluster) -> io::Result<()> {
+        let NewCluster { old, cluster, node, peer, certain, revision } = target;
         let mut position = self.live.position.clone();
         let mut objects: BTreeMap<Bytes, Entry> =
             self.snapshot().range(b"", None).map(|(key, entry)| (key.clone(), entry.clone())).collect();
-        for (key, before, after) in self.restamped(certain, revision).chain(self.notes((old, cluster), node, revision))
+        for (key, before, after) in
+            self.restamped_objects(certain, revision).chain(self.cluster_keys((old, cluster), node, revision))
         {
             if let Some(before) = before {
                 position.progress.discount(&key, &before);
@@ -103,13 +104,13 @@ impl Offline {
         (position.progress.revision, position.progress.oldest) = (revision, revision);
         let voters = Membership::new(vec![[node].into()], BTreeMap::from([(node, peer)]));
         position.membership = StoredMembership::new(position.progress.log_id, voters.map_err(io::Error::other)?);
-        self.found(cluster, Snapshot::of(revision, objects), &position)?;
+        self.write_generation(cluster, Snapshot::of(revision, objects), &position)?;
         self.live.position = position;
         Ok(())
     }
 
     /// Writes this state into a generation of its own, and makes that current and the new cluster's.
-    fn found(&mut self, cluster: ClusterId, state: Snapshot, position: &Position) -> io::Result<()> {
+    fn write_generation(&mut self, cluster: ClusterId, state: Snapshot, position: &Position) -> io::Result<()> {
         let folder = Arc::clone(self.journal.folder());
         let generation = folder.new_generation();
         let journal = Journal::new(Arc::clone(&folder), generation, self.segment_bytes, VecDeque::new(), 0, None);
@@ -125,9 +126,10 @@ impl Offline {
     }
 
     /// The objects whose revision others may have given out for something else.
-    fn restamped(&self, certain: Revision, revision: Revision) -> impl Iterator<Item = ObjectChange> + use<> {
+    fn restamped_objects(&self, certain: Revision, revision: Revision) -> impl Iterator<Item = ObjectChange> + use<> {
         let snapshot = self.snapshot();
-        let doubtful = snapshot.range(b"", None).filter(|(key, entry)| entry.modified > certain && !is_note(key));
+        let doubtful =
+            snapshot.range(b"", None).filter(|(key, entry)| entry.modified > certain && !is_cluster_key(key));
         let change = |(key, before): (&Bytes, &Entry)| {
             let created = if before.created > certain { revision } else { before.created };
             let after = Entry { created, modified: revision, value: before.value.clone() };
@@ -138,7 +140,7 @@ impl Offline {
 
     /// What the new cluster keeps of the old one: that it was given up, and which numbers its nodes had.
     /// The member itself may be newer than what it knows of the others.
-    fn notes(
+    fn cluster_keys(
         &self,
         (old, cluster): (ClusterId, ClusterId),
         node: NodeId,
@@ -157,7 +159,7 @@ impl Offline {
 /// A key, what it held, and what it will hold.
 type ObjectChange = (Bytes, Option<Entry>, Entry);
 
-/// Whether [`Offline::notes`] writes the key.
-fn is_note(key: &[u8]) -> bool {
+/// Whether [`Offline::cluster_keys`] writes the key.
+fn is_cluster_key(key: &[u8]) -> bool {
     key == keys::LAST_NODE
 }

@@ -29,7 +29,7 @@ pub(super) struct Replay {
     /// The batches in each of them.
     pub(super) batches: VecDeque<Vec<BatchSummary>>,
     /// How many of them come after the checkpoint.
-    pub(super) carried_out: usize,
+    pub(super) replayed: usize,
     /// Where the last one leads to.
     pub(super) position: Option<Position>,
     /// Segments that do not count: behind the end, or older than a gap that the checkpoint covers.
@@ -83,11 +83,11 @@ impl Replay {
             }
             if expected > checkpoint {
                 match frame.read() {
-                    Ok(opened) => carry_out(&opened, objects)?,
+                    Ok(opened) => apply_frame(&opened, objects)?,
                     Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(found),
                     Err(error) => return Err(error),
                 }
-                self.carried_out += 1;
+                self.replayed += 1;
             }
             offset = frame.end();
             self.take(frame, summary);
@@ -102,7 +102,7 @@ impl Replay {
     }
 }
 
-fn carry_out(opened: &FrameContents, objects: &mut Objects) -> io::Result<()> {
+fn apply_frame(opened: &FrameContents, objects: &mut Objects) -> io::Result<()> {
     for (revision, record) in opened.records() {
         let batch = record::decode_history(revision, &record);
         let batch = batch.ok_or_else(|| invalid(format_args!("history: the record of revision {revision}")))?;

@@ -99,7 +99,7 @@ const LONG: [Found; 28] = [
         seed: 401_013,
         options: &[],
         what: "a recovered member that had never seen itself added left its own number out of the counter of numbers",
-        test: "none but the seed; see `notes` in raft/src/state_machine/offline.rs",
+        test: "none but the seed; see `cluster_keys` in raft/src/state_machine/offline.rs",
     },
     Found {
         seed: 401_289,

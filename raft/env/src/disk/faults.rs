@@ -1,4 +1,4 @@
-//! What goes wrong on a [`MemoryDisk`](super::MemoryDisk), and when: a plain description that tests fill in, and the dice that decide a
+//! What goes wrong on a [`MemoryDisk`](super::MemoryDisk), and when: a plain description that tests fill in, and the random that decide a
 //! crash from a seed.
 
 use std::path::{Path, PathBuf};
@@ -47,11 +47,11 @@ fn counted_down(counter: &mut Option<u64>) -> bool {
     }
 }
 
-/// Deterministic dice (splitmix64): the same seed gives the same crash.
+/// Deterministic random (splitmix64): the same seed gives the same crash.
 #[derive(Debug)]
-pub(super) struct Dice(u64);
+pub(super) struct SeededRandom(u64);
 
-impl Dice {
+impl SeededRandom {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -81,8 +81,8 @@ mod tests {
     #[test]
     fn dice_repeat_by_seed() {
         let roll = |seed| {
-            let mut dice = Dice::new(seed);
-            (0..20).map(|_| dice.below(100)).collect::<Vec<_>>()
+            let mut random = SeededRandom::new(seed);
+            (0..20).map(|_| random.below(100)).collect::<Vec<_>>()
         };
         assert_eq!(roll(7), roll(7));
         assert_ne!(roll(7), roll(8));

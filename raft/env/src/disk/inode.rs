@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::faults::Dice;
+use super::faults::SeededRandom;
 
 /// The unit that a crash keeps or loses as a whole, in bytes.
 pub(super) const SECTOR_BYTES: usize = 512;
@@ -68,10 +68,10 @@ impl Inode {
     }
 
     /// The file as it is found after the power came back.
-    pub(super) fn after_crash(&self, dice: &mut Dice) -> Self {
+    pub(super) fn after_crash(&self, random: &mut SeededRandom) -> Self {
         let mut durable = self.durable.clone();
         for (&sector, versions) in &self.unsynced {
-            let choice = dice.below(versions.len() + 1);
+            let choice = random.below(versions.len() + 1);
             if let Some(content) = versions.get(choice) {
                 place(&mut durable, sector, content);
             }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn crashes(inode: &Inode) -> Vec<Vec<u8>> {
-        (0..64).map(|seed| inode.after_crash(&mut Dice::new(seed)).current).collect()
+        (0..64).map(|seed| inode.after_crash(&mut SeededRandom::new(seed)).current).collect()
     }
 
     #[test]

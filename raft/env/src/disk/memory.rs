@@ -13,7 +13,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-use super::faults::{Dice, Faults};
+use super::faults::{Faults, SeededRandom};
 use super::inode::Inode;
 use super::seam::{Disk, File, Lock, Worker};
 
@@ -51,12 +51,12 @@ struct MemoryFile {
 }
 
 /// A taken lock file.
-struct Guard {
+struct LockGuard {
     state: Arc<Mutex<State>>,
     path: PathBuf,
 }
 
-impl Drop for Guard {
+impl Drop for LockGuard {
     fn drop(&mut self) {
         self.state.lock().locks.remove(&self.path);
     }
@@ -127,9 +127,9 @@ impl MemoryDisk {
     pub fn crash(&self, seed: u64) -> Self {
         let mut state = self.state.lock();
         state.crashed = true;
-        let mut dice = Dice::new(seed);
+        let mut random = SeededRandom::new(seed);
         let mut names = state.durable_names.clone();
-        let kept = dice.below(state.name_changes.len() + 1);
+        let kept = random.below(state.name_changes.len() + 1);
         for change in &state.name_changes[..kept] {
             change.apply(&mut names);
         }
@@ -137,7 +137,7 @@ impl MemoryDisk {
         // What has no name any more is gone; what of it was synced is not worth a copy.
         let found = |(number, inode): (usize, &Inode)| {
             let gone = !reachable.contains(&number) && inode.is_synced();
-            if gone { Inode::default() } else { inode.after_crash(&mut dice) }
+            if gone { Inode::default() } else { inode.after_crash(&mut random) }
         };
         let inodes = state.inodes.iter().enumerate().map(found).collect();
         let found = State { inodes, durable_names: names.clone(), names, ..State::default() };
@@ -325,7 +325,7 @@ impl Disk for MemoryDisk {
         if !state.locks.insert(path.to_owned()) {
             return Err(io::Error::from(io::ErrorKind::WouldBlock));
         }
-        Ok(Box::new(Guard { state: Arc::clone(&self.state), path: path.to_owned() }))
+        Ok(Box::new(LockGuard { state: Arc::clone(&self.state), path: path.to_owned() }))
     }
 
     fn spawn(&self, _name: &str, worker: Worker) -> io::Result<()> {

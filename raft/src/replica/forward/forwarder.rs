@@ -1,6 +1,6 @@
-//! Which stream a question goes to: the one to the current leader, made when the first question for that leader comes.
+//! Which stream a request goes to: the one to the current leader, made when the first request for that leader comes.
 //!
-//! Invariant: at most one open session; when the leader changes, the old session takes no more questions, answers what it has, and ends.
+//! Invariant: at most one open session; when the leader changes, the old session takes no more requests, responses what it has, and ends.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ impl Forwarder {
     }
 
     /// Asks the leader at this address.
-    pub(crate) async fn ask(&self, leader: &str, question: ForwardRequest) -> Result<ForwardResponse, ForwardError> {
-        self.session(leader).ask(question).await
+    pub(crate) async fn ask(&self, leader: &str, request: ForwardRequest) -> Result<ForwardResponse, ForwardError> {
+        self.session(leader).ask(request).await
     }
 
     fn session(&self, leader: &str) -> ForwardSession {

@@ -1,12 +1,12 @@
-//! What follower and leader say to each other on the forward stream: frames of questions, frames of answers.
+//! What follower and leader say to each other on the forward stream: frames of requests, frames of responses.
 //!
-//! Invariants: a question's number is unique on its stream and comes back with its answer; answers come in any order; a frame is
+//! Invariants: a request's number is unique on its stream and comes back with its answer; responses come in any order; a frame is
 //! closed once it holds [`MAX_FRAME_BYTES`], so that it stays far below what a peer accepts as one message.
 
 use quorate_store::{Error, NotApplied, Outcome, Txn};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of questions or answers after which a frame takes no more: the largest frame is this and one item.
+/// Bytes of requests or responses after which a frame takes no more: the largest frame is this and one item.
 pub(crate) const MAX_FRAME_BYTES: usize = 1 << 20;
 
 /// A frame of the follower.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_survive_the_wire() {
+    fn responses_survive_the_wire() {
         check(ForwardResponse::Decided(Outcome::Committed { revision: Revision::new(3) }));
         check(ForwardResponse::ReadIndex(u64::MAX));
         check(ForwardResponse::Unknown("why".to_owned()));

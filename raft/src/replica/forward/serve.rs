@@ -1,7 +1,7 @@
-//! One forward stream, from the leader's side: questions come in frames, are worked on concurrently, and answered in frames.
+//! One forward stream, from the leader's side: requests come in frames, are worked on concurrently, and answered in frames.
 //!
-//! Invariants: at most [`MAX_RUNNING_QUESTIONS`] of a stream run at once, beyond that the stream is not read (the follower waits);
-//! answers that are ready together travel together; when the follower is gone, what it asked for still runs to its end
+//! Invariants: at most [`MAX_RUNNING_REQUESTS`] of a stream run at once, beyond that the stream is not read (the follower waits);
+//! responses that are ready together travel together; when the follower is gone, what it asked for still runs to its end
 //! only as far as Raft already has it.
 
 use std::sync::Arc;
@@ -17,23 +17,23 @@ use super::message::{ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFr
 use crate::network::wire::{decode, encode};
 
 /// RequestFrame of one stream that run at once.
-pub(crate) const MAX_RUNNING_QUESTIONS: usize = 4096;
+pub(crate) const MAX_RUNNING_REQUESTS: usize = 4096;
 /// ResponseFrame in one frame.
-const MAX_FRAME_ANSWERS: usize = 128;
+const MAX_FRAME_RESPONSES: usize = 128;
 /// FrameReceiver handed to the connection that it has not taken yet.
 const MAX_FRAMES: usize = 4;
 
-/// FrameReceiver of answers, as tonic takes them.
+/// FrameReceiver of responses, as tonic takes them.
 pub(crate) type FrameReceiver = mpsc::Receiver<Result<Bytes, Status>>;
 
-/// ResponseFrame the stream's questions with `answer` until it ends.
-pub(crate) fn serve<F>(questions: Streaming<Bytes>, answer: F) -> FrameReceiver
+/// ResponseFrame the stream's requests with `answer` until it ends.
+pub(crate) fn serve<F>(requests: Streaming<Bytes>, answer: F) -> FrameReceiver
 where
     F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse> + Send + Sync + 'static,
 {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     tokio::spawn(async move {
-        if let Err(status) = run(questions, Arc::new(answer), &frames).await {
+        if let Err(status) = run(requests, Arc::new(answer), &frames).await {
             frames.send(Err(status)).await.ok();
         }
     });
@@ -43,7 +43,7 @@ where
 type RunningRequests = FuturesUnordered<BoxFuture<'static, (u64, ForwardResponse)>>;
 
 async fn run<F>(
-    mut questions: Streaming<Bytes>,
+    mut requests: Streaming<Bytes>,
     answer: Arc<F>,
     frames: &mpsc::Sender<Result<Bytes, Status>>,
 ) -> Result<(), Status>
@@ -56,12 +56,12 @@ where
         tokio::select! {
             biased;
             Some(first) = running.next(), if !running.is_empty() => {
-                let answers = ready(first, &mut running);
-                if frames.send(Ok(encode(&answers))).await.is_err() {
+                let responses = ready(first, &mut running);
+                if frames.send(Ok(encode(&responses))).await.is_err() {
                     return Ok(());
                 }
             }
-            frame = questions.next(), if asking && running.len() < MAX_RUNNING_QUESTIONS => match frame {
+            frame = requests.next(), if asking && running.len() < MAX_RUNNING_REQUESTS => match frame {
                 None => asking = false,
                 Some(frame) => start(decode(&frame?)?, &*answer, &running),
             },
@@ -71,11 +71,11 @@ where
 }
 
 fn start<F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse>>(
-    questions: RequestFrame,
+    requests: RequestFrame,
     answer: &F,
     running: &RunningRequests,
 ) {
-    for (number, ask) in questions {
+    for (number, ask) in requests {
         let answering = answer(ask);
         running.push(Box::pin(async move { (number, answering.await) }));
     }
@@ -84,15 +84,15 @@ fn start<F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse>>(
 /// The first answer and all others that are ready now, as far as they fit into a frame.
 fn ready(first: (u64, ForwardResponse), running: &mut RunningRequests) -> ResponseFrame {
     let mut bytes = first.1.footprint();
-    let mut answers = vec![first];
-    while answers.len() < MAX_FRAME_ANSWERS
+    let mut responses = vec![first];
+    while responses.len() < MAX_FRAME_RESPONSES
         && bytes < MAX_FRAME_BYTES
         && let Some(Some(answer)) = futures::FutureExt::now_or_never(running.next())
     {
         bytes += answer.1.footprint();
-        answers.push(answer);
+        responses.push(answer);
     }
-    answers
+    responses
 }
 
 #[cfg(test)]
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn large_answers_travel_in_frames_of_their_own() {
+    fn large_responses_travel_in_frames_of_their_own() {
         let check = |sizes: &[usize], expect: usize| {
             let mut running: RunningRequests =
                 sizes.iter().map(|size| futures::future::ready((1, conflict(*size))).boxed()).collect();
             let first = running.next().now_or_never().flatten().expect("an answer is ready");
             assert_eq!(ready(first, &mut running).len(), expect, "{sizes:?}");
         };
-        check(&[1; 1000], MAX_FRAME_ANSWERS);
+        check(&[1; 1000], MAX_FRAME_RESPONSES);
         check(&[4 << 20; 20], 1);
         check(&[MAX_FRAME_BYTES / 2; 20], 2);
     }

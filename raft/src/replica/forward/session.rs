@@ -1,7 +1,7 @@
-//! One forward stream, from the follower's side: questions go out in frames, answers find their askers.
+//! One forward stream, from the follower's side: requests go out in frames, responses find their askers.
 //!
-//! Invariants: a question is *sent* once its frame is handed to the connection; when the stream ends, sent questions are
-//! [`ForwardError::Sent`] and all others [`ForwardError::Unsent`]; no question is sent twice.
+//! Invariants: a request is *sent* once its frame is handed to the connection; when the stream ends, sent requests are
+//! [`ForwardError::Sent`] and all others [`ForwardError::Unsent`]; no request is sent twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::network::link::{Connected, Link};
 use crate::network::wire::{decode, encode_long};
 
 /// RequestFrame that wait to be sent.
-pub(crate) const MAX_WAITING_QUESTIONS: usize = 4096;
+pub(crate) const MAX_WAITING_REQUESTS: usize = 4096;
 /// RequestFrame in one frame.
-const MAX_FRAME_QUESTIONS: usize = 128;
-/// Bytes of an encoded question besides what it asks: its number and its kind.
-const QUESTION_OVERHEAD: usize = 12;
+const MAX_FRAME_REQUESTS: usize = 128;
+/// Bytes of an encoded request besides what it asks: its number and its kind.
+const REQUEST_OVERHEAD: usize = 12;
 /// Frames handed to the connection that it has not taken yet.
 const MAX_FRAMES: usize = 4;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ForwardError {
-    /// The leader has not seen the question.
+    /// The leader has not seen the request.
     Unsent(String),
     /// It may have.
     Sent(String),
@@ -39,7 +39,7 @@ pub(crate) enum ForwardError {
 /// A handle to one stream.
 #[derive(Debug, Clone)]
 pub(crate) struct ForwardSession {
-    questions: mpsc::Sender<QueuedRequest>,
+    requests: mpsc::Sender<QueuedRequest>,
 }
 
 #[derive(Debug)]
@@ -51,20 +51,20 @@ struct QueuedRequest {
 impl ForwardSession {
     /// Starts connecting. The session ends when the stream breaks or when nobody holds a handle and all is answered.
     pub(crate) fn start(link: Arc<Link>) -> Self {
-        let (questions, receiver) = mpsc::channel(MAX_WAITING_QUESTIONS);
+        let (requests, receiver) = mpsc::channel(MAX_WAITING_REQUESTS);
         tokio::spawn(run(link, receiver));
-        Self { questions }
+        Self { requests }
     }
 
-    /// Whether it still takes questions.
+    /// Whether it still takes requests.
     pub(crate) fn is_open(&self) -> bool {
-        !self.questions.is_closed()
+        !self.requests.is_closed()
     }
 
     /// Asks and waits for the answer.
     pub(crate) async fn ask(&self, ask: ForwardRequest) -> Result<ForwardResponse, ForwardError> {
         let (reply, receiver) = oneshot::channel();
-        match self.questions.try_send(QueuedRequest { ask, reply }) {
+        match self.requests.try_send(QueuedRequest { ask, reply }) {
             Ok(()) => {}
             Err(mpsc::error::TrySendError::Full(_)) => return Err(ForwardError::Full),
             Err(mpsc::error::TrySendError::Closed(_)) => {
@@ -75,12 +75,12 @@ impl ForwardSession {
     }
 }
 
-async fn run(link: Arc<Link>, mut questions: mpsc::Receiver<QueuedRequest>) {
+async fn run(link: Arc<Link>, mut requests: mpsc::Receiver<QueuedRequest>) {
     let (connected, mut stream) = match open(&link).await {
         Ok(opened) => opened,
-        Err(error) => return refuse(&mut questions, &error).await,
+        Err(error) => return refuse(&mut requests, &error).await,
     };
-    let error = match stream.run(&mut questions).await {
+    let error = match stream.run(&mut requests).await {
         Ok(()) => return,
         Err(error) => error,
     };
@@ -88,23 +88,23 @@ async fn run(link: Arc<Link>, mut questions: mpsc::Receiver<QueuedRequest>) {
     for (_, reply) in stream.pending {
         reply.send(Err(ForwardError::Sent(error.clone()))).ok();
     }
-    for question in stream.taken {
-        question.reply.send(Err(ForwardError::Unsent(error.clone()))).ok();
+    for request in stream.taken {
+        request.reply.send(Err(ForwardError::Unsent(error.clone()))).ok();
     }
-    refuse(&mut questions, &error).await;
+    refuse(&mut requests, &error).await;
 }
 
 /// ResponseFrame everything that waits and closes the queue.
-async fn refuse(questions: &mut mpsc::Receiver<QueuedRequest>, error: &str) {
-    questions.close();
-    while let Some(question) = questions.recv().await {
-        question.reply.send(Err(ForwardError::Unsent(error.to_owned()))).ok();
+async fn refuse(requests: &mut mpsc::Receiver<QueuedRequest>, error: &str) {
+    requests.close();
+    while let Some(request) = requests.recv().await {
+        request.reply.send(Err(ForwardError::Unsent(error.to_owned()))).ok();
     }
 }
 
 struct ForwardStream {
     frames: mpsc::Sender<Bytes>,
-    answers: Streaming<Bytes>,
+    responses: Streaming<Bytes>,
     /// Next in line, in no frame yet.
     taken: Vec<QueuedRequest>,
     pending: BTreeMap<u64, oneshot::Sender<Result<ForwardResponse, ForwardError>>>,
@@ -116,8 +116,8 @@ async fn open(link: &Link) -> Result<(Connected, ForwardStream), String> {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     match connected.client.forward(ReceiverStream::new(receiver)).await {
         Ok(response) => {
-            let (answers, taken) = (response.into_inner(), Vec::with_capacity(MAX_FRAME_QUESTIONS));
-            Ok((connected, ForwardStream { frames, answers, taken, pending: BTreeMap::new(), next: 0 }))
+            let (responses, taken) = (response.into_inner(), Vec::with_capacity(MAX_FRAME_REQUESTS));
+            Ok((connected, ForwardStream { frames, responses, taken, pending: BTreeMap::new(), next: 0 }))
         }
         Err(status) => {
             link.refused(&connected, &status).await;
@@ -127,19 +127,19 @@ async fn open(link: &Link) -> Result<(Connected, ForwardStream), String> {
 }
 
 impl ForwardStream {
-    /// Moves questions and answers until nobody asks any more and all is answered, or until the stream breaks.
-    async fn run(&mut self, questions: &mut mpsc::Receiver<QueuedRequest>) -> Result<(), String> {
+    /// Moves requests and responses until nobody asks any more and all is answered, or until the stream breaks.
+    async fn run(&mut self, requests: &mut mpsc::Receiver<QueuedRequest>) -> Result<(), String> {
         let mut asking = true;
         while asking || !self.pending.is_empty() {
             tokio::select! {
                 biased;
-                frame = self.answers.next() => self.receive(frame)?,
-                count = questions.recv_many(&mut self.taken, MAX_FRAME_QUESTIONS), if asking => {
+                frame = self.responses.next() => self.receive(frame)?,
+                count = requests.recv_many(&mut self.taken, MAX_FRAME_REQUESTS), if asking => {
                     asking = count > 0;
-                    // Whoever can ask right now gets a turn, so that their questions share the frame.
+                    // Whoever can ask right now gets a turn, so that their requests share the frame.
                     tokio::task::yield_now().await;
-                    while self.taken.len() < MAX_FRAME_QUESTIONS && let Ok(question) = questions.try_recv() {
-                        self.taken.push(question);
+                    while self.taken.len() < MAX_FRAME_REQUESTS && let Ok(request) = requests.try_recv() {
+                        self.taken.push(request);
                     }
                     while !self.taken.is_empty() {
                         self.send().await?;
@@ -152,7 +152,7 @@ impl ForwardStream {
 
     /// Sends one frame of what was taken.
     async fn send(&mut self) -> Result<(), String> {
-        let count = frame_length(self.taken.iter().map(|question| question.ask.footprint()));
+        let count = frame_length(self.taken.iter().map(|request| request.ask.footprint()));
         let mut frame = RequestFrame::with_capacity(count);
         for QueuedRequest { ask, reply } in self.taken.drain(..count) {
             if reply.is_closed() {
@@ -165,19 +165,19 @@ impl ForwardStream {
         if frame.is_empty() {
             return Ok(());
         }
-        let bytes = frame.iter().map(|(_, ask)| QUESTION_OVERHEAD + ask.footprint()).sum();
+        let bytes = frame.iter().map(|(_, ask)| REQUEST_OVERHEAD + ask.footprint()).sum();
         let frame = encode_long(&frame, bytes);
         loop {
             // ResponseFrame are taken while the connection takes its time, or both ends could wait for each other.
-            let answers = tokio::select! {
+            let responses = tokio::select! {
                 biased;
                 permit = self.frames.reserve() => {
                     permit.map_err(|_| "the connection to the leader broke".to_owned())?.send(frame);
                     return Ok(());
                 }
-                answers = self.answers.next() => answers,
+                responses = self.responses.next() => responses,
             };
-            self.receive(answers)?;
+            self.receive(responses)?;
         }
     }
 
@@ -192,7 +192,7 @@ impl ForwardStream {
     }
 }
 
-/// How many of these questions go into one frame: at least one.
+/// How many of these requests go into one frame: at least one.
 fn frame_length(footprints: impl Iterator<Item = usize>) -> usize {
     let before = footprints.scan(0, |sum, bytes| Some(std::mem::replace(sum, *sum + bytes)));
     before.take_while(|bytes| *bytes < MAX_FRAME_BYTES).count()
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_closed_by_the_question_that_fills_it() {
+    fn a_frame_is_closed_by_the_request_that_fills_it() {
         let check = |footprints: &[usize], expect: usize| {
             assert_eq!(frame_length(footprints.iter().copied()), expect, "{footprints:?}");
         };
