@@ -17,7 +17,8 @@ fn main() {
         .name("Peer")
         .method(method("vote", "Vote").build())
         .method(method("pre_vote", "PreVote").build())
-        .method(method("witness", "Witness").build())
+        // The route keeps the name of the first release: it is part of the wire format.
+        .method(method("rollback_check", "Witness").build())
         .method(method("transfer_leader", "TransferLeader").build())
         .method(method("append", "Append").client_streaming().server_streaming().build())
         .method(method("snapshot", "Snapshot").client_streaming().build())

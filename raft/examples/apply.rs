@@ -11,7 +11,7 @@ use futures::stream;
 use openraft::storage::RaftStateMachine;
 use openraft::vote::RaftLeaderId;
 use quorate_raft::ClusterId;
-use quorate_raft::state_machine::{Identity, Options, StateMachine};
+use quorate_raft::state_machine::{StateIdentity, StateMachine, StateMachineOptions};
 use quorate_raft::types::{Command, LogEntry, LogId, Payload};
 use quorate_store::{Operation, Txn};
 
@@ -22,8 +22,8 @@ fn main() {
     let (groups, group, bytes, objects) = (next(4000), next(64), next(1024), next(20_000));
     let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
     let [sender, receiver] = [0, 1].map(|i| {
-        let identity = Identity { cluster: ClusterId::new([1; 16]), naming: "svc".to_owned() };
-        Options::new(folders[i].path(), identity)
+        let identity = StateIdentity { cluster: ClusterId::new([1; 16]), naming: "svc".to_owned() };
+        StateMachineOptions::new(folders[i].path(), identity)
     });
 
     let mut machine = StateMachine::open(&sender).expect("it opens");

@@ -15,9 +15,10 @@ use openraft::alias::OneshotReceiverOf;
 use openraft::storage::{IOFlushed, RaftLogStorage};
 use openraft::type_config::TypeConfigExt;
 use openraft::vote::RaftLeaderId;
+use quorate_env::Fatal;
+use quorate_env::disk::SystemDisk;
 use quorate_raft::ClusterId;
-use quorate_raft::disk::{Fatal, SystemDisk};
-use quorate_raft::log::{Identity, Log, Options};
+use quorate_raft::log::{Log, LogIdentity, LogOptions};
 use quorate_raft::types::{Command, LogEntry, LogId, TypeConfig};
 use quorate_store::{Operation, Txn};
 
@@ -40,10 +41,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn measure(folder: &Path, writers: usize, time: Duration) -> Result<(), Box<dyn std::error::Error>> {
-    let identity = Identity { cluster: ClusterId::new([1; 16]), node: 1 };
+    let identity = LogIdentity { cluster: ClusterId::new([1; 16]), node: 1 };
     let directory = tempfile::tempdir_in(folder)?;
     let opening = Instant::now();
-    let options = Options::new(Arc::new(SystemDisk), directory.path(), identity, Fatal::new());
+    let options = LogOptions::new(Arc::new(SystemDisk), directory.path(), identity, Fatal::new());
     let mut log = Log::open(options.clone()).await?;
     let opened = opening.elapsed();
     let (mut next, mut latencies) = (0, Vec::new());

@@ -7,7 +7,7 @@
 
 use quorate_store::NodeId;
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// The largest node number given out.
 pub(crate) const LAST_NODE: &[u8] = b"s/members/last";

@@ -4,7 +4,6 @@
 //! This crate implements `quorate_store::Store` for one member of a cluster, and owns membership, snapshots and the peer
 //! RPC. It knows nothing of HTTP, of resources, or of where certificates come from.
 
-pub mod disk;
 pub mod log;
 pub mod state_machine;
 pub mod types;
@@ -14,10 +13,11 @@ pub mod recovery;
 pub mod replica;
 
 mod cluster;
+mod core;
 mod keys;
 mod membership;
 mod network;
-mod witness;
+mod rollback;
 
 pub use cluster::{ClusterId, ParseClusterIdError};
 pub use membership::{AdminError, Member, Role};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use quorate_raft::disk::MemoryDisk;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::replica::{Compaction, Timing};
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, PeerTls, Replica};

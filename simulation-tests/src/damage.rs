@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use quorate_raft::disk::{Disk, MemoryDisk};
+use quorate_env::disk::{Disk, MemoryDisk};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};

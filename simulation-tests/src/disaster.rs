@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use quorate_raft::ClusterId;
-use quorate_raft::recovery::{Options, Recovery, RecoveryError};
+use quorate_raft::recovery::{Recovery, RecoveryError, RecoveryOptions, execute};
 use quorate_store::{NodeId, Revision, Snapshot, Store};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -142,7 +142,7 @@ impl Disaster {
             let certain = recovery.plan().revision;
             let others = recovery.plan().given_up.iter().map(|given| given.node);
             let largest = others.chain([node]).max().unwrap_or_default();
-            let recovered = recovery.carry_out(&*entropy).await?;
+            let recovered = execute(recovery, &*entropy).await?;
             let (cluster, base, snapshot) = (recovered.cluster, recovered.revision, recovered.snapshot.clone());
             recovered.finish()?;
             Ok(Founded { cluster, certain, base, largest, snapshot })
@@ -150,10 +150,10 @@ impl Disaster {
         Ok((seat, founded?))
     }
 
-    fn options(&self, cluster: &Cluster, seat: Seat) -> Options {
+    fn options(&self, cluster: &Cluster, seat: Seat) -> RecoveryOptions {
         let node = cluster.member(seat).unwrap_or_default();
         let lie = self.broken.filter(|broken| *broken == Broken::ForgetfulRecovery);
-        Options {
+        RecoveryOptions {
             node,
             cluster: cluster.id(),
             naming: "svc".to_owned(),

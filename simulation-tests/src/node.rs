@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
-use quorate_raft::disk::MemoryDisk;
-use quorate_raft::replica::{MemberOptions, Options};
+use quorate_raft::replica::{MemberOptions, ReplicaOptions};
 use quorate_raft::state_machine::Saving;
 use quorate_raft::{AdminError, ClusterId, PeerTls, Replica};
 use quorate_store::NodeId;
@@ -160,7 +160,7 @@ impl Node {
         Err("nobody gives orders any more".to_owned())
     }
 
-    fn options(&self, member: &Member) -> Options {
+    fn options(&self, member: &Member) -> ReplicaOptions {
         let (disk, start, quarantined) = {
             let mut life = self.life.lock();
             life.starts += 1;
@@ -183,7 +183,7 @@ impl Node {
         };
         let lie = self.plan.broken.filter(|broken| *broken != Broken::ForgetfulRecovery);
         let disk = broken::disk(lie, disk);
-        let mut options = Options::new(who, disk, Path::new(&folder(self.seat, member.node)));
+        let mut options = ReplicaOptions::new(who, disk, Path::new(&folder(self.seat, member.node)));
         options.log.segment_bytes = self.plan.segment_bytes;
         options.log.first_segment_bytes = FIRST_SEGMENT_BYTES;
         options.state.segment_bytes = STATE_SEGMENT_BYTES;

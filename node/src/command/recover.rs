@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use quorate_env::Env;
+use quorate_env::disk::SystemDisk;
 use quorate_raft::Role;
-use quorate_raft::disk::SystemDisk;
 use quorate_raft::recovery::{self, Plan, REVISION_MARGIN, Recovered, Recovery};
 use quorate_raft::types::Peer;
 
@@ -34,7 +34,7 @@ pub(crate) async fn run(options: &Recover, env: &Env) -> Result<(), Error> {
         say("Nothing was changed. To carry it out, add --yes.");
         return Ok(());
     }
-    let recovered = recovery.carry_out(&*env.entropy).await.map_err(Error::failed)?;
+    let recovered = recovery::execute(recovery, &*env.entropy).await.map_err(Error::failed)?;
     let (cluster, node, revision) = (recovered.cluster, recovered.node, recovered.revision);
     reissue(&recovered, &dir, env)?;
     NodeConfig { cluster, founders: vec![], ..config }.write(&dir)?;
@@ -61,8 +61,8 @@ fn reissue(recovered: &Recovered, dir: &DataDir, env: &Env) -> Result<(), Error>
     authority.issue(&subject, now(env))?.write(&pki, names::PEER)
 }
 
-fn recovery_options(config: &NodeConfig, dir: &DataDir) -> recovery::Options {
-    recovery::Options {
+fn recovery_options(config: &NodeConfig, dir: &DataDir) -> recovery::RecoveryOptions {
+    recovery::RecoveryOptions {
         node: config.node,
         cluster: config.cluster,
         naming: config.naming.to_string(),

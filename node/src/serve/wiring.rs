@@ -12,9 +12,9 @@ use quorate_api::{Api, ApiOptions, Version};
 use quorate_controllers::certificates::Signing;
 use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_kinds::builtin;
+use quorate_env::disk::SystemDisk;
 use quorate_raft::admin::CertificateSigner;
-use quorate_raft::disk::SystemDisk;
-use quorate_raft::replica::{Compaction, MemberOptions, Options};
+use quorate_raft::replica::{Compaction, MemberOptions, ReplicaOptions};
 use quorate_raft::types::Peer;
 use quorate_raft::{Member, Replica, Role};
 use quorate_schema::Graph;
@@ -65,7 +65,7 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
         tls: parts.peer_tls.clone(),
         signer,
     };
-    let mut options = Options::new(member, Arc::new(SystemDisk), &parts.dir.raft());
+    let mut options = ReplicaOptions::new(member, Arc::new(SystemDisk), &parts.dir.raft());
     options.limits = Limits { store_bytes: tuning.size_limit, ..Limits::default() };
     let time_ms = u64::try_from(tuning.history_duration.as_millis()).map_err(Error::config)?;
     options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };

@@ -1,8 +1,8 @@
-//! The seams to the outside world: wall clock, randomness, network. Production code asks these and nothing else, so that
-//! a simulation can replay a run byte for byte.
+//! The seams to the outside world: wall clock, randomness, network, disk. Production code asks these and nothing else, so
+//! that a simulation can replay a run byte for byte.
 //!
-//! Timers use `tokio::time`, which the simulation controls already. Disks have their own seam beside the log that writes
-//! them. The clippy list of disallowed methods keeps direct calls out of every other file.
+//! Timers use `tokio::time`, which the simulation controls already. The clippy list of disallowed methods keeps direct
+//! calls out of every other file.
 
 use std::fmt;
 use std::io;
@@ -11,10 +11,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+pub mod disk;
+
 mod blocking;
+mod fatal;
 mod system;
 
 pub use blocking::{blocking, blocking_whenever_it_runs};
+pub use fatal::Fatal;
 pub use system::SystemEnv;
 
 /// The wall clock.

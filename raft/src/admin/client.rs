@@ -9,7 +9,7 @@ use quorate_env::Network;
 
 use super::message::{AdminAnswer, AdminRequest};
 use super::service::Envelope;
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 use crate::membership::AdminError;
 use crate::network::PeerTls;
 use crate::network::connector::ClientTls;

@@ -11,12 +11,13 @@ use quorate_env::Network;
 use quorate_store::NodeId;
 
 use super::message::{JoinAnswer, JoinRequest};
-use crate::membership::{AdminError, Role};
+use super::tokens::Tokens;
+use crate::core::RaftNode;
+use crate::membership::{AdminError, Role, add_learner, members, next_node_id};
 use crate::network::connector::ClientTls;
 use crate::network::link::Dialer;
 use crate::network::tls::joining_client;
 use crate::network::wire::{decode, encode};
-use crate::replica::core::Core;
 use crate::types::Peer;
 
 /// What is to be signed for a joining node.
@@ -43,32 +44,31 @@ pub trait CertificateSigner: Send + Sync {
     async fn keys(&self, request: Bytes) -> Result<Bytes, String>;
 }
 
-impl Core {
-    /// Lets a node in. Runs on the leader.
-    pub(crate) async fn admit_node(
-        &self,
-        request: JoinRequest,
-        signer: &dyn CertificateSigner,
-    ) -> Result<JoinAnswer, AdminError> {
-        self.check_token(&request.token).await?;
-        let known = self.members().into_iter().find(|member| member.address == request.peer.address);
-        let node = match known {
-            Some(member) if member.role == Role::Learner => member.node,
-            Some(member) => {
-                let address = request.peer.address;
-                return Err(AdminError::refused(format!(
-                    "{address} is the address of voter {}; remove it first",
-                    member.node
-                )));
-            }
-            None => self.next_node().await?,
-        };
-        let JoinRequest { peer, csr, .. } = request;
-        let signing = signer.sign(SigningRequest { node, peer: peer.clone(), csr }).await;
-        let identity = signing.map_err(AdminError::Refused)?;
-        self.add_learner(node, peer).await?;
-        Ok(JoinAnswer { cluster: self.cluster, node, members: self.members(), identity })
-    }
+/// Lets a node in. Runs on the leader.
+pub(super) async fn admit_node(
+    raft: &RaftNode,
+    tokens: Tokens<'_>,
+    signer: &dyn CertificateSigner,
+    request: JoinRequest,
+) -> Result<JoinAnswer, AdminError> {
+    tokens.check(&request.token).await?;
+    let known = members(raft).into_iter().find(|member| member.address == request.peer.address);
+    let node = match known {
+        Some(member) if member.role == Role::Learner => member.node,
+        Some(member) => {
+            let address = request.peer.address;
+            return Err(AdminError::refused(format!(
+                "{address} is the address of voter {}; remove it first",
+                member.node
+            )));
+        }
+        None => next_node_id(raft, tokens.store).await?,
+    };
+    let JoinRequest { peer, csr, .. } = request;
+    let signing = signer.sign(SigningRequest { node, peer: peer.clone(), csr }).await;
+    let identity = signing.map_err(AdminError::Refused)?;
+    add_learner(raft, node, peer).await?;
+    Ok(JoinAnswer { cluster: raft.cluster(), node, members: members(raft), identity })
 }
 
 /// Asks the member at `address` to let this node in. The member is believed because its certificate comes from the peer authority

@@ -7,7 +7,7 @@ use quorate_store::{NodeId, Status};
 use serde::{Deserialize, Serialize};
 
 use super::token::JoinToken;
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 use crate::membership::Member;
 use crate::types::Peer;
 

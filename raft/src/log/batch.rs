@@ -7,8 +7,9 @@
 //! Invariant that recovery rests on: a batch is written only after the one before it was synced. So whatever lies before the start of
 //! a valid batch was durable, and only the last batch can be torn by a crash.
 
+use quorate_env::disk::BLOCK_BYTES;
+
 use super::record;
-use crate::disk::BLOCK_BYTES;
 
 /// Batches start at multiples of this, bytes: a torn write never touches what was synced before.
 pub(super) const SECTOR_BYTES: usize = 512;
@@ -18,7 +19,7 @@ const MAGIC: u32 = 0x4351_4251;
 
 /// A batch's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct BatchHeader {
     /// Bytes of all records.
     pub(super) body: usize,
     /// How many records.
@@ -27,7 +28,7 @@ pub(super) struct Header {
     pub(super) number: u64,
 }
 
-impl Header {
+impl BatchHeader {
     /// Bytes of the whole batch with its padding.
     pub(super) fn batch_bytes(&self) -> u64 {
         size_of(self.body) as u64
@@ -40,12 +41,12 @@ pub(super) fn size_of(body: usize) -> usize {
 }
 
 /// The header that starts the slice, if it is one of the segment with this seed.
-pub(super) fn parse(bytes: &[u8], seed: u32) -> Option<Header> {
+pub(super) fn parse(bytes: &[u8], seed: u32) -> Option<BatchHeader> {
     let header = bytes.get(..HEADER_BYTES)?;
     if record::u32_at(header, 0) != MAGIC || record::u32_at(header, 4) != crc32c::crc32c_append(seed, &header[8..]) {
         return None;
     }
-    Some(Header {
+    Some(BatchHeader {
         body: record::u32_at(header, 8) as usize,
         records: record::u32_at(header, 12),
         number: record::u64_at(header, 16),
@@ -54,12 +55,12 @@ pub(super) fn parse(bytes: &[u8], seed: u32) -> Option<Header> {
 
 /// Gathers records into one batch. Reused, to keep its buffer.
 #[derive(Debug)]
-pub(super) struct Builder {
+pub(super) struct BatchBuilder {
     bytes: Vec<u8>,
     records: u32,
 }
 
-impl Builder {
+impl BatchBuilder {
     pub(super) fn new() -> Self {
         Self { bytes: vec![0; HEADER_BYTES], records: 0 }
     }
@@ -74,7 +75,7 @@ impl Builder {
     }
 
     /// Adds an unsealed record; answers its header and its offset in the batch.
-    pub(super) fn push(&mut self, unsealed: &[u8], seed: u32) -> (record::Header, usize) {
+    pub(super) fn push(&mut self, unsealed: &[u8], seed: u32) -> (record::RecordHeader, usize) {
         let offset = self.bytes.len();
         self.bytes.extend_from_slice(unsealed);
         self.records += 1;
@@ -114,15 +115,15 @@ mod tests {
     #[test]
     fn a_finished_batch_says_what_it_holds_and_fills_sectors() {
         let mut record = Vec::new();
-        record::append(&mut record, record::Kind::Truncate, None, |_| Ok::<_, ()>(())).unwrap();
-        let mut builder = Builder::new();
+        record::append(&mut record, record::RecordKind::Truncate, None, |_| Ok::<_, ()>(())).unwrap();
+        let mut builder = BatchBuilder::new();
         for round in 0..2 {
             builder.clear();
             builder.push(&record, 5);
             let (_, offset) = builder.push(&record, 5);
             let (bytes, own) = builder.finish(9 + round, 5, 3 * BLOCK_BYTES as u64 + 512);
             assert_eq!((own, bytes.len()), (SECTOR_BYTES as u64, BLOCK_BYTES - 512));
-            assert_eq!(parse(bytes, 5), Some(Header { body: 2 * record.len(), records: 2, number: 9 + round }));
+            assert_eq!(parse(bytes, 5), Some(BatchHeader { body: 2 * record.len(), records: 2, number: 9 + round }));
             assert!(record::verify(&bytes[offset..], 5).is_some());
             assert_eq!(parse(bytes, 6), None);
         }

@@ -5,11 +5,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// Why a log cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum LogOpenError {
     /// The disk refused.
     #[error("log file {}: {source}", path.display())]
     Io {
@@ -80,7 +80,7 @@ pub enum OpenError {
     },
 }
 
-impl OpenError {
+impl LogOpenError {
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }

@@ -4,21 +4,23 @@
 //! of bytes. How Raft calls it is in `storage`.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use super::batch::Builder;
-use super::error::OpenError;
-use super::header::HEADER_BYTES;
-use super::options::{Options, RECORD_BYTES};
-use super::queue::{Done, Job, Records};
-use super::record::{self, Kind};
-use super::recovery::{Position, recover};
-use super::state::State;
-use super::supply::{self, Supply};
-use super::writer::{Writer, following_length};
+use super::batch::BatchBuilder;
+use super::error::LogOpenError;
+use super::options::{LogOptions, RECORD_BYTES};
+use super::queue::{Completion, DurableReply, Job, Records};
+use super::read;
+use super::record::{self, RecordKind};
+use super::recovery::{WritePosition, recover};
+use super::segment_header::HEADER_BYTES;
+use super::segment_pool::{self, SegmentPool};
+use super::shared::SharedLog;
+use super::writer::{LogWriter, following_length};
 use crate::types::{LogEntry, LogId, footprint};
 
 /// Shortest segment that makes sense, bytes.
@@ -29,7 +31,7 @@ const MAX_SEGMENT_BYTES: u64 = 1 << 30;
 /// An open log. It stays open until [`Log::close`], or until the last clone is gone and the writer has written what waits.
 #[derive(Debug, Clone)]
 pub struct Log {
-    pub(super) state: Arc<Mutex<State>>,
+    pub(super) state: Arc<Mutex<SharedLog>>,
     jobs: mpsc::UnboundedSender<Job>,
     budget: Arc<Semaphore>,
     queue_bytes: u32,
@@ -38,7 +40,7 @@ pub struct Log {
 
 impl Log {
     /// Opens the log in the folder, or makes a new one, and starts its writer where the disk says.
-    pub async fn open(options: Options) -> Result<Self, OpenError> {
+    pub async fn open(options: LogOptions) -> Result<Self, LogOpenError> {
         check(&options)?;
         let (reply, opened) = oneshot::channel();
         let (disk, path) = (Arc::clone(&options.disk), options.directory.clone());
@@ -51,8 +53,8 @@ impl Log {
                 Err(error) => drop(reply.send(Err(error))),
             }
         };
-        disk.spawn("log-writer", Box::pin(worker)).map_err(OpenError::io(&path))?;
-        opened.await.map_err(|_| OpenError::io(&path)(io::Error::other("the log's writer did not start")))?
+        disk.spawn("log-writer", Box::pin(worker)).map_err(LogOpenError::io(&path))?;
+        opened.await.map_err(|_| LogOpenError::io(&path)(io::Error::other("the log's writer did not start")))?
     }
 
     /// Makes everything given so far durable and stops the writer; the folder can be opened again afterwards. The error says why it
@@ -65,7 +67,7 @@ impl Log {
         closed.await.map_err(|_| closed_error())?
     }
 
-    /// The last entry that should be purged because the log takes more than [`Options::max_bytes`]; `None` as long as it does not.
+    /// The last entry that should be purged because the log takes more than [`LogOptions::max_bytes`]; `None` as long as it does not.
     /// Cutting to half of it, so that one cut lasts.
     #[must_use]
     pub fn excess(&self) -> Option<u64> {
@@ -79,7 +81,7 @@ impl Log {
     }
 
     /// Hands records to the writer. Call it with the state locked, so that both are in one order.
-    pub(super) fn send(&self, state: &State, records: Records) -> io::Result<()> {
+    pub(super) fn send(&self, state: &SharedLog, records: Records) -> io::Result<()> {
         match &state.failed {
             Some(reason) => Err(io::Error::other(reason.clone())),
             None => self.send_job(Job::Records(records)),
@@ -92,10 +94,32 @@ impl Log {
     }
 
     /// Hands over one record without a payload.
-    pub(super) fn send_mark(&self, state: &State, kind: Kind, position: Option<LogId>, done: Done) -> io::Result<()> {
+    pub(super) fn send_mark(
+        &self,
+        state: &SharedLog,
+        kind: RecordKind,
+        position: Option<LogId>,
+        done: Completion,
+    ) -> io::Result<()> {
         let mut bytes = Vec::new();
         record::append(&mut bytes, kind, position, |_| Ok::<_, io::Error>(()))?;
         self.send(state, Records { bytes, done, permit: None })
+    }
+
+    /// Reads the part of a range that the log holds, up to `limit` bytes but at least one entry.
+    pub(super) fn read(&self, range: Range<u64>, limit: usize) -> io::Result<Vec<LogEntry>> {
+        let plan = read::plan(&self.state.lock(), range, limit)?;
+        plan.read()
+    }
+
+    /// Sends a job to the writer and waits until it is durable.
+    pub(super) async fn wait_durable(
+        &self,
+        send: impl FnOnce(&Self, DurableReply) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (reply, durable) = oneshot::channel();
+        send(self, reply)?;
+        durable.await.map_err(|_| io::Error::other("the log was closed before this was durable"))?
     }
 }
 
@@ -105,7 +129,7 @@ pub(super) fn encode(entries: &[LogEntry]) -> io::Result<(Vec<u8>, Vec<usize>)> 
     let (mut bytes, mut sizes) = (Vec::with_capacity(room), Vec::with_capacity(entries.len()));
     for entry in entries {
         let start = bytes.len();
-        record::append(&mut bytes, Kind::Entry, Some(entry.log_id), |out| {
+        record::append(&mut bytes, RecordKind::Entry, Some(entry.log_id), |out| {
             *out = postcard::to_extend(&entry.payload, std::mem::take(out)).map_err(io::Error::other)?;
             Ok::<_, io::Error>(())
         })?;
@@ -119,49 +143,53 @@ pub(super) fn encode(entries: &[LogEntry]) -> io::Result<(Vec<u8>, Vec<usize>)> 
     Ok((bytes, sizes))
 }
 
-async fn start(options: Options) -> Result<(Log, Writer), OpenError> {
+async fn start(options: LogOptions) -> Result<(Log, LogWriter), LogOpenError> {
     let path = options.directory.clone();
     let recovered = recover(&options).await?;
-    let (mut supply, orders) = Supply::new(options.clone(), recovered.prepared, recovered.spares);
+    let (mut pool, orders) = SegmentPool::new(options.clone(), recovered.prepared, recovered.spares);
     let mut durable = recovered.durable;
     let position = match recovered.position {
         Some(position) => position,
         None => {
-            let segment = supply.make(1, options.first_segment_bytes).await.map_err(OpenError::io(&path))?;
+            let segment = pool.make(1, options.first_segment_bytes).await.map_err(LogOpenError::io(&path))?;
             durable.segments.insert(1, Arc::clone(&segment));
-            Position { segment, offset: HEADER_BYTES, batch: 1 }
+            WritePosition { segment, offset: HEADER_BYTES, batch: 1 }
         }
     };
-    options.disk.spawn("log-supply", Box::pin(supply.run())).map_err(OpenError::io(&path))?;
+    options.disk.spawn("log-segments", Box::pin(pool.run())).map_err(LogOpenError::io(&path))?;
     orders.recycle(durable.take_purged_segments());
     let next = order_next(&options, &orders, &position);
     let committed = recovered.hard.saved;
-    let state = Arc::new(Mutex::new(State::recovered(durable, recovered.vote, committed)));
+    let state = Arc::new(Mutex::new(SharedLog::recovered(durable, recovered.vote, committed)));
     let (jobs, queue) = mpsc::unbounded_channel();
     let queue_bytes = u32::try_from(options.queue_bytes).unwrap_or(u32::MAX);
     let max_bytes = options.max_bytes;
     let budget = Arc::new(Semaphore::new(queue_bytes as usize));
-    let writer = Writer {
+    let writer = LogWriter {
         options,
         state: Arc::clone(&state),
         jobs: queue,
         hard: recovered.hard,
-        supply: orders,
+        pool: orders,
         next,
         position,
-        builder: Builder::new(),
+        builder: BatchBuilder::new(),
         unsynced: Vec::new(),
         lock: recovered.lock,
     };
     Ok((Log { state, jobs, budget, queue_bytes, max_bytes }, writer))
 }
 
-fn order_next(options: &Options, orders: &supply::Handle, position: &Position) -> supply::Pending {
+fn order_next(
+    options: &LogOptions,
+    orders: &segment_pool::SegmentPoolHandle,
+    position: &WritePosition,
+) -> segment_pool::Pending {
     let segment = &position.segment;
     orders.order(segment.header.sequence + 1, following_length(options, segment, 0))
 }
 
-fn check(options: &Options) -> Result<(), OpenError> {
+fn check(options: &LogOptions) -> Result<(), LogOpenError> {
     let whole =
         |bytes: u64| bytes.is_multiple_of(HEADER_BYTES) && (MIN_SEGMENT_BYTES..=MAX_SEGMENT_BYTES).contains(&bytes);
     if whole(options.segment_bytes) && whole(options.first_segment_bytes) {
@@ -171,7 +199,7 @@ fn check(options: &Options) -> Result<(), OpenError> {
         "segments must be a multiple of {HEADER_BYTES} bytes, from {MIN_SEGMENT_BYTES} to {MAX_SEGMENT_BYTES}; got {} and {}",
         options.first_segment_bytes, options.segment_bytes
     );
-    Err(OpenError::Options { path: options.directory.clone(), detail })
+    Err(LogOpenError::Options { path: options.directory.clone(), detail })
 }
 
 fn closed_error() -> io::Error {

@@ -7,8 +7,8 @@
 use std::io;
 use std::path::Path;
 
-use super::error::OpenError;
-use super::options::Options;
+use super::error::LogOpenError;
+use super::options::LogOptions;
 use super::slots::{SLOTS, Slot, SlotFile, newest};
 use crate::types::{LogId, Vote};
 
@@ -29,17 +29,17 @@ const COMMITTED: &str = "committed";
 
 impl HardState {
     /// Opens or makes both files; the vote must be there if the log `exists`.
-    pub(super) async fn open(options: &Options, exists: bool) -> Result<(Self, Option<Vote>), OpenError> {
+    pub(super) async fn open(options: &LogOptions, exists: bool) -> Result<(Self, Option<Vote>), LogOpenError> {
         let path = options.directory.join(VOTE);
         let (vote, slots) = open_or_create(options, &path, !exists).await?;
         let Some((at, found)) = newest(&slots) else {
-            return Err(OpenError::corrupt(&path, 0, "both copies of the vote fail their checksum"));
+            return Err(LogOpenError::corrupt(&path, 0, "both copies of the vote fail their checksum"));
         };
         let other = (at + 1) % SLOTS;
         if slots[other].as_ref() != Some(found) {
             tracing::warn!(path = %path.display(), "one copy of the vote was torn or damaged; repaired from the other");
-            vote.write(other, found).map_err(OpenError::io(&path))?;
-            vote.sync().await.map_err(OpenError::io(&path))?;
+            vote.write(other, found).map_err(LogOpenError::io(&path))?;
+            vote.sync().await.map_err(LogOpenError::io(&path))?;
         }
         let value = decode(&path, found)?;
         let vote_generation = found.generation;
@@ -76,17 +76,17 @@ impl HardState {
 }
 
 async fn open_or_create(
-    options: &Options,
+    options: &LogOptions,
     path: &Path,
     create: bool,
-) -> Result<(SlotFile, [Option<Slot>; SLOTS]), OpenError> {
+) -> Result<(SlotFile, [Option<Slot>; SLOTS]), LogOpenError> {
     let disk = options.disk.as_ref();
     match SlotFile::open(disk, path, options.identity) {
-        Err(OpenError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        Err(LogOpenError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             if !create {
-                return Err(OpenError::Missing { path: path.to_owned() });
+                return Err(LogOpenError::Missing { path: path.to_owned() });
             }
-            SlotFile::create(disk, path, options.identity).await.map_err(OpenError::io(path))?;
+            SlotFile::create(disk, path, options.identity).await.map_err(LogOpenError::io(path))?;
             SlotFile::open(disk, path, options.identity)
         }
         other => other,
@@ -98,10 +98,10 @@ fn encode<T: serde::Serialize>(value: &T) -> io::Result<Vec<u8>> {
 }
 
 /// The value of a slot; `None` where nothing has been saved yet.
-fn decode<T: serde::de::DeserializeOwned>(path: &Path, slot: &Slot) -> Result<Option<T>, OpenError> {
+fn decode<T: serde::de::DeserializeOwned>(path: &Path, slot: &Slot) -> Result<Option<T>, LogOpenError> {
     if slot.value.is_empty() {
         return Ok(None);
     }
     let value = postcard::from_bytes(&slot.value);
-    value.map(Some).map_err(|error| OpenError::corrupt(path, 0, format!("the value does not decode: {error}")))
+    value.map(Some).map_err(|error| LogOpenError::corrupt(path, 0, format!("the value does not decode: {error}")))
 }

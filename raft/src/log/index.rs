@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::record::{Header, Kind};
+use super::record::{RecordHeader, RecordKind};
 use super::segment::Segment;
 use crate::types::LogId;
 
@@ -36,16 +36,16 @@ pub(super) struct Durable {
 
 impl Durable {
     /// Follows one record. The error says why it cannot come next.
-    pub(super) fn apply(&mut self, header: &Header, place: Place) -> Result<(), String> {
+    pub(super) fn apply(&mut self, header: &RecordHeader, place: Place) -> Result<(), String> {
         match (header.kind, header.position) {
-            (Kind::Base, _) => {}
-            (Kind::Entry, Some(position)) => self.push(position, place)?,
-            (Kind::Truncate, position) => {
+            (RecordKind::Base, _) => {}
+            (RecordKind::Entry, Some(position)) => self.push(position, place)?,
+            (RecordKind::Truncate, position) => {
                 let keep = position.map_or(0, |position| position.index + 1).saturating_sub(self.first);
                 self.places.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
                 self.last = position.or(self.purged);
             }
-            (Kind::Purge, Some(position)) => {
+            (RecordKind::Purge, Some(position)) => {
                 let gone = (position.index + 1).saturating_sub(self.first).min(self.places.len() as u64);
                 self.places.drain(..usize::try_from(gone).expect("bounded by a length"));
                 self.first += gone;
@@ -54,7 +54,7 @@ impl Durable {
                     self.last = Some(position);
                 }
             }
-            (Kind::Entry | Kind::Purge, None) => return Err("a record lacks its position".to_owned()),
+            (RecordKind::Entry | RecordKind::Purge, None) => return Err("a record lacks its position".to_owned()),
         }
         Ok(())
     }
@@ -121,13 +121,13 @@ mod tests {
     use super::*;
     use crate::log::record::{append, log_id, parse};
 
-    fn header(kind: Kind, position: Option<u64>) -> Header {
+    fn header(kind: RecordKind, position: Option<u64>) -> RecordHeader {
         let mut bytes = Vec::new();
         append(&mut bytes, kind, position.map(|index| log_id(1, 1, index)), |_| Ok::<_, ()>(())).unwrap();
         parse(&bytes).unwrap()
     }
 
-    fn check(records: &[(Kind, Option<u64>)], expect: &str) {
+    fn check(records: &[(RecordKind, Option<u64>)], expect: &str) {
         let mut durable = Durable::default();
         for (at, &(kind, position)) in records.iter().enumerate() {
             let place = Place { sequence: 1, offset: u32::try_from(at).unwrap(), bytes: 1 };
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_log_is_the_sum_of_its_records() {
-        use Kind::{Entry, Purge, Truncate};
+        use RecordKind::{Entry, Purge, Truncate};
         let three = [(Entry, Some(3)), (Entry, Some(4)), (Entry, Some(5))];
         check(&three, "-1..5 3@0 4@1 5@2");
         check(&[&three[..], &[(Truncate, Some(3)), (Entry, Some(4))]].concat(), "-1..4 3@0 4@4");

@@ -2,28 +2,28 @@
 //! and one sync, the vote, and recovery.
 //!
 //! Declarations only. Start reading at `handle` (what callers do), then `writer` (what happens to it), then `recovery`.
-//! The layout on disk, from the outside in: `header` (segment), `batch`, `record`; beside the segments lie the `slots` files.
+//! The layout on disk, from the outside in: `segment_header` (segment), `batch`, `record`; beside the segments lie the `slots` files.
 
 mod batch;
 mod error;
 mod handle;
 mod hard_state;
-mod header;
 mod index;
 mod options;
 mod queue;
-mod reading;
+mod read;
+mod recent_entries;
 mod record;
 mod recovery;
 mod scan;
 mod segment;
+mod segment_header;
+mod segment_pool;
+mod shared;
 mod slots;
-mod state;
 mod storage;
-mod supply;
-mod tail;
 mod writer;
 
-pub use error::OpenError;
+pub use error::LogOpenError;
 pub use handle::Log;
-pub use options::{Identity, Options};
+pub use options::{LogIdentity, LogOptions};

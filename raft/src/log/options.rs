@@ -2,13 +2,15 @@
 //!
 //! Changing a limit here never changes the format on disk: segments carry their own length.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quorate_env::Fatal;
+use quorate_env::disk::Disk;
 use quorate_store::NodeId;
 
-use crate::ClusterId;
-use crate::disk::{Disk, Fatal};
+use super::error::LogOpenError;
+use crate::cluster::ClusterId;
 
 /// Length of a segment once the log has grown, bytes.
 pub(super) const SEGMENT_BYTES: u64 = 64 << 20;
@@ -32,22 +34,36 @@ pub(super) const SPARE_SEGMENTS: usize = 2;
 
 /// Whose log it is. Written into every file; a log of somebody else is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
+pub struct LogIdentity {
     /// The cluster.
     pub cluster: ClusterId,
     /// The member of it.
     pub node: NodeId,
 }
 
+impl LogIdentity {
+    /// Refuses a file of somebody else.
+    pub(super) fn check(self, found: Self, path: &Path) -> Result<(), LogOpenError> {
+        let path = path.to_owned();
+        if found.cluster != self.cluster {
+            return Err(LogOpenError::OtherCluster { path, found: found.cluster, expected: self.cluster });
+        }
+        if found.node != self.node {
+            return Err(LogOpenError::OtherNode { path, found: found.node, expected: self.node });
+        }
+        Ok(())
+    }
+}
+
 /// What a log is opened with.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct LogOptions {
     /// Where the files are, and where the writer runs.
     pub disk: Arc<dyn Disk>,
     /// The folder for the log's files and nothing else. Made if it is missing.
     pub directory: PathBuf,
     /// Whose log it is.
-    pub identity: Identity,
+    pub identity: LogIdentity,
     /// Told when the disk has failed and the process must stop.
     pub fatal: Fatal,
     /// Length of a grown segment, bytes, a multiple of 4096; from 16 KiB to 1 GiB.
@@ -62,10 +78,10 @@ pub struct Options {
     pub max_bytes: u64,
 }
 
-impl Options {
+impl LogOptions {
     /// The usual limits.
     #[must_use]
-    pub fn new(disk: Arc<dyn Disk>, directory: impl Into<PathBuf>, identity: Identity, fatal: Fatal) -> Self {
+    pub fn new(disk: Arc<dyn Disk>, directory: impl Into<PathBuf>, identity: LogIdentity, fatal: Fatal) -> Self {
         Self {
             disk,
             directory: directory.into(),

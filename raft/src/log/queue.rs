@@ -11,42 +11,42 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::types::{TypeConfig, Vote};
 
 /// Answers whether a job became durable.
-pub(super) type Reply = oneshot::Sender<io::Result<()>>;
+pub(super) type DurableReply = oneshot::Sender<io::Result<()>>;
 
 /// One request to the writer.
 pub(super) enum Job {
     /// Make records durable.
     Records(Records),
     /// Make a vote durable.
-    Vote(Vote, Reply),
+    Vote(Vote, DurableReply),
     /// Stop when everything before this is durable.
-    Close(Reply),
+    Close(DurableReply),
 }
 
 /// Records in their order, unsealed.
 pub(super) struct Records {
     pub(super) bytes: Vec<u8>,
-    pub(super) done: Done,
+    pub(super) done: Completion,
     /// The share of the queue's budget that these records hold.
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Whom to tell that records are durable.
-pub(super) enum Done {
+pub(super) enum Completion {
     /// Raft, for entries.
     Flushed(IOFlushed<TypeConfig>),
     /// The caller who waits.
-    Reply(Reply),
-    /// Nobody.
-    Nobody,
+    Reply(DurableReply),
+    /// Ignored.
+    Ignored,
 }
 
-impl Done {
-    pub(super) fn tell(self, result: io::Result<()>) {
+impl Completion {
+    pub(super) fn complete(self, result: io::Result<()>) {
         match self {
             Self::Flushed(callback) => callback.io_completed(result),
             Self::Reply(reply) => drop(reply.send(result)),
-            Self::Nobody => {}
+            Self::Ignored => {}
         }
     }
 }

@@ -20,7 +20,7 @@ const CRC: std::ops::Range<usize> = 4..8;
 
 /// What a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// First in each segment. Position: the last entry before it; payload: postcard of what had been purged (`Option<LogId>`).
     Base = 1,
     /// An entry at its position; payload: postcard of what it carries.
@@ -33,13 +33,13 @@ pub(super) enum Kind {
 
 /// A record's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
+pub(super) struct RecordHeader {
+    pub(super) kind: RecordKind,
     pub(super) position: Option<LogId>,
     payload: usize,
 }
 
-impl Header {
+impl RecordHeader {
     /// Bytes of the whole record with its padding.
     pub(super) fn record_bytes(&self) -> usize {
         padded(self.payload)
@@ -54,7 +54,7 @@ impl Header {
 /// Appends a record without its checksum, which only the segment that it goes to can give. `write` appends the payload.
 pub(super) fn append<E>(
     out: &mut Vec<u8>,
-    kind: Kind,
+    kind: RecordKind,
     position: Option<LogId>,
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -80,7 +80,7 @@ pub(super) fn append<E>(
 }
 
 /// Writes the checksum into a record that starts the slice, and answers its header.
-pub(super) fn seal(record: &mut [u8], seed: u32) -> Header {
+pub(super) fn seal(record: &mut [u8], seed: u32) -> RecordHeader {
     let header = parse(record).expect("sealed records were appended by this file");
     let crc = checksum(&record[..header.record_bytes()], seed);
     record[CRC].copy_from_slice(&crc.to_le_bytes());
@@ -88,14 +88,14 @@ pub(super) fn seal(record: &mut [u8], seed: u32) -> Header {
 }
 
 /// The header of the record that starts the slice, its checksum not looked at. `None` when there is no whole record.
-pub(super) fn parse(bytes: &[u8]) -> Option<Header> {
+pub(super) fn parse(bytes: &[u8]) -> Option<RecordHeader> {
     let header = bytes.get(..HEADER_BYTES)?;
     let payload = u32_at(header, 0) as usize;
     let kind = match header[9] {
-        1 => Kind::Base,
-        2 => Kind::Entry,
-        3 => Kind::Truncate,
-        4 => Kind::Purge,
+        1 => RecordKind::Base,
+        2 => RecordKind::Entry,
+        3 => RecordKind::Truncate,
+        4 => RecordKind::Purge,
         _ => return None,
     };
     if header[8] != VERSION || bytes.len() < padded(payload) {
@@ -104,11 +104,11 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Header> {
     let flags = u16::from_le_bytes([header[10], header[11]]);
     let position =
         (flags & HAS_POSITION != 0).then(|| log_id(u64_at(header, 16), u64_at(header, 24), u64_at(header, 32)));
-    Some(Header { kind, position, payload })
+    Some(RecordHeader { kind, position, payload })
 }
 
 /// The header of the record that starts the slice, if the checksum is right.
-pub(super) fn verify(bytes: &[u8], seed: u32) -> Option<Header> {
+pub(super) fn verify(bytes: &[u8], seed: u32) -> Option<RecordHeader> {
     let header = parse(bytes)?;
     let record = &bytes[..header.record_bytes()];
     (u32_at(record, CRC.start) == checksum(record, seed)).then_some(header)
@@ -140,7 +140,7 @@ fn checksum(record: &[u8], seed: u32) -> u32 {
 mod tests {
     use super::*;
 
-    fn record(kind: Kind, position: Option<LogId>, payload: &[u8]) -> Vec<u8> {
+    fn record(kind: RecordKind, position: Option<LogId>, payload: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         append(&mut out, kind, position, |out| {
             out.extend_from_slice(payload);
@@ -153,10 +153,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for (kind, position, payload) in [
-            (Kind::Base, None, &b""[..]),
-            (Kind::Entry, Some(log_id(3, 2, 99)), b"payload of any length"),
-            (Kind::Truncate, None, b""),
-            (Kind::Purge, Some(log_id(u64::MAX, 1, 0)), b""),
+            (RecordKind::Base, None, &b""[..]),
+            (RecordKind::Entry, Some(log_id(3, 2, 99)), b"payload of any length"),
+            (RecordKind::Truncate, None, b""),
+            (RecordKind::Purge, Some(log_id(u64::MAX, 1, 0)), b""),
         ] {
             let mut bytes = record(kind, position, payload);
             assert_eq!(bytes.len() % ALIGNMENT, 0);
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn any_flipped_bit_another_seed_and_any_cut_are_noticed() {
-        let mut bytes = record(Kind::Entry, Some(log_id(1, 1, 1)), b"0123456789");
+        let mut bytes = record(RecordKind::Entry, Some(log_id(1, 1, 1)), b"0123456789");
         seal(&mut bytes, 7);
         assert!(verify(&bytes, 8).is_none());
         for bit in 0..bytes.len() * 8 {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_payload_that_fails_leaves_nothing() {
         let mut out = vec![1];
-        append(&mut out, Kind::Entry, None, |out| {
+        append(&mut out, RecordKind::Entry, None, |out| {
             out.push(2);
             Err(())
         })

@@ -6,11 +6,11 @@
 use std::path::Path;
 
 use super::batch::{self, SECTOR_BYTES};
-use super::error::OpenError;
-use super::header::HEADER_BYTES;
+use super::error::LogOpenError;
 use super::index::Place;
 use super::record;
 use super::segment::Segment;
+use super::segment_header::HEADER_BYTES;
 
 /// Bytes read from the disk at once.
 const WINDOW_BYTES: usize = 1 << 20;
@@ -35,41 +35,44 @@ pub(super) struct End {
 pub(super) fn scan(
     segment: &Segment,
     next_batch: Option<u64>,
-    mut visit: impl FnMut(&record::Header, &[u8], Place) -> Result<(), OpenError>,
-) -> Result<End, OpenError> {
-    let mut window = Window { segment, start: 0, bytes: Vec::new() };
+    mut visit: impl FnMut(&record::RecordHeader, &[u8], Place) -> Result<(), LogOpenError>,
+) -> Result<End, LogOpenError> {
+    let mut buffer = ScanBuffer { segment, start: 0, bytes: Vec::new() };
     let mut end = End { offset: HEADER_BYTES, last: HEADER_BYTES, next_batch, batches: 0, torn: None };
-    while let Some(header) = batch_header(&mut window, end.offset)? {
+    while let Some(header) = batch_header(&mut buffer, end.offset)? {
         if end.next_batch.is_some_and(|expected| expected != header.number) {
             let detail = format!("found batch {} where batch {} belongs", header.number, end.next_batch.unwrap_or(0));
-            return Err(OpenError::corrupt(&segment.path, end.offset, detail));
+            return Err(LogOpenError::corrupt(&segment.path, end.offset, detail));
         }
         let room = segment.header.length - end.offset;
-        if header.batch_bytes() > room || !is_whole(&mut window, end.offset, &header)? {
+        if header.batch_bytes() > room || !is_whole(&mut buffer, end.offset, &header)? {
             end.torn = Some(header.batch_bytes().min(room));
             break;
         }
-        visit_batch(&mut window, end.offset, &header, &mut visit)?;
+        visit_batch(&mut buffer, end.offset, &header, &mut visit)?;
         end.last = end.offset;
         end.offset += header.batch_bytes();
         end.next_batch = Some(header.number + 1);
         end.batches += 1;
     }
-    refuse_damage(&mut window, end.offset)?;
+    refuse_damage(&mut buffer, end.offset)?;
     Ok(end)
 }
 
 /// An invalid batch must have no valid one behind it.
-fn refuse_damage(window: &mut Window<'_>, end: u64) -> Result<(), OpenError> {
+fn refuse_damage(buffer: &mut ScanBuffer<'_>, end: u64) -> Result<(), LogOpenError> {
     let mut offset = end + SECTOR_BYTES as u64;
-    let Some(header) = next_batch_header(window, &mut offset)? else { return Ok(()) };
+    let Some(header) = next_batch_header(buffer, &mut offset)? else { return Ok(()) };
     let detail = format!("not a valid batch, but batch {} at offset {offset} was written after it", header.number);
-    Err(OpenError::corrupt(&window.segment.path, end, detail))
+    Err(LogOpenError::corrupt(&buffer.segment.path, end, detail))
 }
 
-fn next_batch_header(window: &mut Window<'_>, offset: &mut u64) -> Result<Option<batch::Header>, OpenError> {
-    while *offset < window.segment.header.length {
-        if let Some(header) = batch_header(window, *offset)? {
+fn next_batch_header(
+    buffer: &mut ScanBuffer<'_>,
+    offset: &mut u64,
+) -> Result<Option<batch::BatchHeader>, LogOpenError> {
+    while *offset < buffer.segment.header.length {
+        if let Some(header) = batch_header(buffer, *offset)? {
             return Ok(Some(header));
         }
         *offset += SECTOR_BYTES as u64;
@@ -77,17 +80,17 @@ fn next_batch_header(window: &mut Window<'_>, offset: &mut u64) -> Result<Option
     Ok(None)
 }
 
-fn batch_header(window: &mut Window<'_>, offset: u64) -> Result<Option<batch::Header>, OpenError> {
-    let seed = window.segment.seed;
-    if offset + SECTOR_BYTES as u64 > window.segment.header.length {
+fn batch_header(buffer: &mut ScanBuffer<'_>, offset: u64) -> Result<Option<batch::BatchHeader>, LogOpenError> {
+    let seed = buffer.segment.seed;
+    if offset + SECTOR_BYTES as u64 > buffer.segment.header.length {
         return Ok(None);
     }
-    Ok(batch::parse(window.get(offset, batch::HEADER_BYTES)?, seed))
+    Ok(batch::parse(buffer.get(offset, batch::HEADER_BYTES)?, seed))
 }
 
-fn is_whole(window: &mut Window<'_>, offset: u64, header: &batch::Header) -> Result<bool, OpenError> {
-    let seed = window.segment.seed;
-    let mut rest = window.get(offset + batch::HEADER_BYTES as u64, header.body)?;
+fn is_whole(buffer: &mut ScanBuffer<'_>, offset: u64, header: &batch::BatchHeader) -> Result<bool, LogOpenError> {
+    let seed = buffer.segment.seed;
+    let mut rest = buffer.get(offset + batch::HEADER_BYTES as u64, header.body)?;
     let mut records = 0;
     while let Some(record) = record::verify(rest, seed) {
         rest = &rest[record.record_bytes()..];
@@ -97,14 +100,14 @@ fn is_whole(window: &mut Window<'_>, offset: u64, header: &batch::Header) -> Res
 }
 
 fn visit_batch(
-    window: &mut Window<'_>,
+    buffer: &mut ScanBuffer<'_>,
     offset: u64,
-    header: &batch::Header,
-    visit: &mut impl FnMut(&record::Header, &[u8], Place) -> Result<(), OpenError>,
-) -> Result<(), OpenError> {
-    let sequence = window.segment.header.sequence;
+    header: &batch::BatchHeader,
+    visit: &mut impl FnMut(&record::RecordHeader, &[u8], Place) -> Result<(), LogOpenError>,
+) -> Result<(), LogOpenError> {
+    let sequence = buffer.segment.header.sequence;
     let start = offset + batch::HEADER_BYTES as u64;
-    let body = window.get(start, header.body)?;
+    let body = buffer.get(start, header.body)?;
     let mut at = 0;
     while let Some(record) = record::parse(&body[at..]) {
         let bytes = record.record_bytes();
@@ -117,28 +120,28 @@ fn visit_batch(
 }
 
 /// A view on the file that moves forward.
-struct Window<'a> {
+struct ScanBuffer<'a> {
     segment: &'a Segment,
     start: u64,
     bytes: Vec<u8>,
 }
 
-impl Window<'_> {
+impl ScanBuffer<'_> {
     /// Bytes of the file, which must lie inside the segment.
-    fn get(&mut self, offset: u64, length: usize) -> Result<&[u8], OpenError> {
+    fn get(&mut self, offset: u64, length: usize) -> Result<&[u8], LogOpenError> {
         let held = self.start..self.start + self.bytes.len() as u64;
         if offset < held.start || offset + length as u64 > held.end {
             self.fill(offset, length)?;
         }
-        let at = usize::try_from(offset - self.start).expect("inside the window");
+        let at = usize::try_from(offset - self.start).expect("inside the buffer");
         Ok(&self.bytes[at..at + length])
     }
 
-    fn fill(&mut self, offset: u64, length: usize) -> Result<(), OpenError> {
+    fn fill(&mut self, offset: u64, length: usize) -> Result<(), LogOpenError> {
         let path: &Path = &self.segment.path;
         let left = usize::try_from(self.segment.header.length - offset).expect("segments fit into memory");
         self.bytes.resize(length.max(WINDOW_BYTES.min(left)), 0);
         self.start = offset;
-        self.segment.file.read_at(offset, &mut self.bytes).map_err(OpenError::io(path))
+        self.segment.file.read_at(offset, &mut self.bytes).map_err(LogOpenError::io(path))
     }
 }

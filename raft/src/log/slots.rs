@@ -10,12 +10,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::OpenError;
-use super::header::FORMAT;
-use super::options::Identity;
+use quorate_env::disk::{Disk, File};
+
+use super::error::LogOpenError;
+use super::options::LogIdentity;
 use super::record::{u32_at, u64_at};
-use crate::ClusterId;
-use crate::disk::{Disk, File};
+use super::segment_header::FORMAT;
+use crate::cluster::ClusterId;
 
 /// Slots in the file.
 pub(super) const SLOTS: usize = 2;
@@ -30,7 +31,7 @@ const MAGIC: u32 = 0x544c_5351;
 #[derive(Debug)]
 pub(super) struct SlotFile {
     file: Arc<dyn File>,
-    identity: Identity,
+    identity: LogIdentity,
 }
 
 /// What one slot holds.
@@ -44,7 +45,7 @@ pub(super) struct Slot {
 
 impl SlotFile {
     /// Makes the file with the same empty value of generation 0 in both slots, durable.
-    pub(super) async fn create(disk: &dyn Disk, path: &Path, identity: Identity) -> io::Result<Self> {
+    pub(super) async fn create(disk: &dyn Disk, path: &Path, identity: LogIdentity) -> io::Result<Self> {
         let unfinished = path.with_extension("tmp");
         let file = disk.create(&unfinished)?;
         file.write_at(0, &[0; SLOT_DISTANCE as usize + SLOT_BYTES])?;
@@ -64,13 +65,13 @@ impl SlotFile {
     pub(super) fn open(
         disk: &dyn Disk,
         path: &Path,
-        identity: Identity,
-    ) -> Result<(Self, [Option<Slot>; SLOTS]), OpenError> {
-        let file = disk.open(path).map_err(OpenError::io(path))?;
+        identity: LogIdentity,
+    ) -> Result<(Self, [Option<Slot>; SLOTS]), LogOpenError> {
+        let file = disk.open(path).map_err(LogOpenError::io(path))?;
         let mut slots = [None, None];
         for (slot, found) in slots.iter_mut().enumerate() {
             let mut bytes = [0; SLOT_BYTES];
-            file.read_at(offset(slot), &mut bytes).map_err(OpenError::io(path))?;
+            file.read_at(offset(slot), &mut bytes).map_err(LogOpenError::io(path))?;
             *found = decode(&bytes, path, identity)?;
         }
         Ok((Self { file, identity }, slots))
@@ -97,7 +98,7 @@ fn offset(slot: usize) -> u64 {
     slot as u64 * SLOT_DISTANCE
 }
 
-fn encode(content: &Slot, identity: Identity) -> [u8; SLOT_BYTES] {
+fn encode(content: &Slot, identity: LogIdentity) -> [u8; SLOT_BYTES] {
     let mut bytes = [0; SLOT_BYTES];
     bytes[0..4].copy_from_slice(&MAGIC.to_le_bytes());
     bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
@@ -112,7 +113,7 @@ fn encode(content: &Slot, identity: Identity) -> [u8; SLOT_BYTES] {
     bytes
 }
 
-fn decode(bytes: &[u8; SLOT_BYTES], path: &Path, expected: Identity) -> Result<Option<Slot>, OpenError> {
+fn decode(bytes: &[u8; SLOT_BYTES], path: &Path, expected: LogIdentity) -> Result<Option<Slot>, LogOpenError> {
     let length = u32_at(bytes, 12) as usize;
     let whole = u32_at(bytes, 0) == MAGIC && u32_at(bytes, 4) == crc32c::crc32c(&bytes[8..]) && length <= VALUE_BYTES;
     if !whole {
@@ -120,10 +121,10 @@ fn decode(bytes: &[u8; SLOT_BYTES], path: &Path, expected: Identity) -> Result<O
     }
     let found = u32_at(bytes, 8);
     if found != FORMAT {
-        return Err(OpenError::Format { path: path.to_owned(), found, expected: FORMAT });
+        return Err(LogOpenError::Format { path: path.to_owned(), found, expected: FORMAT });
     }
     let cluster = ClusterId::new(bytes[16..32].try_into().expect("the slice has 16 bytes"));
-    expected.check(Identity { cluster, node: u64_at(bytes, 32) }, path)?;
+    expected.check(LogIdentity { cluster, node: u64_at(bytes, 32) }, path)?;
     let value = bytes[HEADER_BYTES..HEADER_BYTES + length].to_vec();
     Ok(Some(Slot { generation: u64_at(bytes, 40), value }))
 }
@@ -131,9 +132,9 @@ fn decode(bytes: &[u8; SLOT_BYTES], path: &Path, expected: Identity) -> Result<O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::MemoryDisk;
+    use quorate_env::disk::MemoryDisk;
 
-    const IDENTITY: Identity = Identity { cluster: ClusterId::new([1; 16]), node: 1 };
+    const IDENTITY: LogIdentity = LogIdentity { cluster: ClusterId::new([1; 16]), node: 1 };
 
     #[tokio::test]
     async fn the_newest_whole_slot_counts() {
@@ -147,7 +148,7 @@ mod tests {
         disk.corrupt(path, 4096 + HEADER_BYTES);
         let (_, slots) = SlotFile::open(&disk, path, IDENTITY).unwrap();
         assert_eq!(newest(&slots), Some((0, &value(4))));
-        let other = Identity { node: 2, ..IDENTITY };
+        let other = LogIdentity { node: 2, ..IDENTITY };
         let error = SlotFile::open(&disk, path, other).unwrap_err();
         assert_eq!(error.to_string(), "log file /log/vote belongs to node 1, not to node 2");
     }

@@ -11,14 +11,12 @@ use std::ops::{Bound, Range, RangeBounds};
 use futures::stream::{self, Stream, TryStreamExt};
 use openraft::OptionalSend;
 use openraft::storage::{IOFlushed, LogState, RaftLogReader, RaftLogStorage};
-use tokio::sync::oneshot;
 
 use super::handle::{Log, encode};
 use super::options::READ_BYTES;
-use super::queue::{Done, Job, Records, Reply};
-use super::reading::plan;
-use super::record::Kind;
-use super::state::State;
+use super::queue::{Completion, Job, Records};
+use super::record::RecordKind;
+use super::shared::SharedLog;
 use crate::types::{LogEntry, LogId, TypeConfig, Vote};
 
 impl RaftLogReader<TypeConfig> for Log {
@@ -94,7 +92,7 @@ impl RaftLogStorage<TypeConfig> for Log {
         let permit = Some(self.reserve(bytes.len()).await?);
         let mut state = self.state.lock();
         check_consecutive(&state, &entries)?;
-        self.send(&state, Records { bytes, done: Done::Flushed(callback), permit })?;
+        self.send(&state, Records { bytes, done: Completion::Flushed(callback), permit })?;
         for (entry, size) in entries.into_iter().zip(sizes) {
             state.last = Some(entry.log_id);
             state.tail.push(entry, size);
@@ -109,7 +107,7 @@ impl RaftLogStorage<TypeConfig> for Log {
         }
         self.wait_durable(|log, reply| {
             let mut state = log.state.lock();
-            log.send_mark(&state, Kind::Truncate, last_log_id, Done::Reply(reply))?;
+            log.send_mark(&state, RecordKind::Truncate, last_log_id, Completion::Reply(reply))?;
             state.tail.truncate(next);
             state.last = last_log_id.or(state.purged);
             Ok(())
@@ -122,7 +120,7 @@ impl RaftLogStorage<TypeConfig> for Log {
         if state.purged.is_some_and(|purged| purged.index >= log_id.index) {
             return Ok(());
         }
-        self.send_mark(&state, Kind::Purge, Some(log_id), Done::Nobody)?;
+        self.send_mark(&state, RecordKind::Purge, Some(log_id), Completion::Ignored)?;
         state.purged = Some(log_id);
         state.tail.purge(log_id.index + 1);
         if state.last.is_none_or(|last| last.index < log_id.index) {
@@ -132,20 +130,7 @@ impl RaftLogStorage<TypeConfig> for Log {
     }
 }
 
-impl Log {
-    fn read(&self, range: Range<u64>, limit: usize) -> io::Result<Vec<LogEntry>> {
-        let plan = plan(&self.state.lock(), range, limit)?;
-        plan.read()
-    }
-
-    async fn wait_durable(&self, send: impl FnOnce(&Self, Reply) -> io::Result<()>) -> io::Result<()> {
-        let (reply, durable) = oneshot::channel();
-        send(self, reply)?;
-        durable.await.map_err(|_| io::Error::other("the log was closed before this was durable"))?
-    }
-}
-
-fn check_consecutive(state: &State, entries: &[LogEntry]) -> io::Result<()> {
+fn check_consecutive(state: &SharedLog, entries: &[LogEntry]) -> io::Result<()> {
     let mut last = state.last.map(|last| last.index);
     for entry in entries {
         let index = entry.log_id.index;

@@ -8,40 +8,40 @@ use std::io;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use quorate_env::disk::Lock;
 use tokio::sync::mpsc;
 
-use super::batch::{self, Builder};
+use super::batch::{self, BatchBuilder};
 use super::hard_state::HardState;
-use super::header::HEADER_BYTES;
 use super::index::Place;
-use super::options::{BATCH_BYTES, Options};
-use super::queue::{Job, Records, Reply};
-use super::record::{self, Kind};
-use super::recovery::Position;
+use super::options::{BATCH_BYTES, LogOptions};
+use super::queue::{DurableReply, Job, Records};
+use super::record::{self, RecordKind};
+use super::recovery::WritePosition;
 use super::segment::Segment;
-use super::state::State;
-use super::supply;
-use crate::disk::Lock;
+use super::segment_header::HEADER_BYTES;
+use super::segment_pool;
+use super::shared::SharedLog;
 use crate::types::Vote;
 
 /// Most jobs taken at once, count.
 const JOBS_AT_ONCE: usize = 4096;
 
 /// The writer. Everything in it is its own; only `state` is shared.
-pub(super) struct Writer {
-    pub(super) options: Options,
-    pub(super) state: Arc<Mutex<State>>,
+pub(super) struct LogWriter {
+    pub(super) options: LogOptions,
+    pub(super) state: Arc<Mutex<SharedLog>>,
     pub(super) jobs: mpsc::UnboundedReceiver<Job>,
     pub(super) hard: HardState,
-    pub(super) supply: supply::Handle,
-    pub(super) next: supply::Pending,
-    pub(super) position: Position,
-    pub(super) builder: Builder,
-    pub(super) unsynced: Vec<(record::Header, Place)>,
+    pub(super) pool: segment_pool::SegmentPoolHandle,
+    pub(super) next: segment_pool::Pending,
+    pub(super) position: WritePosition,
+    pub(super) builder: BatchBuilder,
+    pub(super) unsynced: Vec<(record::RecordHeader, Place)>,
     pub(super) lock: Lock,
 }
 
-impl Writer {
+impl LogWriter {
     /// Writes until every handle is gone or one closes the log.
     pub(super) async fn run(mut self) {
         let mut jobs = Vec::new();
@@ -65,13 +65,13 @@ impl Writer {
             self.make_durable(&mut records).await;
             self.save_committed();
         }
-        self.supply.stop().await;
+        self.pool.stop().await;
     }
 
     /// Gives the folder free before it answers.
-    async fn close(self, reply: Reply) {
+    async fn close(self, reply: DurableReply) {
         let result = self.healthy();
-        self.supply.stop().await;
+        self.pool.stop().await;
         drop(self.lock);
         drop(reply.send(result));
     }
@@ -85,10 +85,10 @@ impl Writer {
             failed => failed,
         };
         for job in jobs.drain(..) {
-            job.done.tell(copy(&result));
+            job.done.complete(copy(&result));
             drop(job.permit);
         }
-        self.supply.recycle(self.state.lock().durable.take_purged_segments());
+        self.pool.recycle(self.state.lock().durable.take_purged_segments());
     }
 
     async fn write_all(&mut self, jobs: &[Records]) -> io::Result<()> {
@@ -131,7 +131,7 @@ impl Writer {
             (state.durable.last, state.durable.purged)
         };
         let mut bytes = Vec::new();
-        record::append(&mut bytes, Kind::Base, last, |out| {
+        record::append(&mut bytes, RecordKind::Base, last, |out| {
             out.extend(postcard::to_stdvec(&purged).map_err(io::Error::other)?);
             Ok::<_, io::Error>(())
         })?;
@@ -152,15 +152,15 @@ impl Writer {
         let next = match (&mut self.next).await {
             Ok(Err(error)) if error.kind() == io::ErrorKind::StorageFull => {
                 tracing::warn!("no space to make a log segment ahead; trying once more now that it is needed");
-                self.supply.order(sequence, self.options.segment_bytes.min(self.position.segment.header.length)).await
+                self.pool.order(sequence, self.options.segment_bytes.min(self.position.segment.header.length)).await
             }
             other => other,
         };
-        let segment = next.map_err(|_| io::Error::other("the segment supply has stopped"))??;
+        let segment = next.map_err(|_| io::Error::other("the segment pool has stopped"))??;
         let length = following_length(&self.options, &segment, record);
-        self.next = self.supply.order(sequence + 1, length);
+        self.next = self.pool.order(sequence + 1, length);
         self.state.lock().durable.segments.insert(sequence, Arc::clone(&segment));
-        self.position = Position { segment, offset: HEADER_BYTES, batch: self.position.batch };
+        self.position = WritePosition { segment, offset: HEADER_BYTES, batch: self.position.batch };
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl Writer {
         if self.builder.is_empty() {
             return Ok(());
         }
-        let Position { segment, offset, batch } = &mut self.position;
+        let WritePosition { segment, offset, batch } = &mut self.position;
         let (bytes, own) = self.builder.finish(*batch, segment.seed, *offset);
         segment.file.write_at(*offset, bytes)?;
         segment.file.sync_data().await?;
@@ -225,7 +225,7 @@ impl Writer {
 }
 
 /// How long the segment after `segment` should be, bytes.
-pub(super) fn following_length(options: &Options, segment: &Segment, record: usize) -> u64 {
+pub(super) fn following_length(options: &LogOptions, segment: &Segment, record: usize) -> u64 {
     let usual = (2 * segment.header.length).min(options.segment_bytes);
     let needed = HEADER_BYTES + batch::size_of(record + batch::SECTOR_BYTES) as u64;
     usual.max(needed.next_multiple_of(HEADER_BYTES))

@@ -6,19 +6,19 @@
 //! joint and the final configuration).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future;
 use std::time::Duration;
 
 use openraft::async_runtime::WatchReceiver;
 use openraft::errors::{ClientWriteError, PreconditionFailed, RaftError};
 use openraft::{ChangeMembers, Precondition};
-use quorate_store::NodeId;
+use quorate_store::{NodeId, Store};
 use tokio::time::{Instant, timeout};
 
-use super::complete::is_joint;
+use super::members::members;
+use super::node_ids::retire;
 use super::{AdminError, Member, Role};
-use crate::replica::core::{Core, Leader};
-use crate::types::{LogId, Peer, TypeConfig};
+use crate::core::{Leader, RaftNode};
+use crate::types::{LogId, Peer, StoredMembership, TypeConfig};
 
 /// A learner with at most this many entries to go is caught up: it confirms them while its promotion commits.
 const PROMOTION_LAG: u64 = 1000;
@@ -36,136 +36,123 @@ type Changes = ChangeMembers<NodeId, Peer>;
 /// The entry of the log that made the members what they are.
 type Basis = Option<LogId>;
 
-impl Core {
-    /// Adds a learner; it need not run yet.
-    pub(crate) async fn add_learner(&self, node: NodeId, peer: Peer) -> Result<(), AdminError> {
-        let basis = self.basis()?;
-        let members = self.members();
-        if let Some(other) = members.iter().find(|member| member.address == peer.address && member.node != node) {
-            return Err(AdminError::refused(format!(
-                "{} is the address of member {} already",
-                peer.address, other.node
-            )));
-        }
-        if members.iter().any(|member| member.node == node && member.address == peer.address) {
-            return Ok(());
-        }
-        self.change(basis, Changes::AddNodes(BTreeMap::from([(node, peer)]))).await
+/// Adds a learner; it need not run yet.
+pub(crate) async fn add_learner(raft: &RaftNode, node: NodeId, peer: Peer) -> Result<(), AdminError> {
+    let basis = basis(raft)?;
+    let members = members(raft);
+    if let Some(other) = members.iter().find(|member| member.address == peer.address && member.node != node) {
+        return Err(AdminError::refused(format!("{} is the address of member {} already", peer.address, other.node)));
     }
+    if members.iter().any(|member| member.node == node && member.address == peer.address) {
+        return Ok(());
+    }
+    change(raft, basis, Changes::AddNodes(BTreeMap::from([(node, peer)]))).await
+}
 
-    /// Makes a learner a voter, once it is caught up.
-    pub(crate) async fn promote(&self, node: NodeId) -> Result<(), AdminError> {
-        let deadline = Instant::now() + PROMOTION_WAIT;
-        let basis = loop {
-            let basis = self.basis()?;
-            let member = self.member(node)?;
-            match member.lag {
-                _ if member.role != Role::Learner => return Ok(()),
-                Some(lag) if lag <= PROMOTION_LAG => break basis,
-                // However short the log is: it may be gone, and a voter with nothing at all saves nothing when the others are lost.
-                None if Instant::now() >= deadline => {
-                    return Err(AdminError::unavailable(format!("member {node} has not answered this leader yet")));
-                }
-                Some(lag) if Instant::now() >= deadline => {
-                    return Err(AdminError::unavailable(format!("member {node} is {lag} log entries behind")));
-                }
-                _ => self.metrics_change(POLL).await,
+/// Makes a learner a voter, once it is caught up.
+pub(crate) async fn promote(raft: &RaftNode, node: NodeId) -> Result<(), AdminError> {
+    let deadline = Instant::now() + PROMOTION_WAIT;
+    let basis = loop {
+        let basis = basis(raft)?;
+        let member = member(raft, node)?;
+        match member.lag {
+            _ if member.role != Role::Learner => return Ok(()),
+            Some(lag) if lag <= PROMOTION_LAG => break basis,
+            // However short the log is: it may be gone, and a voter with nothing at all saves nothing when the others are lost.
+            None if Instant::now() >= deadline => {
+                return Err(AdminError::unavailable(format!("member {node} has not answered this leader yet")));
             }
-        };
-        self.change(basis, Changes::AddVoterIds(BTreeSet::from([node]))).await
-    }
-
-    /// Takes a member out. If it leads, it hands over when that is committed.
-    pub(crate) async fn remove(&self, node: NodeId) -> Result<(), AdminError> {
-        let basis = self.basis()?;
-        let member = self.member(node)?;
-        if member.role == Role::Learner {
-            self.retire(node).await?;
-            return self.change(basis, Changes::RemoveNodes(BTreeSet::from([node]))).await;
-        }
-        if self.members().iter().filter(|member| member.role != Role::Learner).count() == 1 {
-            return Err(AdminError::refused(format!("member {node} is the last voter")));
-        }
-        self.retire(node).await?;
-        self.change(basis, Changes::RemoveVoters(BTreeSet::from([node]))).await
-    }
-
-    /// Hands the leadership to a voter: this one, or the one that is furthest. Says who leads then.
-    pub(crate) async fn transfer(&self, to: Option<NodeId>) -> Result<NodeId, AdminError> {
-        self.require_leader()?;
-        let to = match to {
-            Some(node) if node == self.node => return Ok(node),
-            Some(node) if self.member(node)?.role == Role::Voter => node,
-            Some(node) => return Err(AdminError::refused(format!("member {node} is a learner"))),
-            None => self.successor().ok_or_else(|| AdminError::refused("there is no other voter"))?,
-        };
-        let triggered = self.raft.trigger().transfer_leader(to).await;
-        triggered.map_err(|error| AdminError::unavailable(error.to_string()))?;
-        let led_by_another = async {
-            loop {
-                if let Leader::Elsewhere(leader, _) = self.leader() {
-                    return leader;
-                }
-                self.metrics_change(POLL).await;
+            Some(lag) if Instant::now() >= deadline => {
+                return Err(AdminError::unavailable(format!("member {node} is {lag} log entries behind")));
             }
-        };
-        let unknown = || AdminError::Unknown(format!("member {to} has not taken the leadership over in time"));
-        timeout(TRANSFER_TIMEOUT, led_by_another).await.map_err(|_| unknown())
-    }
-
-    /// The voter, other than this node, that has confirmed most.
-    fn successor(&self) -> Option<NodeId> {
-        let voters = self.members().into_iter().filter(|member| member.role == Role::Voter && member.node != self.node);
-        voters.min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
-    }
-
-    fn require_leader(&self) -> Result<(), AdminError> {
-        match self.leader() {
-            Leader::Here => Ok(()),
-            Leader::Elsewhere(..) | Leader::Unknown => Err(AdminError::unavailable("this node does not lead")),
+            _ => raft.metrics_change(POLL).await,
         }
-    }
+    };
+    change(raft, basis, Changes::AddVoterIds(BTreeSet::from([node]))).await
+}
 
-    /// What a change goes on from, if this node may make one: openraft lets a removed leader go on, and does not expect it to; and it
-    /// takes a change of what another one has half done, after which a leader that is on its way out would be removed already.
-    fn basis(&self) -> Result<Basis, AdminError> {
-        self.require_leader()?;
-        let metrics = self.raft.metrics();
-        let metrics = metrics.borrow_watched();
-        let members = &metrics.membership_config;
-        match members.get_node(&self.node) {
-            Some(_) if is_joint(members) => Err(AdminError::unavailable("a change of the voters is under way")),
-            Some(_) => Ok(*members.log_id()),
-            None => Err(AdminError::unavailable("this node was removed and is handing over")),
-        }
+/// Takes a member out. If it leads, it hands over when that is committed.
+pub(crate) async fn remove(raft: &RaftNode, store: &dyn Store, node: NodeId) -> Result<(), AdminError> {
+    let basis = basis(raft)?;
+    let member = member(raft, node)?;
+    if member.role == Role::Learner {
+        retire(raft, store, node).await?;
+        return change(raft, basis, Changes::RemoveNodes(BTreeSet::from([node]))).await;
     }
-
-    fn member(&self, node: NodeId) -> Result<Member, AdminError> {
-        let member = self.members().into_iter().find(|member| member.node == node);
-        member.ok_or_else(|| AdminError::refused(format!("there is no member {node}")))
+    if members(raft).iter().filter(|member| member.role != Role::Learner).count() == 1 {
+        return Err(AdminError::refused(format!("member {node} is the last voter")));
     }
+    retire(raft, store, node).await?;
+    change(raft, basis, Changes::RemoveVoters(BTreeSet::from([node]))).await
+}
 
-    pub(super) async fn change(&self, basis: Basis, changes: Changes) -> Result<(), AdminError> {
-        let as_checked = Precondition::LastMembershipLogId { last_membership_log_id: basis };
-        match timeout(CHANGE_TIMEOUT, self.raft.change_membership_if(changes, false, [as_checked])).await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(error)) => Err(refused(error, basis)),
-            Err(_) => Err(AdminError::Unknown("no quorum confirmed the change in time".to_owned())),
-        }
-    }
-
-    async fn metrics_change(&self, longest: Duration) {
-        let mut metrics = self.raft.metrics();
-        // openraft's own receiver, of which this is a copy, has never seen anything: it would call every value new.
-        drop(metrics.borrow_and_update());
-        let changed = async {
-            // Once Raft has stopped nothing changes any more; callers who look again and again must not spin.
-            if metrics.changed().await.is_err() {
-                future::pending::<()>().await;
+/// Hands the leadership to a voter: this one, or the one that is furthest. Says who leads then.
+pub(crate) async fn transfer_leadership(raft: &RaftNode, to: Option<NodeId>) -> Result<NodeId, AdminError> {
+    require_leader(raft)?;
+    let to = match to {
+        Some(node) if node == raft.id() => return Ok(node),
+        Some(node) if member(raft, node)?.role == Role::Voter => node,
+        Some(node) => return Err(AdminError::refused(format!("member {node} is a learner"))),
+        None => successor(raft).ok_or_else(|| AdminError::refused("there is no other voter"))?,
+    };
+    let triggered = raft.openraft().trigger().transfer_leader(to).await;
+    triggered.map_err(|error| AdminError::unavailable(error.to_string()))?;
+    let led_by_another = async {
+        loop {
+            if let Leader::Elsewhere(leader, _) = raft.leader() {
+                return leader;
             }
-        };
-        timeout(longest, changed).await.ok();
+            raft.metrics_change(POLL).await;
+        }
+    };
+    let unknown = || AdminError::Unknown(format!("member {to} has not taken the leadership over in time"));
+    timeout(TRANSFER_TIMEOUT, led_by_another).await.map_err(|_| unknown())
+}
+
+/// The voter, other than this node, that has confirmed most.
+fn successor(raft: &RaftNode) -> Option<NodeId> {
+    let voters = members(raft).into_iter().filter(|member| member.role == Role::Voter && member.node != raft.id());
+    voters.min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
+}
+
+fn require_leader(raft: &RaftNode) -> Result<(), AdminError> {
+    match raft.leader() {
+        Leader::Here => Ok(()),
+        Leader::Elsewhere(..) | Leader::Unknown => Err(AdminError::unavailable("this node does not lead")),
     }
+}
+
+/// What a change goes on from, if this node may make one: openraft lets a removed leader go on, and does not expect it to; and it
+/// takes a change of what another one has half done, after which a leader that is on its way out would be removed already.
+fn basis(raft: &RaftNode) -> Result<Basis, AdminError> {
+    require_leader(raft)?;
+    let metrics = raft.openraft().metrics();
+    let metrics = metrics.borrow_watched();
+    let members = &metrics.membership_config;
+    match members.get_node(&raft.id()) {
+        Some(_) if is_joint(members) => Err(AdminError::unavailable("a change of the voters is under way")),
+        Some(_) => Ok(*members.log_id()),
+        None => Err(AdminError::unavailable("this node was removed and is handing over")),
+    }
+}
+
+fn member(raft: &RaftNode, node: NodeId) -> Result<Member, AdminError> {
+    let member = members(raft).into_iter().find(|member| member.node == node);
+    member.ok_or_else(|| AdminError::refused(format!("there is no member {node}")))
+}
+
+pub(super) async fn change(raft: &RaftNode, basis: Basis, changes: Changes) -> Result<(), AdminError> {
+    let as_checked = Precondition::LastMembershipLogId { last_membership_log_id: basis };
+    match timeout(CHANGE_TIMEOUT, raft.openraft().change_membership_if(changes, false, [as_checked])).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(refused(error, basis)),
+        Err(_) => Err(AdminError::Unknown("no quorum confirmed the change in time".to_owned())),
+    }
+}
+
+/// Whether the old voters and the new ones both count.
+pub(super) fn is_joint(members: &StoredMembership) -> bool {
+    members.get_joint_config().len() > 1
 }
 
 fn refused(error: RaftError<TypeConfig, ClientWriteError<TypeConfig>>, basis: Basis) -> AdminError {

@@ -1,66 +1,62 @@
-//! Completes changes of the voters that were left half done.
+//! Completion of joint consensus: changes of the voters whose leader died half-way.
 //!
-//! A change goes through two entries: after the first the old voters and the new ones have to confirm everything, each by a majority of
-//! their own; the second leaves the new ones alone. Whoever asked for the change sees to the second, and is gone when the leader dies
-//! between the two. Until somebody completes the change, the loss of one member can then cost the quorum.
+//! A change goes through two entries (Raft dissertation, section 4.3): after the first, the old voters and the new ones
+//! must confirm everything, each by a majority of their own; the second leaves the new ones alone. The leader that
+//! carries the change out appends the second, and may die between the two. Until another leader completes the change, the
+//! loss of one member can then cost the quorum.
 //!
-//! Invariant: only a leader completes, and only what it found applied and unchanged at two looks in a row, so that a change that is
-//! under way completes by itself.
+//! Invariant: only a leader completes a change, and only one that it found applied and unchanged at two checks in a row, so
+//! that a change under way completes by itself.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use openraft::ChangeMembers;
 use openraft::async_runtime::WatchReceiver;
 
-use crate::replica::core::{Core, Leader};
-use crate::types::{LogId, StoredMembership};
+use super::change::{change, is_joint};
+use crate::core::{Leader, RaftNode};
+use crate::types::LogId;
 
-/// Between two looks; longer than the second entry of a change takes to follow the first.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Between two checks; longer than the second entry of a change takes to follow the first.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-impl Core {
-    /// Looks for as long as the member runs.
-    pub(crate) async fn complete_changes(&self) {
-        let mut before = None;
-        loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            let found = self.half_done();
-            if let Some(entry) = found.filter(|_| found == before) {
-                self.complete(entry).await;
-            }
-            before = found;
+/// Completes changes for as long as the member runs.
+pub(crate) async fn complete_changes(raft: Arc<RaftNode>) {
+    let mut before = None;
+    loop {
+        tokio::time::sleep(CHECK_INTERVAL).await;
+        let found = half_done(&raft);
+        if let Some(entry) = found.filter(|_| found == before) {
+            complete(&raft, entry).await;
         }
-    }
-
-    /// Whether a change of the voters is under way, as far as this node knows.
-    pub(crate) fn is_changing_voters(&self) -> bool {
-        let metrics = self.raft.metrics();
-        let metrics = metrics.borrow_watched();
-        [&metrics.membership_config, &metrics.committed_membership_config].into_iter().any(|members| is_joint(members))
-    }
-
-    /// The first entry of a change whose second one is not in the log, if this node leads and has applied the first: so has whoever
-    /// asked for the change been told of it.
-    fn half_done(&self) -> Option<LogId> {
-        if self.leader() != Leader::Here {
-            return None;
-        }
-        let metrics = self.raft.metrics();
-        let metrics = metrics.borrow_watched();
-        let members = Some(&metrics.membership_config).filter(|members| is_joint(members))?;
-        members.log_id().filter(|entry| Some(*entry) <= metrics.last_applied)
-    }
-
-    async fn complete(&self, entry: LogId) {
-        // To add nobody goes on to the voters that the first half aims at.
-        match self.change(Some(entry), ChangeMembers::AddVoterIds([].into())).await {
-            Ok(()) => tracing::info!("a change of the voters that was left half done is complete"),
-            Err(error) => tracing::warn!(%error, "a change of the voters is half done and cannot be completed yet"),
-        }
+        before = found;
     }
 }
 
-/// Whether the old voters and the new ones both count.
-pub(super) fn is_joint(members: &StoredMembership) -> bool {
-    members.get_joint_config().len() > 1
+/// Whether a change of the voters is under way, as far as this node knows.
+pub(crate) fn is_changing_voters(raft: &RaftNode) -> bool {
+    let metrics = raft.openraft().metrics();
+    let metrics = metrics.borrow_watched();
+    [&metrics.membership_config, &metrics.committed_membership_config].into_iter().any(|members| is_joint(members))
+}
+
+/// The first entry of a change whose second one is not in the log, if this node leads and has applied the first: then
+/// the client that asked for the change has been answered too.
+fn half_done(raft: &RaftNode) -> Option<LogId> {
+    if raft.leader() != Leader::Here {
+        return None;
+    }
+    let metrics = raft.openraft().metrics();
+    let metrics = metrics.borrow_watched();
+    let members = Some(&metrics.membership_config).filter(|members| is_joint(members))?;
+    members.log_id().filter(|entry| Some(*entry) <= metrics.last_applied)
+}
+
+async fn complete(raft: &RaftNode, entry: LogId) {
+    // Adding no voter goes on to the voters that the first half aims at.
+    match change(raft, Some(entry), ChangeMembers::AddVoterIds([].into())).await {
+        Ok(()) => tracing::info!("a change of the voters that was left half done is complete"),
+        Err(error) => tracing::warn!(%error, "a change of the voters is half done and cannot be completed yet"),
+    }
 }

@@ -10,7 +10,7 @@ use openraft::async_runtime::WatchReceiver;
 use quorate_store::NodeId;
 use serde::{Deserialize, Serialize};
 
-use crate::replica::core::Core;
+use crate::core::RaftNode;
 
 /// What a member is to the quorum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,40 +38,38 @@ pub struct Member {
     pub lag: Option<u64>,
 }
 
-impl Core {
-    /// The members as this node knows them, by number.
-    pub(crate) fn members(&self) -> Vec<Member> {
-        let metrics = self.raft.metrics();
-        let metrics = metrics.borrow_watched();
-        let last = metrics.last_log_index.unwrap_or(0);
-        let membership = metrics.membership_config.membership();
-        let voters: Vec<NodeId> = membership.voter_ids().collect();
-        let role = |node: NodeId| match voters.contains(&node) {
-            _ if metrics.current_leader == Some(node) => Role::Leader,
-            true => Role::Voter,
-            false => Role::Learner,
-        };
-        let lag = |node: NodeId| {
-            let matched = metrics.replication.as_ref()?.get(&node)?.as_ref()?;
-            Some(last.saturating_sub(matched.index))
-        };
-        let member = |(node, peer): (&NodeId, &crate::types::Peer)| Member {
-            node: *node,
-            address: peer.address.clone(),
-            api: peer.api.clone(),
-            role: role(*node),
-            lag: lag(*node),
-        };
-        let mut members: Vec<Member> = membership.nodes().map(member).collect();
-        members.sort_by_key(|member| member.node);
-        members
-    }
+/// The members as this node knows them, by number.
+pub(crate) fn members(raft: &RaftNode) -> Vec<Member> {
+    let metrics = raft.openraft().metrics();
+    let metrics = metrics.borrow_watched();
+    let last = metrics.last_log_index.unwrap_or(0);
+    let membership = metrics.membership_config.membership();
+    let voters: Vec<NodeId> = membership.voter_ids().collect();
+    let role = |node: NodeId| match voters.contains(&node) {
+        _ if metrics.current_leader == Some(node) => Role::Leader,
+        true => Role::Voter,
+        false => Role::Learner,
+    };
+    let lag = |node: NodeId| {
+        let matched = metrics.replication.as_ref()?.get(&node)?.as_ref()?;
+        Some(last.saturating_sub(matched.index))
+    };
+    let member = |(node, peer): (&NodeId, &crate::types::Peer)| Member {
+        node: *node,
+        address: peer.address.clone(),
+        api: peer.api.clone(),
+        role: role(*node),
+        lag: lag(*node),
+    };
+    let mut members: Vec<Member> = membership.nodes().map(member).collect();
+    members.sort_by_key(|member| member.node);
+    members
+}
 
-    /// How long ago each of the others answered the leader. Only the leader knows; who has not answered it yet is missing.
-    pub(crate) fn heard(&self) -> BTreeMap<NodeId, Duration> {
-        let metrics = self.raft.metrics();
-        let metrics = metrics.borrow_watched();
-        let answers = metrics.heartbeat.iter().flatten();
-        answers.filter_map(|(node, last)| Some((*node, last.as_ref()?.elapsed()))).collect()
-    }
+/// How long ago each of the others answered the leader. Only the leader knows; who has not answered it yet is missing.
+pub(crate) fn last_contact(raft: &RaftNode) -> BTreeMap<NodeId, Duration> {
+    let metrics = raft.openraft().metrics();
+    let metrics = metrics.borrow_watched();
+    let answers = metrics.heartbeat.iter().flatten();
+    answers.filter_map(|(node, last)| Some((*node, last.as_ref()?.elapsed()))).collect()
 }

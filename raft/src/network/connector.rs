@@ -16,7 +16,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tonic::transport::{Channel, Endpoint};
 
-use super::tls::{PEER_NAME, PeerTls};
+use super::identity::PEER_NAME;
+use super::tls::PeerTls;
 
 /// From dialing to a finished handshake.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);

@@ -6,7 +6,7 @@
 //! wait for the stream before would take a second way there and back.
 //!
 //! Invariants: one heartbeat is under way at a time; a stream whose answer nobody waited for is never used again, so that every
-//! answer belongs to the heartbeat that was sent last; a member that refuses ends the stream, as [`Appended`] says.
+//! answer belongs to the heartbeat that was sent last; a member that refuses ends the stream, as [`AppendResult`] says.
 
 use std::sync::Arc;
 
@@ -18,23 +18,24 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 
+use super::append::{AppendRequest, AppendResult, RpcError, unreachable};
 use super::link::{Connected, Link};
-use super::raft_client::{Append, Appended, RpcError, unreachable};
+
 use super::wire::{decode, encode};
-use crate::witness::Follower;
+use crate::rollback::FollowerMark;
 
 /// The heartbeats to one member.
 #[derive(Debug)]
 pub(super) struct Heartbeats {
     link: Arc<Link>,
-    follower: Follower,
+    follower: FollowerMark,
     /// Open and without anything under way.
-    idle: Option<Session>,
+    idle: Option<HeartbeatStream>,
 }
 
 /// An open stream.
 #[derive(Debug)]
-struct Session {
+struct HeartbeatStream {
     connected: Connected,
     requests: mpsc::Sender<Bytes>,
     answers: Streaming<Bytes>,
@@ -42,14 +43,14 @@ struct Session {
 
 impl Heartbeats {
     /// Over this link; a stream is opened by the first one.
-    pub(super) fn new(link: Arc<Link>, follower: Follower) -> Self {
+    pub(super) fn new(link: Arc<Link>, follower: FollowerMark) -> Self {
         Self { link, follower, idle: None }
     }
 
     /// Sends these, one after the other, each when the one before is answered.
-    pub(super) fn send<'s, S>(&'s mut self, requests: S) -> BoxStream<'s, Result<Appended, RpcError>>
+    pub(super) fn send<'s, S>(&'s mut self, requests: S) -> BoxStream<'s, Result<AppendResult, RpcError>>
     where
-        S: Stream<Item = Append> + OptionalSend + Unpin + 's,
+        S: Stream<Item = AppendRequest> + OptionalSend + Unpin + 's,
     {
         stream::unfold((self, requests), |(heartbeats, mut requests)| async move {
             let request = requests.next().await?;
@@ -59,7 +60,7 @@ impl Heartbeats {
         .boxed()
     }
 
-    async fn beat(&mut self, request: &Append) -> Result<Appended, RpcError> {
+    async fn beat(&mut self, request: &AppendRequest) -> Result<AppendResult, RpcError> {
         let frame = encode(request);
         // Taken while in use: whoever stops waiting drops it.
         let mut session = match self.idle.take() {
@@ -78,7 +79,7 @@ impl Heartbeats {
             }
         };
         let Some(frame) = answered else { return Err(unreachable("the member closed the stream of heartbeats")) };
-        let appended: Appended = decode(&frame).map_err(|status| unreachable(status.message()))?;
+        let appended: AppendResult = decode(&frame).map_err(|status| unreachable(status.message()))?;
         self.follower.answered(request.vote.leader_id, &appended).map_err(unreachable)?;
         if appended.is_ok() {
             self.idle = Some(session);
@@ -87,12 +88,12 @@ impl Heartbeats {
     }
 
     /// A stream with the first heartbeat under way.
-    async fn open(&self, first: Bytes) -> Result<Session, RpcError> {
+    async fn open(&self, first: Bytes) -> Result<HeartbeatStream, RpcError> {
         let mut connected = self.link.connected().await.map_err(unreachable)?;
         let (requests, receiver) = mpsc::channel(1);
         requests.try_send(first).expect("the channel has room for one and its receiver is here");
         match connected.client.append(ReceiverStream::new(receiver)).await {
-            Ok(response) => Ok(Session { connected, requests, answers: response.into_inner() }),
+            Ok(response) => Ok(HeartbeatStream { connected, requests, answers: response.into_inner() }),
             Err(status) => {
                 self.link.refused(&connected, &status).await;
                 Err(unreachable(status.message()))

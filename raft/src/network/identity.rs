@@ -7,8 +7,10 @@ use rustls::pki_types::CertificateDer;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::tls::PEER_NAME;
-use crate::ClusterId;
+use crate::cluster::ClusterId;
+
+/// The DNS name that the subject alternative names of every peer certificate hold.
+pub const PEER_NAME: &str = "peer.quorate";
 
 /// A node of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_env::Network;
+use quorate_env::{Fatal, Network};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -18,12 +18,11 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
+use super::call_auth::{self, ClusterHeader};
 use super::connector::{self, ClientTls};
-use super::handshake::{self, Stamp};
 use super::rpc::peer_client::PeerClient;
 use super::wire::MAX_MESSAGE_BYTES;
-use crate::ClusterId;
-use crate::disk::Fatal;
+use crate::cluster::ClusterId;
 
 /// The pause after the first failed attempt.
 const BACKOFF_FIRST: Duration = Duration::from_millis(20);
@@ -31,7 +30,7 @@ const BACKOFF_FIRST: Duration = Duration::from_millis(20);
 const BACKOFF_MAX: Duration = Duration::from_millis(320);
 
 /// The stub with the cluster's identity on every call.
-pub(crate) type Client = PeerClient<InterceptedService<Channel, Stamp>>;
+pub(crate) type Client = PeerClient<InterceptedService<Channel, ClusterHeader>>;
 
 /// How to reach any peer: everything but its address.
 #[derive(Debug, Clone)]
@@ -50,7 +49,7 @@ impl Dialer {
     /// Connects to the peer at `host:port`, once.
     pub(crate) async fn dial(&self, address: &str) -> io::Result<Client> {
         let channel = connector::dial(self.network.clone(), self.tls.clone(), address).await?;
-        Ok(PeerClient::with_interceptor(channel, Stamp::new(self.cluster))
+        Ok(PeerClient::with_interceptor(channel, ClusterHeader::new(self.cluster))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES))
     }
@@ -61,11 +60,11 @@ impl Dialer {
 pub(crate) struct Link {
     dialer: Dialer,
     address: String,
-    state: Mutex<State>,
+    state: Mutex<LinkState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LinkState {
     client: Option<Client>,
     /// The attempt that is under way, or that nobody has looked at yet.
     dialing: Option<AbortOnDropHandle<io::Result<Client>>>,
@@ -77,7 +76,7 @@ struct State {
     refusal: Option<String>,
 }
 
-impl State {
+impl LinkState {
     /// Goes on with this connection.
     fn keep(&mut self, client: Client) -> Connected {
         let (generation, refusal) = (self.generation + 1, self.refusal.take());
@@ -140,7 +139,7 @@ impl Link {
             return;
         }
         let reason = status.message().to_owned();
-        if handshake::is_gone(status)
+        if call_auth::is_gone(status)
             && let Some(fatal) = &self.dialer.fatal
         {
             let advice = "this node's data counts no longer: empty its data folder and let it join again";

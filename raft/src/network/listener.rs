@@ -1,7 +1,7 @@
 //! Accepting peers: network seam, TLS, then a stream of connections for tonic.
 //!
 //! Invariants: at most [`MAX_HANDSHAKES`] handshakes run at once, each for at most [`HANDSHAKE_TIMEOUT`]; what waits beyond that waits
-//! in the kernel; connections beyond the places that there are (see `seats`) are closed. A failed handshake costs one log line and nothing else.
+//! in the kernel; connections beyond the places that there are (see `limits`) are closed. A failed handshake costs one log line and nothing else.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-use super::seats::Seats;
+use super::connection_limits::ConnectionLimits;
 use super::stream::PeerStream;
 use super::tls::PeerTls;
 
@@ -35,25 +35,26 @@ pub(crate) fn accept(listener: Box<dyn Listener>, tls: Arc<PeerTls>, closing: Ca
     let (accepted, receiver) = mpsc::channel(MAX_ACCEPTED);
     tokio::spawn(async move {
         let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
-        let door = Door { tls, accepted, closing: closing.clone(), handshakes, seats: Arc::new(Seats::new()) };
+        let acceptor =
+            Acceptor { tls, accepted, closing: closing.clone(), handshakes, limits: Arc::new(ConnectionLimits::new()) };
         tokio::select! {
             biased;
-            () = door.accept_all(&*listener) => {}
+            () = acceptor.accept_all(&*listener) => {}
             () = closing.cancelled() => {}
         }
     });
     receiver
 }
 
-struct Door {
+struct Acceptor {
     tls: Arc<PeerTls>,
     accepted: mpsc::Sender<io::Result<PeerStream>>,
     closing: CancellationToken,
     handshakes: Arc<Semaphore>,
-    seats: Arc<Seats>,
+    limits: Arc<ConnectionLimits>,
 }
 
-impl Door {
+impl Acceptor {
     async fn accept_all(&self, listener: &dyn Listener) {
         loop {
             let permit = self.handshakes.clone().acquire_owned().await.expect("the semaphore is never closed");
@@ -66,10 +67,10 @@ impl Door {
                 }
             };
             let (acceptor, accepted) = (TlsAcceptor::from(self.tls.server()), self.accepted.clone());
-            let (closing, seats) = (self.closing.clone(), self.seats.clone());
+            let (closing, limits) = (self.closing.clone(), self.limits.clone());
             tokio::spawn(async move {
                 let stream = handshake(acceptor, stream, address, closing).await;
-                if let Some(stream) = stream.and_then(|stream| seat(stream, &seats)) {
+                if let Some(stream) = stream.and_then(|stream| limit(stream, &limits)) {
                     drop(permit);
                     accepted.send(Ok(stream)).await.ok();
                 }
@@ -78,22 +79,22 @@ impl Door {
     }
 }
 
-/// Lets the connection in if there is a place for it.
-fn seat(stream: PeerStream, seats: &Seats) -> Option<PeerStream> {
+/// Lets the connection in if there is a permit for it.
+fn limit(stream: PeerStream, limits: &ConnectionLimits) -> Option<PeerStream> {
     let info = stream.info();
     if !info.authenticated {
-        let Some(place) = seats.guest() else {
+        let Some(permit) = limits.unauthenticated() else {
             debug!("refused a connection without a peer certificate: too many are open");
             return None;
         };
-        return Some(stream.of_guest(place));
+        return Some(stream.of_unauthenticated(permit));
     }
-    let Some(place) = seats.node(info.identity) else {
+    let Some(permit) = limits.node(info.identity) else {
         let node = info.identity.map(|identity| identity.node);
         warn!(peer = %info.address, node, "refused a connection of a node: it has too many open");
         return None;
     };
-    Some(stream.of_node(place))
+    Some(stream.of_node(permit))
 }
 
 async fn handshake(

@@ -4,28 +4,30 @@
 //! connection goes through the network seam of `quorate_env`; every attempt and every queue is bounded. This
 //! module decides nothing: votes, entries and snapshots are handed to openraft as they come.
 
-mod answers;
-mod commits;
+mod append;
+mod append_answers;
+mod commit_coalescing;
 
+pub(crate) mod call_auth;
 pub(crate) mod codec;
+pub(crate) mod connection_limits;
 pub(crate) mod connector;
-pub(crate) mod guests;
-pub(crate) mod handshake;
 mod heartbeats;
 pub(crate) mod identity;
+pub(crate) mod join_only;
 pub(crate) mod link;
 pub(crate) mod links;
 pub(crate) mod listener;
 pub(crate) mod raft_client;
-pub(crate) mod seats;
+pub(crate) mod rollback_query;
 pub(crate) mod snapshot;
 pub(crate) mod stream;
 pub(crate) mod wire;
 
 pub(crate) mod tls;
 
-pub use identity::peer_names;
-pub use tls::{Credentials, PEER_NAME, PeerTls, TlsError, authority_hash};
+pub use identity::{PEER_NAME, peer_names};
+pub use tls::{Credentials, PeerTls, TlsError, authority_hash};
 
 /// The stubs that `build.rs` generates.
 #[expect(

@@ -11,11 +11,10 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, future};
-use openraft::errors::{RPCError, ReplicationClosed, StreamingError, Unreachable};
+use openraft::errors::{ReplicationClosed, StreamingError, Unreachable};
 use openraft::network::{Backoff, RPCOption};
 use openraft::raft::{
-    AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, StreamAppendResult, TransferLeaderRequest,
-    TransferLeaderResponse, VoteRequest, VoteResponse,
+    AppendEntriesResponse, SnapshotResponse, TransferLeaderRequest, TransferLeaderResponse, VoteRequest, VoteResponse,
 };
 use openraft::{AnyError, OptionalSend, RaftNetworkFactory, RaftNetworkV2};
 use quorate_store::NodeId;
@@ -23,16 +22,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tonic::{Request, Response, Status};
 
-use super::answers::Asked;
-use super::commits;
+use super::append::{AppendRequest, AppendResult, RpcError, unreachable};
+use super::append_answers::PendingAppends;
+use super::commit_coalescing;
 use super::heartbeats::Heartbeats;
 use super::link::{Client, Link};
 use super::links::{Links, Purpose};
 use super::snapshot;
 use super::wire::{decode, encode, encode_long};
+use crate::rollback::{FollowerMark, HighWaterMarks};
 use crate::state_machine::{Snapshot, SnapshotData};
 use crate::types::{LeaderId, Peer, TypeConfig, Vote, footprint};
-use crate::witness::{Follower, Register};
 
 /// From asking for a connection to an open stream of entries.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(1);
@@ -43,26 +43,22 @@ const REPLICATION_PAUSE: Duration = Duration::from_millis(100);
 const REQUEST_OVERHEAD: usize = 100;
 const ENTRY_OVERHEAD: usize = 40;
 
-pub(super) type RpcError = RPCError<TypeConfig>;
-pub(super) type Append = AppendEntriesRequest<TypeConfig>;
-pub(super) type Appended = StreamAppendResult<TypeConfig>;
-
 /// Makes the clients that openraft asks for.
 #[derive(Debug, Clone)]
 pub(crate) struct RaftNetwork {
     links: Arc<Links>,
-    witness: Arc<Register>,
+    marks: Arc<HighWaterMarks>,
 }
 
 impl RaftNetwork {
     /// Over these links; takes note of what members show.
-    pub(crate) fn new(links: Arc<Links>, witness: Arc<Register>) -> Self {
-        Self { links, witness }
+    pub(crate) fn new(links: Arc<Links>, marks: Arc<HighWaterMarks>) -> Self {
+        Self { links, marks }
     }
 
     fn client(&self, node: NodeId, peer: &Peer, stream: Purpose) -> RaftClient {
         RaftClient {
-            follower: Follower { node, register: self.witness.clone() },
+            follower: FollowerMark { node, marks: self.marks.clone() },
             control: self.links.link(&peer.address, Purpose::Control),
             stream: self.links.link(&peer.address, stream),
             heartbeats: None,
@@ -91,7 +87,7 @@ impl RaftNetworkFactory<TypeConfig> for RaftNetwork {
 /// Calls to one member.
 #[derive(Debug)]
 pub(crate) struct RaftClient {
-    follower: Follower,
+    follower: FollowerMark,
     control: Arc<Link>,
     stream: Arc<Link>,
     /// For a client that sends nothing else.
@@ -124,7 +120,7 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
 
     async fn append_entries(
         &mut self,
-        request: Append,
+        request: AppendRequest,
         option: RPCOption,
     ) -> Result<AppendEntriesResponse<TypeConfig>, RpcError> {
         let _ = (request, option);
@@ -135,9 +131,9 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         &'s mut self,
         requests: S,
         _: RPCOption,
-    ) -> BoxFuture<'s, Result<BoxStream<'s, Result<Appended, RpcError>>, RpcError>>
+    ) -> BoxFuture<'s, Result<BoxStream<'s, Result<AppendResult, RpcError>>, RpcError>>
     where
-        S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
+        S: Stream<Item = AppendRequest> + OptionalSend + Unpin + 'static,
     {
         let Self { heartbeats, stream, follower, .. } = self;
         if let Some(heartbeats) = heartbeats {
@@ -157,7 +153,7 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         let answer: VoteResponse<TypeConfig> =
             self.unary(&request, &option, async |mut client, request| client.vote(request).await).await?;
         if answer.vote_granted {
-            self.follower.register.voted(self.follower.node, request.vote.leader_id);
+            self.follower.marks.voted(self.follower.node, request.vote.leader_id);
         }
         Ok(answer)
     }
@@ -206,18 +202,18 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
 async fn open_stream<'s, S>(
     link: &'s Link,
     requests: S,
-    follower: Follower,
-) -> Result<BoxStream<'s, Result<Appended, RpcError>>, RpcError>
+    follower: FollowerMark,
+) -> Result<BoxStream<'s, Result<AppendResult, RpcError>>, RpcError>
 where
-    S: Stream<Item = Append> + OptionalSend + Unpin + 'static,
+    S: Stream<Item = AppendRequest> + OptionalSend + Unpin + 'static,
 {
     let mut connected = link.connected().await.map_err(unreachable)?;
-    let asked = Asked::default();
+    let asked = PendingAppends::default();
     let sending = asked.clone();
     // One stream is of one leader.
     let leader: Arc<OnceLock<LeaderId>> = Arc::default();
     let leading = leader.clone();
-    let requests = commits::with_entries(asked.requests(requests)).map(move |request| {
+    let requests = commit_coalescing::with_entries(asked.requests(requests)).map(move |request| {
         leading.get_or_init(|| request.vote.leader_id);
         sending.sent();
         let entries = request.entries.iter().map(|entry| ENTRY_OVERHEAD + footprint(&entry.payload));
@@ -226,7 +222,7 @@ where
     match connected.client.append(requests).await {
         Ok(response) => {
             let answers = response.into_inner().map(move |answer| {
-                let answer: Appended = decode(&answer.map_err(lost)?).map_err(lost)?;
+                let answer: AppendResult = decode(&answer.map_err(lost)?).map_err(lost)?;
                 leader.get().map_or(Ok(()), |leader| follower.answered(*leader, &answer)).map_err(unreachable)?;
                 Ok(answer)
             });
@@ -241,9 +237,4 @@ where
 
 fn lost(status: Status) -> RpcError {
     unreachable(status.message())
-}
-
-/// A failure, as openraft is told of it.
-pub(super) fn unreachable(reason: impl ToString) -> RpcError {
-    RPCError::Unreachable(Unreachable::new(&AnyError::error(reason)))
 }

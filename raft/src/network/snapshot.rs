@@ -15,10 +15,10 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 
-use super::handshake::speaks_for;
+use super::call_auth::speaks_for;
 use super::link::Link;
 use super::wire::{decode, encode};
-use crate::replica::core::Raft;
+use crate::core::Raft;
 use crate::state_machine::{Snapshot, SnapshotData, SnapshotReceiver};
 use crate::types::{LogId, TypeConfig, Vote};
 

@@ -2,7 +2,7 @@
 //!
 //! Invariants: [`PeerInfo::authenticated`] is true only if the other end proved itself with a certificate of the peer authority; a
 //! connection ends with the node that accepted it, whatever is still under way on it, and that of a guest after
-//! [`GUEST_LIFETIME`] at the latest.
+//! [`UNAUTHENTICATED_LIFETIME`] at the latest.
 
 use std::io;
 use std::pin::Pin;
@@ -22,15 +22,15 @@ use tonic::transport::server::Connected;
 use super::identity::PeerIdentity;
 
 /// How long a connection without a peer certificate may last: longer than any join takes.
-const GUEST_LIFETIME: Duration = Duration::from_secs(60);
+const UNAUTHENTICATED_LIFETIME: Duration = Duration::from_secs(60);
 
 /// An accepted connection.
 pub(crate) struct PeerStream {
     inner: TlsStream<Box<dyn Io>>,
     info: PeerInfo,
     closed: BoxFuture<'static, ()>,
-    /// The place that it takes.
-    place: Option<OwnedSemaphorePermit>,
+    /// The permit that it takes.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 /// What the accepting end knows of the other one; an extension of every request.
@@ -50,7 +50,7 @@ impl PeerStream {
         let certificate = inner.get_ref().1.peer_certificates().and_then(|chain| chain.first());
         let (authenticated, identity) = (certificate.is_some(), certificate.and_then(PeerIdentity::of));
         let closed = closing.cancelled_owned().boxed();
-        Self { inner, info: PeerInfo { authenticated, identity, address }, closed, place: None }
+        Self { inner, info: PeerInfo { authenticated, identity, address }, closed, permit: None }
     }
 
     /// What is known of the other end.
@@ -58,17 +58,17 @@ impl PeerStream {
         &self.info
     }
 
-    /// The connection of a node, in this place.
-    pub(crate) fn of_node(mut self, place: OwnedSemaphorePermit) -> Self {
-        self.place = Some(place);
+    /// The connection of a node, in this permit.
+    pub(crate) fn of_node(mut self, permit: OwnedSemaphorePermit) -> Self {
+        self.permit = Some(permit);
         self
     }
 
-    /// The connection of a guest, for a while, in this place.
-    pub(crate) fn of_guest(mut self, place: OwnedSemaphorePermit) -> Self {
+    /// The connection of a guest, for a while, in this permit.
+    pub(crate) fn of_unauthenticated(mut self, permit: OwnedSemaphorePermit) -> Self {
         let closing = self.closed;
-        self.closed = async { drop(tokio::time::timeout(GUEST_LIFETIME, closing).await) }.boxed();
-        self.place = Some(place);
+        self.closed = async { drop(tokio::time::timeout(UNAUTHENTICATED_LIFETIME, closing).await) }.boxed();
+        self.permit = Some(permit);
         self
     }
 }

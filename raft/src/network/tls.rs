@@ -1,7 +1,7 @@
 //! Who may speak: TLS 1.3 between members, each proving itself with a certificate of the cluster's peer authority.
 //!
 //! Invariants: only the peer authority is trusted, on both sides (a client certificate of the API is no peer, and the other way
-//! round); the name in every peer certificate is [`PEER_NAME`], so members may change addresses; a server lets clients
+//! round); the name in every peer certificate is [`PEER_NAME`](super::PEER_NAME), so members may change addresses; a server lets clients
 //! without a certificate in, marked as such, and the service refuses them everything but *join*. Where certificates come from and
 //! when they are read again is the node's business.
 
@@ -18,10 +18,7 @@ use sha2::{Digest, Sha256};
 use quorate_store::NodeId;
 
 use super::identity::PeerIdentity;
-use crate::ClusterId;
-
-/// The DNS name that the subject alternative names of every peer certificate hold.
-pub const PEER_NAME: &str = "peer.quorate";
+use crate::cluster::ClusterId;
 
 const ALPN_HTTP2: &[u8] = b"h2";
 

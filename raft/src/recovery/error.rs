@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::{ClusterId, log, state_machine};
+use crate::cluster::ClusterId;
+use crate::{log, state_machine};
 
 /// The failure of a recovery. Whatever it was, trying again is safe.
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +51,8 @@ pub enum RecoveryError {
     },
     /// The log cannot be opened.
     #[error(transparent)]
-    Log(#[from] log::OpenError),
+    Log(#[from] log::LogOpenError),
     /// The state cannot be opened.
     #[error(transparent)]
-    State(#[from] state_machine::OpenError),
+    State(#[from] state_machine::StateOpenError),
 }

@@ -6,12 +6,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use quorate_env::disk::Disk;
 use quorate_store::{NodeId, Revision};
 use serde::{Deserialize, Serialize};
 
 use super::error::RecoveryError;
-use crate::ClusterId;
-use crate::disk::Disk;
+use crate::cluster::ClusterId;
 
 const MAGIC: &[u8; 8] = b"QuoraRec";
 /// Bytes before the record.
@@ -94,7 +94,7 @@ fn decode(bytes: &[u8]) -> Option<Marker> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::MemoryDisk;
+    use quorate_env::disk::MemoryDisk;
 
     const MARKER: Marker = Marker {
         node: 3,

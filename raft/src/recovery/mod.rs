@@ -10,17 +10,17 @@
 //!   carrying it out again finishes it.
 //!
 //! The order is marker, log into state, state to the new cluster, new log, whatever the caller keeps, marker gone. Reading order:
-//! `plan` (what there is), `carry_out`, `marker`. Offline: nothing here opens a port.
+//! `plan` (what there is), `execute`, `marker`. Offline: nothing here opens a port.
 
-mod carry_out;
 mod error;
+mod execute;
 mod marker;
 mod plan;
 
-pub use carry_out::Recovered;
 pub use error::RecoveryError;
+pub use execute::{Recovered, execute};
 pub(crate) use marker::is_begun;
-pub use plan::{Given, Options, Plan, Recovery};
+pub use plan::{LostMember, Plan, Recovery, RecoveryOptions};
 
 /// How far above the last revision of the recovered member the new cluster goes on: more than the lost members can have acknowledged
 /// without it (at 100,000 writes a second that takes 115 days), and little enough that revisions stay exact in a JSON number

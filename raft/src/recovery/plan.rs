@@ -8,22 +8,24 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use openraft::storage::{RaftLogReader, RaftLogStorage};
+use quorate_env::Fatal;
+use quorate_env::disk::Disk;
 use quorate_store::{NodeId, Revision};
 
 use super::error::RecoveryError;
 use super::marker::{self, Marker};
-use crate::disk::{Disk, Fatal};
+use crate::cluster::ClusterId;
 use crate::log::{self, Log};
+use crate::membership::Role;
 use crate::state_machine::{self, Offline};
 use crate::types::{LogEntry, LogId, Payload, Peer};
-use crate::{ClusterId, Role};
 
 /// Who belongs to a cluster, and who of them votes.
-type Members = openraft::Membership<NodeId, Peer>;
+type MembershipConfig = openraft::Membership<NodeId, Peer>;
 
 /// Which member to recover, and where its data is.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct RecoveryOptions {
     /// Its number; it keeps it.
     pub node: NodeId,
     /// The cluster that its configuration names.
@@ -34,13 +36,13 @@ pub struct Options {
     pub peer: Peer,
     /// Where the log is.
     pub disk: Arc<dyn Disk>,
-    /// The folder of log and state, as for [`crate::replica::Options::new`].
+    /// The folder of log and state, as for [`crate::replica::ReplicaOptions::new`].
     pub directory: PathBuf,
 }
 
 /// A member that is given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct LostMember {
     /// Its number.
     pub node: NodeId,
     /// Where it was.
@@ -67,12 +69,12 @@ pub struct Plan {
     /// The clock of that state, milliseconds since the Unix epoch.
     pub time_ms: u64,
     /// Everybody else in the old cluster, by the last entry; in the order of their numbers.
-    pub given_up: Vec<Given>,
+    pub given_up: Vec<LostMember>,
 }
 
 /// A member that is open for recovery. Nothing has been changed yet.
 pub struct Recovery {
-    pub(super) options: Options,
+    pub(super) options: RecoveryOptions,
     pub(super) marker: Option<Marker>,
     pub(super) state: Offline,
     /// The log of the old cluster; `None` when an earlier attempt no longer needs it.
@@ -86,7 +88,7 @@ pub struct Recovery {
 
 impl Recovery {
     /// Opens a stopped member.
-    pub async fn open(options: Options) -> Result<Self, RecoveryError> {
+    pub async fn open(options: RecoveryOptions) -> Result<Self, RecoveryError> {
         let marker = marker::read(&*options.disk, &options.directory)?;
         let old = match marker {
             Some(marker) if !is_ours(&marker, &options) => {
@@ -122,31 +124,39 @@ impl Recovery {
     }
 }
 
-fn is_ours(marker: &Marker, options: &Options) -> bool {
+fn is_ours(marker: &Marker, options: &RecoveryOptions) -> bool {
     marker.node == options.node && [marker.old, marker.new].contains(&options.cluster)
 }
 
 /// The state, and whether it is the new cluster's already.
-fn open_state(options: &Options, old: ClusterId, new: Option<ClusterId>) -> Result<(Offline, bool), RecoveryError> {
+fn open_state(
+    options: &RecoveryOptions,
+    old: ClusterId,
+    new: Option<ClusterId>,
+) -> Result<(Offline, bool), RecoveryError> {
     let open = |cluster| {
-        let identity = state_machine::Identity { cluster, naming: options.naming.clone() };
-        let found = state_machine::Options::new(options.directory.join("state"), identity);
-        Offline::open(&state_machine::Options { disk: options.disk.clone(), ..found })
+        let identity = state_machine::StateIdentity { cluster, naming: options.naming.clone() };
+        let found = state_machine::StateMachineOptions::new(options.directory.join("state"), identity);
+        Offline::open(&state_machine::StateMachineOptions { disk: options.disk.clone(), ..found })
     };
     match open(old) {
-        Err(state_machine::OpenError::Cluster { found, .. }) if Some(found) == new => Ok((open(found)?, true)),
+        Err(state_machine::StateOpenError::Cluster { found, .. }) if Some(found) == new => Ok((open(found)?, true)),
         other => Ok((other?, false)),
     }
 }
 
-pub(super) fn log_options(options: &Options, cluster: ClusterId) -> log::Options {
-    let identity = log::Identity { cluster, node: options.node };
-    log::Options::new(options.disk.clone(), options.directory.join("log"), identity, Fatal::new())
+pub(super) fn log_options(options: &RecoveryOptions, cluster: ClusterId) -> log::LogOptions {
+    let identity = log::LogIdentity { cluster, node: options.node };
+    log::LogOptions::new(options.disk.clone(), options.directory.join("log"), identity, Fatal::new())
 }
 
 /// The last entry that log and state have together. A log that does not pass through the state's last entry is a branch
 /// that died when the state came by snapshot; it counts for nothing.
-async fn continued(log: &mut Log, applied: Option<LogId>, options: &Options) -> Result<Option<LogId>, RecoveryError> {
+async fn continued(
+    log: &mut Log,
+    applied: Option<LogId>,
+    options: &RecoveryOptions,
+) -> Result<Option<LogId>, RecoveryError> {
     let failed = |source| RecoveryError::Io { path: options.directory.join("log"), source };
     let state = log.get_log_state().await.map_err(failed)?;
     let next = applied.map_or(0, |applied| applied.index + 1);
@@ -169,7 +179,11 @@ async fn continued(log: &mut Log, applied: Option<LogId>, options: &Options) -> 
 }
 
 /// The members that the last change of them between these two entries has made; `None` if there is none.
-async fn newest_members(log: &mut Log, applied: Option<LogId>, last: Option<LogId>) -> io::Result<Option<Members>> {
+async fn newest_members(
+    log: &mut Log,
+    applied: Option<LogId>,
+    last: Option<LogId>,
+) -> io::Result<Option<MembershipConfig>> {
     let next = |entry: Option<LogId>| entry.map_or(0, |entry| entry.index + 1);
     let entries = log.entries_stream(next(applied)..next(last)).await;
     let newer = async |members, entry: LogEntry| {
@@ -182,10 +196,10 @@ async fn newest_members(log: &mut Log, applied: Option<LogId>, last: Option<LogI
 }
 
 fn plan(
-    options: &Options,
+    options: &RecoveryOptions,
     (old, marker): (ClusterId, Option<Marker>),
     state: &Offline,
-    members: &Members,
+    members: &MembershipConfig,
     last: LogId,
 ) -> Plan {
     let position = state.position();
@@ -193,8 +207,8 @@ fn plan(
     let is_member = members.nodes().any(|(node, _)| *node == options.node);
     let role = if voters.contains(&options.node) { Role::Voter } else { Role::Learner };
     let given =
-        |(node, peer): (&NodeId, &Peer)| Given { node: *node, peer: peer.clone(), voter: voters.contains(node) };
-    let mut given_up: Vec<Given> = members.nodes().filter(|(node, _)| **node != options.node).map(given).collect();
+        |(node, peer): (&NodeId, &Peer)| LostMember { node: *node, peer: peer.clone(), voter: voters.contains(node) };
+    let mut given_up: Vec<LostMember> = members.nodes().filter(|(node, _)| **node != options.node).map(given).collect();
     given_up.sort_by_key(|given| given.node);
     Plan {
         old,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use openraft::{Config, ConfigError, SnapshotPolicy};
 
 use super::options::{Compaction, Timing};
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// Entries in one append request at most; the log bounds their bytes.
 const MAX_APPEND_ENTRIES: u64 = 512;

@@ -4,19 +4,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use bytes::Bytes;
 use openraft::errors::{InitializeError, RaftError};
-use quorate_store::NodeId;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use quorate_store::{Error, HistoryError, Limits, NodeId, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
 
-use super::core::{Core, Leader};
-use crate::admin::{self, AdminAnswer, AdminRequest, Envelope};
-use crate::disk::Fatal;
-use crate::log::Log;
-use crate::membership::{AdminError, Member};
+use super::open::{self, Opened, ReplicaOpenError};
+use super::options::ReplicaOptions;
+use super::positions::Positions;
+use crate::admin::{AdminAnswer, AdminRequest, Envelope};
+use crate::core::Leader;
+use crate::membership::{self, AdminError, Member};
 use crate::types::Peer;
 
 /// How long stopping waits for Raft to end its tasks.
@@ -29,41 +29,12 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it looks.
 const DRAIN_POLL: Duration = Duration::from_millis(5);
 /// How long a former leader goes on telling the others that it is none: what they sent before they knew must not get lost.
-const FAREWELL: Duration = Duration::from_millis(100);
+const STEP_DOWN_GRACE: Duration = Duration::from_millis(100);
 
 /// One member of a cluster. Clones share it.
 #[derive(Clone)]
 pub struct Replica {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    core: Arc<Core>,
-    log: Log,
-    fatal: Fatal,
-    tasks: Tasks,
-}
-
-/// What runs in the background for a member; ends with it.
-pub(super) struct Tasks {
-    pub(super) address: String,
-    pub(super) admin: Arc<admin::Service>,
-    /// Cuts the peers' connections and frees the port.
-    pub(super) closing: CancellationToken,
-    pub(super) tasks: Vec<JoinHandle<()>>,
-}
-
-impl Tasks {
-    fn end(&self) {
-        self.closing.cancel();
-        self.tasks.iter().for_each(JoinHandle::abort);
-    }
-}
-
-impl Drop for Tasks {
-    fn drop(&mut self) {
-        self.end();
-    }
+    opened: Arc<Opened>,
 }
 
 /// What became of a [`Replica::stop`].
@@ -74,24 +45,22 @@ pub struct StopReport {
 }
 
 impl Replica {
-    pub(super) fn new(core: Arc<Core>, log: Log, fatal: Fatal, tasks: Tasks) -> Self {
-        Self { shared: Arc::new(Shared { core, log, fatal, tasks }) }
-    }
-
-    pub(crate) fn core(&self) -> &Core {
-        &self.shared.core
+    /// Opens a member and begins to answer its peers. A new one then waits to be initialized or to be found by a leader.
+    pub async fn open(options: ReplicaOptions) -> Result<Self, ReplicaOpenError> {
+        let opened = Box::pin(open::open(options)).await?;
+        Ok(Self { opened: Arc::new(opened) })
     }
 
     /// Where peers reach this member, with the real port.
     #[must_use]
     pub fn address(&self) -> &str {
-        &self.shared.tasks.address
+        &self.opened.address
     }
 
     /// Founds the cluster with these voters. Called on one of them; the others only need to be open. Does nothing on a member that
     /// has been in a cluster already.
     pub async fn initialize(&self, members: BTreeMap<NodeId, Peer>) -> Result<(), AdminError> {
-        match self.core().raft.initialize(members).await {
+        match self.opened.raft.openraft().initialize(members).await {
             Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
             Err(error) => Err(AdminError::Refused(error.to_string())),
         }
@@ -99,25 +68,25 @@ impl Replica {
 
     /// Whether this member has been in a cluster, now or before a restart.
     pub async fn is_initialized(&self) -> bool {
-        self.core().raft.is_initialized().await.unwrap_or(false)
+        self.opened.raft.openraft().is_initialized().await.unwrap_or(false)
     }
 
     /// Returns once what this member serves is at least as new as what it served before it was restarted. To be awaited before
     /// clients are let in; waits for a quorum.
     pub async fn recovered(&self) {
-        while self.core().raft.wait_for_recovery(Some(Duration::from_secs(60))).await.is_err() {}
+        while self.opened.raft.openraft().wait_for_recovery(Some(Duration::from_secs(60))).await.is_err() {}
     }
 
     /// Whether this member leads.
     #[must_use]
     pub fn is_leader(&self) -> bool {
-        self.core().leader() == Leader::Here
+        self.opened.raft.leader() == Leader::Here
     }
 
     /// The leader's number and addresses, when it is another member.
     #[must_use]
     pub fn leader(&self) -> Option<(NodeId, Peer)> {
-        match self.core().leader() {
+        match self.opened.raft.leader() {
             Leader::Elsewhere(node, peer) => Some((node, peer)),
             Leader::Here | Leader::Unknown => None,
         }
@@ -125,32 +94,38 @@ impl Replica {
 
     /// Waits until who leads may have changed; a second at most, so callers look again.
     pub async fn leadership_changed(&self) {
-        self.core().leader_change(LEADERSHIP_POLL).await;
+        self.opened.raft.leader_change(LEADERSHIP_POLL).await;
     }
 
     /// The members as this one sees them.
     #[must_use]
     pub fn members(&self) -> Vec<Member> {
-        self.core().members()
+        membership::members(&self.opened.raft)
     }
 
     /// How long ago each of the others answered this one, which leads; who has not answered yet is missing. Empty elsewhere.
     #[must_use]
     pub fn heard(&self) -> BTreeMap<NodeId, Duration> {
-        self.core().heard()
+        membership::last_contact(&self.opened.raft)
+    }
+
+    /// How far this member is, in Raft's own terms.
+    #[must_use]
+    pub fn positions(&self) -> Positions {
+        Positions::of(&self.opened.raft, &self.opened.installs)
     }
 
     /// What a command line would ask over the network.
     pub async fn ask(&self, request: AdminRequest) -> Result<AdminAnswer, AdminError> {
-        Box::pin(self.shared.tasks.admin.answer(Envelope { hops: 0, request })).await
+        Box::pin(self.opened.admin.answer(Envelope { hops: 0, request })).await
     }
 
     /// Waits until this member cannot go on (its disk has failed, or Raft has stopped) and says why. The process must end then.
     pub async fn failed(&self) -> String {
         tokio::select! {
             biased;
-            reason = self.shared.fatal.wait() => reason,
-            reason = self.core().stopped() => reason,
+            reason = self.opened.fatal.wait() => reason,
+            reason = self.opened.raft.stopped() => reason,
         }
     }
 
@@ -159,7 +134,7 @@ impl Replica {
         if !self.is_leader() {
             return None;
         }
-        match self.core().transfer(None).await {
+        match membership::transfer_leadership(&self.opened.raft, None).await {
             Ok(leader) => Some(leader),
             Err(reason) => {
                 tracing::info!(%reason, "stopping as the leader");
@@ -181,22 +156,57 @@ impl Replica {
 
     /// Waits until what was proposed here is decided (the successor commits it) and who asked has heard of it.
     async fn drained(&self) {
-        while !self.core().proposals.is_idle() {
+        while !self.opened.store.proposals.is_idle() {
             tokio::time::sleep(DRAIN_POLL).await;
         }
-        tokio::time::sleep(FAREWELL).await;
+        tokio::time::sleep(STEP_DOWN_GRACE).await;
     }
 
     /// Stops at once, the leadership notwithstanding: the others elect a new leader when they miss this one.
     pub async fn halt(&self) {
-        self.core().stopping.store(true, Ordering::Release);
-        self.shared.tasks.end();
-        let stopping = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.core().raft.shutdown()).await;
+        self.opened.raft.mark_stopping();
+        self.opened.background.end();
+        let stopping = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.opened.raft.openraft().shutdown()).await;
         if stopping.is_err() {
             tracing::warn!("Raft has not ended its tasks in time");
         }
-        if let Err(error) = self.shared.log.close().await {
+        if let Err(error) = self.opened.log.close().await {
             tracing::warn!(%error, "the log could not be closed");
         }
+    }
+}
+
+#[async_trait]
+impl Store for Replica {
+    async fn read_index(&self) -> Result<Revision, Error> {
+        self.opened.store.read_index().await
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.opened.store.serving.snapshot()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.opened.store.serving.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.opened.store.serving.applied(at).await;
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        self.opened.store.transact(&txn).await
+    }
+
+    fn limits(&self) -> Limits {
+        *self.opened.store.proposals.limits()
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.opened.store.serving.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.opened.store.status()
     }
 }

@@ -1,28 +1,29 @@
 //! One member: opening it, what it does as a `Store`, how it stops.
 //!
 //! Invariants: nothing is global, so several members run in one process; everything outside is reached through the seams in
-//! [`Options`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` and `groups` (writes on the leader),
+//! [`ReplicaOptions`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` and `groups` (writes on the leader),
 //! `forward` (writes elsewhere), `rounds` (reads), `service` (what peers ask).
 
+mod background;
+mod batch_window;
 mod config;
-mod cutting;
-mod gathering;
-mod groups;
+mod forward;
 mod handle;
+mod log_compaction;
 mod open;
 mod options;
 mod positions;
+mod proposal_batches;
 mod proposals;
-mod rounds;
-mod seeds;
+mod read_index;
+mod read_round;
 mod service;
+mod snapshot_installs;
 mod store;
+mod task_seeds;
 mod watchdog;
 
-pub(crate) mod core;
-pub(crate) mod forward;
-
 pub use handle::{Replica, StopReport};
-pub use open::OpenError;
-pub use options::{Compaction, Member as MemberOptions, Options, Timing};
+pub use open::ReplicaOpenError;
+pub use options::{Compaction, MemberOptions, ReplicaOptions, Timing};
 pub use positions::Positions;

@@ -1,57 +1,63 @@
-//! Opening a member: disk first, then Raft, then the door for peers.
+//! Opening a member: the disk first, then Raft, then the port for peers.
 //!
-//! Invariants: nothing is served before the data on disk has been read and checked; the peers' port is bound before anything else is
-//! touched, so that a second process with the same configuration stops with one clear line; nothing is voted or confirmed before the other
-//! voters were asked whether the disk is an older copy.
+//! Invariants: nothing is served before the data on disk has been read and checked; the peers' port is bound before
+//! anything else is touched, so that a second process with the same configuration stops with one clear line; nothing is
+//! voted or confirmed before the rollback check is over.
 
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures::FutureExt;
-use quorate_env::Listener;
-use quorate_store::NodeId;
+use quorate_env::{Fatal, Listener};
+use quorate_store::{NodeId, Serving};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 use tonic::transport::server::Router;
 use tower::layer::util::{Identity, Stack};
 
+use super::background::BackgroundTasks;
 use super::config::config;
-use super::core::{Core, Installs, Raft};
 use super::forward::Forwarder;
-use super::groups::Groups;
-use super::handle::{Replica, Tasks};
-use super::options::Options;
+use super::log_compaction::compact_by_size;
+use super::options::ReplicaOptions;
 use super::proposals::Proposals;
-use super::rounds::Rounds;
-use super::seeds::Seeds;
+use super::read_index::ReadIndex;
+use super::read_round::read_round;
 use super::service::PeerService;
-use crate::ClusterId;
-use crate::admin;
+use super::snapshot_installs::SnapshotInstalls;
+use super::store::ReplicaStore;
+use super::task_seeds::TaskSeeds;
+use super::watchdog::watch_applying;
+use crate::admin::AdminService;
+use crate::cluster::ClusterId;
+use crate::core::{Raft, RaftNode};
 use crate::log::{self, Log};
+use crate::membership::{PeerCheck, complete_changes};
 use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, FRAME_BYTES, STREAM_WINDOW_BYTES};
-use crate::network::guests::Guard;
+use crate::network::join_only::JoinOnlyLayer;
 use crate::network::link::Dialer;
 use crate::network::links::Links;
 use crate::network::listener::{self, Accepted};
 use crate::network::raft_client::RaftNetwork;
+use crate::network::rollback_query::RollbackQuery;
 use crate::network::rpc::peer_server::PeerServer;
 use crate::network::wire::MAX_MESSAGE_BYTES;
 use crate::recovery;
+use crate::rollback::{self, CheckedFolder, HighWaterMarks, RollbackCheck, StartGate};
 use crate::state_machine::{self, SnapshotReceiver, StateMachine};
-use crate::witness::{self, Gate, Register};
 
-/// How often a peer's connection is probed from this end. The other end notices a silent one sooner; here it only must not stay for ever.
+/// How often a peer's connection is probed from this end. The other end notices a silent one sooner; here it only must
+/// not stay for ever.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// How long a probe may stay unanswered.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a member cannot be opened; one line each.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum ReplicaOpenError {
     /// The peers' address cannot be bound.
     #[error("cannot listen for peers on {address}: {error}")]
     Listen {
@@ -60,7 +66,7 @@ pub enum OpenError {
         /// What the system says.
         error: io::Error,
     },
-    /// The peer certificate is somebody else's.
+    /// The peer certificate is another node's.
     #[error("the peer certificate is not that of node {node} of cluster {cluster}")]
     Certificate {
         /// This node.
@@ -84,143 +90,193 @@ pub enum OpenError {
     },
     /// The log on disk.
     #[error(transparent)]
-    Log(#[from] log::OpenError),
+    Log(#[from] log::LogOpenError),
     /// The state on disk.
     #[error(transparent)]
-    State(#[from] state_machine::OpenError),
+    State(#[from] state_machine::StateOpenError),
     /// The timing makes no sense.
     #[error("timing: {0}")]
     Timing(#[from] openraft::ConfigError),
-    /// The disk went back.
+    /// The disk is an older copy of itself.
     #[error("{0}")]
     Older(String),
-    /// Raft refuses what is on disk.
+    /// openraft refuses what is on disk.
     #[error("the log and the state do not fit together: {0}")]
     Raft(String),
 }
 
-impl Replica {
-    /// Opens a member and begins to answer its peers. A new one then waits to be initialized or to be found by a leader.
-    pub async fn open(options: Options) -> Result<Self, OpenError> {
-        let listening = options.env.network.listen(&options.listen).await;
-        let listener = listening.map_err(|error| OpenError::Listen { address: options.listen.clone(), error })?;
-        refuse_half_recovered(&options)?;
-        refuse_older_copy(&options)?;
-        let (node, cluster) = (options.node, options.cluster);
-        if !options.tls.is_of(cluster, node) {
-            return Err(OpenError::Certificate { node, cluster });
-        }
-        let log = Log::open(options.log.clone()).await?;
-        let state_machine = StateMachine::open(&options.state)?;
-        let receiver = state_machine.receiver();
-        let core = Arc::new(Box::pin(core(&options, log.clone(), state_machine)).await?);
-        let mut tasks = start(&options, &core, listener, receiver);
-        let (disk, fatal) = (options.log.disk.clone(), options.fatal.clone());
-        let disk = witness::Disk { disk, directory: options.directory.clone(), fatal };
-        match witness::check(&core, disk).await {
-            Ok(asking) => tasks.tasks.push(asking),
-            Err(reason) => {
-                core.raft.shutdown().await.ok();
-                return Err(OpenError::Older(reason));
-            }
-        }
-        let (cut, entries) = (core.clone(), log.clone());
-        tasks.tasks.push(tokio::spawn(async move { cut.keep_log_short(entries).await }));
-        let (watched, fatal) = (core.clone(), options.fatal.clone());
-        tasks.tasks.push(tokio::spawn(async move { watched.watch_applying(fatal).await }));
-        let changing = core.clone();
-        tasks.tasks.push(tokio::spawn(async move { changing.complete_changes().await }));
-        Ok(Self::new(core, log, options.fatal, tasks))
-    }
+/// An open member.
+pub(super) struct Opened {
+    pub(super) raft: Arc<RaftNode>,
+    pub(super) store: Arc<ReplicaStore>,
+    pub(super) installs: Arc<SnapshotInstalls>,
+    pub(super) admin: Arc<AdminService>,
+    pub(super) log: Log,
+    pub(super) fatal: Fatal,
+    /// Where peers reach it.
+    pub(super) address: String,
+    pub(super) background: BackgroundTasks,
 }
 
-fn refuse_half_recovered(options: &Options) -> Result<(), OpenError> {
+/// Opens a member and begins to answer its peers.
+pub(super) async fn open(options: ReplicaOptions) -> Result<Opened, ReplicaOpenError> {
+    let listening = options.env.network.listen(&options.listen).await;
+    let listener = listening.map_err(|error| ReplicaOpenError::Listen { address: options.listen.clone(), error })?;
+    refuse_half_recovered(&options)?;
+    refuse_older_copy(&options)?;
+    let (node, cluster) = (options.node, options.cluster);
+    if !options.tls.is_of(cluster, node) {
+        return Err(ReplicaOpenError::Certificate { node, cluster });
+    }
+    let log = Log::open(options.log.clone()).await?;
+    let state_machine = StateMachine::open(&options.state)?;
+    let receiver = state_machine.receiver();
+    let parts = Box::pin(Parts::start(&options, log.clone(), state_machine)).await?;
+    let address = listener.address();
+    let (admin, mut background) = serve_peers(&options, &parts, listener, receiver);
+    background.tasks.push(check_rollback(&options, &parts).await?);
+    let Parts { raft, store, installs, .. } = parts;
+    background.tasks.push(tokio::spawn(compact_by_size(raft.clone(), log.clone())));
+    background.tasks.push(tokio::spawn(watch_applying(raft.clone(), store.serving.clone(), options.fatal.clone())));
+    background.tasks.push(tokio::spawn(complete_changes(raft.clone())));
+    Ok(Opened { raft, store, installs, admin, log, fatal: options.fatal, address, background })
+}
+
+fn refuse_half_recovered(options: &ReplicaOptions) -> Result<(), ReplicaOpenError> {
     let directory = options.directory.clone();
     match recovery::is_begun(&*options.log.disk, &directory) {
         Ok(false) => Ok(()),
-        Ok(true) => Err(OpenError::Recovering { directory }),
-        Err(error) => Err(OpenError::Folder { directory, error }),
+        Ok(true) => Err(ReplicaOpenError::Recovering { directory }),
+        Err(error) => Err(ReplicaOpenError::Folder { directory, error }),
     }
 }
 
-fn refuse_older_copy(options: &Options) -> Result<(), OpenError> {
+fn refuse_older_copy(options: &ReplicaOptions) -> Result<(), ReplicaOpenError> {
     let directory = options.directory.clone();
-    match witness::mark::read(&*options.log.disk, &directory) {
+    match rollback::marker::read(&*options.log.disk, &directory) {
         Ok(None) => Ok(()),
-        Ok(Some(reason)) => Err(OpenError::Older(reason)),
-        Err(error) => Err(OpenError::Folder { directory, error }),
+        Ok(Some(reason)) => Err(ReplicaOpenError::Older(reason)),
+        Err(error) => Err(ReplicaOpenError::Folder { directory, error }),
     }
 }
 
-async fn core(options: &Options, log: Log, state_machine: StateMachine) -> Result<Core, OpenError> {
-    let config = config(options.cluster, options.timing, options.compaction)?;
-    let seeds = Arc::new(Seeds::new(&*options.env.entropy));
-    let dialer = Dialer {
-        network: options.env.network.clone(),
-        tls: ClientTls::Member(options.tls.clone()),
-        cluster: Some(options.cluster),
-        fatal: Some(options.fatal.clone()),
-    };
-    let links = Arc::new(Links::new(dialer));
-    let serving = state_machine.serving();
-    let witness = Arc::new(Register::default());
-    let network = RaftNetwork::new(links.clone(), witness.clone());
-    let starting = seeds.scope(Raft::new(options.node, config, network, log, state_machine)).await;
-    Ok(Core {
-        node: options.node,
-        cluster: options.cluster,
-        env: options.env.clone(),
-        raft: starting.map_err(|error| OpenError::Raft(error.to_string()))?,
-        forwarder: Forwarder::new(links.clone()),
-        links,
-        proposals: Proposals::new(options.limits),
-        groups: Groups::default(),
-        rounds: Rounds::default(),
-        stopping: AtomicBool::new(false),
-        installs: Installs::default(),
-        serving,
-        seeds,
-        witness,
-        gate: Gate::closed(),
-    })
+/// What the background tasks and the handle of a member share.
+struct Parts {
+    raft: Arc<RaftNode>,
+    store: Arc<ReplicaStore>,
+    links: Arc<Links>,
+    seeds: Arc<TaskSeeds>,
+    marks: Arc<HighWaterMarks>,
+    gate: Arc<StartGate>,
+    installs: Arc<SnapshotInstalls>,
 }
 
-fn start(options: &Options, core: &Arc<Core>, listener: Box<dyn Listener>, receiver: SnapshotReceiver) -> Tasks {
-    let address = listener.address();
+impl Parts {
+    /// Starts Raft on the log and the state.
+    async fn start(options: &ReplicaOptions, log: Log, state_machine: StateMachine) -> Result<Self, ReplicaOpenError> {
+        let config = config(options.cluster, options.timing, options.compaction)?;
+        let seeds = Arc::new(TaskSeeds::new(&*options.env.entropy));
+        let dialer = Dialer {
+            network: options.env.network.clone(),
+            tls: ClientTls::Member(options.tls.clone()),
+            cluster: Some(options.cluster),
+            fatal: Some(options.fatal.clone()),
+        };
+        let links = Arc::new(Links::new(dialer));
+        let serving = state_machine.serving();
+        let marks = Arc::new(HighWaterMarks::default());
+        let network = RaftNetwork::new(links.clone(), marks.clone());
+        let starting = seeds.scope(Raft::new(options.node, config, network, log, state_machine)).await;
+        let raft = starting.map_err(|error| ReplicaOpenError::Raft(error.to_string()))?;
+        let raft = Arc::new(RaftNode::new(options.node, options.cluster, raft));
+        Ok(Self {
+            store: Arc::new(store(options, raft.clone(), links.clone(), serving)),
+            raft,
+            links,
+            seeds,
+            marks,
+            gate: Arc::new(StartGate::closed()),
+            installs: Arc::default(),
+        })
+    }
+}
+
+fn store(options: &ReplicaOptions, raft: Arc<RaftNode>, links: Arc<Links>, serving: Serving) -> ReplicaStore {
+    let clock = options.env.clock.clone();
+    let proposals = Arc::new(Proposals::new(options.limits, raft.clone(), clock, serving.clone()));
+    ReplicaStore { raft, serving, forwarder: Arc::new(Forwarder::new(links)), proposals, reads: Arc::default() }
+}
+
+/// Accepts peers and answers them, runs read rounds and proposes batches.
+fn serve_peers(
+    options: &ReplicaOptions,
+    parts: &Parts,
+    listener: Box<dyn Listener>,
+    receiver: SnapshotReceiver,
+) -> (Arc<AdminService>, BackgroundTasks) {
     let closing = CancellationToken::new();
     let accepted = listener::accept(listener, options.tls.clone(), closing.clone());
-    let admin = Arc::new(admin::Service::new(core.clone(), options.signer.clone()));
-    let service = PeerService { core: core.clone(), receiver, admin: admin.clone() };
+    let Parts { raft, store, links, seeds, marks, gate, installs } = parts;
+    let admin = Arc::new(AdminService {
+        raft: raft.clone(),
+        store: store.clone(),
+        links: links.clone(),
+        env: options.env.clone(),
+        signer: options.signer.clone(),
+    });
+    let service = PeerService {
+        raft: raft.clone(),
+        peers: Arc::new(PeerCheck::new(raft.clone(), store.serving.clone())),
+        store: store.clone(),
+        admin: admin.clone(),
+        receiver,
+        installs: installs.clone(),
+        seeds: seeds.clone(),
+        marks: marks.clone(),
+        gate: gate.clone(),
+    };
     let server = tokio::spawn(serve(router(service), accepted));
-    let reads = tokio::spawn(read_rounds(core.clone()));
-    let writes = tokio::spawn(propose_groups(core.clone()));
-    Tasks { address, admin, closing, tasks: vec![server, reads, writes] }
+    let reads = tokio::spawn(run_read_rounds(store.reads.clone(), raft.clone(), store.forwarder.clone()));
+    let proposals = store.proposals.clone();
+    let writes = tokio::spawn(async move { proposals.run().await });
+    (admin, BackgroundTasks { closing, tasks: vec![server, reads, writes] })
 }
 
-async fn read_rounds(core: Arc<Core>) {
-    let reader = core.clone();
+/// Asks the other voters whether the disk is an older copy of itself. The task goes on asking those that did not answer.
+async fn check_rollback(
+    options: &ReplicaOptions,
+    parts: &Parts,
+) -> Result<tokio::task::JoinHandle<()>, ReplicaOpenError> {
+    let folder = CheckedFolder {
+        disk: options.log.disk.clone(),
+        directory: options.directory.clone(),
+        fatal: options.fatal.clone(),
+    };
+    let query = RollbackQuery::new(parts.links.clone());
+    let check = RollbackCheck { raft: parts.raft.clone(), gate: parts.gate.clone(), folder, query };
+    match check.run().await {
+        Ok(asking) => Ok(asking),
+        Err(reason) => {
+            parts.raft.openraft().shutdown().await.ok();
+            Err(ReplicaOpenError::Older(reason))
+        }
+    }
+}
+
+async fn run_read_rounds(reads: Arc<ReadIndex>, raft: Arc<RaftNode>, forwarder: Arc<Forwarder>) {
     let round = move || {
-        let reader = reader.clone();
-        async move { reader.read_round().await }.boxed()
+        let (raft, forwarder) = (raft.clone(), forwarder.clone());
+        async move { read_round(&raft, &forwarder).await }.boxed()
     };
-    core.rounds.run(round).await;
+    reads.run(round).await;
 }
 
-async fn propose_groups(core: Arc<Core>) {
-    let proposer = core.clone();
-    let propose = move |txns| {
-        let proposer = proposer.clone();
-        async move { proposer.propose_group(txns).await }.boxed()
-    };
-    core.groups.run(propose).await;
-}
-
-fn router(service: PeerService) -> Router<Stack<Guard, Identity>> {
+fn router(service: PeerService) -> Router<Stack<JoinOnlyLayer, Identity>> {
     let service = PeerServer::new(service)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
     Server::builder()
-        .layer(Guard)
+        .layer(JoinOnlyLayer)
         .http2_keepalive_interval(Some(KEEP_ALIVE_INTERVAL))
         .http2_keepalive_timeout(Some(KEEP_ALIVE_TIMEOUT))
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
@@ -229,8 +285,8 @@ fn router(service: PeerService) -> Router<Stack<Guard, Identity>> {
         .add_service(service)
 }
 
-/// Ends when nobody accepts any more.
-async fn serve(router: Router<Stack<Guard, Identity>>, accepted: Accepted) {
+/// Ends when no connection is accepted any more.
+async fn serve(router: Router<Stack<JoinOnlyLayer, Identity>>, accepted: Accepted) {
     if let Err(error) = router.serve_with_incoming(ReceiverStream::new(accepted)).await {
         tracing::error!(%error, "the peer RPC server ended");
     }

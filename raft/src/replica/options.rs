@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_env::Env;
+use quorate_env::disk::Disk;
+use quorate_env::{Env, Fatal};
 use quorate_store::{Limits, NodeId};
 
-use crate::ClusterId;
 use crate::admin::CertificateSigner;
-use crate::disk::{Disk, Fatal};
+use crate::cluster::ClusterId;
 use crate::network::PeerTls;
 use crate::{log, state_machine};
 
 /// What [`super::Replica::open`] needs.
 #[derive(Clone)]
-pub struct Options {
+pub struct ReplicaOptions {
     /// This member.
     pub node: NodeId,
     /// Its cluster.
@@ -30,12 +30,12 @@ pub struct Options {
     pub tls: Arc<PeerTls>,
     /// Makes certificates for nodes that join.
     pub signer: Arc<dyn CertificateSigner>,
-    /// The folder that [`Options::new`] was given. A recovery leaves its marker there.
+    /// The folder that [`ReplicaOptions::new`] was given. A recovery leaves its marker there.
     pub directory: PathBuf,
     /// The log on disk.
-    pub log: log::Options,
+    pub log: log::LogOptions,
     /// The state on disk.
-    pub state: state_machine::Options,
+    pub state: state_machine::StateMachineOptions,
     /// What may be proposed while this member leads.
     pub limits: Limits,
     /// When to doubt a leader.
@@ -47,7 +47,7 @@ pub struct Options {
 }
 
 /// Who a member is and what it reaches the world through: what has no default.
-pub struct Member {
+pub struct MemberOptions {
     /// Its number.
     pub node: NodeId,
     /// Its cluster.
@@ -64,15 +64,15 @@ pub struct Member {
     pub signer: Arc<dyn CertificateSigner>,
 }
 
-impl Options {
+impl ReplicaOptions {
     /// The usual settings, with the data in `directory/log` and `directory/state`.
     #[must_use]
-    pub fn new(member: Member, disk: Arc<dyn Disk>, directory: &Path) -> Self {
-        let Member { node, cluster, naming, listen, env, tls, signer } = member;
+    pub fn new(member: MemberOptions, disk: Arc<dyn Disk>, directory: &Path) -> Self {
+        let MemberOptions { node, cluster, naming, listen, env, tls, signer } = member;
         let fatal = Fatal::new();
-        let log_identity = log::Identity { cluster, node };
-        let state_identity = state_machine::Identity { cluster, naming };
-        let state = state_machine::Options::new(directory.join("state"), state_identity);
+        let log_identity = log::LogIdentity { cluster, node };
+        let state_identity = state_machine::StateIdentity { cluster, naming };
+        let state = state_machine::StateMachineOptions::new(directory.join("state"), state_identity);
         Self {
             node,
             cluster,
@@ -81,8 +81,8 @@ impl Options {
             tls,
             signer,
             directory: directory.to_owned(),
-            log: log::Options::new(disk.clone(), directory.join("log"), log_identity, fatal.clone()),
-            state: state_machine::Options { disk, fatal: fatal.clone(), ..state },
+            log: log::LogOptions::new(disk.clone(), directory.join("log"), log_identity, fatal.clone()),
+            state: state_machine::StateMachineOptions { disk, fatal: fatal.clone(), ..state },
             limits: Limits::default(),
             timing: Timing::default(),
             compaction: Compaction::default(),

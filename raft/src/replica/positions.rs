@@ -1,15 +1,15 @@
-//! How far a member is in Raft's own terms: for checkers, and for whoever debugs a cluster.
+//! A member's Raft state at one moment, for checkers and for debugging a cluster. The log is not part of it.
 
 use openraft::async_runtime::WatchReceiver;
 
-use super::core::Core;
-use super::handle::Replica;
+use super::snapshot_installs::SnapshotInstalls;
+use crate::core::RaftNode;
 use crate::types::{LogId, Vote};
 
-/// A member's Raft state at one moment, without its log.
+/// How far a member is, in Raft's own terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Positions {
-    /// The newest vote that it has given or seen, which need not be durable yet.
+    /// The newest vote that it has cast or seen, which need not be durable yet.
     pub vote: Vote,
     /// Whether it leads by that vote, as far as it knows.
     pub leads: bool,
@@ -21,35 +21,28 @@ pub struct Positions {
     pub applied: Option<LogId>,
     /// Whether its newest members are committed, as far as it knows, and no change of the voters is half done.
     pub settled: bool,
-    /// Whether a snapshot is coming in or being installed.
+    /// Whether a snapshot is being received or installed.
     pub installing: bool,
-    /// How many snapshots have begun to come in since it started.
+    /// How many snapshots have begun to arrive since it started.
     pub snapshots: u64,
 }
 
-impl Replica {
-    /// How far this member is.
-    #[must_use]
-    pub fn positions(&self) -> Positions {
-        self.core().positions()
-    }
-}
-
-impl Core {
-    fn positions(&self) -> Positions {
-        let last = self.raft.data_metrics().borrow_watched().last_log;
-        let metrics = self.raft.metrics();
+impl Positions {
+    /// The positions of this member now.
+    pub(super) fn of(raft: &RaftNode, installs: &SnapshotInstalls) -> Self {
+        let last = raft.openraft().data_metrics().borrow_watched().last_log;
+        let metrics = raft.openraft().metrics();
         let metrics = metrics.borrow_watched();
         let members = &metrics.membership_config;
-        Positions {
+        Self {
             vote: metrics.vote,
             leads: metrics.state.is_leader(),
             last,
             committed: metrics.local_committed,
             applied: metrics.last_applied,
             settled: members.get_joint_config().len() <= 1 && *members.log_id() <= metrics.local_committed,
-            installing: self.installs.under_way(),
-            snapshots: self.installs.begun(),
+            installing: installs.under_way(),
+            snapshots: installs.begun(),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! The peer RPC's server: lets members of this cluster in and hands what they say to Raft, to the proposals, to administration.
+//! The server of the peer RPC: lets members of this cluster in and passes their calls to openraft, to the proposals and
+//! to administration.
 //!
-//! Invariants: every method but *join* begins with [`PeerService::admit`]; what could count for a quorum waits at the gate (see
-//! `witness`). Nothing is decided here.
+//! Invariants: every method but *join* begins with [`PeerService::admit`]; what could count for a quorum waits at the start
+//! gate (`rollback`). Nothing is decided here.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,109 +17,121 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
-use super::core::{Core, Leader};
-use super::forward::message::{Answer, Ask};
+use super::forward::message::{ForwardRequest, ForwardResponse};
 use super::forward::serve;
-use crate::admin;
-use crate::network::handshake::{Register, admit, speaks_for};
+use super::snapshot_installs::SnapshotInstalls;
+use super::store::ReplicaStore;
+use super::task_seeds::TaskSeeds;
+use crate::admin::AdminService;
+use crate::core::{Leader, RaftNode};
+use crate::membership::PeerCheck;
+use crate::network::call_auth::{PeerPolicy, admit, speaks_for};
 use crate::network::rpc::peer_server::Peer;
 use crate::network::snapshot;
 use crate::network::wire::{decode, encode};
+use crate::rollback::{HighWaterMarks, StartGate, seen_of};
 use crate::state_machine::SnapshotReceiver;
 use crate::types::TypeConfig;
 
-/// One node's end of every peer's calls.
-pub(crate) struct PeerService {
-    pub(crate) core: Arc<Core>,
-    pub(crate) receiver: SnapshotReceiver,
-    pub(crate) admin: Arc<admin::Service>,
+/// Answers the calls of all peers.
+pub(super) struct PeerService {
+    pub(super) raft: Arc<RaftNode>,
+    pub(super) store: Arc<ReplicaStore>,
+    pub(super) peers: Arc<PeerCheck>,
+    pub(super) admin: Arc<AdminService>,
+    pub(super) receiver: SnapshotReceiver,
+    pub(super) installs: Arc<SnapshotInstalls>,
+    pub(super) seeds: Arc<TaskSeeds>,
+    pub(super) marks: Arc<HighWaterMarks>,
+    pub(super) gate: Arc<StartGate>,
 }
 
 /// Answers of a stream of entries that the connection has not taken yet.
 const MAX_ANSWERS: usize = 64;
 
 impl PeerService {
-    /// Who calls.
+    /// The calling node.
     fn admit<T>(&self, request: &Request<T>) -> Result<NodeId, Status> {
-        admit(&*self.core, request)
+        admit(&*self.peers, request)
     }
 }
 
-type Reply = Result<Response<Bytes>, Status>;
-type Frames = BoxStream<'static, Result<Bytes, Status>>;
+type UnaryReply = Result<Response<Bytes>, Status>;
+type FrameStream = BoxStream<'static, Result<Bytes, Status>>;
 
 #[tonic::async_trait]
 impl Peer for PeerService {
-    type AppendStream = Frames;
-    type ForwardStream = Frames;
+    type AppendStream = FrameStream;
+    type ForwardStream = FrameStream;
 
-    async fn vote(&self, request: Request<Bytes>) -> Reply {
+    async fn vote(&self, request: Request<Bytes>) -> UnaryReply {
         let caller = self.admit(&request)?;
         let asked: VoteRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.vote.leader_id.node_id)?;
-        self.core.witness.voted(caller, asked.vote.leader_id);
-        self.core.gate.passed().await;
-        let vote = self.core.raft.vote(asked).await;
+        self.marks.voted(caller, asked.vote.leader_id);
+        self.gate.passed().await;
+        let vote = self.raft.openraft().vote(asked).await;
         Ok(Response::new(encode(&vote.map_err(stopped)?)))
     }
 
-    async fn pre_vote(&self, request: Request<Bytes>) -> Reply {
+    async fn pre_vote(&self, request: Request<Bytes>) -> UnaryReply {
         let caller = self.admit(&request)?;
         let asked: VoteRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.vote.leader_id.node_id)?;
-        self.core.gate.passed().await;
-        let vote = self.core.raft.pre_vote(asked).await;
+        self.gate.passed().await;
+        let vote = self.raft.openraft().pre_vote(asked).await;
         Ok(Response::new(encode(&vote.map_err(stopped)?)))
     }
 
-    async fn witness(&self, request: Request<Bytes>) -> Reply {
+    async fn rollback_check(&self, request: Request<Bytes>) -> UnaryReply {
         let caller = self.admit(&request)?;
-        Ok(Response::new(encode(&self.core.shown_by(caller).await)))
+        Ok(Response::new(encode(&seen_of(&self.raft, &self.marks, caller).await)))
     }
 
-    async fn transfer_leader(&self, request: Request<Bytes>) -> Reply {
+    async fn transfer_leader(&self, request: Request<Bytes>) -> UnaryReply {
         let caller = self.admit(&request)?;
         let asked: TransferLeaderRequest<TypeConfig> = decode(request.get_ref())?;
         speaks_for(caller, asked.from_leader().leader_id.node_id)?;
-        self.core.gate.passed().await;
-        let taken = self.core.raft.handle_transfer_leader(asked).await;
+        self.gate.passed().await;
+        let taken = self.raft.openraft().handle_transfer_leader(asked).await;
         Ok(Response::new(encode(&taken.map_err(stopped)?)))
     }
 
-    async fn append(&self, request: Request<Streaming<Bytes>>) -> Result<Response<Frames>, Status> {
+    async fn append(&self, request: Request<Streaming<Bytes>>) -> Result<Response<FrameStream>, Status> {
         let caller = self.admit(&request)?;
-        self.core.gate.passed().await;
+        self.gate.passed().await;
         let requests = request
             .into_inner()
             .map(move |frame| entries_of(caller, &frame?))
             .take_while(|request| future::ready(request.is_ok()))
             .filter_map(|request| future::ready(request.ok()));
         let (sender, receiver) = mpsc::channel(MAX_ANSWERS);
-        tokio::spawn(append(self.core.clone(), requests, sender));
+        tokio::spawn(append(self.raft.clone(), self.seeds.clone(), requests, sender));
         Ok(Response::new(ReceiverStream::new(receiver).boxed()))
     }
 
-    async fn snapshot(&self, request: Request<Streaming<Bytes>>) -> Reply {
+    async fn snapshot(&self, request: Request<Streaming<Bytes>>) -> UnaryReply {
         let caller = self.admit(&request)?;
-        self.core.gate.passed().await;
-        let _installing = self.core.installs.begin();
-        snapshot::receive(&self.core.raft, &self.receiver, caller, request.into_inner()).await.map(Response::new)
+        self.gate.passed().await;
+        let _installing = self.installs.begin();
+        snapshot::receive(self.raft.openraft(), &self.receiver, caller, request.into_inner()).await.map(Response::new)
     }
 
-    async fn forward(&self, request: Request<Streaming<Bytes>>) -> Result<Response<Frames>, Status> {
+    async fn forward(&self, request: Request<Streaming<Bytes>>) -> Result<Response<FrameStream>, Status> {
         let caller = self.admit(&request)?;
-        let core = self.core.clone();
-        let frames = serve::serve(request.into_inner(), move |ask| answer(core.clone(), caller, ask));
+        let (raft, peers, store) = (self.raft.clone(), self.peers.clone(), self.store.clone());
+        let answer = move |asked| answer(raft.clone(), peers.clone(), store.clone(), caller, asked);
+        let frames = serve::serve(request.into_inner(), answer);
         Ok(Response::new(ReceiverStream::new(frames).boxed()))
     }
 
-    async fn admin(&self, request: Request<Bytes>) -> Reply {
+    async fn admin(&self, request: Request<Bytes>) -> UnaryReply {
         self.admit(&request)?;
         let answer = self.admin.answer(decode(request.get_ref())?).await;
         Ok(Response::new(encode(&answer)))
     }
 
-    async fn join(&self, request: Request<Bytes>) -> Reply {
+    async fn join(&self, request: Request<Bytes>) -> UnaryReply {
         let answer = self.admin.join(decode(request.get_ref())?).await;
         Ok(Response::new(encode(&answer)))
     }
@@ -133,12 +146,13 @@ fn entries_of(caller: NodeId, frame: &[u8]) -> Result<AppendEntriesRequest<TypeC
 
 /// Hands a leader's entries to Raft, and Raft's answers back, until either ends.
 async fn append(
-    core: Arc<Core>,
+    raft: Arc<RaftNode>,
+    seeds: Arc<TaskSeeds>,
     requests: impl Stream<Item = AppendEntriesRequest<TypeConfig>> + Send + 'static,
     sender: mpsc::Sender<Result<Bytes, Status>>,
 ) {
     let appending = async {
-        let mut answers = pin!(core.raft.stream_append(requests));
+        let mut answers = pin!(raft.openraft().stream_append(requests));
         while let Some(answer) = answers.next().await {
             let answer = answer.map(|appended| encode(&appended)).map_err(stopped);
             if sender.send(answer).await.is_err() {
@@ -146,20 +160,28 @@ async fn append(
             }
         }
     };
-    core.seeds.scope(appending).await;
+    seeds.scope(appending).await;
 }
 
-/// What the leader does for a follower. Never forwarded again: a follower that is wrong about the leader looks again.
-fn answer(core: Arc<Core>, caller: NodeId, ask: Ask) -> BoxFuture<'static, Answer> {
+/// What the leader does for a follower. Never forwarded again: a follower that is wrong about the leader tries again.
+fn answer(
+    raft: Arc<RaftNode>,
+    peers: Arc<PeerCheck>,
+    store: Arc<ReplicaStore>,
+    caller: NodeId,
+    asked: ForwardRequest,
+) -> BoxFuture<'static, ForwardResponse> {
     async move {
-        match ask {
+        match asked {
             // Removed while its stream was open.
-            _ if core.has_left(caller) => Answer::Refused(NotApplied::Unavailable("this node was removed".to_owned())),
-            _ if core.leader() != Leader::Here => Answer::Refused(NotApplied::NoLeader),
-            Ask::Txn(txn) => core.propose(txn).await.into(),
-            Ask::ReadIndex => match core.rounds.next().await {
-                Ok(index) => Answer::ReadIndex(index),
-                Err(reason) => Answer::Refused(reason),
+            _ if peers.has_left(caller) => {
+                ForwardResponse::Refused(NotApplied::Unavailable("this node was removed".to_owned()))
+            }
+            _ if raft.leader() != Leader::Here => ForwardResponse::Refused(NotApplied::NoLeader),
+            ForwardRequest::Txn(txn) => store.proposals.propose(txn).await.into(),
+            ForwardRequest::ReadIndex => match store.reads.next().await {
+                Ok(index) => ForwardResponse::ReadIndex(index),
+                Err(reason) => ForwardResponse::Refused(reason),
             },
         }
     }

@@ -1,83 +1,59 @@
-//! The `Store` trait on a replica: transactions go to the leader, reads and watches are served here.
+//! The store of a replica: transactions go to the leader, reads and watches are served here.
 //!
 //! Invariants: *not applied* for want of a leader is retried until [`RETRY_FOR`] has passed, *unknown* never is; a
 //! linearizable read returns only after this node has applied what a quorum confirmed after the read began.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::async_runtime::WatchReceiver;
-use quorate_store::{Error, HistoryError, Limits, NotApplied, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+use quorate_store::{
+    Error, HistoryError, Limits, NotApplied, Outcome, Revision, Serving, Snapshot, Status, Store, Txn, Watch,
+};
 use tokio::time::{Instant, timeout_at};
 
-use super::core::{Core, Leader};
-use super::forward::message::Ask;
-use super::forward::session::Lost;
-use super::handle::Replica;
+use super::forward::Forwarder;
+use super::forward::message::ForwardRequest;
+use super::forward::session::ForwardError;
+use super::proposals::Proposals;
+use super::read_index::ReadIndex;
+use crate::core::{Leader, RaftNode};
+use crate::types::LogId;
 
 /// How long a leader is looked for. Longer than any election.
 const RETRY_FOR: Duration = Duration::from_secs(5);
 /// The pause between attempts, unless the leadership changes before.
 const RETRY_PAUSE: Duration = Duration::from_millis(25);
-/// How long an answer of the leader may take until the transaction's fate is called unknown.
+/// How long an answer of the leader may take until the transaction's outcome is called unknown.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(12);
 
-#[async_trait]
-impl Store for Replica {
-    async fn read_index(&self) -> Result<Revision, Error> {
-        self.core().read_index().await
-    }
-
-    fn snapshot(&self) -> Snapshot {
-        self.core().serving.snapshot()
-    }
-
-    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.core().serving.snapshot_at(at)
-    }
-
-    async fn applied(&self, at: Revision) {
-        self.core().serving.applied(at).await;
-    }
-
-    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
-        self.core().transact(&txn).await
-    }
-
-    fn limits(&self) -> Limits {
-        *self.core().proposals.limits()
-    }
-
-    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        self.core().serving.watch(prefix, after)
-    }
-
-    fn status(&self) -> Status {
-        self.core().status()
-    }
+/// What a member serves and proposes.
+pub(super) struct ReplicaStore {
+    pub(super) raft: Arc<RaftNode>,
+    pub(super) serving: Serving,
+    pub(super) forwarder: Arc<Forwarder>,
+    pub(super) proposals: Arc<Proposals>,
+    pub(super) reads: Arc<ReadIndex>,
 }
 
-fn lagging() -> NotApplied {
-    NotApplied::Unavailable("this node has not caught up with its leader".to_owned())
-}
-
-impl Core {
+impl ReplicaStore {
     /// See [`Store::read_index`].
-    pub(crate) async fn read_index(&self) -> Result<Revision, Error> {
+    pub(super) async fn read_index(&self) -> Result<Revision, Error> {
         let deadline = Instant::now() + RETRY_FOR;
         let index = loop {
-            match self.rounds.next().await {
+            match self.reads.next().await {
                 Ok(index) => break index,
                 Err(reason) => self.pause(reason, deadline).await?,
             }
         };
-        timeout_at(deadline, self.applied_index(index)).await.map_err(|_| lagging())??;
+        timeout_at(deadline, self.raft.applied_index(index)).await.map_err(|_| lagging())??;
         Ok(self.serving.revision())
     }
 
     /// See [`Store::txn`].
-    pub(crate) async fn transact(&self, txn: &Txn) -> Result<Outcome, Error> {
+    pub(super) async fn transact(&self, txn: &Txn) -> Result<Outcome, Error> {
         self.proposals.limits().check(txn, 0)?;
         let deadline = Instant::now() + RETRY_FOR;
         loop {
@@ -89,16 +65,16 @@ impl Core {
     }
 
     async fn attempt(&self, txn: &Txn) -> Result<Outcome, Error> {
-        match self.leader() {
-            Leader::Here => self.propose(txn.clone()).await,
+        match self.raft.leader() {
+            Leader::Here => self.proposals.propose(txn.clone()).await,
             Leader::Elsewhere(_, peer) => {
                 let _under_way = self.proposals.admit(txn)?;
-                let asking = self.forwarder.ask(&peer.address, Ask::Txn(txn.clone()));
+                let asking = self.forwarder.ask(&peer.address, ForwardRequest::Txn(txn.clone()));
                 match tokio::time::timeout(ANSWER_TIMEOUT, asking).await {
-                    Ok(Ok(answer)) => answer.into_outcome(),
-                    Ok(Err(Lost::Unsent(_))) => Err(NotApplied::NoLeader.into()),
-                    Ok(Err(Lost::Full)) => Err(NotApplied::Overloaded.into()),
-                    Ok(Err(Lost::Sent(reason))) => Err(Error::Unknown(reason)),
+                    Ok(Ok(response)) => response.into_outcome(),
+                    Ok(Err(ForwardError::Unsent(_))) => Err(NotApplied::NoLeader.into()),
+                    Ok(Err(ForwardError::Full)) => Err(NotApplied::Overloaded.into()),
+                    Ok(Err(ForwardError::Sent(reason))) => Err(Error::Unknown(reason)),
                     Err(_) => Err(Error::Unknown("the leader did not answer in time".to_owned())),
                 }
             }
@@ -111,25 +87,64 @@ impl Core {
         if reason != NotApplied::NoLeader || Instant::now() + RETRY_PAUSE >= deadline {
             return Err(reason);
         }
-        self.leader_change(RETRY_PAUSE).await;
+        self.raft.leader_change(RETRY_PAUSE).await;
         Ok(())
     }
 
-    /// How this node stands now.
-    pub(crate) fn status(&self) -> Status {
-        let metrics = self.raft.metrics();
+    /// See [`Store::status`].
+    pub(super) fn status(&self) -> Status {
+        let metrics = self.raft.openraft().metrics();
         let metrics = metrics.borrow_watched();
-        let index = |id: &Option<crate::types::LogId>| id.as_ref().map_or(0, |id| id.index);
+        let index = |id: &Option<LogId>| id.as_ref().map_or(0, |id| id.index);
         let committed = index(&metrics.cluster_committed).max(index(&metrics.local_committed));
         Status {
-            node: self.node,
+            node: self.raft.id(),
             leader: metrics.current_leader,
             term: metrics.current_term,
             applied: self.serving.revision(),
             lag: committed.saturating_sub(index(&metrics.last_applied)),
             oldest: self.serving.oldest(),
-            size: self.size(),
+            size: self.serving.snapshot().size(),
             size_limit: self.proposals.limits().store_bytes,
         }
     }
+}
+
+#[async_trait]
+impl Store for ReplicaStore {
+    async fn read_index(&self) -> Result<Revision, Error> {
+        self.read_index().await
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.serving.snapshot()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.serving.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.serving.applied(at).await;
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        self.transact(&txn).await
+    }
+
+    fn limits(&self) -> Limits {
+        *self.proposals.limits()
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.serving.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.status()
+    }
+}
+
+fn lagging() -> NotApplied {
+    NotApplied::Unavailable("this node has not caught up with its leader".to_owned())
 }

@@ -9,15 +9,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use quorate_env::disk::{Blocks, File};
 use quorate_store::{Entry, Snapshot};
 
 use super::error::{invalid, storage};
-use super::folder::{Folder, Kind, Name, UNFINISHED};
+use super::folder::{FileKind, Folder, GenerationFile, UNFINISHED};
 use super::journal::Journal;
-use super::options::Identity;
+use super::options::StateIdentity;
 use super::progress::Position;
-use super::snapshot::{Outgoing, Reader};
-use crate::disk::{Blocks, File};
+use super::snapshot::{ObjectStreamReader, Outgoing};
 
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 512 << 10;
@@ -36,9 +36,10 @@ pub(super) struct Checkpoint {
 
 impl Checkpoint {
     /// Writes it, and removes what it makes needless. Asks before each megabyte whether to go on; if not, nothing is left of it.
-    pub(super) fn write(self, journal: &Journal, identity: &Identity, go_on: impl Fn() -> bool) -> io::Result<()> {
+    pub(super) fn write(self, journal: &Journal, identity: &StateIdentity, go_on: impl Fn() -> bool) -> io::Result<()> {
         let folder = journal.folder();
-        let name = Name { kind: Kind::Checkpoint, generation: journal.generation(), sequence: self.sequence };
+        let name =
+            GenerationFile { kind: FileKind::Checkpoint, generation: journal.generation(), sequence: self.sequence };
         let path = folder.path_of(name);
         let unfinished = folder.path().join(format!("{name}{UNFINISHED}"));
         let length = match self.write_to(folder, &unfinished, identity, go_on) {
@@ -58,10 +59,11 @@ impl Checkpoint {
         self,
         folder: &Folder,
         path: &Path,
-        identity: &Identity,
+        identity: &StateIdentity,
         go_on: impl Fn() -> bool,
     ) -> io::Result<Option<u64>> {
-        let mut writer = Writer { file: folder.disk.create(path)?, blocks: Blocks::default(), at: 0, synced: 0 };
+        let mut writer =
+            CheckpointWriter { file: folder.disk.create(path)?, blocks: Blocks::default(), at: 0, synced: 0 };
         for frame in Outgoing::new(self.state, Vec::new(), identity, self.position).frames() {
             if !go_on() {
                 return Ok(None);
@@ -73,16 +75,16 @@ impl Checkpoint {
 }
 
 /// Removes the checkpoints of this generation that are older than this one.
-fn remove_older(folder: &Folder, newest: Name) -> io::Result<()> {
-    let older = |name: &Name| name.kind == Kind::Checkpoint && name.sequence < newest.sequence;
+fn remove_older(folder: &Folder, newest: GenerationFile) -> io::Result<()> {
+    let older = |name: &GenerationFile| name.kind == FileKind::Checkpoint && name.sequence < newest.sequence;
     folder.files(newest.generation)?.into_iter().filter(older).try_for_each(|name| folder.remove(&folder.path_of(name)))
 }
 
 /// Reads a checkpoint back. `InvalidData` when it is not what was written.
-pub(super) fn read(folder: &Folder, name: Name) -> io::Result<(Position, Vec<(Bytes, Entry)>)> {
+pub(super) fn read(folder: &Folder, name: GenerationFile) -> io::Result<(Position, Vec<(Bytes, Entry)>)> {
     let file = folder.disk.open(&folder.path_of(name))?;
     let damaged = |what: &dyn std::fmt::Display| invalid(format_args!("{name}: {what}"));
-    let mut objects = Reader::default();
+    let mut objects = ObjectStreamReader::default();
     let mut at = 0;
     while !objects.is_complete() {
         let mut length = [0; LENGTH_BYTES];
@@ -100,14 +102,14 @@ pub(super) fn read(folder: &Folder, name: Name) -> io::Result<(Position, Vec<(By
 }
 
 /// Writes a file from its beginning, whole blocks at a time.
-struct Writer {
+struct CheckpointWriter {
     file: Arc<dyn File>,
     blocks: Blocks,
     at: u64,
     synced: u64,
 }
 
-impl Writer {
+impl CheckpointWriter {
     fn put(&mut self, frame: &[u8]) -> io::Result<()> {
         let length = u32::try_from(frame.len()).expect("frames are about a megabyte");
         self.blocks.extend(&length.to_le_bytes());

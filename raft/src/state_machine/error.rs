@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// The failure of [`super::StateMachine::open`].
 #[derive(Debug, Error)]
-pub enum OpenError {
+pub enum StateOpenError {
     /// The data is another cluster's.
     #[error("the state in {directory} belongs to cluster {found}, not to {expected}")]
     Cluster {

@@ -13,13 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use quorate_env::disk::{Disk, Lock};
 
-use super::error::OpenError;
-use super::note::{OWNER, SYNCED};
-use super::options::{Identity, Options};
-use crate::ClusterId;
-use crate::disk::{Disk, Lock};
+use super::error::StateOpenError;
+use super::options::{StateIdentity, StateMachineOptions};
+use super::owner_file::{OWNER, Owner, SYNCED};
+use crate::cluster::ClusterId;
 use crate::types::LogId;
 
 /// Version of everything that is described here and where this points to. Another one is refused.
@@ -30,26 +29,17 @@ const LOCK_FILE: &str = "lock";
 /// The first generation of a new folder.
 const FIRST_GENERATION: u64 = 1;
 
-/// Whose the state is, and which generation is current.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Owner {
-    format: u32,
-    cluster: ClusterId,
-    naming: String,
-    generation: u64,
-}
-
 /// A file of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Name {
-    pub(super) kind: Kind,
+pub(super) struct GenerationFile {
+    pub(super) kind: FileKind,
     pub(super) generation: u64,
     pub(super) sequence: u64,
 }
 
 /// What a file of a generation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Journal,
     Checkpoint,
 }
@@ -68,19 +58,19 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Opens or makes it, refuses another cluster's, and removes what interrupted snapshots and checkpoints have left.
-    pub(super) fn open(options: &Options) -> Result<Self, OpenError> {
+    pub(super) fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
         let (disk, path) = (Arc::clone(&options.disk), options.directory.clone());
-        let failed = |error| OpenError::Io { directory: path.clone(), error };
+        let failed = |error| StateOpenError::Io { directory: path.clone(), error };
         disk.create_dir(&path).map_err(failed)?;
         let lock = disk.lock(&path.join(LOCK_FILE)).map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => OpenError::Locked { directory: path.clone() },
+            io::ErrorKind::WouldBlock => StateOpenError::Locked { directory: path.clone() },
             _ => failed(error),
         })?;
-        let owner = match noted(OWNER.read(&*disk, &path), &path)? {
-            Some(owner) => admitted(owner, &options.identity, &path)?,
-            None => founded(&*disk, &options.identity, &path)?,
+        let owner = match read_record(OWNER.read(&*disk, &path), &path)? {
+            Some(owner) => checked(owner, &options.identity, &path)?,
+            None => created(&*disk, &options.identity, &path)?,
         };
-        let synced = noted(SYNCED.read(&*disk, &path), &path)?;
+        let synced = read_record(SYNCED.read(&*disk, &path), &path)?;
         let folder = Self {
             next_generation: AtomicU64::new(owner.generation + 1),
             owner: Mutex::new(owner),
@@ -90,7 +80,7 @@ impl Folder {
             disk,
             path,
         };
-        folder.tidy().map_err(|error| OpenError::Io { directory: folder.path.clone(), error })?;
+        folder.remove_leftovers().map_err(|error| StateOpenError::Io { directory: folder.path.clone(), error })?;
         Ok(folder)
     }
 
@@ -100,7 +90,7 @@ impl Folder {
     }
 
     /// The path of a file in it.
-    pub(super) fn path_of(&self, name: Name) -> PathBuf {
+    pub(super) fn path_of(&self, name: GenerationFile) -> PathBuf {
         self.path.join(name.to_string())
     }
 
@@ -153,10 +143,10 @@ impl Folder {
     }
 
     /// The files of a generation, segments first, each kind in its order.
-    pub(super) fn files(&self, generation: u64) -> io::Result<Vec<Name>> {
+    pub(super) fn files(&self, generation: u64) -> io::Result<Vec<GenerationFile>> {
         let paths = self.disk.list(&self.path)?;
-        let names = paths.iter().filter_map(|path| Name::parse(path.file_name()?.to_str()?));
-        let mut names: Vec<Name> = names.filter(|name| name.generation == generation).collect();
+        let names = paths.iter().filter_map(|path| GenerationFile::parse(path.file_name()?.to_str()?));
+        let mut names: Vec<GenerationFile> = names.filter(|name| name.generation == generation).collect();
         names.sort();
         Ok(names)
     }
@@ -185,22 +175,22 @@ impl Folder {
     }
 
     /// Something in it contradicts the rest.
-    pub(super) fn corrupt(&self, what: impl ToString) -> OpenError {
-        OpenError::Corrupt { directory: self.path.clone(), what: what.to_string() }
+    pub(super) fn corrupt(&self, what: impl ToString) -> StateOpenError {
+        StateOpenError::Corrupt { directory: self.path.clone(), what: what.to_string() }
     }
 
     /// The disk's words for why it cannot be opened.
-    pub(super) fn failed(&self, error: io::Error) -> OpenError {
-        OpenError::Io { directory: self.path.clone(), error }
+    pub(super) fn failed(&self, error: io::Error) -> StateOpenError {
+        StateOpenError::Io { directory: self.path.clone(), error }
     }
 
     /// Removes what is of no current generation or was never finished, and counts the rest.
-    fn tidy(&self) -> io::Result<()> {
+    fn remove_leftovers(&self) -> io::Result<()> {
         let current = self.generation();
         for path in self.disk.list(&self.path)? {
             let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
-            let name = Name::parse(file);
-            let is_unfinished = file.strip_suffix(UNFINISHED).is_some_and(|file| Name::parse(file).is_some());
+            let name = GenerationFile::parse(file);
+            let is_unfinished = file.strip_suffix(UNFINISHED).is_some_and(|file| GenerationFile::parse(file).is_some());
             if is_unfinished || name.is_some_and(|name| name.generation != current) {
                 tracing::info!(file, "removing what an interrupted snapshot or checkpoint has left");
                 self.disk.remove(&path)?;
@@ -215,23 +205,23 @@ impl Folder {
 /// What the name of an unfinished file ends with.
 pub(super) const UNFINISHED: &str = ".tmp";
 
-impl Name {
+impl GenerationFile {
     fn parse(file: &str) -> Option<Self> {
         let (kind, numbers) = file.split_once('-')?;
-        let kind = [Kind::Journal, Kind::Checkpoint].into_iter().find(|known| known.name() == kind)?;
+        let kind = [FileKind::Journal, FileKind::Checkpoint].into_iter().find(|known| known.name() == kind)?;
         let (generation, sequence) = numbers.split_once('-')?;
         let number = |digits: &str| (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok()).flatten();
         Some(Self { kind, generation: number(generation)?, sequence: number(sequence)? })
     }
 }
 
-impl std::fmt::Display for Name {
+impl std::fmt::Display for GenerationFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{:016x}-{:016x}", self.kind.name(), self.generation, self.sequence)
     }
 }
 
-impl Kind {
+impl FileKind {
     fn name(self) -> &'static str {
         match self {
             Self::Journal => "journal",
@@ -240,44 +230,45 @@ impl Kind {
     }
 }
 
-fn noted<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>, OpenError> {
+fn read_record<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>, StateOpenError> {
     read.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => OpenError::Corrupt { directory: path.to_owned(), what: error.to_string() },
-        _ => OpenError::Io { directory: path.to_owned(), error },
+        io::ErrorKind::InvalidData => StateOpenError::Corrupt { directory: path.to_owned(), what: error.to_string() },
+        _ => StateOpenError::Io { directory: path.to_owned(), error },
     })
 }
 
 /// The owner, if it is who it should be.
-fn admitted(owner: Owner, identity: &Identity, path: &Path) -> Result<Owner, OpenError> {
+fn checked(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
     let directory = || path.to_owned();
     if owner.format != FORMAT_VERSION {
-        return Err(OpenError::Format { directory: directory(), found: owner.format, expected: FORMAT_VERSION });
+        return Err(StateOpenError::Format { directory: directory(), found: owner.format, expected: FORMAT_VERSION });
     }
     if owner.cluster != identity.cluster {
         let (found, expected) = (owner.cluster, identity.cluster);
-        return Err(OpenError::Cluster { directory: directory(), found, expected });
+        return Err(StateOpenError::Cluster { directory: directory(), found, expected });
     }
     if owner.naming != identity.naming {
         let (found, expected) = (owner.naming, identity.naming.clone());
-        return Err(OpenError::Naming { directory: directory(), found, expected });
+        return Err(StateOpenError::Naming { directory: directory(), found, expected });
     }
     Ok(owner)
 }
 
 /// The owner of a new folder.
-fn founded(disk: &dyn Disk, identity: &Identity, path: &Path) -> Result<Owner, OpenError> {
-    let failed = |error| OpenError::Io { directory: path.to_owned(), error };
+fn created(disk: &dyn Disk, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
+    let failed = |error| StateOpenError::Io { directory: path.to_owned(), error };
     let files = disk.list(path).map_err(failed)?;
     let (found, mark) = FORMER_FORMAT;
     if files.contains(&path.join(mark)) {
-        return Err(OpenError::Format { directory: path.to_owned(), found, expected: FORMAT_VERSION });
+        return Err(StateOpenError::Format { directory: path.to_owned(), found, expected: FORMAT_VERSION });
     }
-    let is_ours = |file: &PathBuf| file.file_name().and_then(|file| file.to_str()).and_then(Name::parse).is_some();
+    let is_ours =
+        |file: &PathBuf| file.file_name().and_then(|file| file.to_str()).and_then(GenerationFile::parse).is_some();
     if files.iter().any(is_ours) {
         let what = "nothing says whose it is".to_owned();
-        return Err(OpenError::Corrupt { directory: path.to_owned(), what });
+        return Err(StateOpenError::Corrupt { directory: path.to_owned(), what });
     }
-    let Identity { cluster, naming } = identity.clone();
+    let StateIdentity { cluster, naming } = identity.clone();
     let owner = Owner { format: FORMAT_VERSION, cluster, naming, generation: FIRST_GENERATION };
     OWNER.write(disk, path, &owner).map_err(failed)?;
     Ok(owner)
@@ -289,19 +280,19 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_sort() {
-        let name = |kind, generation, sequence| Name { kind, generation, sequence };
+        let name = |kind, generation, sequence| GenerationFile { kind, generation, sequence };
         let names = [
-            name(Kind::Journal, 1, 9),
-            name(Kind::Journal, 1, 0x10),
-            name(Kind::Checkpoint, 1, 0),
-            name(Kind::Checkpoint, u64::MAX, u64::MAX),
+            name(FileKind::Journal, 1, 9),
+            name(FileKind::Journal, 1, 0x10),
+            name(FileKind::Checkpoint, 1, 0),
+            name(FileKind::Checkpoint, u64::MAX, u64::MAX),
         ];
         for name in names {
-            assert_eq!(Name::parse(&name.to_string()), Some(name));
+            assert_eq!(GenerationFile::parse(&name.to_string()), Some(name));
         }
         assert!(names.is_sorted());
         for other in ["", "owner", "journal", "journal-1-2", "journal-0000000000000001-000000000000000x", "lock"] {
-            assert_eq!(Name::parse(other), None, "{other}");
+            assert_eq!(GenerationFile::parse(other), None, "{other}");
         }
     }
 }

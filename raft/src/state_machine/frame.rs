@@ -7,12 +7,12 @@
 //! Invariants: frames begin at blocks and are numbered without gaps through all segments of a generation; what a header says is checked
 //! before it is believed. This file does no IO.
 
+use quorate_env::disk::{BLOCK_BYTES, Blocks};
 use quorate_store::{Batch, Revision};
 use serde::{Deserialize, Serialize};
 
 use super::progress::Position;
 use super::record;
-use crate::disk::{BLOCK_BYTES, Blocks};
 
 /// Bytes before the body.
 pub(super) const HEADER_BYTES: usize = 32;
@@ -22,7 +22,7 @@ const KEPT_BYTES: usize = 4 << 20;
 
 /// What a frame says of itself first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct FrameHeader {
     pub(super) sequence: u64,
     pub(super) body_bytes: u32,
     pub(super) summary_bytes: u32,
@@ -35,19 +35,19 @@ pub(super) struct Header {
 pub(super) struct Summary {
     pub(super) position: Position,
     /// Its batches; their revisions are consecutive and end with the position's.
-    pub(super) batches: Vec<Described>,
+    pub(super) batches: Vec<BatchSummary>,
 }
 
 /// What is known of a batch without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Described {
+pub(super) struct BatchSummary {
     pub(super) time_ms: u64,
     pub(super) footprint: u64,
     /// Bytes of its record.
     pub(super) bytes: u32,
 }
 
-impl Header {
+impl FrameHeader {
     /// The header at the front of these bytes, if it is one of this generation.
     pub(super) fn parse(bytes: &[u8], generation: u64) -> Option<Self> {
         let bytes = bytes.get(..HEADER_BYTES)?;
@@ -100,13 +100,13 @@ impl Summary {
 
 /// Makes frames. Reused, to keep its memory.
 #[derive(Debug, Default)]
-pub(super) struct Builder {
+pub(super) struct FrameBuilder {
     blocks: Blocks,
-    batches: Vec<Described>,
+    batches: Vec<BatchSummary>,
     record: Vec<u8>,
 }
 
-impl Builder {
+impl FrameBuilder {
     /// Adds a batch.
     pub(super) fn push(&mut self, batch: &Batch) {
         let mut record = std::mem::take(&mut self.record);
@@ -121,18 +121,18 @@ impl Builder {
             self.blocks.extend(&[0; HEADER_BYTES]);
         }
         self.blocks.extend(record);
-        self.batches.push(Described { time_ms, footprint, bytes: length(record) });
+        self.batches.push(BatchSummary { time_ms, footprint, bytes: length(record) });
     }
 
-    /// Finishes the frame. Gives what it says of itself; [`Builder::bytes`] is what is to be written.
-    pub(super) fn finish(&mut self, generation: u64, sequence: u64, position: Position) -> (Header, Summary) {
+    /// Finishes the frame. Gives what it says of itself; [`FrameBuilder::bytes`] is what is to be written.
+    pub(super) fn finish(&mut self, generation: u64, sequence: u64, position: Position) -> (FrameHeader, Summary) {
         if self.blocks.bytes().is_empty() {
             self.blocks.extend(&[0; HEADER_BYTES]);
         }
         let summary = Summary { position, batches: std::mem::take(&mut self.batches) };
         let encoded = postcard::to_stdvec(&summary).expect("a vector grows and the summary has no failing parts");
         let body = &self.blocks.bytes()[HEADER_BYTES..];
-        let header = Header {
+        let header = FrameHeader {
             sequence,
             body_bytes: length(body),
             summary_bytes: length(&encoded),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_frame_says_what_it_holds_and_every_flipped_bit_is_noticed() {
-        let mut builder = Builder::default();
+        let mut builder = FrameBuilder::default();
         let mut position = Position::default();
         position.progress.revision = Revision::new(9);
         for sequence in [5, 6] {
@@ -190,7 +190,7 @@ mod tests {
             let bytes = builder.bytes().to_vec();
             assert_eq!((bytes.len(), header.frame_bytes()), (BLOCK_BYTES, BLOCK_BYTES as u64));
             let read = |bytes: &[u8], generation| {
-                let header = Header::parse(bytes, generation)?;
+                let header = FrameHeader::parse(bytes, generation)?;
                 let summary = header.summary(&bytes[header.summary_at()..header.end()], generation)?;
                 let body = &bytes[HEADER_BYTES..header.summary_at()];
                 header.is_body(body, generation).then(|| (header, summary, body.to_vec()))

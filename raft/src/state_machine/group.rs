@@ -7,7 +7,7 @@ use std::sync::Arc;
 use quorate_store::{Batch, Outcome, Retention, State, Txn};
 
 use super::progress::Position;
-use super::window::Window;
+use super::retention::RetentionWindow;
 use crate::types::{LogEntry, Payload, Response, StoredMembership};
 
 /// Transactions beyond which no further entry is added to a group.
@@ -19,7 +19,7 @@ pub(super) const MAX_BYTES: usize = 8 << 20;
 pub(super) struct Live {
     pub(super) state: State,
     pub(super) position: Position,
-    pub(super) window: Window,
+    pub(super) window: RetentionWindow,
 }
 
 /// The changes of the entries decided so far.

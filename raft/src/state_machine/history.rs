@@ -19,7 +19,7 @@ pub(super) struct DiskHistory {
     journal: ArcSwap<Journal>,
     oldest: AtomicU64,
     newest: AtomicU64,
-    unsaved: Arc<saver::Shared>,
+    unsaved: Arc<saver::SaverShared>,
 }
 
 impl DiskHistory {
@@ -27,7 +27,7 @@ impl DiskHistory {
     pub(super) fn new(
         journal: Arc<Journal>,
         (oldest, newest): (Revision, Revision),
-        unsaved: Arc<saver::Shared>,
+        unsaved: Arc<saver::SaverShared>,
     ) -> Self {
         Self {
             journal: ArcSwap::from(journal),

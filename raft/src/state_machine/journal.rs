@@ -16,13 +16,13 @@ use std::vec;
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
+use quorate_env::disk::File;
 use quorate_store::{Batch, Revision};
 
 use super::error::{invalid, storage};
-use super::folder::{Folder, Kind, Name};
-use super::frame::{Builder, HEADER_BYTES, Header, Summary};
+use super::folder::{FileKind, Folder, GenerationFile};
+use super::frame::{FrameBuilder, FrameHeader, HEADER_BYTES, Summary};
 use super::progress::Position;
-use crate::disk::File;
 use crate::types::LogId;
 
 /// Bytes that are written at once, so that the log's writes do not wait long behind them.
@@ -33,8 +33,8 @@ pub(super) struct Journal {
     folder: Arc<Folder>,
     generation: u64,
     segment_bytes: u64,
-    frames: RwLock<VecDeque<Frame>>,
-    tail: Mutex<Tail>,
+    frames: RwLock<VecDeque<JournalFrame>>,
+    tail: Mutex<JournalTail>,
     /// The frame that the newest checkpoint has, and how long the journal had been then.
     checkpoint: AtomicU64,
     bytes_at_checkpoint: AtomicU64,
@@ -42,17 +42,17 @@ pub(super) struct Journal {
 
 /// Where the next frame goes.
 #[derive(Default)]
-struct Tail {
-    segment: Option<Arc<Segment>>,
+struct JournalTail {
+    segment: Option<Arc<JournalSegment>>,
     /// Bytes in the segment.
     length: u64,
     /// Bytes in all segments that there ever were.
     total: u64,
     /// The last frame's number.
     sequence: u64,
-    builder: Builder,
+    builder: FrameBuilder,
     /// Segments with something that is not synced, and whether their names are not.
-    unsynced: Vec<Arc<Segment>>,
+    unsynced: Vec<Arc<JournalSegment>>,
     unsynced_names: bool,
     /// The last entry in it.
     applied: Option<LogId>,
@@ -60,7 +60,7 @@ struct Tail {
 }
 
 /// One file of frames.
-pub(super) struct Segment {
+pub(super) struct JournalSegment {
     pub(super) path: PathBuf,
     pub(super) file: Arc<dyn File>,
     generation: u64,
@@ -68,16 +68,16 @@ pub(super) struct Segment {
 
 /// Where a frame is. Holding it keeps it readable.
 #[derive(Clone)]
-pub(super) struct Frame {
-    segment: Arc<Segment>,
+pub(super) struct JournalFrame {
+    segment: Arc<JournalSegment>,
     offset: u64,
-    header: Header,
+    header: FrameHeader,
     after: Revision,
     last: Revision,
 }
 
 /// A frame that was read.
-pub(super) struct Opened {
+pub(super) struct FrameContents {
     pub(super) summary: Summary,
     body: Bytes,
 }
@@ -88,16 +88,16 @@ impl Journal {
         folder: Arc<Folder>,
         generation: u64,
         segment_bytes: u64,
-        frames: VecDeque<Frame>,
+        frames: VecDeque<JournalFrame>,
         checkpoint: u64,
         applied: Option<LogId>,
     ) -> Self {
-        let since = |frames: &VecDeque<Frame>, after| -> u64 {
+        let since = |frames: &VecDeque<JournalFrame>, after| -> u64 {
             frames.iter().filter(|frame| frame.sequence() > after).map(|frame| frame.header.frame_bytes()).sum()
         };
         let (total, since) = (since(&frames, 0), since(&frames, checkpoint));
-        let sequence = frames.back().map_or(checkpoint, Frame::sequence);
-        let tail = Tail { total, sequence, applied, ..Tail::default() };
+        let sequence = frames.back().map_or(checkpoint, JournalFrame::sequence);
+        let tail = JournalTail { total, sequence, applied, ..JournalTail::default() };
         Self {
             folder,
             generation,
@@ -135,7 +135,7 @@ impl Journal {
     }
 
     /// The same with what `fill` puts in.
-    pub(super) fn write(&self, position: &Position, fill: impl FnOnce(&mut Builder)) -> io::Result<()> {
+    pub(super) fn write(&self, position: &Position, fill: impl FnOnce(&mut FrameBuilder)) -> io::Result<()> {
         let mut tail = self.tail.lock();
         tail.check()?;
         fill(&mut tail.builder);
@@ -148,21 +148,25 @@ impl Journal {
         tail.sequence = sequence;
         tail.applied = position.progress.log_id;
         let (after, last) = (summary.after(), position.progress.revision);
-        self.frames.write().push_back(Frame { segment, offset, header, after, last });
+        self.frames.write().push_back(JournalFrame { segment, offset, header, after, last });
         Ok(())
     }
 
     /// Writes the finished frame behind the others. Gives where it is.
-    fn place(&self, tail: &mut Tail, bytes: u64) -> io::Result<(Arc<Segment>, u64)> {
+    fn place(&self, tail: &mut JournalTail, bytes: u64) -> io::Result<(Arc<JournalSegment>, u64)> {
         let segment =
             match tail.segment.take().filter(|_| tail.length == 0 || tail.length + bytes <= self.segment_bytes) {
                 Some(segment) => segment,
                 None => {
-                    let name = Name { kind: Kind::Journal, generation: self.generation, sequence: tail.sequence + 1 };
+                    let name = GenerationFile {
+                        kind: FileKind::Journal,
+                        generation: self.generation,
+                        sequence: tail.sequence + 1,
+                    };
                     let path = self.folder.path_of(name);
                     let file = self.folder.disk.create(&path)?;
                     (tail.length, tail.unsynced_names) = (0, true);
-                    Arc::new(Segment { path, file, generation: self.generation })
+                    Arc::new(JournalSegment { path, file, generation: self.generation })
                 }
             };
         if tail.unsynced.last().is_none_or(|last| !Arc::ptr_eq(last, &segment)) {
@@ -223,10 +227,10 @@ impl Journal {
     /// Removes the segments that neither history after `oldest` nor a start needs. That they are not needed is made durable before.
     pub(super) fn drop_until(&self, oldest: Revision) -> io::Result<()> {
         let checkpoint = self.checkpoint.load(Ordering::Acquire);
-        let mut dropped: Vec<Arc<Segment>> = Vec::new();
+        let mut dropped: Vec<Arc<JournalSegment>> = Vec::new();
         {
             let frames = self.frames.read();
-            let is_needed = |frame: &&Frame| frame.last > oldest || frame.sequence() > checkpoint;
+            let is_needed = |frame: &&JournalFrame| frame.last > oldest || frame.sequence() > checkpoint;
             let Some(needed) = frames.iter().find(is_needed).or(frames.back()) else { return Ok(()) };
             for frame in frames.iter().take_while(|frame| !Arc::ptr_eq(&frame.segment, &needed.segment)) {
                 if dropped.last().is_none_or(|last| !Arc::ptr_eq(last, &frame.segment)) {
@@ -238,7 +242,7 @@ impl Journal {
             return Ok(());
         }
         self.persist()?;
-        let is_dropped = |frame: &Frame| dropped.iter().any(|segment| Arc::ptr_eq(segment, &frame.segment));
+        let is_dropped = |frame: &JournalFrame| dropped.iter().any(|segment| Arc::ptr_eq(segment, &frame.segment));
         let mut frames = self.frames.write();
         while frames.front().is_some_and(is_dropped) {
             frames.pop_front();
@@ -248,14 +252,14 @@ impl Journal {
     }
 
     /// The frame with the batch of this revision.
-    pub(super) fn frame_of(&self, revision: Revision) -> Option<Frame> {
+    pub(super) fn frame_of(&self, revision: Revision) -> Option<JournalFrame> {
         let frames = self.frames.read();
         let at = frames.partition_point(|frame| frame.last < revision);
         frames.get(at).filter(|frame| frame.after < revision).cloned()
     }
 
     /// The frames with the batches after one revision up to another.
-    pub(super) fn frames_between(&self, after: Revision, last: Revision) -> Vec<Frame> {
+    pub(super) fn frames_between(&self, after: Revision, last: Revision) -> Vec<JournalFrame> {
         let frames = self.frames.read();
         let from = frames.partition_point(|frame| frame.last <= after);
         let wanted = frames.range(from..).take_while(|frame| frame.after < last);
@@ -263,7 +267,7 @@ impl Journal {
     }
 }
 
-impl Tail {
+impl JournalTail {
     fn check(&self) -> io::Result<()> {
         match self.failed {
             true => Err(io::Error::other("state machine: an earlier write or sync has failed; the disk may be full")),
@@ -272,23 +276,23 @@ impl Tail {
     }
 }
 
-impl Segment {
+impl JournalSegment {
     /// An existing one.
-    pub(super) fn open(folder: &Folder, name: Name) -> io::Result<Self> {
+    pub(super) fn open(folder: &Folder, name: GenerationFile) -> io::Result<Self> {
         let path = folder.path_of(name);
         Ok(Self { file: folder.disk.open(&path)?, path, generation: name.generation })
     }
 }
 
-impl Frame {
+impl JournalFrame {
     /// The frame that begins here, if there is one whose header and summary are sound.
-    pub(super) fn find(segment: &Arc<Segment>, offset: u64, length: u64) -> io::Result<Option<(Self, Summary)>> {
+    pub(super) fn find(segment: &Arc<JournalSegment>, offset: u64, length: u64) -> io::Result<Option<(Self, Summary)>> {
         let mut bytes = vec![0; HEADER_BYTES];
         if offset + HEADER_BYTES as u64 > length {
             return Ok(None);
         }
         segment.file.read_at(offset, &mut bytes)?;
-        let Some(header) = Header::parse(&bytes, segment.generation) else { return Ok(None) };
+        let Some(header) = FrameHeader::parse(&bytes, segment.generation) else { return Ok(None) };
         if offset + header.end() as u64 > length {
             return Ok(None);
         }
@@ -320,12 +324,12 @@ impl Frame {
     }
 
     /// Its segment.
-    pub(super) fn segment(&self) -> &Arc<Segment> {
+    pub(super) fn segment(&self) -> &Arc<JournalSegment> {
         &self.segment
     }
 
     /// Reads it whole. `InvalidData` when it is not what was written.
-    pub(super) fn read(&self) -> io::Result<Opened> {
+    pub(super) fn read(&self) -> io::Result<FrameContents> {
         let bytes = self.bytes()?;
         let generation = self.segment.generation;
         let (body, summary) = (HEADER_BYTES..self.header.summary_at(), self.header.summary_at()..self.header.end());
@@ -335,7 +339,7 @@ impl Frame {
         if parts != body.len() as u64 || !self.header.is_body(&body, generation) {
             return Err(self.damaged());
         }
-        Ok(Opened { summary, body })
+        Ok(FrameContents { summary, body })
     }
 
     /// Writes what it was read as once more: a sync that failed before this start may have left it in the cache alone.
@@ -354,7 +358,7 @@ impl Frame {
     }
 }
 
-impl Opened {
+impl FrameContents {
     /// The records of its batches, with their revisions.
     pub(super) fn records(&self) -> vec::IntoIter<(Revision, Bytes)> {
         let first = self.summary.after().get() + 1;

@@ -11,16 +11,16 @@ use std::sync::Arc;
 use quorate_store::{Batch, Revision, State};
 
 use super::checkpoint;
-use super::error::OpenError;
-use super::folder::{Folder, Kind, Name};
-use super::frame::Described;
+use super::error::StateOpenError;
+use super::folder::{FileKind, Folder, GenerationFile};
+use super::frame::BatchSummary;
 use super::group::Live;
-use super::journal::{Frame, Journal};
-use super::options::Options;
+use super::journal::{Journal, JournalFrame};
+use super::options::StateMachineOptions;
 use super::progress::{Position, Progress};
 use super::record;
 use super::replay::{Objects, Replay};
-use super::window::Window;
+use super::retention::RetentionWindow;
 use crate::types::LogId;
 
 /// Everything in memory again, and the newest batches for the serving form, oldest first.
@@ -31,7 +31,7 @@ pub(super) struct Loaded {
 }
 
 /// Opens the folder and loads the current generation.
-pub(super) fn load(options: &Options) -> Result<Loaded, OpenError> {
+pub(super) fn load(options: &StateMachineOptions) -> Result<Loaded, StateOpenError> {
     let folder = Arc::new(Folder::open(options)?);
     let source = Source { folder: &folder };
     let generation = folder.generation();
@@ -42,8 +42,8 @@ pub(super) fn load(options: &Options) -> Result<Loaded, OpenError> {
     let position = replay.position.clone().unwrap_or(start);
     source.check_synced(position.progress.log_id)?;
     let state = source.state(objects, &position.progress)?;
-    source.tidy(&names, &replay, sequence)?;
-    source.settle(&replay, position.progress.log_id)?;
+    source.remove_needless(&names, &replay, sequence)?;
+    source.rewrite_doubtful(&replay, position.progress.log_id)?;
     let window = source.window(&replay, &position.progress)?;
     let recent = source.recent(&replay.frames, &position.progress, options.warm_bytes)?;
     let applied = position.progress.log_id;
@@ -58,8 +58,8 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// The newest checkpoint: its frame, where that leads to, and the objects.
-    fn checkpoint(&self, names: &[Name]) -> Result<(u64, Position, Objects), OpenError> {
-        let Some(newest) = names.iter().rfind(|name| name.kind == Kind::Checkpoint) else {
+    fn checkpoint(&self, names: &[GenerationFile]) -> Result<(u64, Position, Objects), StateOpenError> {
+        let Some(newest) = names.iter().rfind(|name| name.kind == FileKind::Checkpoint) else {
             return Ok((0, Position::default(), Objects::new()));
         };
         let (position, objects) = checkpoint::read(self.folder, *newest).map_err(|error| self.unreadable(error))?;
@@ -67,9 +67,9 @@ impl Source<'_> {
     }
 
     /// The journal must go on where the checkpoint ends, or have its frame.
-    fn check_join(&self, replay: &Replay, checkpoint: u64) -> Result<(), OpenError> {
-        let first = replay.frames.front().map_or(checkpoint + 1, Frame::sequence);
-        let last = replay.frames.back().map_or(checkpoint, Frame::sequence);
+    fn check_join(&self, replay: &Replay, checkpoint: u64) -> Result<(), StateOpenError> {
+        let first = replay.frames.front().map_or(checkpoint + 1, JournalFrame::sequence);
+        let last = replay.frames.back().map_or(checkpoint, JournalFrame::sequence);
         if first > checkpoint + 1 {
             return Err(self
                 .folder
@@ -84,7 +84,7 @@ impl Source<'_> {
     }
 
     /// Refuses a state that has lost what was synced.
-    fn check_synced(&self, applied: Option<LogId>) -> Result<(), OpenError> {
+    fn check_synced(&self, applied: Option<LogId>) -> Result<(), StateOpenError> {
         let next = |entry: Option<LogId>| entry.map_or(0, |entry| entry.index + 1);
         let (found, noted) = (next(applied), next(self.folder.synced()));
         if found >= noted {
@@ -95,9 +95,14 @@ impl Source<'_> {
     }
 
     /// Removes what is needless, durably: what comes now must be found behind what counts.
-    fn tidy(&self, names: &[Name], replay: &Replay, checkpoint: u64) -> Result<(), OpenError> {
-        let older = |name: &&Name| name.kind == Kind::Checkpoint && name.sequence < checkpoint;
-        let needless: Vec<&Name> = names.iter().filter(older).chain(&replay.needless).collect();
+    fn remove_needless(
+        &self,
+        names: &[GenerationFile],
+        replay: &Replay,
+        checkpoint: u64,
+    ) -> Result<(), StateOpenError> {
+        let older = |name: &&GenerationFile| name.kind == FileKind::Checkpoint && name.sequence < checkpoint;
+        let needless: Vec<&GenerationFile> = names.iter().filter(older).chain(&replay.needless).collect();
         let removed = needless.iter().try_for_each(|name| {
             tracing::info!(%name, "removing what does not count");
             self.folder.remove(&self.folder.path_of(**name))
@@ -107,14 +112,14 @@ impl Source<'_> {
     }
 
     /// Makes durable what may not be.
-    fn settle(&self, replay: &Replay, applied: Option<LogId>) -> Result<(), OpenError> {
+    fn rewrite_doubtful(&self, replay: &Replay, applied: Option<LogId>) -> Result<(), StateOpenError> {
         if self.folder.synced() == applied {
             return Ok(());
         }
         // A checkpoint has its frame synced.
-        let doubtful = replay.frames.range(replay.frames.len() - replay.carried_out..);
-        let settled = self.folder.sync_with(|| {
-            let mut last: Option<&Frame> = None;
+        let doubtful = replay.frames.range(replay.frames.len() - replay.replayed..);
+        let rewritten = self.folder.sync_with(|| {
+            let mut last: Option<&JournalFrame> = None;
             for frame in doubtful {
                 frame.rewrite()?;
                 if let Some(before) = last.replace(frame).filter(|last| !Arc::ptr_eq(last.segment(), frame.segment())) {
@@ -125,10 +130,10 @@ impl Source<'_> {
             self.folder.sync_names()?;
             Ok(applied)
         });
-        settled.map_err(|error| self.folder.failed(error))
+        rewritten.map_err(|error| self.folder.failed(error))
     }
 
-    fn state(&self, objects: Objects, progress: &Progress) -> Result<State, OpenError> {
+    fn state(&self, objects: Objects, progress: &Progress) -> Result<State, StateOpenError> {
         let mut found = Progress::default();
         objects.iter().for_each(|(key, entry)| found.count(key, entry));
         if let Some(difference) = progress.difference(&found) {
@@ -138,11 +143,11 @@ impl Source<'_> {
     }
 
     /// From the summaries alone, which are a hundredth of the history.
-    fn window(&self, replay: &Replay, progress: &Progress) -> Result<Window, OpenError> {
-        let mut window = Window::starting_after(progress.oldest);
+    fn window(&self, replay: &Replay, progress: &Progress) -> Result<RetentionWindow, StateOpenError> {
+        let mut window = RetentionWindow::starting_after(progress.oldest);
         for (frame, batches) in replay.frames.iter().zip(&replay.batches) {
             let first = frame.after().next();
-            for (revision, Described { time_ms, footprint, .. }) in (first.get()..).zip(batches) {
+            for (revision, BatchSummary { time_ms, footprint, .. }) in (first.get()..).zip(batches) {
                 if revision > progress.oldest.get() {
                     if revision != window.newest().next().get() {
                         return Err(self.missing(window.newest().next()));
@@ -160,10 +165,10 @@ impl Source<'_> {
     /// The newest batches.
     fn recent(
         &self,
-        frames: &VecDeque<Frame>,
+        frames: &VecDeque<JournalFrame>,
         progress: &Progress,
         warm_bytes: usize,
-    ) -> Result<Vec<Arc<Batch>>, OpenError> {
+    ) -> Result<Vec<Arc<Batch>>, StateOpenError> {
         let mut recent = VecDeque::new();
         let mut bytes = 0;
         for frame in frames.iter().rev().take_while(|frame| frame.last() > progress.oldest) {
@@ -180,16 +185,16 @@ impl Source<'_> {
         Ok(recent.into())
     }
 
-    fn missing(&self, revision: Revision) -> OpenError {
+    fn missing(&self, revision: Revision) -> StateOpenError {
         self.folder.corrupt(format_args!("history: revision {revision} is missing"))
     }
 
-    fn damaged_batch(&self, revision: Revision) -> OpenError {
+    fn damaged_batch(&self, revision: Revision) -> StateOpenError {
         self.folder.corrupt(format_args!("history: the record of revision {revision}"))
     }
 
     /// Damage, or what the disk says.
-    fn unreadable(&self, error: io::Error) -> OpenError {
+    fn unreadable(&self, error: io::Error) -> StateOpenError {
         match error.kind() {
             io::ErrorKind::InvalidData => self.folder.corrupt(error),
             _ => self.folder.failed(error),

@@ -5,7 +5,6 @@
 //! effect survives a machine crash.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::{Stream, TryStreamExt};
@@ -14,22 +13,22 @@ use openraft::{OptionalSend, RaftSnapshotBuilder};
 use quorate_env::blocking;
 use quorate_store::{Retention, Serving, ServingOptions};
 
-use super::error::{OpenError, invalid};
+use super::error::{StateOpenError, invalid};
+use super::failure::FailureReport;
 use super::folder::Folder;
 use super::group::{Group, Live};
 use super::history::DiskHistory;
 use super::journal::{self, Journal};
 use super::load::{Loaded, load};
-use super::options::{Identity, Options};
+use super::options::{StateIdentity, StateMachineOptions};
 use super::progress::Position;
 use super::saver::Saver;
 use super::snapshot::{Contents, Outgoing, Snapshot, SnapshotData, SnapshotReceiver};
-use crate::disk::Fatal;
 use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 
 /// One member's replicated state: on disk, and in memory as it is served.
 pub struct StateMachine {
-    identity: Arc<Identity>,
+    identity: Arc<StateIdentity>,
     retention: Retention,
     segment_bytes: u64,
     journal: Arc<Journal>,
@@ -37,25 +36,25 @@ pub struct StateMachine {
     history: Arc<DiskHistory>,
     serving: Serving,
     saver: Saver,
-    alarm: Alarm,
+    failures: FailureReport,
 }
 
 impl StateMachine {
     /// Opens or makes the folder, loads what is in it into memory and checks it. Blocks: about a second for a gigabyte.
     ///
     /// # Errors
-    /// Any [`OpenError`]: each names the folder and what is wrong.
-    pub fn open(options: &Options) -> Result<Self, OpenError> {
+    /// Any [`StateOpenError`]: each names the folder and what is wrong.
+    pub fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
         let Loaded { journal, live, recent } = load(options)?;
-        let alarm = Alarm { fatal: options.fatal.clone(), directory: options.directory.clone() };
-        let saver = Saver::start(options, Arc::clone(&journal), &live, alarm.clone())
-            .map_err(|error| OpenError::Io { directory: options.directory.clone(), error })?;
+        let failures = FailureReport::new(options.fatal.clone(), options.directory.clone());
+        let saver = Saver::start(options, Arc::clone(&journal), &live, failures.clone())
+            .map_err(|error| StateOpenError::Io { directory: options.directory.clone(), error })?;
         let progress = &live.position.progress;
         let bounds = (progress.oldest, progress.revision);
         let history = Arc::new(DiskHistory::new(Arc::clone(&journal), bounds, saver.shared()));
         let serving = Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
         Ok(Self {
-            alarm,
+            failures,
             saver,
             identity: Arc::new(options.identity.clone()),
             retention: options.retention,
@@ -77,7 +76,7 @@ impl StateMachine {
     #[must_use]
     pub fn receiver(&self) -> SnapshotReceiver {
         let (folder, identity) = (Arc::clone(self.journal.folder()), Arc::clone(&self.identity));
-        SnapshotReceiver { folder, identity, segment_bytes: self.segment_bytes, alarm: self.alarm.clone() }
+        SnapshotReceiver { folder, identity, segment_bytes: self.segment_bytes, failures: self.failures.clone() }
     }
 
     /// How far it has applied, and what the state amounts to: equal on members that have applied the same entry.
@@ -122,7 +121,7 @@ impl StateMachine {
             identity: Arc::clone(&self.identity),
             state: self.live.state.snapshot(),
             position: self.live.position.clone(),
-            alarm: self.alarm.clone(),
+            failures: self.failures.clone(),
         }
     }
 
@@ -171,25 +170,6 @@ impl StateMachine {
     }
 }
 
-/// Tells the operator why the state cannot go on.
-#[derive(Clone)]
-pub(super) struct Alarm {
-    fatal: Fatal,
-    directory: PathBuf,
-}
-
-impl Alarm {
-    /// Passes the result on.
-    pub(super) fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
-        result.inspect_err(|error| self.raise(error))
-    }
-
-    /// The state has failed: the disk takes nothing any more.
-    pub(super) fn raise(&self, error: &io::Error) {
-        self.fatal.report(format!("cannot go on with the state in {}: {error}", self.directory.display()));
-    }
-}
-
 impl RaftStateMachine<TypeConfig> for StateMachine {
     type SnapshotData = SnapshotData;
     type SnapshotBuilder = SnapshotBuilder;
@@ -203,7 +183,7 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
         S: Stream<Item = io::Result<EntryResponder<TypeConfig>>> + Unpin + OptionalSend,
     {
         let applied = self.apply_all(entries).await;
-        self.alarm.watch(applied)
+        self.failures.watch(applied)
     }
 
     async fn get_snapshot_builder(&mut self) -> Self::SnapshotBuilder {
@@ -212,7 +192,7 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
 
     async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: SnapshotData) -> io::Result<()> {
         let installed = self.install(meta, snapshot);
-        self.alarm.watch(installed)
+        self.failures.watch(installed)
     }
 
     /// Always of now: keeping an older one would keep every version since in memory.
@@ -243,11 +223,11 @@ pub struct SnapshotBuilder {
     /// Whether the journal has everything up to the position; said once.
     saved: Option<io::Result<()>>,
     journal: Arc<Journal>,
-    identity: Arc<Identity>,
+    identity: Arc<StateIdentity>,
     state: quorate_store::Snapshot,
-    history: Vec<journal::Frame>,
+    history: Vec<journal::JournalFrame>,
     position: Position,
-    alarm: Alarm,
+    failures: FailureReport,
 }
 
 impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
@@ -255,7 +235,7 @@ impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
 
     async fn build_snapshot(&mut self) -> io::Result<Snapshot> {
         self.saved.take().unwrap_or(Ok(()))?;
-        self.alarm.watch(blocking(|| self.journal.persist()))?;
+        self.failures.watch(blocking(|| self.journal.persist()))?;
         let meta = SnapshotMeta {
             last_log_id: self.position.progress.log_id,
             last_membership: self.position.membership.clone(),

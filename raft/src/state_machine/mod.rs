@@ -6,13 +6,14 @@
 //! crash. Not here: when to snapshot or purge (openraft's business), and how frames travel (the network's).
 //!
 //! Reading order: `machine` (how openraft drives it), `group` (entries to one frame), `saver` (frames to disk), `folder` (what is on disk),
-//! `journal`, `frame` and `checkpoint`, `load` (a start), `window` (what history is kept), `snapshot`.
+//! `journal`, `frame` and `checkpoint`, `load` (a start), `retention` (what history is kept), `snapshot`.
 
 mod change;
 mod checkpoint;
-mod checkpointing;
+mod checkpoint_runner;
 mod checksum;
 mod error;
+mod failure;
 mod folder;
 mod frame;
 mod group;
@@ -20,21 +21,21 @@ mod history;
 mod journal;
 mod load;
 mod machine;
-mod note;
 mod offline;
 mod options;
+mod owner_file;
 mod progress;
 mod record;
 mod replay;
+mod retention;
 mod saver;
 mod snapshot;
-mod window;
 
 pub use checksum::Checksum;
-pub use error::OpenError;
+pub use error::StateOpenError;
 pub use machine::{DiskUsage, SnapshotBuilder, StateMachine};
-pub(crate) use offline::{Founding, Offline};
-pub use options::{CHECKPOINT_BYTES, Identity, Options, SEGMENT_BYTES, Saving, WARM_BYTES};
+pub(crate) use offline::{NewCluster, Offline};
+pub use options::{CHECKPOINT_BYTES, SEGMENT_BYTES, Saving, StateIdentity, StateMachineOptions, WARM_BYTES};
 pub use progress::{Position, Progress};
 pub use snapshot::{
     Frames, Incoming, MAX_FRAME_BYTES, Outgoing, Snapshot, SnapshotData, SnapshotError, SnapshotReceiver,

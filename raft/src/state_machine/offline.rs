@@ -1,6 +1,6 @@
 //! The state of a stopped member, for its recovery: applying what is left of the log, and making it another cluster's.
 //!
-//! Invariant: [`Offline::refound`] is one synced write: the state is the old cluster's or the new one's, never in between. It
+//! Invariant: [`Offline::move_to_cluster`] is one synced write: the state is the old cluster's or the new one's, never in between. It
 //! serves nobody.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,18 +12,19 @@ use openraft::Membership;
 use quorate_store::{Entry, NodeId, Retention, Revision, Snapshot};
 
 use super::checkpoint::Checkpoint;
-use super::error::{OpenError, invalid, storage};
+use super::error::{StateOpenError, invalid, storage};
 use super::group::{Group, Live};
 use super::journal::Journal;
 use super::load::{Loaded, load};
-use super::options::{Identity, Options};
+use super::options::{StateIdentity, StateMachineOptions};
 use super::progress::Position;
+use crate::cluster::ClusterId;
+use crate::keys;
 use crate::types::{LogEntry, Peer, StoredMembership};
-use crate::{ClusterId, keys};
 
 /// A member's state that only recovery looks at.
 pub(crate) struct Offline {
-    identity: Identity,
+    identity: StateIdentity,
     journal: Arc<Journal>,
     live: Live,
     retention: Retention,
@@ -31,7 +32,7 @@ pub(crate) struct Offline {
 }
 
 /// Whose the state becomes.
-pub(crate) struct Founding {
+pub(crate) struct NewCluster {
     /// The cluster that it is of.
     pub(crate) old: ClusterId,
     /// The cluster that it will be of.
@@ -48,8 +49,8 @@ pub(crate) struct Founding {
 
 impl Offline {
     /// Opens and checks it, as a start does.
-    pub(crate) fn open(options: &Options) -> Result<Self, OpenError> {
-        let Loaded { journal, live, .. } = load(&Options { warm_bytes: 0, ..options.clone() })?;
+    pub(crate) fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
+        let Loaded { journal, live, .. } = load(&StateMachineOptions { warm_bytes: 0, ..options.clone() })?;
         let (identity, retention, segment_bytes) = (options.identity.clone(), options.retention, options.segment_bytes);
         Ok(Self { identity, journal, live, retention, segment_bytes })
     }
@@ -86,12 +87,13 @@ impl Offline {
 
     /// Makes it the state of a new cluster, durably: its identity and its one voter, revisions that go on from a higher one with no
     /// history before it, and that revision for the objects that may differ from what was acknowledged at theirs.
-    pub(crate) fn refound(&mut self, founding: Founding) -> io::Result<()> {
-        let Founding { old, cluster, node, peer, certain, revision } = founding;
+    pub(crate) fn move_to_cluster(&mut self, target: NewCluster) -> io::Result<()> {
+        let NewCluster { old, cluster, node, peer, certain, revision } = target;
         let mut position = self.live.position.clone();
         let mut objects: BTreeMap<Bytes, Entry> =
             self.snapshot().range(b"", None).map(|(key, entry)| (key.clone(), entry.clone())).collect();
-        for (key, before, after) in self.restamped(certain, revision).chain(self.notes((old, cluster), node, revision))
+        for (key, before, after) in
+            self.restamped_objects(certain, revision).chain(self.cluster_keys((old, cluster), node, revision))
         {
             if let Some(before) = before {
                 position.progress.discount(&key, &before);
@@ -102,18 +104,18 @@ impl Offline {
         (position.progress.revision, position.progress.oldest) = (revision, revision);
         let voters = Membership::new(vec![[node].into()], BTreeMap::from([(node, peer)]));
         position.membership = StoredMembership::new(position.progress.log_id, voters.map_err(io::Error::other)?);
-        self.found(cluster, Snapshot::of(revision, objects), &position)?;
+        self.write_generation(cluster, Snapshot::of(revision, objects), &position)?;
         self.live.position = position;
         Ok(())
     }
 
     /// Writes this state into a generation of its own, and makes that current and the new cluster's.
-    fn found(&mut self, cluster: ClusterId, state: Snapshot, position: &Position) -> io::Result<()> {
+    fn write_generation(&mut self, cluster: ClusterId, state: Snapshot, position: &Position) -> io::Result<()> {
         let folder = Arc::clone(self.journal.folder());
         let generation = folder.new_generation();
         let journal = Journal::new(Arc::clone(&folder), generation, self.segment_bytes, VecDeque::new(), 0, None);
         journal.append(&[], position)?;
-        let identity = Identity { cluster, ..self.identity.clone() };
+        let identity = StateIdentity { cluster, ..self.identity.clone() };
         let checkpoint = Checkpoint { state, position: position.clone(), sequence: journal.sequence() };
         checkpoint.write(&journal, &identity, || true)?;
         folder.switch(generation, Some(cluster)).map_err(storage)?;
@@ -124,9 +126,10 @@ impl Offline {
     }
 
     /// The objects whose revision others may have given out for something else.
-    fn restamped(&self, certain: Revision, revision: Revision) -> impl Iterator<Item = Change> + use<> {
+    fn restamped_objects(&self, certain: Revision, revision: Revision) -> impl Iterator<Item = ObjectChange> + use<> {
         let snapshot = self.snapshot();
-        let doubtful = snapshot.range(b"", None).filter(|(key, entry)| entry.modified > certain && !is_note(key));
+        let doubtful =
+            snapshot.range(b"", None).filter(|(key, entry)| entry.modified > certain && !is_cluster_key(key));
         let change = |(key, before): (&Bytes, &Entry)| {
             let created = if before.created > certain { revision } else { before.created };
             let after = Entry { created, modified: revision, value: before.value.clone() };
@@ -137,12 +140,12 @@ impl Offline {
 
     /// What the new cluster keeps of the old one: that it was given up, and which numbers its nodes had.
     /// The member itself may be newer than what it knows of the others.
-    fn notes(
+    fn cluster_keys(
         &self,
         (old, cluster): (ClusterId, ClusterId),
         node: NodeId,
         revision: Revision,
-    ) -> impl Iterator<Item = Change> + use<> {
+    ) -> impl Iterator<Item = ObjectChange> + use<> {
         let last = self.live.state.get(keys::LAST_NODE).cloned();
         let counted = last.as_ref().and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse::<NodeId>().ok());
         let members = self.live.position.membership.membership().nodes().map(|(node, _)| *node).max();
@@ -154,9 +157,9 @@ impl Offline {
 }
 
 /// A key, what it held, and what it will hold.
-type Change = (Bytes, Option<Entry>, Entry);
+type ObjectChange = (Bytes, Option<Entry>, Entry);
 
-/// Whether [`Offline::notes`] writes the key.
-fn is_note(key: &[u8]) -> bool {
+/// Whether [`Offline::cluster_keys`] writes the key.
+fn is_cluster_key(key: &[u8]) -> bool {
     key == keys::LAST_NODE
 }

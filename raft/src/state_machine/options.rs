@@ -6,14 +6,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use quorate_env::Fatal;
+use quorate_env::disk::{Disk, SystemDisk};
 use quorate_store::Retention;
 
-use crate::ClusterId;
-use crate::disk::{Disk, Fatal, SystemDisk};
+use crate::cluster::ClusterId;
 
-/// See [`Options::segment_bytes`].
+/// See [`StateMachineOptions::segment_bytes`].
 pub const SEGMENT_BYTES: u64 = 64 << 20;
-/// See [`Options::checkpoint_bytes`].
+/// See [`StateMachineOptions::checkpoint_bytes`].
 pub const CHECKPOINT_BYTES: u64 = 64 << 20;
 /// Bytes of the newest history that a start reads back into the serving form's ring.
 pub const WARM_BYTES: usize = 16 << 20;
@@ -29,13 +30,13 @@ pub enum Saving {
 
 /// How [`super::StateMachine::open`] finds and keeps its state.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct StateMachineOptions {
     /// Where its files are.
     pub disk: Arc<dyn Disk>,
     /// The state's own folder. Created when absent.
     pub directory: PathBuf,
     /// Which cluster and naming profile the data must belong to.
-    pub identity: Identity,
+    pub identity: StateIdentity,
     /// How much history stays readable.
     pub retention: Retention,
     /// Bytes of the newest history that the serving form starts with.
@@ -50,10 +51,10 @@ pub struct Options {
     pub fatal: Fatal,
 }
 
-impl Options {
+impl StateMachineOptions {
     /// The production settings for a state of this identity in this folder of the real disk.
     #[must_use]
-    pub fn new(directory: impl Into<PathBuf>, identity: Identity) -> Self {
+    pub fn new(directory: impl Into<PathBuf>, identity: StateIdentity) -> Self {
         Self {
             disk: Arc::new(SystemDisk),
             directory: directory.into(),
@@ -70,7 +71,7 @@ impl Options {
 
 /// Who a state belongs to. Written once, when it is created; a start with another identity is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct StateIdentity {
     /// The cluster.
     pub cluster: ClusterId,
     /// The naming profile, as the command line spells it.

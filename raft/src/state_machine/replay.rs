@@ -13,9 +13,9 @@ use bytes::Bytes;
 use quorate_store::Entry;
 
 use super::error::invalid;
-use super::folder::{Folder, Kind, Name};
-use super::frame::{Described, Summary};
-use super::journal::{Frame, Opened, Segment};
+use super::folder::{FileKind, Folder, GenerationFile};
+use super::frame::{BatchSummary, Summary};
+use super::journal::{FrameContents, JournalFrame, JournalSegment};
 use super::progress::Position;
 use super::record;
 
@@ -25,22 +25,28 @@ pub(super) type Objects = BTreeMap<Bytes, Entry>;
 /// The frames of a generation's journal.
 #[derive(Default)]
 pub(super) struct Replay {
-    pub(super) frames: VecDeque<Frame>,
+    pub(super) frames: VecDeque<JournalFrame>,
     /// The batches in each of them.
-    pub(super) batches: VecDeque<Vec<Described>>,
+    pub(super) batches: VecDeque<Vec<BatchSummary>>,
     /// How many of them come after the checkpoint.
-    pub(super) carried_out: usize,
+    pub(super) replayed: usize,
     /// Where the last one leads to.
     pub(super) position: Option<Position>,
     /// Segments that do not count: behind the end, or older than a gap that the checkpoint covers.
-    pub(super) needless: Vec<Name>,
+    pub(super) needless: Vec<GenerationFile>,
 }
 
 impl Replay {
     /// Finds the frames in these files, and carries those after the checkpoint out on the objects that it has.
-    pub(super) fn find(folder: &Folder, names: &[Name], checkpoint: u64, objects: &mut Objects) -> io::Result<Self> {
+    pub(super) fn find(
+        folder: &Folder,
+        names: &[GenerationFile],
+        checkpoint: u64,
+        objects: &mut Objects,
+    ) -> io::Result<Self> {
         let mut replay = Self::default();
-        let segments: Vec<Name> = names.iter().filter(|name| name.kind == Kind::Journal).copied().collect();
+        let segments: Vec<GenerationFile> =
+            names.iter().filter(|name| name.kind == FileKind::Journal).copied().collect();
         let mut next = None;
         for (at, name) in segments.iter().enumerate() {
             if next.is_some_and(|next| next != name.sequence) {
@@ -51,7 +57,7 @@ impl Replay {
                 }
                 replay = Self { needless: segments[..at].to_vec(), ..Self::default() };
             }
-            let segment = Arc::new(Segment::open(folder, *name)?);
+            let segment = Arc::new(JournalSegment::open(folder, *name)?);
             let until = segments.get(at + 1).map_or(u64::MAX, |next| next.sequence);
             let found = replay.read(&segment, name.sequence..until, checkpoint, objects)?;
             next = Some(name.sequence + found);
@@ -62,7 +68,7 @@ impl Replay {
     /// Takes the frames of a segment, which are to have these numbers. Gives how many there are.
     fn read(
         &mut self,
-        segment: &Arc<Segment>,
+        segment: &Arc<JournalSegment>,
         sequences: Range<u64>,
         checkpoint: u64,
         objects: &mut Objects,
@@ -71,17 +77,17 @@ impl Replay {
         let Range { start: first, end: until } = sequences;
         for expected in first..until {
             let found = expected - first;
-            let Some((frame, summary)) = Frame::find(segment, offset, length)? else { return Ok(found) };
+            let Some((frame, summary)) = JournalFrame::find(segment, offset, length)? else { return Ok(found) };
             if frame.sequence() != expected {
                 return Ok(found);
             }
             if expected > checkpoint {
                 match frame.read() {
-                    Ok(opened) => carry_out(&opened, objects)?,
+                    Ok(opened) => apply_frame(&opened, objects)?,
                     Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(found),
                     Err(error) => return Err(error),
                 }
-                self.carried_out += 1;
+                self.replayed += 1;
             }
             offset = frame.end();
             self.take(frame, summary);
@@ -89,14 +95,14 @@ impl Replay {
         Ok(until - first)
     }
 
-    fn take(&mut self, frame: Frame, summary: Summary) {
+    fn take(&mut self, frame: JournalFrame, summary: Summary) {
         self.position = Some(summary.position);
         self.batches.push_back(summary.batches);
         self.frames.push_back(frame);
     }
 }
 
-fn carry_out(opened: &Opened, objects: &mut Objects) -> io::Result<()> {
+fn apply_frame(opened: &FrameContents, objects: &mut Objects) -> io::Result<()> {
     for (revision, record) in opened.records() {
         let batch = record::decode_history(revision, &record);
         let batch = batch.ok_or_else(|| invalid(format_args!("history: the record of revision {revision}")))?;

@@ -13,16 +13,16 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use quorate_env::blocking;
+use quorate_env::disk::{Disk, SystemDisk};
 use quorate_store::{Batch, Revision, Snapshot};
 
 use super::checkpoint::Checkpoint;
-use super::checkpointing::Checkpointing;
+use super::checkpoint_runner::CheckpointRunner;
+use super::failure::FailureReport;
 use super::group::{Group, Live};
 use super::journal::Journal;
-use super::machine::Alarm;
-use super::options::{Options, Saving};
+use super::options::{Saving, StateMachineOptions};
 use super::progress::Position;
-use crate::disk::{Disk, SystemDisk};
 
 /// How long changes wait for others to be written with them.
 const SAVE_PERIOD: Duration = Duration::from_millis(100);
@@ -33,27 +33,27 @@ const MAX_UNSAVED_BYTES: usize = 16 << 20;
 
 /// The applier's end. Dropping it ends the thread, after a last save.
 pub(super) struct Saver {
-    shared: Arc<Shared>,
+    shared: Arc<SaverShared>,
     saving: Saving,
-    ended: Arc<Flag>,
+    ended: Arc<EndFlag>,
 }
 
 /// What the applier, the thread, and readers of the newest history share.
-pub(super) struct Shared {
-    waiting: Mutex<Waiting>,
+pub(super) struct SaverShared {
+    waiting: Mutex<UnsavedChanges>,
     /// Told when the thread has something to do.
     work: Condvar,
     /// Told when a save is over.
     saved: Condvar,
     /// Where to. Held during a save.
     target: Mutex<Arc<Journal>>,
-    checkpointing: Checkpointing,
-    alarm: Alarm,
+    checkpointing: CheckpointRunner,
+    failures: FailureReport,
 }
 
 /// What is not on disk yet.
 #[derive(Default)]
-struct Waiting {
+struct UnsavedChanges {
     group: Group,
     groups: usize,
     position: Position,
@@ -70,15 +70,15 @@ struct Waiting {
 }
 
 #[derive(Default)]
-struct Flag(Mutex<bool>, Condvar);
+struct EndFlag(Mutex<bool>, Condvar);
 
 /// What the thread has. However it ends, the applier hears of it, and the flag is raised once nothing is held any more.
-struct Running {
-    shared: Option<Arc<Shared>>,
-    ended: Arc<Flag>,
+struct SaverThread {
+    shared: Option<Arc<SaverShared>>,
+    ended: Arc<EndFlag>,
 }
 
-impl Drop for Running {
+impl Drop for SaverThread {
     fn drop(&mut self) {
         self.shared.take().iter().for_each(|shared| shared.note_end());
         *self.ended.0.lock() = true;
@@ -88,20 +88,26 @@ impl Drop for Running {
 
 impl Saver {
     /// Starts the thread, if there is to be one. Everything up to `live` is in the journal already.
-    pub(super) fn start(options: &Options, journal: Arc<Journal>, live: &Live, alarm: Alarm) -> io::Result<Self> {
+    pub(super) fn start(
+        options: &StateMachineOptions,
+        journal: Arc<Journal>,
+        live: &Live,
+        failures: FailureReport,
+    ) -> io::Result<Self> {
         let (position, state) = (live.position.clone(), live.state.snapshot());
-        let waiting = Waiting { saved: position.progress.revision, position, state, ..Waiting::default() };
-        let shared = Arc::new(Shared {
+        let waiting =
+            UnsavedChanges { saved: position.progress.revision, position, state, ..UnsavedChanges::default() };
+        let shared = Arc::new(SaverShared {
             waiting: Mutex::new(waiting),
             work: Condvar::new(),
             saved: Condvar::new(),
             target: Mutex::new(journal),
-            checkpointing: Checkpointing::new(options, alarm.clone()),
-            alarm,
+            checkpointing: CheckpointRunner::new(options, failures.clone()),
+            failures,
         });
-        let ended = Arc::new(Flag::default());
+        let ended = Arc::new(EndFlag::default());
         if options.saving == Saving::Behind {
-            let running = Running { shared: Some(Arc::clone(&shared)), ended: Arc::clone(&ended) };
+            let running = SaverThread { shared: Some(Arc::clone(&shared)), ended: Arc::clone(&ended) };
             let run = async move { running.shared.iter().for_each(|shared| shared.run()) };
             SystemDisk.spawn("state-saver", Box::pin(run))?;
         }
@@ -109,7 +115,7 @@ impl Saver {
     }
 
     /// For readers of what is not on disk yet.
-    pub(super) fn shared(&self) -> Arc<Shared> {
+    pub(super) fn shared(&self) -> Arc<SaverShared> {
         Arc::clone(&self.shared)
     }
 
@@ -183,7 +189,7 @@ impl Drop for Saver {
     }
 }
 
-impl Waiting {
+impl UnsavedChanges {
     fn check(&self) -> io::Result<()> {
         match &self.failed {
             Some((kind, reason)) => Err(io::Error::new(*kind, reason.clone())),
@@ -192,7 +198,7 @@ impl Waiting {
     }
 }
 
-impl Shared {
+impl SaverShared {
     /// The batches from `first` on that are not on disk, in order; `None` when that one is on disk.
     pub(super) fn unsaved(&self, first: Revision) -> Option<Vec<Arc<Batch>>> {
         let waiting = self.waiting.lock();
@@ -236,7 +242,7 @@ impl Shared {
         waiting.closing
     }
 
-    fn wait_for_room(&self, mut waiting: MutexGuard<'_, Waiting>) -> io::Result<()> {
+    fn wait_for_room(&self, mut waiting: MutexGuard<'_, UnsavedChanges>) -> io::Result<()> {
         while waiting.group.bytes() >= MAX_UNSAVED_BYTES && waiting.failed.is_none() {
             self.saved.wait(&mut waiting);
         }
@@ -271,6 +277,6 @@ impl Shared {
         }
         drop(waiting);
         self.saved.notify_all();
-        self.alarm.watch(written)
+        self.failures.watch(written)
     }
 }

@@ -61,7 +61,7 @@ impl State {
             return Applied { outcome: Outcome::Committed { revision: self.revision }, batch: None };
         }
         self.revision = self.revision.next();
-        let events = txn.operations.iter().filter_map(|operation| self.carry_out(operation)).collect();
+        let events = txn.operations.iter().filter_map(|operation| self.apply_operation(operation)).collect();
         let batch = Batch { revision: self.revision, time_ms: self.time_ms, events };
         Applied { outcome: Outcome::Committed { revision: self.revision }, batch: Some(Arc::new(batch)) }
     }
@@ -121,7 +121,7 @@ impl State {
         })
     }
 
-    fn carry_out(&mut self, operation: &Operation) -> Option<Event> {
+    fn apply_operation(&mut self, operation: &Operation) -> Option<Event> {
         match operation {
             Operation::Put { key, value } => Some(self.put(key, value)),
             Operation::Delete { key } => self.delete(key),

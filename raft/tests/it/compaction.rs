@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use quorate_raft::disk::{Disk, SystemDisk};
+use quorate_env::disk::{Disk, SystemDisk};
 use quorate_store::{Operation, Store, Txn};
 
 use crate::cluster::{Cluster, Tuning, eventually};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use quorate_env::SystemEnv;
 use quorate_raft::admin::{AdminAnswer, AdminClient, AdminRequest, JoinRequest, JoinToken, join};
-use quorate_raft::replica::OpenError;
+use quorate_raft::replica::ReplicaOpenError;
 use quorate_raft::types::Peer;
 use quorate_raft::{AdminError, ClusterId, Credentials, PEER_NAME, PeerTls, Replica};
 use quorate_store::Store;
@@ -105,7 +105,7 @@ async fn a_member_does_not_start_with_the_certificate_of_another() {
     cluster.halt(2).await;
     let options = cluster.options(2, &cluster.authority.member(cluster.id, 1));
     let line = eventually("the data is free", async || match Replica::open(options.clone()).await {
-        Err(OpenError::Listen { .. }) => None,
+        Err(ReplicaOpenError::Listen { .. }) => None,
         Err(error) => Some(error.to_string()),
         Ok(_) => panic!("it starts"),
     })

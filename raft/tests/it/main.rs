@@ -9,6 +9,6 @@ mod failover;
 mod joining;
 mod log;
 mod membership;
-mod older_copy;
 mod recovery;
+mod rollback;
 mod state_machine;

@@ -11,12 +11,12 @@ use openraft::EntryPayload;
 use openraft::storage::{IOFlushed, RaftLogReader, RaftLogStorage, RaftStateMachine};
 use openraft::type_config::TypeConfigExt;
 use openraft::vote::RaftLeaderId;
-use quorate_env::SystemEnv;
+use quorate_env::disk::{Disk, MemoryDisk, SystemDisk};
+use quorate_env::{Fatal, SystemEnv};
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
-use quorate_raft::disk::{Disk, Fatal, MemoryDisk, SystemDisk};
 use quorate_raft::log::{self, Log};
-use quorate_raft::recovery::{Options, REVISION_MARGIN, Recovery, RecoveryError};
-use quorate_raft::replica::OpenError;
+use quorate_raft::recovery::{REVISION_MARGIN, Recovery, RecoveryError, RecoveryOptions, execute};
+use quorate_raft::replica::ReplicaOpenError;
 use quorate_raft::state_machine::{self, StateMachine};
 use quorate_raft::types::{Command, LogEntry, LogId, Peer, TypeConfig, Vote};
 use quorate_raft::{ClusterId, Replica, Role};
@@ -41,10 +41,10 @@ fn content(snapshot: &Snapshot) -> Vec<(Bytes, Bytes)> {
     snapshot.range(b"key/", None).map(|(key, entry)| (key.clone(), entry.value.clone())).collect()
 }
 
-fn options(node: u64, cluster: ClusterId, disk: Arc<dyn Disk>, directory: &Path, address: &str) -> Options {
+fn options(node: u64, cluster: ClusterId, disk: Arc<dyn Disk>, directory: &Path, address: &str) -> RecoveryOptions {
     let peer = Peer { address: address.to_owned(), api: String::new() };
     let directory = directory.to_owned();
-    Options { node, cluster, naming: "svc".to_owned(), peer, disk, directory }
+    RecoveryOptions { node, cluster, naming: "svc".to_owned(), peer, disk, directory }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,21 +68,21 @@ async fn the_last_member_goes_on_and_the_old_cluster_stays_out() {
     let options = options(survivor, old, Arc::new(SystemDisk), &folder, &address);
     let recovery = eventually("the data is free", async || match Recovery::open(options.clone()).await {
         Ok(recovery) => Some(recovery),
-        Err(RecoveryError::State(state_machine::OpenError::Locked { .. })) => None,
+        Err(RecoveryError::State(state_machine::StateOpenError::Locked { .. })) => None,
         Err(error) => panic!("{error}"),
     })
     .await;
     let plan = recovery.plan().clone();
     assert_eq!((plan.old, plan.begun, plan.role), (old, None, Some(Role::Voter)));
     assert_eq!(plan.given_up.iter().map(|given| given.node).collect::<Vec<_>>(), lost);
-    let recovered = recovery.carry_out(&SystemEnv).await.unwrap();
+    let recovered = execute(recovery, &SystemEnv).await.unwrap();
     let begin = recovered.revision;
     cluster.id = recovered.cluster;
     assert_ne!(recovered.cluster, old);
 
     let credentials = cluster.authority.member(cluster.id, survivor);
     let refused = Replica::open(cluster.options(survivor, &credentials)).await.err().unwrap();
-    assert!(matches!(refused, OpenError::Recovering { .. }), "{refused}");
+    assert!(matches!(refused, ReplicaOpenError::Recovering { .. }), "{refused}");
     recovered.finish().unwrap();
     cluster.open(survivor).await;
     let replica = cluster.replica(survivor);
@@ -169,15 +169,18 @@ fn entries(indexes: std::ops::RangeInclusive<u64>) -> Vec<LogEntry> {
     indexes.map(entry).collect()
 }
 
-fn state_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> state_machine::Options {
-    let identity = state_machine::Identity { cluster, naming: "svc".to_owned() };
+fn state_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> state_machine::StateMachineOptions {
+    let identity = state_machine::StateIdentity { cluster, naming: "svc".to_owned() };
     let disk = Arc::new(disk.clone());
-    state_machine::Options { disk, ..state_machine::Options::new(directory.join("state"), identity) }
+    state_machine::StateMachineOptions {
+        disk,
+        ..state_machine::StateMachineOptions::new(directory.join("state"), identity)
+    }
 }
 
-fn log_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> log::Options {
-    let identity = log::Identity { cluster, node: NODE };
-    let mut options = log::Options::new(Arc::new(disk.clone()), directory.join("log"), identity, Fatal::new());
+fn log_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> log::LogOptions {
+    let identity = log::LogIdentity { cluster, node: NODE };
+    let mut options = log::LogOptions::new(Arc::new(disk.clone()), directory.join("log"), identity, Fatal::new());
     (options.segment_bytes, options.first_segment_bytes) = (16 << 10, 16 << 10);
     options
 }
@@ -204,7 +207,7 @@ async fn make_log(disk: &MemoryDisk, directory: &Path) {
 
 async fn recover(disk: &MemoryDisk, directory: &Path) -> Result<ClusterId, RecoveryError> {
     let options = options(NODE, OLD, Arc::new(disk.clone()), directory, "127.0.0.1:1");
-    let recovered = Recovery::open(options).await?.carry_out(&SystemEnv).await?;
+    let recovered = execute(Recovery::open(options).await?, &SystemEnv).await?;
     let cluster = recovered.cluster;
     recovered.finish().map(|()| cluster)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use quorate_raft::disk::{Disk, File, Lock, MemoryDisk, Worker};
+use quorate_env::disk::{Disk, File, Lock, MemoryDisk, Worker};
 
 use super::Broken;
 

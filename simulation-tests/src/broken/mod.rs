@@ -9,8 +9,8 @@ mod store;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use quorate_env::disk::{Disk, MemoryDisk};
 use quorate_raft::Replica;
-use quorate_raft::disk::{Disk, MemoryDisk};
 use quorate_store::{Revision, Store};
 
 /// A promise that is broken.

@@ -5,9 +5,10 @@ use std::error::Error;
 use std::path::Path;
 
 use openraft::storage::{RaftLogReader, RaftLogStorage};
+use quorate_env::Fatal;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::ClusterId;
-use quorate_raft::disk::{Fatal, MemoryDisk};
-use quorate_raft::log::{Identity, Log, Options};
+use quorate_raft::log::{Log, LogIdentity, LogOptions};
 use quorate_raft::types::{LogEntry, LogId};
 use quorate_store::NodeId;
 
@@ -49,9 +50,9 @@ pub(crate) fn check(found: &[Found]) -> Result<Vec<String>, Box<dyn Error>> {
 }
 
 async fn read(found: &Found) -> Result<Entries, Box<dyn Error>> {
-    let identity = Identity { cluster: found.cluster, node: found.node };
+    let identity = LogIdentity { cluster: found.cluster, node: found.node };
     let folder = Path::new(&found.folder);
-    let options = Options::new(std::sync::Arc::new(found.disk.clone()), folder, identity, Fatal::new());
+    let options = LogOptions::new(std::sync::Arc::new(found.disk.clone()), folder, identity, Fatal::new());
     let mut log = Log::open(options).await?;
     let state = log.get_log_state().await?;
     let (first, end) = (next(state.last_purged_log_id), next(state.last_log_id));
@@ -109,8 +110,8 @@ mod tests {
     }
 
     async fn write(node: NodeId, disk: MemoryDisk, entries: Vec<LogEntry>) {
-        let identity = Identity { cluster: CLUSTER, node };
-        let mut options = Options::new(std::sync::Arc::new(disk), FOLDER, identity, Fatal::new());
+        let identity = LogIdentity { cluster: CLUSTER, node };
+        let mut options = LogOptions::new(std::sync::Arc::new(disk), FOLDER, identity, Fatal::new());
         (options.segment_bytes, options.first_segment_bytes) = (64 << 10, 64 << 10);
         let mut log = Log::open(options).await.unwrap();
         log.purge(id(1, 2)).await.unwrap();

@@ -99,7 +99,7 @@ const LONG: [Found; 28] = [
         seed: 401_013,
         options: &[],
         what: "a recovered member that had never seen itself added left its own number out of the counter of numbers",
-        test: "none but the seed; see `notes` in raft/src/state_machine/offline.rs",
+        test: "none but the seed; see `cluster_keys` in raft/src/state_machine/offline.rs",
     },
     Found {
         seed: 401_289,
@@ -159,7 +159,7 @@ const LONG: [Found; 28] = [
         seed: 5_001_422,
         options: &[],
         what: "a member whose disk went back behind a snapshot that it had installed was not told so, and its leader went wrong on its answers",
-        test: "raft/src/witness/register.rs: a_follower_takes_nothing_back",
+        test: "raft/src/rollback/high_water.rs: a_follower_takes_nothing_back",
     },
     Found {
         seed: 7_000_113,

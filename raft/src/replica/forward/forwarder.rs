@@ -1,20 +1,20 @@
-//! Which stream a question goes to: the one to the current leader, made when the first question for that leader comes.
+//! Which stream a request goes to: the one to the current leader, made when the first request for that leader comes.
 //!
-//! Invariant: at most one open session; when the leader changes, the old session takes no more questions, answers what it has, and ends.
+//! Invariant: at most one open session; when the leader changes, the old session takes no more requests, responses what it has, and ends.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::message::{Answer, Ask};
-use super::session::{Lost, Session};
+use super::message::{ForwardRequest, ForwardResponse};
+use super::session::{ForwardError, ForwardSession};
 use crate::network::links::{Links, Purpose};
 
 /// The follower's end of forwarding.
 #[derive(Debug)]
 pub(crate) struct Forwarder {
     links: Arc<Links>,
-    session: Mutex<Option<(String, Session)>>,
+    session: Mutex<Option<(String, ForwardSession)>>,
 }
 
 impl Forwarder {
@@ -24,16 +24,16 @@ impl Forwarder {
     }
 
     /// Asks the leader at this address.
-    pub(crate) async fn ask(&self, leader: &str, question: Ask) -> Result<Answer, Lost> {
-        self.session(leader).ask(question).await
+    pub(crate) async fn ask(&self, leader: &str, request: ForwardRequest) -> Result<ForwardResponse, ForwardError> {
+        self.session(leader).ask(request).await
     }
 
-    fn session(&self, leader: &str) -> Session {
+    fn session(&self, leader: &str) -> ForwardSession {
         let mut current = self.session.lock();
         match &*current {
             Some((address, session)) if address == leader && session.is_open() => session.clone(),
             _ => {
-                let session = Session::start(self.links.link(leader, Purpose::Forward));
+                let session = ForwardSession::start(self.links.link(leader, Purpose::Forward));
                 *current = Some((leader.to_owned(), session.clone()));
                 session
             }

@@ -1,29 +1,29 @@
-//! What follower and leader say to each other on the forward stream: frames of questions, frames of answers.
+//! What follower and leader say to each other on the forward stream: frames of requests, frames of responses.
 //!
-//! Invariants: a question's number is unique on its stream and comes back with its answer; answers come in any order; a frame is
+//! Invariants: a request's number is unique on its stream and comes back with its answer; responses come in any order; a frame is
 //! closed once it holds [`MAX_FRAME_BYTES`], so that it stays far below what a peer accepts as one message.
 
 use quorate_store::{Error, NotApplied, Outcome, Txn};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of questions or answers after which a frame takes no more: the largest frame is this and one item.
+/// Bytes of requests or responses after which a frame takes no more: the largest frame is this and one item.
 pub(crate) const MAX_FRAME_BYTES: usize = 1 << 20;
 
 /// A frame of the follower.
-pub(crate) type Questions = Vec<(u64, Ask)>;
+pub(crate) type RequestFrame = Vec<(u64, ForwardRequest)>;
 /// A frame of the leader.
-pub(crate) type Answers = Vec<(u64, Answer)>;
+pub(crate) type ResponseFrame = Vec<(u64, ForwardResponse)>;
 
 /// What the follower wants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Ask {
+pub(crate) enum ForwardRequest {
     /// Propose this transaction.
     Txn(Txn),
     /// Find a read point.
     ReadIndex,
 }
 
-impl Ask {
+impl ForwardRequest {
     /// Roughly its bytes on the wire.
     pub(crate) fn footprint(&self) -> usize {
         match self {
@@ -35,7 +35,7 @@ impl Ask {
 
 /// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Answer {
+pub(crate) enum ForwardResponse {
     /// The transaction was decided.
     Decided(Outcome),
     /// The read point.
@@ -46,7 +46,7 @@ pub(crate) enum Answer {
     Unknown(String),
 }
 
-impl From<Result<Outcome, Error>> for Answer {
+impl From<Result<Outcome, Error>> for ForwardResponse {
     fn from(result: Result<Outcome, Error>) -> Self {
         match result {
             Ok(outcome) => Self::Decided(outcome),
@@ -56,7 +56,7 @@ impl From<Result<Outcome, Error>> for Answer {
     }
 }
 
-impl Answer {
+impl ForwardResponse {
     /// Roughly its bytes on the wire.
     pub(crate) fn footprint(&self) -> usize {
         match self {
@@ -65,7 +65,7 @@ impl Answer {
         }
     }
 
-    /// As the answer to [`Ask::Txn`].
+    /// As the answer to [`ForwardRequest::Txn`].
     pub(crate) fn into_outcome(self) -> Result<Outcome, Error> {
         match self {
             Self::Decided(outcome) => Ok(outcome),
@@ -75,7 +75,7 @@ impl Answer {
         }
     }
 
-    /// As the answer to [`Ask::ReadIndex`].
+    /// As the answer to [`ForwardRequest::ReadIndex`].
     pub(crate) fn into_read_point(self) -> Result<u64, NotApplied> {
         match self {
             Self::ReadIndex(index) => Ok(index),
@@ -104,21 +104,21 @@ mod tests {
     use crate::network::wire::{decode, encode};
     use quorate_store::Revision;
 
-    fn check(answer: Answer) {
-        let frame: Answers = vec![(7, answer)];
-        assert_eq!(decode::<Answers>(&encode(&frame)).expect("decodes"), frame);
+    fn check(answer: ForwardResponse) {
+        let frame: ResponseFrame = vec![(7, answer)];
+        assert_eq!(decode::<ResponseFrame>(&encode(&frame)).expect("decodes"), frame);
     }
 
     #[test]
-    fn answers_survive_the_wire() {
-        check(Answer::Decided(Outcome::Committed { revision: Revision::new(3) }));
-        check(Answer::ReadIndex(u64::MAX));
-        check(Answer::Unknown("why".to_owned()));
-        check(Answer::Refused(NotApplied::NoLeader));
-        check(Answer::Refused(NotApplied::Overloaded));
-        check(Answer::Refused(NotApplied::OutOfSpace { used: 2, limit: 1 }));
-        check(Answer::Refused(NotApplied::TooLarge { size: 2, limit: 1 }));
-        check(Answer::Refused(NotApplied::Invalid("empty key".to_owned())));
-        check(Answer::Refused(NotApplied::Unavailable("stopping".to_owned())));
+    fn responses_survive_the_wire() {
+        check(ForwardResponse::Decided(Outcome::Committed { revision: Revision::new(3) }));
+        check(ForwardResponse::ReadIndex(u64::MAX));
+        check(ForwardResponse::Unknown("why".to_owned()));
+        check(ForwardResponse::Refused(NotApplied::NoLeader));
+        check(ForwardResponse::Refused(NotApplied::Overloaded));
+        check(ForwardResponse::Refused(NotApplied::OutOfSpace { used: 2, limit: 1 }));
+        check(ForwardResponse::Refused(NotApplied::TooLarge { size: 2, limit: 1 }));
+        check(ForwardResponse::Refused(NotApplied::Invalid("empty key".to_owned())));
+        check(ForwardResponse::Refused(NotApplied::Unavailable("stopping".to_owned())));
     }
 }

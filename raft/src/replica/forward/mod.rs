@@ -1,7 +1,7 @@
-//! Followers and learners hand transactions and read-index questions to the leader over one stream.
+//! Followers and learners hand transactions and read-index requests to the leader over one stream.
 //!
-//! Invariants: everything that waits is bounded ([`session::MAX_WAITING_QUESTIONS`] on the follower, [`serve::MAX_RUNNING_QUESTIONS`] per stream on
-//! the leader); a question that may have reached the leader when its stream broke is *unknown*, one that has surely not is *not
+//! Invariants: everything that waits is bounded ([`session::MAX_WAITING_REQUESTS`] on the follower, [`serve::MAX_RUNNING_REQUESTS`] per stream on
+//! the leader); a request that may have reached the leader when its stream broke is *unknown*, one that has surely not is *not
 //! applied*. Retrying is the caller's business.
 
 pub(crate) mod message;

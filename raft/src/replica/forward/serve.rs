@@ -1,7 +1,7 @@
-//! One forward stream, from the leader's side: questions come in frames, are worked on concurrently, and answered in frames.
+//! One forward stream, from the leader's side: requests come in frames, are worked on concurrently, and answered in frames.
 //!
-//! Invariants: at most [`MAX_RUNNING_QUESTIONS`] of a stream run at once, beyond that the stream is not read (the follower waits);
-//! answers that are ready together travel together; when the follower is gone, what it asked for still runs to its end
+//! Invariants: at most [`MAX_RUNNING_REQUESTS`] of a stream run at once, beyond that the stream is not read (the follower waits);
+//! responses that are ready together travel together; when the follower is gone, what it asked for still runs to its end
 //! only as far as Raft already has it.
 
 use std::sync::Arc;
@@ -13,55 +13,55 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 
-use super::message::{Answer, Answers, Ask, MAX_FRAME_BYTES, Questions};
+use super::message::{ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame};
 use crate::network::wire::{decode, encode};
 
-/// Questions of one stream that run at once.
-pub(crate) const MAX_RUNNING_QUESTIONS: usize = 4096;
-/// Answers in one frame.
-const MAX_FRAME_ANSWERS: usize = 128;
-/// Frames handed to the connection that it has not taken yet.
+/// RequestFrame of one stream that run at once.
+pub(crate) const MAX_RUNNING_REQUESTS: usize = 4096;
+/// ResponseFrame in one frame.
+const MAX_FRAME_RESPONSES: usize = 128;
+/// FrameReceiver handed to the connection that it has not taken yet.
 const MAX_FRAMES: usize = 4;
 
-/// Frames of answers, as tonic takes them.
-pub(crate) type Frames = mpsc::Receiver<Result<Bytes, Status>>;
+/// FrameReceiver of responses, as tonic takes them.
+pub(crate) type FrameReceiver = mpsc::Receiver<Result<Bytes, Status>>;
 
-/// Answers the stream's questions with `answer` until it ends.
-pub(crate) fn serve<F>(questions: Streaming<Bytes>, answer: F) -> Frames
+/// ResponseFrame the stream's requests with `answer` until it ends.
+pub(crate) fn serve<F>(requests: Streaming<Bytes>, answer: F) -> FrameReceiver
 where
-    F: Fn(Ask) -> BoxFuture<'static, Answer> + Send + Sync + 'static,
+    F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse> + Send + Sync + 'static,
 {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     tokio::spawn(async move {
-        if let Err(status) = run(questions, Arc::new(answer), &frames).await {
+        if let Err(status) = run(requests, Arc::new(answer), &frames).await {
             frames.send(Err(status)).await.ok();
         }
     });
     receiver
 }
 
-type Running = FuturesUnordered<BoxFuture<'static, (u64, Answer)>>;
+type RunningRequests = FuturesUnordered<BoxFuture<'static, (u64, ForwardResponse)>>;
 
 async fn run<F>(
-    mut questions: Streaming<Bytes>,
+    mut requests: Streaming<Bytes>,
     answer: Arc<F>,
     frames: &mpsc::Sender<Result<Bytes, Status>>,
 ) -> Result<(), Status>
 where
-    F: Fn(Ask) -> BoxFuture<'static, Answer> + Send + Sync + 'static,
+    F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse> + Send + Sync + 'static,
 {
-    let mut running = Running::new();
+    let mut running = RunningRequests::new();
     let mut asking = true;
     while asking || !running.is_empty() {
         tokio::select! {
             biased;
             Some(first) = running.next(), if !running.is_empty() => {
-                let answers = ready(first, &mut running);
-                if frames.send(Ok(encode(&answers))).await.is_err() {
+                let responses = ready(first, &mut running);
+                if frames.send(Ok(encode(&responses))).await.is_err() {
                     return Ok(());
                 }
             }
-            frame = questions.next(), if asking && running.len() < MAX_RUNNING_QUESTIONS => match frame {
+            frame = requests.next(), if asking && running.len() < MAX_RUNNING_REQUESTS => match frame {
                 None => asking = false,
                 Some(frame) => start(decode(&frame?)?, &*answer, &running),
             },
@@ -70,25 +70,29 @@ where
     Ok(())
 }
 
-fn start<F: Fn(Ask) -> BoxFuture<'static, Answer>>(questions: Questions, answer: &F, running: &Running) {
-    for (number, ask) in questions {
+fn start<F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse>>(
+    requests: RequestFrame,
+    answer: &F,
+    running: &RunningRequests,
+) {
+    for (number, ask) in requests {
         let answering = answer(ask);
         running.push(Box::pin(async move { (number, answering.await) }));
     }
 }
 
 /// The first answer and all others that are ready now, as far as they fit into a frame.
-fn ready(first: (u64, Answer), running: &mut Running) -> Answers {
+fn ready(first: (u64, ForwardResponse), running: &mut RunningRequests) -> ResponseFrame {
     let mut bytes = first.1.footprint();
-    let mut answers = vec![first];
-    while answers.len() < MAX_FRAME_ANSWERS
+    let mut responses = vec![first];
+    while responses.len() < MAX_FRAME_RESPONSES
         && bytes < MAX_FRAME_BYTES
         && let Some(Some(answer)) = futures::FutureExt::now_or_never(running.next())
     {
         bytes += answer.1.footprint();
-        answers.push(answer);
+        responses.push(answer);
     }
-    answers
+    responses
 }
 
 #[cfg(test)]
@@ -97,21 +101,21 @@ mod tests {
     use futures::FutureExt;
     use quorate_store::{Entry, Outcome, Revision};
 
-    fn conflict(bytes: usize) -> Answer {
+    fn conflict(bytes: usize) -> ForwardResponse {
         let (created, modified) = (Revision::new(1), Revision::new(1));
         let current = Some(Entry { value: Bytes::from(vec![0; bytes]), created, modified });
-        Answer::Decided(Outcome::Conflict { condition: 0, current, revision: Revision::new(1) })
+        ForwardResponse::Decided(Outcome::Conflict { condition: 0, current, revision: Revision::new(1) })
     }
 
     #[test]
-    fn large_answers_travel_in_frames_of_their_own() {
+    fn large_responses_travel_in_frames_of_their_own() {
         let check = |sizes: &[usize], expect: usize| {
-            let mut running: Running =
+            let mut running: RunningRequests =
                 sizes.iter().map(|size| futures::future::ready((1, conflict(*size))).boxed()).collect();
             let first = running.next().now_or_never().flatten().expect("an answer is ready");
             assert_eq!(ready(first, &mut running).len(), expect, "{sizes:?}");
         };
-        check(&[1; 1000], MAX_FRAME_ANSWERS);
+        check(&[1; 1000], MAX_FRAME_RESPONSES);
         check(&[4 << 20; 20], 1);
         check(&[MAX_FRAME_BYTES / 2; 20], 2);
     }

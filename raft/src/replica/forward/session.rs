@@ -1,7 +1,7 @@
-//! One forward stream, from the follower's side: questions go out in frames, answers find their askers.
+//! One forward stream, from the follower's side: requests go out in frames, responses find their askers.
 //!
-//! Invariants: a question is *sent* once its frame is handed to the connection; when the stream ends, sent questions are
-//! [`Lost::Sent`] and all others [`Lost::Unsent`]; no question is sent twice.
+//! Invariants: a request is *sent* once its frame is handed to the connection; when the stream ends, sent requests are
+//! [`ForwardError::Sent`] and all others [`ForwardError::Unsent`]; no request is sent twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 
-use super::message::{Answer, Answers, Ask, MAX_FRAME_BYTES, Questions};
+use super::message::{ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame};
 use crate::network::link::{Connected, Link};
 use crate::network::wire::{decode, encode_long};
 
-/// Questions that wait to be sent.
-pub(crate) const MAX_WAITING_QUESTIONS: usize = 4096;
-/// Questions in one frame.
-const MAX_FRAME_QUESTIONS: usize = 128;
-/// Bytes of an encoded question besides what it asks: its number and its kind.
-const QUESTION_OVERHEAD: usize = 12;
+/// RequestFrame that wait to be sent.
+pub(crate) const MAX_WAITING_REQUESTS: usize = 4096;
+/// RequestFrame in one frame.
+const MAX_FRAME_REQUESTS: usize = 128;
+/// Bytes of an encoded request besides what it asks: its number and its kind.
+const REQUEST_OVERHEAD: usize = 12;
 /// Frames handed to the connection that it has not taken yet.
 const MAX_FRAMES: usize = 4;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Lost {
-    /// The leader has not seen the question.
+pub(crate) enum ForwardError {
+    /// The leader has not seen the request.
     Unsent(String),
     /// It may have.
     Sent(String),
@@ -38,84 +38,86 @@ pub(crate) enum Lost {
 
 /// A handle to one stream.
 #[derive(Debug, Clone)]
-pub(crate) struct Session {
-    questions: mpsc::Sender<Question>,
+pub(crate) struct ForwardSession {
+    requests: mpsc::Sender<QueuedRequest>,
 }
 
 #[derive(Debug)]
-struct Question {
-    ask: Ask,
-    reply: oneshot::Sender<Result<Answer, Lost>>,
+struct QueuedRequest {
+    ask: ForwardRequest,
+    reply: oneshot::Sender<Result<ForwardResponse, ForwardError>>,
 }
 
-impl Session {
+impl ForwardSession {
     /// Starts connecting. The session ends when the stream breaks or when nobody holds a handle and all is answered.
     pub(crate) fn start(link: Arc<Link>) -> Self {
-        let (questions, receiver) = mpsc::channel(MAX_WAITING_QUESTIONS);
+        let (requests, receiver) = mpsc::channel(MAX_WAITING_REQUESTS);
         tokio::spawn(run(link, receiver));
-        Self { questions }
+        Self { requests }
     }
 
-    /// Whether it still takes questions.
+    /// Whether it still takes requests.
     pub(crate) fn is_open(&self) -> bool {
-        !self.questions.is_closed()
+        !self.requests.is_closed()
     }
 
     /// Asks and waits for the answer.
-    pub(crate) async fn ask(&self, ask: Ask) -> Result<Answer, Lost> {
+    pub(crate) async fn ask(&self, ask: ForwardRequest) -> Result<ForwardResponse, ForwardError> {
         let (reply, receiver) = oneshot::channel();
-        match self.questions.try_send(Question { ask, reply }) {
+        match self.requests.try_send(QueuedRequest { ask, reply }) {
             Ok(()) => {}
-            Err(mpsc::error::TrySendError::Full(_)) => return Err(Lost::Full),
-            Err(mpsc::error::TrySendError::Closed(_)) => return Err(Lost::Unsent("the connection broke".to_owned())),
+            Err(mpsc::error::TrySendError::Full(_)) => return Err(ForwardError::Full),
+            Err(mpsc::error::TrySendError::Closed(_)) => {
+                return Err(ForwardError::Unsent("the connection broke".to_owned()));
+            }
         }
-        receiver.await.unwrap_or_else(|_| Err(Lost::Sent("the session ended".to_owned())))
+        receiver.await.unwrap_or_else(|_| Err(ForwardError::Sent("the session ended".to_owned())))
     }
 }
 
-async fn run(link: Arc<Link>, mut questions: mpsc::Receiver<Question>) {
+async fn run(link: Arc<Link>, mut requests: mpsc::Receiver<QueuedRequest>) {
     let (connected, mut stream) = match open(&link).await {
         Ok(opened) => opened,
-        Err(error) => return refuse(&mut questions, &error).await,
+        Err(error) => return refuse(&mut requests, &error).await,
     };
-    let error = match stream.run(&mut questions).await {
+    let error = match stream.run(&mut requests).await {
         Ok(()) => return,
         Err(error) => error,
     };
     link.broken(&connected).await;
     for (_, reply) in stream.pending {
-        reply.send(Err(Lost::Sent(error.clone()))).ok();
+        reply.send(Err(ForwardError::Sent(error.clone()))).ok();
     }
-    for question in stream.taken {
-        question.reply.send(Err(Lost::Unsent(error.clone()))).ok();
+    for request in stream.taken {
+        request.reply.send(Err(ForwardError::Unsent(error.clone()))).ok();
     }
-    refuse(&mut questions, &error).await;
+    refuse(&mut requests, &error).await;
 }
 
-/// Answers everything that waits and closes the queue.
-async fn refuse(questions: &mut mpsc::Receiver<Question>, error: &str) {
-    questions.close();
-    while let Some(question) = questions.recv().await {
-        question.reply.send(Err(Lost::Unsent(error.to_owned()))).ok();
+/// ResponseFrame everything that waits and closes the queue.
+async fn refuse(requests: &mut mpsc::Receiver<QueuedRequest>, error: &str) {
+    requests.close();
+    while let Some(request) = requests.recv().await {
+        request.reply.send(Err(ForwardError::Unsent(error.to_owned()))).ok();
     }
 }
 
-struct Stream {
+struct ForwardStream {
     frames: mpsc::Sender<Bytes>,
-    answers: Streaming<Bytes>,
+    responses: Streaming<Bytes>,
     /// Next in line, in no frame yet.
-    taken: Vec<Question>,
-    pending: BTreeMap<u64, oneshot::Sender<Result<Answer, Lost>>>,
+    taken: Vec<QueuedRequest>,
+    pending: BTreeMap<u64, oneshot::Sender<Result<ForwardResponse, ForwardError>>>,
     next: u64,
 }
 
-async fn open(link: &Link) -> Result<(Connected, Stream), String> {
+async fn open(link: &Link) -> Result<(Connected, ForwardStream), String> {
     let mut connected = link.connected().await.map_err(|error| error.to_string())?;
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     match connected.client.forward(ReceiverStream::new(receiver)).await {
         Ok(response) => {
-            let (answers, taken) = (response.into_inner(), Vec::with_capacity(MAX_FRAME_QUESTIONS));
-            Ok((connected, Stream { frames, answers, taken, pending: BTreeMap::new(), next: 0 }))
+            let (responses, taken) = (response.into_inner(), Vec::with_capacity(MAX_FRAME_REQUESTS));
+            Ok((connected, ForwardStream { frames, responses, taken, pending: BTreeMap::new(), next: 0 }))
         }
         Err(status) => {
             link.refused(&connected, &status).await;
@@ -124,20 +126,20 @@ async fn open(link: &Link) -> Result<(Connected, Stream), String> {
     }
 }
 
-impl Stream {
-    /// Moves questions and answers until nobody asks any more and all is answered, or until the stream breaks.
-    async fn run(&mut self, questions: &mut mpsc::Receiver<Question>) -> Result<(), String> {
+impl ForwardStream {
+    /// Moves requests and responses until nobody asks any more and all is answered, or until the stream breaks.
+    async fn run(&mut self, requests: &mut mpsc::Receiver<QueuedRequest>) -> Result<(), String> {
         let mut asking = true;
         while asking || !self.pending.is_empty() {
             tokio::select! {
                 biased;
-                frame = self.answers.next() => self.receive(frame)?,
-                count = questions.recv_many(&mut self.taken, MAX_FRAME_QUESTIONS), if asking => {
+                frame = self.responses.next() => self.receive(frame)?,
+                count = requests.recv_many(&mut self.taken, MAX_FRAME_REQUESTS), if asking => {
                     asking = count > 0;
-                    // Whoever can ask right now gets a turn, so that their questions share the frame.
+                    // Whoever can ask right now gets a turn, so that their requests share the frame.
                     tokio::task::yield_now().await;
-                    while self.taken.len() < MAX_FRAME_QUESTIONS && let Ok(question) = questions.try_recv() {
-                        self.taken.push(question);
+                    while self.taken.len() < MAX_FRAME_REQUESTS && let Ok(request) = requests.try_recv() {
+                        self.taken.push(request);
                     }
                     while !self.taken.is_empty() {
                         self.send().await?;
@@ -150,9 +152,9 @@ impl Stream {
 
     /// Sends one frame of what was taken.
     async fn send(&mut self) -> Result<(), String> {
-        let count = frame_length(self.taken.iter().map(|question| question.ask.footprint()));
-        let mut frame = Questions::with_capacity(count);
-        for Question { ask, reply } in self.taken.drain(..count) {
+        let count = frame_length(self.taken.iter().map(|request| request.ask.footprint()));
+        let mut frame = RequestFrame::with_capacity(count);
+        for QueuedRequest { ask, reply } in self.taken.drain(..count) {
             if reply.is_closed() {
                 continue;
             }
@@ -163,25 +165,25 @@ impl Stream {
         if frame.is_empty() {
             return Ok(());
         }
-        let bytes = frame.iter().map(|(_, ask)| QUESTION_OVERHEAD + ask.footprint()).sum();
+        let bytes = frame.iter().map(|(_, ask)| REQUEST_OVERHEAD + ask.footprint()).sum();
         let frame = encode_long(&frame, bytes);
         loop {
-            // Answers are taken while the connection takes its time, or both ends could wait for each other.
-            let answers = tokio::select! {
+            // ResponseFrame are taken while the connection takes its time, or both ends could wait for each other.
+            let responses = tokio::select! {
                 biased;
                 permit = self.frames.reserve() => {
                     permit.map_err(|_| "the connection to the leader broke".to_owned())?.send(frame);
                     return Ok(());
                 }
-                answers = self.answers.next() => answers,
+                responses = self.responses.next() => responses,
             };
-            self.receive(answers)?;
+            self.receive(responses)?;
         }
     }
 
     fn receive(&mut self, frame: Option<Result<Bytes, tonic::Status>>) -> Result<(), String> {
         let frame = frame.ok_or("the leader closed the connection")?.map_err(|status| status.message().to_owned())?;
-        for (number, answer) in decode::<Answers>(&frame).map_err(|status| status.message().to_owned())? {
+        for (number, answer) in decode::<ResponseFrame>(&frame).map_err(|status| status.message().to_owned())? {
             if let Some(reply) = self.pending.remove(&number) {
                 reply.send(Ok(answer)).ok();
             }
@@ -190,7 +192,7 @@ impl Stream {
     }
 }
 
-/// How many of these questions go into one frame: at least one.
+/// How many of these requests go into one frame: at least one.
 fn frame_length(footprints: impl Iterator<Item = usize>) -> usize {
     let before = footprints.scan(0, |sum, bytes| Some(std::mem::replace(sum, *sum + bytes)));
     before.take_while(|bytes| *bytes < MAX_FRAME_BYTES).count()
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_closed_by_the_question_that_fills_it() {
+    fn a_frame_is_closed_by_the_request_that_fills_it() {
         let check = |footprints: &[usize], expect: usize| {
             assert_eq!(frame_length(footprints.iter().copied()), expect, "{footprints:?}");
         };

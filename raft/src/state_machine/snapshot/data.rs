@@ -13,7 +13,7 @@ use crate::state_machine::folder::Folder;
 use crate::state_machine::group::Live;
 use crate::state_machine::journal::Journal;
 use crate::state_machine::progress::Position;
-use crate::state_machine::window::Window;
+use crate::state_machine::retention::RetentionWindow;
 use crate::types::TypeConfig;
 
 /// A snapshot with the position and membership that it stands for.
@@ -57,7 +57,7 @@ impl fmt::Debug for SnapshotData {
 pub(in crate::state_machine) struct Received {
     pub(super) staged: Staged,
     pub(super) state: State,
-    pub(super) window: Window,
+    pub(super) window: RetentionWindow,
     pub(in crate::state_machine) position: Position,
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use quorate_store::Revision;
 use thiserror::Error;
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 
 /// The failure of receiving a snapshot. The transfer is over; another one may be begun.
 #[derive(Debug, Error)]

@@ -8,7 +8,7 @@ use bytes::{Buf, BufMut, BytesMut};
 use quorate_store::Revision;
 use serde::{Deserialize, Serialize};
 
-use crate::ClusterId;
+use crate::cluster::ClusterId;
 use crate::state_machine::progress::Position;
 
 /// Version of the stream. Changes with the record layouts as well.
@@ -21,7 +21,7 @@ const BATCH_PREFIX_BYTES: usize = 12;
 
 /// The first frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Header {
+pub(super) struct SnapshotHeader {
     pub(super) version: u32,
     pub(super) cluster: ClusterId,
     pub(super) naming: String,
@@ -30,14 +30,14 @@ pub(super) struct Header {
 
 /// The last frame: what the receiver must have got.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Trailer {
+pub(super) struct SnapshotTrailer {
     pub(super) objects: u64,
     pub(super) objects_checksum: u64,
     pub(super) batches: u64,
     pub(super) history_checksum: u32,
 }
 
-impl Trailer {
+impl SnapshotTrailer {
     /// Takes one history record into the totals.
     pub(super) fn count_batch(&mut self, record: &[u8]) {
         self.batches += 1;

@@ -18,7 +18,7 @@ const HEADER_BYTES: usize = 9;
 /// What a frame carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(super) enum StreamFrameKind {
     /// The header, alone in its frame; first.
     Header = 1,
     /// A piece of the object records.
@@ -31,13 +31,13 @@ pub(super) enum Kind {
 
 /// A frame that arrived whole and in its place.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Frame<'a> {
-    pub(super) kind: Kind,
+pub(super) struct StreamFrame<'a> {
+    pub(super) kind: StreamFrameKind,
     pub(super) payload: &'a [u8],
 }
 
 /// Builds a frame.
-pub(super) fn encode(kind: Kind, sequence: u32, payload: &[u8]) -> Bytes {
+pub(super) fn encode(kind: StreamFrameKind, sequence: u32, payload: &[u8]) -> Bytes {
     let mut frame = BytesMut::with_capacity(HEADER_BYTES + payload.len());
     frame.put_u8(kind as u8);
     frame.put_u32_le(sequence);
@@ -47,7 +47,7 @@ pub(super) fn encode(kind: Kind, sequence: u32, payload: &[u8]) -> Bytes {
 }
 
 /// Takes a frame apart that must have this number.
-pub(super) fn decode(frame: &[u8], expected: u32) -> Result<Frame<'_>, SnapshotError> {
+pub(super) fn decode(frame: &[u8], expected: u32) -> Result<StreamFrame<'_>, SnapshotError> {
     if frame.len() > MAX_FRAME_BYTES {
         return Err(SnapshotError::Damaged { frame: expected, what: "it is too large" });
     }
@@ -61,9 +61,11 @@ pub(super) fn decode(frame: &[u8], expected: u32) -> Result<Frame<'_>, SnapshotE
     if sequence != expected {
         return Err(SnapshotError::OutOfOrder { expected, found: sequence });
     }
-    let kind = [Kind::Header, Kind::Objects, Kind::History, Kind::Trailer].into_iter().find(|k| *k as u8 == kind);
+    let kind = [StreamFrameKind::Header, StreamFrameKind::Objects, StreamFrameKind::History, StreamFrameKind::Trailer]
+        .into_iter()
+        .find(|k| *k as u8 == kind);
     let kind = kind.ok_or(SnapshotError::Damaged { frame: expected, what: "its kind is unknown" })?;
-    Ok(Frame { kind, payload })
+    Ok(StreamFrame { kind, payload })
 }
 
 fn checksum(kind: u8, sequence: u32, payload: &[u8]) -> u32 {
@@ -77,8 +79,8 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_is_noticed() {
-        let frame = encode(Kind::Objects, 7, b"payload");
-        assert_eq!(decode(&frame, 7).unwrap(), Frame { kind: Kind::Objects, payload: b"payload" });
+        let frame = encode(StreamFrameKind::Objects, 7, b"payload");
+        assert_eq!(decode(&frame, 7).unwrap(), StreamFrame { kind: StreamFrameKind::Objects, payload: b"payload" });
         for bit in 0..frame.len() * 8 {
             let mut damaged = frame.to_vec();
             damaged[bit / 8] ^= 1 << (bit % 8);
@@ -91,9 +93,9 @@ mod tests {
 
     #[test]
     fn order_and_size_are_checked() {
-        let frame = encode(Kind::History, 3, b"");
+        let frame = encode(StreamFrameKind::History, 3, b"");
         assert!(matches!(decode(&frame, 2), Err(SnapshotError::OutOfOrder { expected: 2, found: 3 })));
-        assert!(decode(&encode(Kind::History, 3, &[0; PAYLOAD_BYTES]), 3).is_ok());
-        assert!(decode(&encode(Kind::History, 3, &[0; PAYLOAD_BYTES + 1]), 3).is_err());
+        assert!(decode(&encode(StreamFrameKind::History, 3, &[0; PAYLOAD_BYTES]), 3).is_ok());
+        assert!(decode(&encode(StreamFrameKind::History, 3, &[0; PAYLOAD_BYTES + 1]), 3).is_err());
     }
 }

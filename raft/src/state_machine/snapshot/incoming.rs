@@ -12,16 +12,16 @@ use quorate_store::State;
 
 use super::SnapshotError;
 use super::data::{Contents, Received, Snapshot, SnapshotData, Staged};
-use super::format::{self, Header, STREAM_VERSION, Trailer};
-use super::frame::{self, Kind};
-use super::objects::Objects;
+use super::format::{self, STREAM_VERSION, SnapshotHeader, SnapshotTrailer};
+use super::frame::{self, StreamFrameKind};
+use super::objects::ReceivedObjects;
 use crate::state_machine::checkpoint::Checkpoint;
+use crate::state_machine::failure::FailureReport;
 use crate::state_machine::folder::Folder;
-use crate::state_machine::frame::Builder;
-use crate::state_machine::machine::Alarm;
-use crate::state_machine::options::Identity;
+use crate::state_machine::frame::FrameBuilder;
+use crate::state_machine::options::StateIdentity;
 use crate::state_machine::record;
-use crate::state_machine::window::Window;
+use crate::state_machine::retention::RetentionWindow;
 use crate::types::SnapshotMeta;
 
 /// Bytes of history that make a frame of the journal.
@@ -31,23 +31,23 @@ const FRAME_BYTES: usize = 1 << 20;
 #[derive(Clone)]
 pub struct SnapshotReceiver {
     pub(in crate::state_machine) folder: Arc<Folder>,
-    pub(in crate::state_machine) identity: Arc<Identity>,
+    pub(in crate::state_machine) identity: Arc<StateIdentity>,
     pub(in crate::state_machine) segment_bytes: u64,
-    pub(in crate::state_machine) alarm: Alarm,
+    pub(in crate::state_machine) failures: FailureReport,
 }
 
 impl SnapshotReceiver {
     /// A transfer that expects its first frame.
     #[must_use]
     pub fn begin(&self) -> Incoming {
-        Incoming { receiver: self.clone(), sequence: 0, stage: Stage::Header, pending: BytesMut::new() }
+        Incoming { receiver: self.clone(), sequence: 0, stage: ReceiveStage::Header, pending: BytesMut::new() }
     }
 
     /// Passes the result on. After a failure of the disk no transfer could succeed, so the process must end.
     fn watch<T>(&self, result: Result<T, SnapshotError>) -> Result<T, SnapshotError> {
         result.inspect_err(|error| {
             if let SnapshotError::Io(error) = error {
-                self.alarm.raise(error);
+                self.failures.report(error);
             }
         })
     }
@@ -57,12 +57,12 @@ impl SnapshotReceiver {
 pub struct Incoming {
     receiver: SnapshotReceiver,
     sequence: u32,
-    stage: Stage,
+    stage: ReceiveStage,
     /// Bytes of the record that the frames so far have not completed.
     pending: BytesMut,
 }
 
-enum Stage {
+enum ReceiveStage {
     Header,
     Objects(Box<Partial>),
     History(Box<Partial>),
@@ -73,10 +73,10 @@ enum Stage {
 /// What has arrived.
 struct Partial {
     staged: Staged,
-    header: Header,
-    objects: Objects,
-    window: Window,
-    totals: Trailer,
+    header: SnapshotHeader,
+    objects: ReceivedObjects,
+    window: RetentionWindow,
+    totals: SnapshotTrailer,
     /// Records of history that are in no frame of the journal yet, and their bytes.
     records: Vec<(BytesMut, u64, u64)>,
     record_bytes: usize,
@@ -88,7 +88,7 @@ impl Incoming {
     /// # Errors
     /// Any [`SnapshotError`]. The transfer is over then; drop it.
     pub fn push(&mut self, frame: &[u8]) -> Result<(), SnapshotError> {
-        let stage = std::mem::replace(&mut self.stage, Stage::Refused);
+        let stage = std::mem::replace(&mut self.stage, ReceiveStage::Refused);
         let advanced = self.advance(stage, frame);
         self.stage = self.receiver.watch(advanced)?;
         self.sequence += 1;
@@ -100,10 +100,10 @@ impl Incoming {
     /// # Errors
     /// [`SnapshotError::Truncated`] when frames are missing; [`SnapshotError::Io`].
     pub fn finish(self) -> Result<Snapshot, SnapshotError> {
-        let Stage::Complete(partial) = self.stage else {
+        let ReceiveStage::Complete(partial) = self.stage else {
             return Err(SnapshotError::Truncated { frames: self.sequence });
         };
-        let Partial { staged, header: Header { position, .. }, objects, window, .. } = *partial;
+        let Partial { staged, header: SnapshotHeader { position, .. }, objects, window, .. } = *partial;
         let state = blocking(|| State::restore(position.progress.revision, position.progress.time_ms, objects.entries));
         let sequence = staged.journal().sequence();
         let checkpoint = Checkpoint { state: state.snapshot(), position: position.clone(), sequence };
@@ -115,27 +115,27 @@ impl Incoming {
         Ok(Snapshot { meta, snapshot: SnapshotData { contents: Contents::Received(received) } })
     }
 
-    fn advance(&mut self, stage: Stage, frame: &[u8]) -> Result<Stage, SnapshotError> {
-        if matches!(stage, Stage::Refused) {
+    fn advance(&mut self, stage: ReceiveStage, frame: &[u8]) -> Result<ReceiveStage, SnapshotError> {
+        if matches!(stage, ReceiveStage::Refused) {
             return Err(SnapshotError::Refused);
         }
         let frame = frame::decode(frame, self.sequence)?;
         match (stage, frame.kind) {
-            (Stage::Header, Kind::Header) => Ok(Stage::Objects(self.open(frame.payload)?)),
-            (Stage::Objects(mut partial), Kind::Objects) => {
+            (ReceiveStage::Header, StreamFrameKind::Header) => Ok(ReceiveStage::Objects(self.open(frame.payload)?)),
+            (ReceiveStage::Objects(mut partial), StreamFrameKind::Objects) => {
                 self.pending.extend_from_slice(frame.payload);
                 partial.take_objects(&mut self.pending)?;
-                Ok(Stage::Objects(partial))
+                Ok(ReceiveStage::Objects(partial))
             }
-            (Stage::Objects(mut partial) | Stage::History(mut partial), Kind::History) => {
+            (ReceiveStage::Objects(mut partial) | ReceiveStage::History(mut partial), StreamFrameKind::History) => {
                 self.pending.extend_from_slice(frame.payload);
                 partial.take_history(&mut self.pending)?;
-                Ok(Stage::History(partial))
+                Ok(ReceiveStage::History(partial))
             }
-            (Stage::Objects(mut partial) | Stage::History(mut partial), Kind::Trailer) => {
+            (ReceiveStage::Objects(mut partial) | ReceiveStage::History(mut partial), StreamFrameKind::Trailer) => {
                 partial.check(&self.decode(frame.payload)?, &self.pending)?;
                 partial.write_history()?;
-                Ok(Stage::Complete(partial))
+                Ok(ReceiveStage::Complete(partial))
             }
             _ => Err(self.damaged("it does not belong here")),
         }
@@ -146,7 +146,7 @@ impl Incoming {
         if found != STREAM_VERSION {
             return Err(SnapshotError::Version { found, expected: STREAM_VERSION });
         }
-        let header: Header = self.decode(payload)?;
+        let header: SnapshotHeader = self.decode(payload)?;
         let identity = &self.receiver.identity;
         if header.cluster != identity.cluster {
             return Err(SnapshotError::Cluster { found: header.cluster, expected: identity.cluster });
@@ -154,9 +154,9 @@ impl Incoming {
         if header.naming != identity.naming {
             return Err(SnapshotError::Naming { found: header.naming, expected: identity.naming.clone() });
         }
-        let window = Window::starting_after(header.position.progress.oldest);
+        let window = RetentionWindow::starting_after(header.position.progress.oldest);
         let staged = Staged::create(&self.receiver.folder, self.receiver.segment_bytes);
-        let (objects, totals, records) = (Objects::default(), Trailer::default(), Vec::new());
+        let (objects, totals, records) = (ReceivedObjects::default(), SnapshotTrailer::default(), Vec::new());
         Ok(Box::new(Partial { staged, header, objects, window, totals, records, record_bytes: 0 }))
     }
 
@@ -198,16 +198,16 @@ impl Partial {
         position.progress.revision = self.window.newest();
         let records = std::mem::take(&mut self.records);
         self.record_bytes = 0;
-        let fill = |builder: &mut Builder| {
+        let fill = |builder: &mut FrameBuilder| {
             records.iter().for_each(|(record, time_ms, footprint)| builder.push_record(record, *time_ms, *footprint));
         };
         Ok(blocking(|| self.staged.journal().write(&position, fill))?)
     }
 
-    fn check(&self, trailer: &Trailer, pending: &[u8]) -> Result<(), SnapshotError> {
+    fn check(&self, trailer: &SnapshotTrailer, pending: &[u8]) -> Result<(), SnapshotError> {
         let progress = &self.header.position.progress;
         let found = &self.objects.found;
-        let found = Trailer { objects: found.objects, objects_checksum: found.checksum.get(), ..self.totals };
+        let found = SnapshotTrailer { objects: found.objects, objects_checksum: found.checksum.get(), ..self.totals };
         if !pending.is_empty() {
             return Err(self.inconsistent("its last record is incomplete"));
         }

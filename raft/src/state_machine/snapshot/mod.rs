@@ -21,4 +21,4 @@ pub use outgoing::{Frames, Outgoing};
 
 pub(super) use data::Contents;
 pub use data::{Snapshot, SnapshotData};
-pub(super) use objects::Reader;
+pub(super) use objects::ObjectStreamReader;

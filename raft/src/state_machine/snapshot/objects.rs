@@ -1,23 +1,23 @@
-//! Objects as they come out of a stream, and the reader of a stream of objects alone, which is a checkpoint.
+//! ReceivedObjects as they come out of a stream, and the reader of a stream of objects alone, which is a checkpoint.
 //!
 //! Invariant: what is given is what the header and the trailer say, or nothing is. This file does no IO.
 
 use bytes::{Bytes, BytesMut};
 use quorate_store::Entry;
 
-use super::format::{self, Header, Trailer};
-use super::frame::{self, Kind};
+use super::format::{self, SnapshotHeader, SnapshotTrailer};
+use super::frame::{self, StreamFrameKind};
 use crate::state_machine::progress::{Position, Progress};
 use crate::state_machine::record;
 
-/// Objects in the order of their keys, and what they amount to.
+/// ReceivedObjects in the order of their keys, and what they amount to.
 #[derive(Default)]
-pub(super) struct Objects {
+pub(super) struct ReceivedObjects {
     pub(super) entries: Vec<(Bytes, Entry)>,
     pub(super) found: Progress,
 }
 
-impl Objects {
+impl ReceivedObjects {
     /// Takes whole records off the front of what has come. The inner error is what is wrong with them.
     pub(super) fn take(&mut self, pending: &mut BytesMut) -> Result<(), &'static str> {
         while let Some((key, record)) = format::take_object(pending) {
@@ -34,15 +34,15 @@ impl Objects {
 
 /// Reads a stream of objects without history, frame by frame.
 #[derive(Default)]
-pub(in crate::state_machine) struct Reader {
+pub(in crate::state_machine) struct ObjectStreamReader {
     sequence: u32,
-    header: Option<Header>,
+    header: Option<SnapshotHeader>,
     pending: BytesMut,
-    objects: Objects,
+    objects: ReceivedObjects,
     is_complete: bool,
 }
 
-impl Reader {
+impl ObjectStreamReader {
     /// Takes the next frame.
     ///
     /// # Errors
@@ -51,16 +51,19 @@ impl Reader {
         let frame = frame::decode(bytes, self.sequence).map_err(|error| error.to_string())?;
         self.sequence += 1;
         match (frame.kind, &self.header) {
-            (Kind::Header, None) => self.header = Some(decode(frame.payload)?),
-            (Kind::Objects, Some(_)) => {
+            (StreamFrameKind::Header, None) => self.header = Some(decode(frame.payload)?),
+            (StreamFrameKind::Objects, Some(_)) => {
                 self.pending.extend_from_slice(frame.payload);
                 self.objects.take(&mut self.pending)?;
             }
-            (Kind::Trailer, Some(header)) => {
-                let trailer: Trailer = decode(frame.payload)?;
+            (StreamFrameKind::Trailer, Some(header)) => {
+                let trailer: SnapshotTrailer = decode(frame.payload)?;
                 let found = &self.objects.found;
-                let counted =
-                    Trailer { objects: found.objects, objects_checksum: found.checksum.get(), ..Trailer::default() };
+                let counted = SnapshotTrailer {
+                    objects: found.objects,
+                    objects_checksum: found.checksum.get(),
+                    ..SnapshotTrailer::default()
+                };
                 if counted != trailer || !self.pending.is_empty() {
                     return Err(format!("{trailer:?} was written, {counted:?} is there"));
                 }

@@ -10,30 +10,30 @@ use std::vec;
 use bytes::{Bytes, BytesMut};
 use quorate_store::Snapshot;
 
-use super::format::{self, Header, STREAM_VERSION, Trailer};
-use super::frame::{self, Kind, PAYLOAD_BYTES};
+use super::format::{self, STREAM_VERSION, SnapshotHeader, SnapshotTrailer};
+use super::frame::{self, PAYLOAD_BYTES, StreamFrameKind};
 use crate::state_machine::journal;
-use crate::state_machine::options::Identity;
+use crate::state_machine::options::StateIdentity;
 use crate::state_machine::progress::{Position, encode};
 use crate::state_machine::record;
 
 /// A snapshot that can be sent.
 pub struct Outgoing {
     state: Snapshot,
-    history: Vec<journal::Frame>,
-    pub(super) header: Header,
+    history: Vec<journal::JournalFrame>,
+    pub(super) header: SnapshotHeader,
 }
 
 impl Outgoing {
     /// The snapshot of this state at this position, with the history in these frames.
     pub(in crate::state_machine) fn new(
         state: Snapshot,
-        history: Vec<journal::Frame>,
-        identity: &Identity,
+        history: Vec<journal::JournalFrame>,
+        identity: &StateIdentity,
         position: Position,
     ) -> Self {
         let (cluster, naming) = (identity.cluster, identity.naming.clone());
-        Self { state, history, header: Header { version: STREAM_VERSION, cluster, naming, position } }
+        Self { state, history, header: SnapshotHeader { version: STREAM_VERSION, cluster, naming, position } }
     }
 
     /// The stream: frames to be sent in this order, each of at most [`super::MAX_FRAME_BYTES`]. Each step takes about a millisecond, and
@@ -44,8 +44,8 @@ impl Outgoing {
             sequence: 0,
             buffer: BytesMut::new(),
             record: Vec::new(),
-            trailer: Trailer::default(),
-            stage: Stage::Header,
+            trailer: SnapshotTrailer::default(),
+            stage: SendStage::Header,
             snapshot: self,
         }
     }
@@ -56,16 +56,16 @@ pub struct Frames {
     sequence: u32,
     buffer: BytesMut,
     record: Vec<u8>,
-    trailer: Trailer,
-    stage: Stage,
+    trailer: SnapshotTrailer,
+    stage: SendStage,
     snapshot: Outgoing,
 }
 
-enum Stage {
+enum SendStage {
     Header,
     /// After this key.
     Objects(Option<Bytes>),
-    History(vec::IntoIter<journal::Frame>),
+    History(vec::IntoIter<journal::JournalFrame>),
     Trailer,
     Done,
 }
@@ -76,7 +76,7 @@ impl Iterator for Frames {
     fn next(&mut self) -> Option<Self::Item> {
         let frame = self.advance();
         if frame.is_err() {
-            self.stage = Stage::Done;
+            self.stage = SendStage::Done;
         }
         frame.transpose()
     }
@@ -86,11 +86,11 @@ impl Frames {
     fn advance(&mut self) -> io::Result<Option<Bytes>> {
         loop {
             let kind = match &self.stage {
-                Stage::Header => return Ok(Some(self.header())),
-                Stage::Objects(_) => Kind::Objects,
-                Stage::History(_) => Kind::History,
-                Stage::Trailer => return Ok(Some(self.trailer())),
-                Stage::Done => return Ok(None),
+                SendStage::Header => return Ok(Some(self.header())),
+                SendStage::Objects(_) => StreamFrameKind::Objects,
+                SendStage::History(_) => StreamFrameKind::History,
+                SendStage::Trailer => return Ok(Some(self.trailer())),
+                SendStage::Done => return Ok(None),
             };
             let full = self.buffer.len() >= PAYLOAD_BYTES;
             if !full && self.fill()? {
@@ -109,7 +109,7 @@ impl Frames {
     /// Adds what comes next in this stage; false when nothing does.
     fn fill(&mut self) -> io::Result<bool> {
         match &mut self.stage {
-            Stage::Objects(after) => {
+            SendStage::Objects(after) => {
                 let from = after.clone();
                 for (key, entry) in self.snapshot.state.range(b"", from.as_deref()) {
                     record::encode_object(entry, &mut self.record);
@@ -122,7 +122,7 @@ impl Frames {
                 }
                 Ok(*after != from)
             }
-            Stage::History(frames) => {
+            SendStage::History(frames) => {
                 let Some(frame) = frames.next() else { return Ok(false) };
                 let progress = &self.snapshot.header.position.progress;
                 for (revision, record) in frame.read()?.records() {
@@ -133,29 +133,29 @@ impl Frames {
                 }
                 Ok(true)
             }
-            Stage::Header | Stage::Trailer | Stage::Done => Ok(false),
+            SendStage::Header | SendStage::Trailer | SendStage::Done => Ok(false),
         }
     }
 
     fn next_stage(&mut self) {
         self.stage = match self.stage {
-            Stage::Objects(_) => Stage::History(std::mem::take(&mut self.snapshot.history).into_iter()),
-            _ => Stage::Trailer,
+            SendStage::Objects(_) => SendStage::History(std::mem::take(&mut self.snapshot.history).into_iter()),
+            _ => SendStage::Trailer,
         };
     }
 
     fn header(&mut self) -> Bytes {
-        self.stage = Stage::Objects(None);
-        self.frame(Kind::Header, &encode(&self.snapshot.header))
+        self.stage = SendStage::Objects(None);
+        self.frame(StreamFrameKind::Header, &encode(&self.snapshot.header))
     }
 
     fn trailer(&mut self) -> Bytes {
-        self.stage = Stage::Done;
+        self.stage = SendStage::Done;
         self.trailer.objects_checksum = self.snapshot.header.position.progress.checksum.get();
-        self.frame(Kind::Trailer, &encode(&self.trailer))
+        self.frame(StreamFrameKind::Trailer, &encode(&self.trailer))
     }
 
-    fn frame(&mut self, kind: Kind, payload: &[u8]) -> Bytes {
+    fn frame(&mut self, kind: StreamFrameKind, payload: &[u8]) -> Bytes {
         let frame = frame::encode(kind, self.sequence, payload);
         self.sequence += 1;
         frame

@@ -12,6 +12,7 @@ mod history;
 mod hub;
 mod past;
 mod ring;
+mod source;
 mod view;
 mod waiters;
 mod watch;

@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::view::Shared;
+use super::source::Source;
 use crate::snapshot::Objects;
 use crate::state::footprint;
 use crate::{Batch, HistoryError, Revision, Snapshot};
@@ -28,13 +28,13 @@ pub(super) struct Past {
 }
 
 impl Past {
-    pub(super) fn at(&self, at: Revision, shared: &Shared) -> Result<Snapshot, HistoryError> {
-        let newest = shared.view().snapshot.clone();
+    pub(super) fn at(&self, at: Revision, source: &Source) -> Result<Snapshot, HistoryError> {
+        let newest = source.view().snapshot.clone();
         let applied = newest.revision();
         if at > applied {
             return Err(HistoryError::Future { at, applied });
         }
-        let oldest = shared.history.oldest();
+        let oldest = source.history.oldest();
         if at < oldest {
             return Err(HistoryError::Compacted { oldest });
         }
@@ -44,18 +44,18 @@ impl Past {
         if let Some(snapshot) = self.recall(at) {
             return Ok(snapshot);
         }
-        blocking(|| self.undo_once(at, newest, shared))
+        blocking(|| self.undo_once(at, newest, source))
     }
 
     /// May read gigabytes of history, and wait for somebody who does.
-    fn undo_once(&self, at: Revision, newest: Snapshot, shared: &Shared) -> Result<Snapshot, HistoryError> {
-        let oldest = shared.history.oldest();
+    fn undo_once(&self, at: Revision, newest: Snapshot, source: &Source) -> Result<Snapshot, HistoryError> {
+        let oldest = source.history.oldest();
         let _one_at_a_time = self.undoing.lock();
         if let Some(snapshot) = self.recall(at) {
             return Ok(snapshot);
         }
         let base = self.nearest(at).unwrap_or(newest);
-        let snapshot = undo(&base, at, shared)?;
+        let snapshot = undo(&base, at, source)?;
         self.remember(snapshot.clone(), oldest);
         Ok(snapshot)
     }
@@ -92,17 +92,17 @@ impl Past {
 }
 
 /// The state as it was at `at`: the first change of each key since then tells what the key held.
-fn undo(base: &Snapshot, at: Revision, shared: &Shared) -> Result<Snapshot, HistoryError> {
+fn undo(base: &Snapshot, at: Revision, source: &Source) -> Result<Snapshot, HistoryError> {
     let mut past = Undone { objects: base.objects().clone(), size: base.size(), restored: HashSet::new() };
     let mut reached = at;
     while reached < base.revision() {
-        let ring = shared.view().ring.clone();
+        let ring = source.view().ring.clone();
         if ring.holds(reached.next()) {
             let batches = ring.from(reached.next()).take_while(|batch| batch.revision <= base.revision());
             batches.for_each(|batch| past.restore(batch));
             reached = base.revision();
         } else {
-            let batches = shared.read_history(reached, UNDO_READ_BYTES)?;
+            let batches = source.read_history(reached, UNDO_READ_BYTES)?;
             let batches = batches.iter().take_while(|batch| batch.revision <= base.revision());
             batches.for_each(|batch| {
                 past.restore(batch);

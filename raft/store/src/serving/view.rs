@@ -6,13 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::hub::Hub;
 use super::past::Past;
-use super::ring::{Ring, RingWriter};
+use super::ring::RingWriter;
+use super::source::{Source, View};
 use super::waiters::Waiters;
 use super::{History, Watch};
 use crate::{Batch, HistoryError, Revision, Snapshot};
@@ -36,23 +35,16 @@ impl Default for ServingOptions {
 /// The serving form of a store on one node. Clones share everything.
 #[derive(Clone)]
 pub struct Serving {
+    source: Arc<Source>,
     shared: Arc<Shared>,
 }
 
-/// What the publisher, the readers and the watchers share.
-pub(super) struct Shared {
-    view: ArcSwap<View>,
-    pub(super) hub: Hub,
-    pub(super) history: Arc<dyn History>,
+/// What clones share besides the source.
+#[derive(Debug)]
+struct Shared {
     past: Past,
     waiters: Waiters,
     publisher: Mutex<RingWriter>,
-}
-
-/// The newest state and the changes that led to it.
-pub(super) struct View {
-    pub(super) snapshot: Snapshot,
-    pub(super) ring: Ring,
 }
 
 impl Serving {
@@ -70,10 +62,9 @@ impl Serving {
         if writer.newest() != Some(snapshot.revision()) {
             writer.clear();
         }
-        let hub = Hub::new(snapshot.revision());
-        let view = ArcSwap::from_pointee(View { snapshot, ring: writer.ring() });
-        let (past, waiters, publisher) = (Past::default(), Waiters::default(), Mutex::new(writer));
-        Self { shared: Arc::new(Shared { view, hub, history, past, waiters, publisher }) }
+        let source = Source::new(View { snapshot, ring: writer.ring() }, history);
+        let shared = Shared { past: Past::default(), waiters: Waiters::default(), publisher: Mutex::new(writer) };
+        Self { source: Arc::new(source), shared: Arc::new(shared) }
     }
 
     /// Shows a newer state with the batches that led to it from the state shown before: contiguous and in order. The history
@@ -83,8 +74,8 @@ impl Serving {
         let revision = snapshot.revision();
         debug_assert!(batches.last().is_none_or(|batch| batch.revision == revision), "batches lead to the state");
         batches.iter().for_each(|batch| ring.push(batch));
-        self.shared.view.store(Arc::new(View { snapshot, ring: ring.ring() }));
-        self.shared.hub.publish(batches);
+        self.source.show(View { snapshot, ring: ring.ring() });
+        self.source.hub.publish(batches);
         self.shared.waiters.release(revision);
     }
 
@@ -95,27 +86,27 @@ impl Serving {
         let revision = snapshot.revision();
         ring.clear();
         self.shared.past.clear();
-        self.shared.view.store(Arc::new(View { snapshot, ring: ring.ring() }));
-        self.shared.hub.reset(revision);
+        self.source.show(View { snapshot, ring: ring.ring() });
+        self.source.hub.reset(revision);
         self.shared.waiters.release(revision);
     }
 
     /// The newest state. A few nanoseconds.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        self.shared.view.load().snapshot.clone()
+        self.source.view().snapshot.clone()
     }
 
     /// The newest state's revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
-        self.shared.view.load().snapshot.revision()
+        self.source.view().snapshot.revision()
     }
 
     /// The oldest revision that can be read exactly.
     #[must_use]
     pub fn oldest(&self) -> Revision {
-        self.shared.history.oldest()
+        self.source.history.oldest()
     }
 
     /// The state at exactly this revision. Costs one step per change since then, the first time; a few such states are
@@ -124,7 +115,7 @@ impl Serving {
     /// # Errors
     /// Any [`HistoryError`].
     pub fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
-        self.shared.past.at(at, &self.shared)
+        self.shared.past.at(at, &self.source)
     }
 
     /// Returns once [`Serving::snapshot`] shows this revision or a newer one.
@@ -141,32 +132,12 @@ impl Serving {
         if after < oldest {
             return Err(HistoryError::Compacted { oldest });
         }
-        Ok(Watch::new(Arc::clone(&self.shared), prefix, after))
+        Ok(Watch::new(Arc::clone(&self.source), prefix, after))
     }
 }
 
 impl fmt::Debug for Serving {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Serving").field("revision", &self.revision()).finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    pub(super) fn view(&self) -> arc_swap::Guard<Arc<View>> {
-        self.view.load()
-    }
-
-    /// The next batches from the history, contiguous and shown by the view already; at least one, for the caller knows that
-    /// the view shows something newer than `after`.
-    pub(super) fn read_history(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError> {
-        let mut batches = self.history.read(after, max_bytes)?;
-        let shown = self.view().snapshot.revision();
-        batches.truncate(batches.partition_point(|batch| batch.revision <= shown));
-        let contiguous = batches.iter().zip(after.get() + 1..).all(|(batch, number)| batch.revision.get() == number);
-        if batches.is_empty() || !contiguous {
-            tracing::error!(%after, count = batches.len(), "the kept history has a gap");
-            return Err(HistoryError::Unreadable);
-        }
-        Ok(batches)
     }
 }

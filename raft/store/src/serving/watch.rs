@@ -16,7 +16,7 @@ use std::vec;
 use bytes::Bytes;
 
 use super::hub::{Cell, Topic};
-use super::view::Shared;
+use super::source::Source;
 use crate::{Batch, Event, HistoryError, Revision};
 
 /// History that a watcher which fell behind reads at a time, in bytes of [`Batch::footprint`].
@@ -26,7 +26,7 @@ const SCAN_BATCHES: usize = 1024;
 
 /// A running watch; see [`crate::Store::watch`].
 pub struct Watch {
-    shared: Arc<Shared>,
+    source: Arc<Source>,
     prefix: Bytes,
     topic: Arc<Topic>,
     cell: Arc<Cell>,
@@ -49,10 +49,10 @@ enum Step {
 }
 
 impl Watch {
-    pub(super) fn new(shared: Arc<Shared>, prefix: Bytes, after: Revision) -> Self {
-        let topic = shared.hub.join(&prefix, || shared.view().snapshot.revision());
+    pub(super) fn new(source: Arc<Source>, prefix: Bytes, after: Revision) -> Self {
+        let topic = source.hub.join(&prefix, || source.view().snapshot.revision());
         let (cell, chunk) = (Arc::default(), Vec::new().into_iter());
-        Self { shared, prefix, topic, cell, cursor: after, chunk, chunk_end: Revision::ZERO }
+        Self { source, prefix, topic, cell, cursor: after, chunk, chunk_end: Revision::ZERO }
     }
 
     /// The next batch that touches the prefix; waits for it. Safe to cancel.
@@ -123,7 +123,7 @@ impl Watch {
             return false;
         }
         self.cursor = self.cursor.max(self.chunk_end).max(self.cell.quiet_until());
-        let announced = self.shared.hub.announced();
+        let announced = self.source.hub.announced();
         let up_to_date = self.topic.touched() <= self.cursor;
         if up_to_date {
             self.cursor = self.cursor.max(announced);
@@ -133,7 +133,7 @@ impl Watch {
 
     /// None when the ring does not reach back to the cursor.
     fn look_through_ring(&mut self) -> Option<Step> {
-        let view = self.shared.view();
+        let view = self.source.view();
         let shown = view.snapshot.revision();
         let mut batches = view.ring.from(self.cursor.next()).take_while(|batch| batch.revision <= shown).peekable();
         batches.peek()?;
@@ -147,7 +147,7 @@ impl Watch {
     }
 
     fn read_history(&mut self) -> Result<Step, HistoryError> {
-        let mut batches = self.shared.read_history(self.cursor, CHUNK_BYTES)?;
+        let mut batches = self.source.read_history(self.cursor, CHUNK_BYTES)?;
         self.chunk_end = batches.last().map_or(self.cursor, |batch| batch.revision);
         batches.retain(|batch| batch.touches(&self.prefix));
         self.chunk = batches.into_iter();
@@ -170,7 +170,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.shared.hub.leave(&self.prefix, &self.topic, &self.cell);
+        self.source.hub.leave(&self.prefix, &self.topic, &self.cell);
     }
 }
 

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use quorate_env::disk::SystemDisk;
 use quorate_env::{Network, SystemEnv};
 use quorate_raft::admin::{AdminAnswer, AdminRequest, JoinRequest, JoinToken, join};
-use quorate_raft::disk::SystemDisk;
-use quorate_raft::replica::{Compaction, MemberOptions, OpenError, Options, Timing};
+use quorate_raft::replica::{Compaction, MemberOptions, ReplicaOpenError, ReplicaOptions, Timing};
 use quorate_raft::state_machine;
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, Credentials, PeerTls, Replica, Role};
@@ -131,7 +131,9 @@ impl Cluster {
         let options = self.options(node, credentials);
         let replica = eventually("the data is free", async || match Replica::open(options.clone()).await {
             Ok(replica) => Some(replica),
-            Err(OpenError::State(state_machine::OpenError::Locked { .. }) | OpenError::Listen { .. }) => None,
+            Err(
+                ReplicaOpenError::State(state_machine::StateOpenError::Locked { .. }) | ReplicaOpenError::Listen { .. },
+            ) => None,
             Err(error) => panic!("{error}"),
         })
         .await;
@@ -140,7 +142,7 @@ impl Cluster {
     }
 
     /// What a member is opened with.
-    pub(crate) fn options(&self, node: NodeId, credentials: &Credentials) -> Options {
+    pub(crate) fn options(&self, node: NodeId, credentials: &Credentials) -> ReplicaOptions {
         let mut env = SystemEnv::env();
         if let Some(distance) = self.tuning.distance {
             env.network = Arc::new(FarNetwork { near: env.network, distance });
@@ -154,7 +156,7 @@ impl Cluster {
             tls: Arc::new(PeerTls::new(credentials).unwrap()),
             signer: Arc::new(TestSigner { authority: self.authority.clone(), cluster: self.id }),
         };
-        let mut options = Options::new(member, Arc::new(SystemDisk), &self.folder(node));
+        let mut options = ReplicaOptions::new(member, Arc::new(SystemDisk), &self.folder(node));
         options.limits = self.tuning.limits;
         options.compaction = self.tuning.compaction;
         options.timing = self.tuning.timing;

@@ -1,7 +1,7 @@
 //! Random work with the power cut at every call in turn: what was acknowledged is there afterwards, and of the rest a prefix.
 
 use openraft::storage::{RaftLogReader, RaftLogStorage};
-use quorate_raft::disk::MemoryDisk;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::log::Log;
 use quorate_raft::types::{LogEntry, LogId, Vote};
 

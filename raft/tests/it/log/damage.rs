@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use openraft::storage::RaftLogStorage;
+use quorate_env::disk::{Disk, MemoryDisk};
 use quorate_raft::ClusterId;
-use quorate_raft::disk::{Disk, MemoryDisk};
-use quorate_raft::log::{Identity, Log};
+use quorate_raft::log::{Log, LogIdentity};
 use quorate_raft::types::Vote;
 
 use super::support::{append_range, contents, log_id, open, open_error, options, summary};
@@ -110,12 +110,12 @@ async fn a_log_of_others_is_refused() {
     let disk = filled().await;
     for (identity, expect) in [
         (
-            Identity { cluster: ClusterId::new([8; 16]), node: 1 },
+            LogIdentity { cluster: ClusterId::new([8; 16]), node: 1 },
             "log file /log/segment-0000000000000001.log belongs to cluster \
              07070707070707070707070707070707, not to 08080808080808080808080808080808",
         ),
         (
-            Identity { cluster: ClusterId::new([7; 16]), node: 4 },
+            LogIdentity { cluster: ClusterId::new([7; 16]), node: 4 },
             "log file /log/segment-0000000000000001.log belongs to node 1, not to node 4",
         ),
     ] {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use openraft::storage::{RaftLogReader, RaftLogStorage};
-use quorate_raft::disk::MemoryDisk;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::log::Log;
 use quorate_raft::types::{LogEntry, Vote};
 

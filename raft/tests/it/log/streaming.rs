@@ -2,7 +2,7 @@
 
 use futures::{StreamExt, TryStreamExt};
 use openraft::storage::RaftLogReader;
-use quorate_raft::disk::MemoryDisk;
+use quorate_env::disk::MemoryDisk;
 
 use super::support::{append_range, entry, open};
 

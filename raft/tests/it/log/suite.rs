@@ -8,8 +8,9 @@ use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftSnapshotBuilder, RaftStateMachine};
 use openraft::testing::log::{StoreBuilder, Suite};
 use openraft::{EntryPayload, OptionalSend, StorageError};
-use quorate_raft::disk::{Disk, Fatal, MemoryDisk, SystemDisk};
-use quorate_raft::log::{Log, Options};
+use quorate_env::Fatal;
+use quorate_env::disk::{Disk, MemoryDisk, SystemDisk};
+use quorate_raft::log::{Log, LogOptions};
 use quorate_raft::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 
 use super::support::{IDENTITY, SEGMENT};
@@ -94,7 +95,7 @@ impl StoreBuilder<TypeConfig, Log, Machine> for InMemory {
 
 /// Without a tail, so that the suite reads from the segments.
 async fn open(disk: Arc<dyn Disk>, directory: std::path::PathBuf) -> Log {
-    let mut options = Options::new(disk, directory, IDENTITY, Fatal::new());
+    let mut options = LogOptions::new(disk, directory, IDENTITY, Fatal::new());
     options.segment_bytes = SEGMENT;
     options.first_segment_bytes = SEGMENT;
     options.tail_bytes = 0;

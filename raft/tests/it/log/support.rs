@@ -8,19 +8,20 @@ use openraft::async_runtime::OneshotSender;
 use openraft::storage::{IOFlushed, RaftLogReader, RaftLogStorage};
 use openraft::type_config::TypeConfigExt;
 use openraft::vote::RaftLeaderId;
+use quorate_env::Fatal;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::ClusterId;
-use quorate_raft::disk::{Fatal, MemoryDisk};
-use quorate_raft::log::{Identity, Log, Options};
+use quorate_raft::log::{Log, LogIdentity, LogOptions};
 use quorate_raft::types::{Command, LogEntry, LogId, TypeConfig, Vote};
 use quorate_store::{Operation, Txn};
 
 /// Length of the small segments, bytes.
 pub(super) const SEGMENT: u64 = 16 << 10;
 
-pub(super) const IDENTITY: Identity = Identity { cluster: ClusterId::new([7; 16]), node: 1 };
+pub(super) const IDENTITY: LogIdentity = LogIdentity { cluster: ClusterId::new([7; 16]), node: 1 };
 
-pub(super) fn options(disk: &MemoryDisk) -> Options {
-    let mut options = Options::new(Arc::new(disk.clone()), "/log", IDENTITY, Fatal::new());
+pub(super) fn options(disk: &MemoryDisk) -> LogOptions {
+    let mut options = LogOptions::new(Arc::new(disk.clone()), "/log", IDENTITY, Fatal::new());
     options.segment_bytes = SEGMENT;
     options.first_segment_bytes = SEGMENT;
     options.tail_bytes = 4 << 10;

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 mod apply;
-mod note;
+mod owner_file;
 mod power_cut;
 mod reclaim;
 mod restart;
@@ -19,28 +19,28 @@ use futures::stream;
 use openraft::storage::RaftStateMachine;
 use openraft::vote::RaftLeaderId;
 use quorate_raft::ClusterId;
-use quorate_raft::state_machine::{Identity, OpenError, Options, Saving, StateMachine};
+use quorate_raft::state_machine::{Saving, StateIdentity, StateMachine, StateMachineOptions, StateOpenError};
 use quorate_raft::types::{Command, LogEntry, LogId, Payload};
 use quorate_store::{Condition, Operation, Retention, Revision, Txn};
 
 /// Milliseconds between two entries made by [`Script`].
 const STEP_MS: u64 = 100;
 
-fn identity() -> Identity {
-    Identity { cluster: ClusterId::new([7; 16]), naming: "svc".to_owned() }
+fn identity() -> StateIdentity {
+    StateIdentity { cluster: ClusterId::new([7; 16]), naming: "svc".to_owned() }
 }
 
 /// Every group is on disk when it is applied.
-fn options(directory: &Path) -> Options {
-    Options { saving: Saving::Every(1), ..Options::new(directory, identity()) }
+fn options(directory: &Path) -> StateMachineOptions {
+    StateMachineOptions { saving: Saving::Every(1), ..StateMachineOptions::new(directory, identity()) }
 }
 
 fn open(directory: &Path) -> StateMachine {
     StateMachine::open(&options(directory)).expect("the state opens")
 }
 
-fn refusal(options: &Options) -> String {
-    let error: OpenError = StateMachine::open(options).err().expect("the state is refused");
+fn refusal(options: &StateMachineOptions) -> String {
+    let error: StateOpenError = StateMachine::open(options).err().expect("the state is refused");
     error.to_string()
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures::executor::block_on;
 use futures::stream;
 use openraft::storage::RaftStateMachine;
-use quorate_raft::disk::MemoryDisk;
-use quorate_raft::state_machine::{Options, Saving, StateMachine};
+use quorate_env::disk::MemoryDisk;
+use quorate_raft::state_machine::{Saving, StateMachine, StateMachineOptions};
 
 use super::{apply, assert_equal, options, script, short_retention};
 
@@ -17,8 +17,8 @@ const LAST: u64 = 200;
 const SYNC_EVERY: u64 = 30;
 
 /// Small segments and frequent checkpoints, some groups behind.
-fn on(disk: &MemoryDisk) -> Options {
-    Options {
+fn on(disk: &MemoryDisk) -> StateMachineOptions {
+    StateMachineOptions {
         disk: Arc::new(disk.clone()),
         segment_bytes: 30_000,
         checkpoint_bytes: 50_000,

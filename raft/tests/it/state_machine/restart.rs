@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use futures::executor::block_on;
 use openraft::storage::RaftStateMachine;
 use quorate_raft::ClusterId;
-use quorate_raft::state_machine::{Options, StateMachine};
+use quorate_raft::state_machine::{StateMachine, StateMachineOptions};
 use quorate_store::Retention;
 
 use super::{apply, assert_equal, history, identity, open, options, refusal, script, short_retention};
@@ -133,7 +133,7 @@ fn holes_in_the_journal_give_an_earlier_state_that_the_log_completes() {
 #[test]
 fn a_hole_in_an_earlier_segment_gives_an_earlier_state_that_the_log_completes() {
     let dir = tempfile::tempdir().unwrap();
-    let small = Options { segment_bytes: 20_000, ..options(dir.path()) };
+    let small = StateMachineOptions { segment_bytes: 20_000, ..options(dir.path()) };
     let mut machine = StateMachine::open(&small).unwrap();
     script(1..=60).into_iter().for_each(|entry| apply(&mut machine, [entry]));
     let segments = files_of(dir.path(), "journal");
@@ -145,7 +145,7 @@ fn a_hole_in_an_earlier_segment_gives_an_earlier_state_that_the_log_completes() 
     let middle = bytes.len() / 2;
     bytes[middle..].fill(0);
     std::fs::write(&holed, bytes).unwrap();
-    let small = Options { directory: copy.path().into(), ..small };
+    let small = StateMachineOptions { directory: copy.path().into(), ..small };
     let mut earlier = StateMachine::open(&small).unwrap();
     let applied = earlier.position().progress.log_id.map_or(0, |id| id.index);
     assert!((5..60).contains(&applied), "{applied}");
@@ -192,7 +192,8 @@ fn a_folder_in_use_is_refused() {
 /// Changes a file behind the state machine's back and expects the start to say what is wrong.
 fn check_damage(retention: Retention, damage: impl FnOnce(&Path), expect: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let small = Options { segment_bytes: 20_000, checkpoint_bytes: 100_000, retention, ..options(dir.path()) };
+    let small =
+        StateMachineOptions { segment_bytes: 20_000, checkpoint_bytes: 100_000, retention, ..options(dir.path()) };
     let mut machine = StateMachine::open(&small).unwrap();
     script(1..=150).into_iter().for_each(|entry| apply(&mut machine, [entry]));
     drop(block_on(machine.get_current_snapshot()).unwrap());
@@ -237,8 +238,9 @@ fn a_start_needs_no_more_of_the_journal_than_comes_after_the_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     let reference = tempfile::tempdir().unwrap();
     let retention = short_retention();
-    let small = Options { segment_bytes: 20_000, checkpoint_bytes: 50_000, retention, ..options(dir.path()) };
-    let mut expect = StateMachine::open(&Options { retention, ..options(reference.path()) }).unwrap();
+    let small =
+        StateMachineOptions { segment_bytes: 20_000, checkpoint_bytes: 50_000, retention, ..options(dir.path()) };
+    let mut expect = StateMachine::open(&StateMachineOptions { retention, ..options(reference.path()) }).unwrap();
     let mut machine = StateMachine::open(&small).unwrap();
     for start in (1..=400).step_by(20) {
         for machine in [&mut machine, &mut expect] {

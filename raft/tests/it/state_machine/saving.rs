@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures::executor::block_on;
 use openraft::storage::RaftStateMachine;
-use quorate_raft::state_machine::{Options, Saving, StateMachine};
+use quorate_raft::state_machine::{Saving, StateMachine, StateMachineOptions};
 use quorate_store::Txn;
 
 use super::restart::files_of;
@@ -12,7 +12,7 @@ use super::snapshot::{receive, send};
 use super::{apply, assert_equal, history, log_id, open, options, put, script, txn_entry};
 
 fn open_saving(directory: &Path, saving: Saving) -> StateMachine {
-    StateMachine::open(&Options { saving, ..options(directory) }).unwrap()
+    StateMachine::open(&StateMachineOptions { saving, ..options(directory) }).unwrap()
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn the_thread_saves_everything_before_it_ends() {
 #[test]
 fn checkpoints_are_made_beside_and_given_up_at_the_end() {
     let dir = tempfile::tempdir().unwrap();
-    let often = Options { checkpoint_bytes: 1, ..options(dir.path()) };
-    let often = Options { saving: Saving::Behind, ..often };
+    let often = StateMachineOptions { checkpoint_bytes: 1, ..options(dir.path()) };
+    let often = StateMachineOptions { saving: Saving::Behind, ..often };
     let mut made = 0;
     let value = "v".repeat(100 << 10);
     for start in (1..=120).step_by(12) {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use quorate_env::disk::MemoryDisk;
 use quorate_raft::ClusterId;
-use quorate_raft::disk::MemoryDisk;
-use quorate_raft::state_machine::{MAX_FRAME_BYTES, Options, SnapshotError, StateMachine};
+use quorate_raft::state_machine::{MAX_FRAME_BYTES, SnapshotError, StateMachine, StateMachineOptions};
 use quorate_store::Txn;
 
 use super::restart::{copy_folder, files_of};
@@ -151,7 +151,7 @@ fn generations(directory: &std::path::Path) -> Vec<String> {
 fn a_transfer_that_the_disk_cannot_take_ends_the_process() {
     let (_dir, mut sender) = sender();
     let disk = MemoryDisk::new();
-    let options = Options { disk: Arc::new(disk.clone()), ..options("/state".as_ref()) };
+    let options = StateMachineOptions { disk: Arc::new(disk.clone()), ..options("/state".as_ref()) };
     let receiver = StateMachine::open(&options).unwrap();
     disk.set_capacity(Some(disk.used() + (1 << 20)));
     let mut incoming = receiver.receiver().begin();

@@ -1,0 +1,16 @@
+//! The disk seam: everything that log and state ask of a file system, a production implementation, and one in memory that
+//! loses, tears and fails on demand.
+//!
+//! Declarations only; see each file.
+
+mod blocks;
+mod faults;
+mod inode;
+mod memory;
+mod seam;
+mod system;
+
+pub use blocks::Blocks;
+pub use memory::MemoryDisk;
+pub use seam::{BLOCK_BYTES, Disk, File, Lock, Worker};
+pub use system::SystemDisk;

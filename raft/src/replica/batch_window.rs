@@ -1,0 +1,97 @@
+//! Those who wait and those who were just answered go on together.
+//!
+//! Clients that ask one thing after the other come again at once when they are answered. Served as they come they fall into two halves that
+//! take turns for ever, each waiting while the other is served; and every turn has its price, whoever shares it. So they are waited for as
+//! long as they keep coming: the longer a turn takes, the longer may the next one of them take, and all of them twice as long.
+//!
+//! Invariant: nobody waits for longer than twice [`LONGEST_PAUSE`], and who is alone not at all. This file keeps count and waits for nothing.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How long the next one is waited for at least, however short turns are: clients have more to do than a turn.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+/// And at most, however long they are.
+const LONGEST_PAUSE: Duration = Duration::from_millis(3);
+
+/// A turn is over, and those who may come again are waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BatchWindow {
+    expected: usize,
+    seen: usize,
+    pause: Duration,
+    until: Instant,
+    latest: Instant,
+}
+
+impl BatchWindow {
+    /// Begins when so many were answered, in a turn that took so long, and so many wait.
+    pub(super) fn new(answered: usize, took: Duration, waiting: usize) -> Self {
+        let now = Instant::now();
+        let pause = took.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        Self { expected: answered + waiting, seen: waiting, pause, until: now + pause, latest: now + 2 * pause }
+    }
+
+    /// Whether it is worth waiting on when so many wait, `most` of whom can be served in a turn.
+    pub(super) fn stays_open(&mut self, waiting: usize, most: usize) -> bool {
+        let now = Instant::now();
+        if waiting > self.seen {
+            (self.seen, self.until) = (waiting, self.latest.min(now + self.pause));
+        }
+        waiting < self.expected.min(most) && now < self.until
+    }
+
+    /// When it is over unless somebody comes.
+    pub(super) fn until(&self) -> Instant {
+        self.until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Duration = Duration::from_micros(100);
+
+    /// So many were answered in a turn that took so many milliseconds, and so many wait; others come at these milliseconds. After how
+    /// many milliseconds a turn begins that so many can share at most, and with how many of them.
+    async fn check(
+        (answered, took, waiting): (usize, f64, usize),
+        arrivals: &[f64],
+        most: usize,
+        expect: (f64, usize),
+    ) {
+        let begun = Instant::now();
+        let mut window = BatchWindow::new(answered, Duration::from_secs_f64(took / 1000.0), waiting);
+        let passed = || begun.elapsed().as_secs_f64() * 1000.0;
+        let here = || waiting + arrivals.iter().filter(|arrival| **arrival <= passed() + 0.01).count();
+        while window.stays_open(here(), most) {
+            tokio::time::advance(STEP).await;
+        }
+        let found = ((passed() * 10.0).round() / 10.0, here());
+        assert_eq!(found, expect, "{answered} answered in {took} ms, {waiting} wait, then {arrivals:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_ends_when_all_are_back_or_none_comes_any_more() {
+        check((0, 1.0, 0), &[], 9, (0.0, 0)).await;
+        check((1, 1.0, 0), &[0.5], 9, (0.5, 1)).await;
+        check((1, 1.0, 1), &[], 9, (1.0, 1)).await;
+        check((2, 1.0, 3), &[0.2, 0.4], 9, (0.4, 5)).await;
+        check((2, 1.0, 3), &[0.5], 9, (1.5, 4)).await;
+        check((2, 1.0, 3), &[1.5], 9, (1.0, 3)).await;
+        check((2, 1.0, 3), &[0.4], 4, (0.4, 4)).await;
+        check((9, 1.0, 0), &[0.7, 1.4, 2.1], 9, (2.0, 2)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_lasts_longer_where_rounds_are_long() {
+        check((2, 2.0, 1), &[], 9, (2.0, 1)).await;
+        check((2, 2.0, 1), &[1.5], 9, (3.5, 2)).await;
+        check((9, 2.0, 1), &[1.5, 3.0], 9, (4.0, 3)).await;
+        check((2, 0.1, 1), &[], 9, (1.0, 1)).await;
+        check((2, 50.0, 1), &[], 9, (3.0, 1)).await;
+        check((9, 50.0, 1), &[2.0, 4.0, 5.5], 9, (6.0, 4)).await;
+    }
+}
