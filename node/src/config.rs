@@ -23,12 +23,12 @@ pub(crate) struct NodeConfig {
     /// [`FORMAT`] of the program that made the folder.
     pub(crate) format: u32,
     /// The cluster's identity.
-    #[serde(with = "crate::text")]
+    #[serde(with = "crate::serde_text")]
     pub(crate) cluster: ClusterId,
     /// The node's number, from 1.
     pub(crate) node: u64,
     /// The naming profile, fixed for the life of a cluster.
-    #[serde(with = "crate::text")]
+    #[serde(with = "crate::serde_text")]
     pub(crate) naming: Naming,
     /// Where clients reach it.
     pub(crate) api: Address,

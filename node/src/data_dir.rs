@@ -26,7 +26,7 @@ use crate::error::{Error, at};
 use crate::files::write_public;
 
 /// How long whoever wants the folder waits for another process to let go of it: one that was killed still holds it for a moment.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The bits of a folder's mode that let others look into it.
 const OTHERS_READ: u32 = 0o055;
 /// Between two attempts.
@@ -94,7 +94,7 @@ impl DataDir {
     pub(crate) async fn lock(&self) -> Result<Lock, Error> {
         let path = self.root.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
-        let patience = Instant::now() + LOCK_PATIENCE;
+        let patience = Instant::now() + LOCK_TIMEOUT;
         while let Err(error) = file.try_lock() {
             match error {
                 TryLockError::WouldBlock if Instant::now() < patience => sleep(LOCK_RETRY).await,
@@ -107,13 +107,13 @@ impl DataDir {
                 TryLockError::Error(error) => return Err(at(&path)(error)),
             }
         }
-        self.warn_of_readers();
+        self.warn_if_readable();
         write_public(&self.pid_file(), std::process::id().to_string().as_bytes())?;
         Ok(Lock { pid_file: self.pid_file(), _file: file })
     }
 
     /// Warns when others may look into the folder: all Secrets are in it.
-    fn warn_of_readers(&self) {
+    fn warn_if_readable(&self) {
         let mode = std::fs::metadata(&self.root).map_or(0, |folder| folder.permissions().mode());
         if mode & OTHERS_READ != 0 {
             let (folder, mode) = (self.root.display(), format!("{:03o}", mode & 0o777));
@@ -148,7 +148,7 @@ mod tests {
         let refused = dir.lock().await.unwrap_err().to_string();
         assert!(refused.ends_with("is served by another process already"), "{refused}");
         let dying = tokio::spawn(async move {
-            sleep(LOCK_PATIENCE / 2).await;
+            sleep(LOCK_TIMEOUT / 2).await;
             drop(first);
         });
         assert!(dir.lock().await.is_ok());

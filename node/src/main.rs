@@ -1,6 +1,5 @@
 //! `quorate`: the binary. Parses the command line, carries out one command, and says in one line why it failed.
 
-mod access;
 mod admin;
 mod allocator;
 mod audit;
@@ -9,22 +8,22 @@ mod bench;
 mod cli;
 mod client;
 mod command;
-mod complaint;
 mod config;
-mod console;
 mod data_dir;
-mod enrolment;
 mod error;
+mod file_watch;
 mod files;
+mod join_protocol;
 mod kubeconfig;
+mod log_once;
 mod pki;
+mod serde_text;
 mod serve;
 mod setup;
 mod signals;
 mod signing_keys;
 mod telemetry;
-mod text;
-mod watched;
+mod terminal;
 mod webhook;
 
 use std::process::ExitCode;
@@ -54,7 +53,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            console::complain(&error);
+            terminal::print_error(&error);
             ExitCode::from(error.exit_code())
         }
     }

@@ -19,7 +19,7 @@ use crate::data_dir::DataDir;
 use crate::error::{Error, at};
 use crate::files::{PRIVATE_FOLDER, make_folder, write_private, write_public};
 use crate::kubeconfig;
-use crate::pki::vault::ClusterSecret;
+use crate::pki::sealed::ClusterSecret;
 use crate::pki::{Authority, Identity, Subject, names};
 
 /// How far the peer port of a `dev` node lies above its API port.
@@ -34,7 +34,7 @@ const CLUSTER_DOMAIN: &str = "cluster.local";
 
 /// What the founders of a cluster share before it has a store.
 #[derive(Debug)]
-pub(crate) struct Foundation {
+pub(crate) struct NewCluster {
     /// The cluster's identity.
     pub(crate) cluster: ClusterId,
     naming: Naming,
@@ -44,7 +44,7 @@ pub(crate) struct Foundation {
     now: OffsetDateTime,
 }
 
-impl Foundation {
+impl NewCluster {
     /// A new cluster's identity, authorities and secret.
     pub(crate) fn new(naming: Naming, env: &Env) -> Result<Self, Error> {
         let now = now(env);

@@ -37,11 +37,11 @@ pub(super) struct Span {
 pub(super) async fn during<F: Future>(pids: &[u32], work: F) -> (F::Output, Span) {
     let before = usage(pids);
     let mut span = Span { before, after: before, peak_rss_bytes: before.rss_bytes };
-    let (mut work, mut looks) = (pin!(work), interval(LOOK_INTERVAL));
+    let (mut work, mut timer) = (pin!(work), interval(LOOK_INTERVAL));
     let output = loop {
         tokio::select! {
             biased;
-            _ = looks.tick() => span.peak_rss_bytes = span.peak_rss_bytes.max(usage(pids).rss_bytes),
+            _ = timer.tick() => span.peak_rss_bytes = span.peak_rss_bytes.max(usage(pids).rss_bytes),
             output = &mut work => break output,
         }
     };

@@ -13,10 +13,10 @@ use quorate_env::Env;
 use serde::Serialize;
 
 use super::report::Report;
-use super::{Options, Subject};
+use super::{Cluster, Options};
 use crate::cli::Output;
-use crate::console::say;
 use crate::error::Error;
+use crate::terminal::print_line;
 
 /// How likely an interval may miss what it is about.
 const MISSES: f64 = 0.05;
@@ -41,8 +41,8 @@ struct Ratio {
 
 /// Measures the cluster of the options and another one.
 pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<(), Error> {
-    let first = Subject::prepare(options, &options.data_dir, env).await?;
-    let second = match Subject::prepare(options, other, env).await {
+    let first = Cluster::prepare(options, &options.data_dir, env).await?;
+    let second = match Cluster::prepare(options, other, env).await {
         Ok(second) => second,
         Err(error) => {
             // What went wrong first says more than what does on the way out.
@@ -50,40 +50,40 @@ pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<()
             return Err(error);
         }
     };
-    let subjects = [first, second];
-    let measured = measure(&subjects, options, env).await;
-    let [first, second] = subjects;
+    let clusters = [first, second];
+    let measured = measure(&clusters, options, env).await;
+    let [first, second] = clusters;
     let cleaned_up = [first.clean_up(env).await, second.clean_up(env).await];
     let ([first, second], comparisons) = measured?;
     cleaned_up.into_iter().collect::<Result<(), _>>()?;
     if options.output == Output::Table {
-        comparisons.iter().for_each(|comparison| say(comparison.line()));
+        comparisons.iter().for_each(|comparison| print_line(comparison.line()));
     } else {
         let all = serde_json::json!({ "first": first, "second": second, "comparisons": comparisons });
-        say(format_args!("{all:#}"));
+        print_line(format_args!("{all:#}"));
     }
     Ok(())
 }
 
 /// Measures both in turn. Gives the reports of each, and how they compare.
 async fn measure(
-    subjects: &[Subject; 2],
+    clusters: &[Cluster; 2],
     options: &Options,
     env: &Env,
 ) -> Result<([Vec<Report>; 2], Vec<Comparison>), Error> {
     let (mut reports, mut comparisons) = ([Vec::new(), Vec::new()], Vec::new());
     let told = options.output == Output::Table;
     if told {
-        say(format_args!("{:<8} {}", "cluster", Report::header()));
+        print_line(format_args!("{:<8} {}", "cluster", Report::header()));
     }
     for kind in &options.workloads {
         let begun = reports[0].len();
         for round in 0..options.rounds {
             let begins = usize::from(round % 2 == 1);
             for at in [begins, 1 - begins] {
-                let report = subjects[at].measure(*kind, round, options, env).await?;
+                let report = clusters[at].measure(*kind, round, options, env).await?;
                 if told {
-                    say(format_args!("{:<8} {report}", ["first", "second"][at]));
+                    print_line(format_args!("{:<8} {report}", ["first", "second"][at]));
                 }
                 reports[at].push(report);
             }

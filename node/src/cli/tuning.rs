@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use quorate_api::InFlightLimits;
 
-use super::{Governance, bytes};
-use crate::access::Access;
+use super::Access;
+use super::{Features, bytes};
 use crate::audit::AuditOptions;
 use crate::telemetry::LogFormat;
 
@@ -46,7 +46,7 @@ pub(crate) struct Tuning {
     #[command(flatten)]
     pub(crate) access: Access,
     #[command(flatten)]
-    pub(crate) governance: Governance,
+    pub(crate) features: Features,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
 }
@@ -72,7 +72,7 @@ impl Tuning {
         .map(|(name, value)| format!("--{name}={value}"))
         .into_iter()
         .chain(self.access.to_args())
-        .chain(self.governance.to_args())
+        .chain(self.features.to_args())
         .chain(self.audit.to_args())
         .collect()
     }

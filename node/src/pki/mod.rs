@@ -8,7 +8,7 @@
 //! A third one, `signer-ca`, is made by the running cluster and issues what is asked for through the API; its clients are
 //! believed like those of `ca`, its servers by nobody here.
 //!
-//! The authorities' keys live in the replicated store, sealed with the cluster secret ([`vault`]), so that every node can
+//! The authorities' keys live in the replicated store, sealed with the cluster secret ([`sealed`]), so that every node can
 //! issue. Certificates are made with rcgen; nothing here parses X.509 by hand.
 
 mod authority;
@@ -16,9 +16,9 @@ mod identity;
 pub(crate) mod issue;
 pub(crate) mod leaf;
 pub(crate) mod names;
+pub(crate) mod sealed;
 mod server_verifier;
 mod tls;
-pub(crate) mod vault;
 
 pub(crate) use authority::{Authority, Subject};
 pub(crate) use identity::{Identity, certificates};

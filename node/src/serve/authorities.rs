@@ -9,7 +9,7 @@ use quorate_store::Store;
 
 use super::Parts;
 use crate::error::{Error, at};
-use crate::pki::{Authority, Identity, names, vault};
+use crate::pki::{Authority, Identity, names, sealed};
 
 /// How long to wait before trying again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -31,6 +31,6 @@ async fn publish_one(parts: &Parts, store: &dyn Store, name: &str) -> Result<(),
         return Ok(());
     }
     let authority = Authority::from_identity(Identity::read(&folder, name)?);
-    vault::publish(store, &parts.secret, &*parts.env.entropy, name, &authority).await?;
+    sealed::publish(store, &parts.secret, &*parts.env.entropy, name, &authority).await?;
     std::fs::remove_file(&key).map_err(at(&key))
 }

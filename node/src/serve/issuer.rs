@@ -16,11 +16,11 @@ use time::OffsetDateTime;
 
 use super::rotation::{self, Rotating};
 use super::{Parts, certificates};
-use crate::complaint::Complaint;
 use crate::error::Error;
 use crate::files::write_public;
+use crate::log_once::LogOnce;
 use crate::pki::issue::{SERIAL_BYTES, issue};
-use crate::pki::{self, Authority, Identity, names, vault};
+use crate::pki::{self, Authority, Identity, names, sealed};
 use crate::setup::now;
 use crate::signing_keys::KeyInfo;
 
@@ -116,23 +116,23 @@ impl Issuer for StoreIssuer {
 
 /// Makes the first authority unless the cluster has one, and believes those that it has, for as long as the node runs.
 pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
-    let mut complaint = Complaint::default();
+    let mut log_once = LogOnce::default();
     loop {
-        if let Err(error) = follow(&parts, &*store, &mut complaint).await {
+        if let Err(error) = follow(&parts, &*store, &mut log_once).await {
             tracing::debug!(%error, "the authorities of the signers are not available yet");
         }
         tokio::time::sleep(RETRY).await;
     }
 }
 
-async fn follow(parts: &Parts, store: &dyn Store, complaint: &mut Complaint) -> Result<(), Error> {
+async fn follow(parts: &Parts, store: &dyn Store, log_once: &mut LogOnce) -> Result<(), Error> {
     store.read_index().await.map_err(Error::failed)?;
     loop {
         let snapshot = store.snapshot();
-        let key = vault::key_of(names::SIGNER_AUTHORITY);
+        let key = sealed::key_of(names::SIGNER_AUTHORITY);
         let mut changes = store.watch(key, snapshot.revision()).map_err(Error::failed)?;
         let found = rotation::read::<SigningAuthority>(parts, &snapshot);
-        if let Some(error) = complaint.news(&found) {
+        if let Some(error) = log_once.new_error(&found) {
             tracing::warn!(error, "the authorities of the signers cannot be read");
         }
         match found? {

@@ -33,7 +33,7 @@ use crate::config::NodeConfig;
 use crate::data_dir::{DataDir, Lock};
 use crate::error::Error;
 use crate::pki;
-use crate::pki::vault::ClusterSecret;
+use crate::pki::sealed::ClusterSecret;
 
 /// How long running requests may take to finish when the node stops; with the replica's own limit below 10 s.
 const STOP_GRACE: Duration = Duration::from_secs(4);

@@ -7,7 +7,7 @@ use quorate_store::{Revision, Snapshot, Store};
 
 use super::Parts;
 use crate::error::Error;
-use crate::pki::vault;
+use crate::pki::sealed;
 use crate::signing_keys::{KeyAction, KeyAnswer, KeyInfo};
 
 /// Keys at one time: whoever relies on them reads them all.
@@ -35,7 +35,7 @@ pub(super) trait Rotating: Sized {
 
 /// The keys in a state of the store, and their revision; `None` when there are none yet.
 pub(super) fn read<K: Rotating>(parts: &Parts, snapshot: &Snapshot) -> Result<Option<(Vec<K>, Revision)>, Error> {
-    let Some((plain, revision)) = vault::get(snapshot, &parts.secret, K::NAME)? else { return Ok(None) };
+    let Some((plain, revision)) = sealed::get(snapshot, &parts.secret, K::NAME)? else { return Ok(None) };
     Ok(Some((K::decode(&plain)?, revision)))
 }
 
@@ -47,7 +47,7 @@ pub(super) async fn write<K: Rotating>(
     at: Revision,
 ) -> Result<bool, Error> {
     let plain = K::encode(keys)?;
-    vault::put(store, &parts.secret, &*parts.env.entropy, K::NAME, &plain, at).await
+    sealed::put(store, &parts.secret, &*parts.env.entropy, K::NAME, &plain, at).await
 }
 
 /// Carries out what an operator wants. Runs on the leader.

@@ -93,7 +93,7 @@ pub(super) fn api(
     let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
     Ok(Api::new(ApiOptions {
         naming: parts.config.naming,
-        registry: Arc::new(registry::builtin::registry_with(&graph, &tuning.governance.feature_gates)),
+        registry: Arc::new(registry::builtin::registry_with(&graph, &tuning.features.feature_gates)),
         graph,
         store,
         env: parts.env.clone(),
@@ -113,7 +113,7 @@ pub(super) fn api(
             mutating: tuning.max_mutating_requests_inflight,
             long_running: tuning.max_watches,
         },
-        gates: tuning.governance.feature_gates.clone(),
+        gates: tuning.features.feature_gates.clone(),
     }))
 }
 
@@ -135,7 +135,7 @@ pub(super) fn background(
 ) -> Result<Background, Error> {
     let root_ca = read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
     let issuer = Arc::new(StoreIssuer { parts: parts.clone(), store: api.store.clone() });
-    let signing = Some(Signing { issuer, duration: tuning.governance.cluster_signing_duration });
+    let signing = Some(Signing { issuer, duration: tuning.features.cluster_signing_duration });
     let (_, port) = parts.config.api.bind.rsplit_once(':').unwrap_or_default();
     let api_port = port.parse().unwrap_or_default();
     let options = ControllersOptions {

@@ -7,7 +7,7 @@ use quorate_api::features::Gates;
 
 /// What an operator may decide about the API itself.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub(crate) struct Governance {
+pub(crate) struct Features {
     /// How long certificates last that the cluster's signers issue, when the request asks for nothing or for more.
     #[arg(long, default_value = "365d", value_parser = lifetime)]
     pub(crate) cluster_signing_duration: Duration,
@@ -16,7 +16,7 @@ pub(crate) struct Governance {
     pub(crate) feature_gates: Gates,
 }
 
-impl Governance {
+impl Features {
     /// The same as command-line arguments.
     pub(crate) fn to_args(&self) -> Vec<String> {
         vec![

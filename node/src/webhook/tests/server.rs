@@ -26,14 +26,14 @@ use crate::pki::{Authority, Identity, Subject, certificates};
 /// What the server does with one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
-    /// Says this, with this status.
-    Says(u16, String),
+    /// Status this, with this status.
+    Status(u16, String),
     /// The same, and closes the connection.
-    SaysLast(u16, String),
+    StatusAndClose(u16, String),
     /// Never answers.
-    Hangs,
+    Hang,
     /// Closes the connection without an answer.
-    Breaks,
+    Close,
 }
 
 /// What the server was sent.
@@ -54,14 +54,14 @@ struct State {
 }
 
 /// See the module. Ends with it.
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedServer {
     authority: Authority,
     address: String,
     state: Arc<State>,
     accepting: JoinHandle<()>,
 }
 
-impl Scripted {
+impl ScriptedServer {
     pub(crate) async fn start() -> Self {
         let authority = Authority::generate("webhook", now()).unwrap();
         let own = authority.issue(&Subject::Server { names: vec!["127.0.0.1".into()] }, now()).unwrap();
@@ -127,7 +127,7 @@ impl Scripted {
     }
 }
 
-impl Drop for Scripted {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.accepting.abort();
     }
@@ -179,12 +179,12 @@ async fn answer(
     let path = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     let next = state.answers.lock().pop_front();
     state.asked.lock().push(Asked { path, authorization, certified, body });
-    match next.unwrap_or(Answer::Hangs) {
-        Answer::Says(status, text) => Ok(Response::builder().status(status).body(text.into()).unwrap()),
-        Answer::SaysLast(status, text) => {
+    match next.unwrap_or(Answer::Hang) {
+        Answer::Status(status, text) => Ok(Response::builder().status(status).body(text.into()).unwrap()),
+        Answer::StatusAndClose(status, text) => {
             Ok(Response::builder().status(status).header("connection", "close").body(text.into()).unwrap())
         }
-        Answer::Breaks => Err("as the script says".to_owned()),
-        Answer::Hangs => std::future::pending().await,
+        Answer::Close => Err("as the script says".to_owned()),
+        Answer::Hang => std::future::pending().await,
     }
 }

@@ -15,7 +15,7 @@ use crate::files::read_text;
 use crate::pki::{Identity, client_config};
 
 /// Where to send.
-pub(super) struct Target {
+pub(super) struct WebhookConfig {
     /// `host:port`.
     pub(super) address: String,
     pub(super) path: String,
@@ -27,33 +27,33 @@ pub(super) struct Target {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-struct Config {
-    clusters: Vec<NamedCluster>,
-    users: Vec<NamedUser>,
-    contexts: Vec<NamedContext>,
+struct KubeconfigFile {
+    clusters: Vec<ClusterEntry>,
+    users: Vec<UserEntry>,
+    contexts: Vec<ContextEntry>,
     current_context: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct NamedCluster {
+struct ClusterEntry {
     name: String,
     cluster: Cluster,
 }
 
 #[derive(Debug, Deserialize)]
-struct NamedUser {
+struct UserEntry {
     name: String,
     user: User,
 }
 
 #[derive(Debug, Deserialize)]
-struct NamedContext {
+struct ContextEntry {
     name: String,
-    context: Context,
+    context: ContextFields,
 }
 
 #[derive(Debug, Deserialize)]
-struct Context {
+struct ContextFields {
     cluster: String,
     #[serde(default)]
     user: String,
@@ -79,10 +79,10 @@ struct User {
     client_key_data: Option<String>,
 }
 
-impl Target {
+impl WebhookConfig {
     /// Reads the file; paths in it begin where it lies.
     pub(super) fn read(file: &Path) -> Result<Self, Error> {
-        let config: Config = parse(&read_text(file)?)?;
+        let config: KubeconfigFile = parse(&read_text(file)?)?;
         let missing = |what: &str| Error::config(format_args!("it names no {what}"));
         let context = config.contexts.iter().find(|context| context.name == config.current_context);
         let context = &context.ok_or_else(|| missing("current context"))?.context;
@@ -120,7 +120,7 @@ impl Target {
 }
 
 /// The file as it is written. Of a mistake in it only the place is told: what stands there may be a secret.
-fn parse(text: &str) -> Result<Config, Error> {
+fn parse(text: &str) -> Result<KubeconfigFile, Error> {
     serde_saphyr::from_str(text).map_err(|error| {
         let place = error.location().map(|place| format!("line {}, column {}: ", place.line(), place.column()));
         Error::config(format_args!("{}this is not what a kubeconfig says", place.unwrap_or_default()))
@@ -172,7 +172,7 @@ users:
         let check = |from: &str, to: &str, expect: &str| {
             assert!(whole.contains(from), "{from}");
             std::fs::write(&file, whole.replace(from, to)).unwrap();
-            let told = Target::read(&file).err().map(|error| error.to_string()).unwrap_or_default();
+            let told = WebhookConfig::read(&file).err().map(|error| error.to_string()).unwrap_or_default();
             assert_eq!(told, expect, "{to}");
         };
         check("u", "u", "");

@@ -17,22 +17,22 @@ use crate::pki::{Identity, names};
 
 /// The two signing requests of a joining node, as PEM.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct SigningRequests {
     /// For its serving certificate.
     pub(crate) server: String,
     /// For its certificate among nodes.
     pub(crate) peer: String,
 }
 
-/// The private keys that belong to a [`Request`], as PEM. They stay on the node.
-pub(crate) struct Keys {
+/// The private keys that belong to a [`SigningRequests`], as PEM. They stay on the node.
+pub(crate) struct NodeKeys {
     server: String,
     peer: String,
 }
 
 /// What an operator's command asks a node to sign.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct UserRequest {
+pub(crate) struct UserSigningRequest {
     /// The signing request, as PEM.
     pub(crate) csr: String,
     /// The user's name.
@@ -43,7 +43,7 @@ pub(crate) struct UserRequest {
 
 /// What a node that was let in has to keep.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Enrolled {
+pub(crate) struct JoinAnswer {
     /// The naming profile of the cluster.
     pub(crate) naming: String,
     /// The node's serving certificate.
@@ -58,12 +58,12 @@ pub(crate) struct Enrolled {
     pub(crate) secret: Vec<u8>,
 }
 
-impl Request {
+impl SigningRequests {
     /// New keys and the requests for them.
-    pub(crate) fn new() -> Result<(Self, Keys), Error> {
+    pub(crate) fn new() -> Result<(Self, NodeKeys), Error> {
         let (server, server_key) = request()?;
         let (peer, peer_key) = request()?;
-        Ok((Self { server, peer }, Keys { server: server_key, peer: peer_key }))
+        Ok((Self { server, peer }, NodeKeys { server: server_key, peer: peer_key }))
     }
 
     /// As sent.
@@ -77,7 +77,7 @@ impl Request {
     }
 }
 
-impl UserRequest {
+impl UserSigningRequest {
     /// A new key, as PEM, and the request for it.
     pub(crate) fn new(user: &str, group: Option<&str>) -> Result<(Self, String), Error> {
         let (csr, key) = request()?;
@@ -95,7 +95,7 @@ impl UserRequest {
     }
 }
 
-impl Enrolled {
+impl JoinAnswer {
     /// As sent.
     pub(crate) fn to_bytes(&self) -> Result<Bytes, Error> {
         Ok(serde_json::to_vec(self).map_err(Error::failed)?.into())
@@ -112,7 +112,7 @@ impl Enrolled {
     }
 
     /// Fills the `pki` folder of the new node.
-    pub(crate) fn write(self, dir: &DataDir, keys: &Keys) -> Result<(), Error> {
+    pub(crate) fn write(self, dir: &DataDir, keys: &NodeKeys) -> Result<(), Error> {
         let pki = dir.pki();
         write_public(&pki.join(names::AUTHORITY_CERTIFICATE), self.authority.as_bytes())?;
         write_public(&pki.join(names::PEER_AUTHORITY_CERTIFICATE), self.peer_authority.as_bytes())?;

@@ -6,19 +6,19 @@ use std::fmt::Display;
 use std::io::Write;
 
 /// Prints a line.
-pub(crate) fn say(line: impl Display) {
+pub(crate) fn print_line(line: impl Display) {
     // Nobody listening is the listener's choice.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// Prints the one line that ends a failed command.
-pub(crate) fn complain(line: impl Display) {
+pub(crate) fn print_error(line: impl Display) {
     // The exit code says the same to whoever does not read.
     let _ = writeln!(std::io::stderr(), "quorate: {line}");
 }
 
 /// Prints rows under a heading, columns aligned.
-pub(crate) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) {
+pub(crate) fn print_table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) {
     let mut widths = heading.map(str::len);
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -27,7 +27,7 @@ pub(crate) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) {
     }
     let line = |cells: &[String; N]| {
         let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-        say(padded.collect::<Vec<_>>().join("  ").trim_end());
+        print_line(padded.collect::<Vec<_>>().join("  ").trim_end());
     };
     line(&heading.map(str::to_owned));
     rows.iter().for_each(line);

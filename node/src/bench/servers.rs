@@ -16,14 +16,14 @@ use quorate_env::Env;
 
 /// The servers under load.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct Servers {
     servers: Vec<String>,
     tls: Arc<ClientConfig>,
     /// Their processes, as far as known.
     pub(super) pids: Vec<u32>,
 }
 
-impl Target {
+impl Servers {
     /// Takes what the options name, and the rest from the data folder of a `dev` cluster.
     pub(super) fn find(options: &Options, data_dir: &Path) -> Result<Self, Error> {
         let (authority, identity) = match (&options.ca, &options.cert, &options.key) {

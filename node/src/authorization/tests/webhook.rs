@@ -15,8 +15,8 @@ use quorate_store::{MemoryOptions, MemoryStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::Authorization;
-use crate::webhook::scripted::{Answer, Scripted};
+use super::super::Authorization;
+use crate::webhook::tests::server::{Answer, ScriptedServer};
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -35,7 +35,7 @@ impl Clock for Time {
 
 /// A server and who asks it.
 struct Setting {
-    server: Scripted,
+    server: ScriptedServer,
     clock: Arc<Time>,
     authorizer: Authorizer,
     _folder: TempDir,
@@ -47,8 +47,8 @@ impl Setting {
         Self::with(options, |server, folder| server.with_token(folder, "s3cret")).await
     }
 
-    async fn with(options: &[&str], config: impl FnOnce(&Scripted, &Path) -> PathBuf) -> Self {
-        let (server, folder) = (Scripted::start().await, TempDir::new().unwrap());
+    async fn with(options: &[&str], config: impl FnOnce(&ScriptedServer, &Path) -> PathBuf) -> Self {
+        let (server, folder) = (ScriptedServer::start().await, TempDir::new().unwrap());
         let file = format!("--authorization-webhook-config-file={}", config(&server, folder.path()).display());
         // Nothing here is about time unless a test says so.
         let patient = Some(&"--authorization-webhook-timeout=30s");
@@ -69,7 +69,7 @@ impl Setting {
     }
 
     fn says(&self, status: Value) {
-        self.server.then(Answer::Says(201, review(status)));
+        self.server.then(Answer::Status(201, review(status)));
     }
 
     async fn decide(&self, user: &str) -> Decision {
@@ -112,7 +112,7 @@ async fn the_server_decides() {
 
 #[tokio::test]
 async fn a_certificate_says_who_asks() {
-    let setting = Setting::with(&[], Scripted::with_certificate).await;
+    let setting = Setting::with(&[], ScriptedServer::with_certificate).await;
     setting.says(json!({"allowed": true}));
     assert!(setting.decide("joe").await.is_allowed());
     let asked = setting.server.asked();
@@ -121,7 +121,7 @@ async fn a_certificate_says_who_asks() {
 
 #[tokio::test]
 async fn only_the_named_authority_is_believed() {
-    let setting = Setting::with(&[], Scripted::with_other_authority).await;
+    let setting = Setting::with(&[], ScriptedServer::with_other_authority).await;
     setting.says(json!({"allowed": true}));
     let decision = setting.decide("joe").await;
     assert!(!decision.is_allowed() && decision.error.contains("invalid peer certificate"), "{decision:?}");
@@ -132,12 +132,12 @@ async fn only_the_named_authority_is_believed() {
 #[tokio::test]
 async fn what_may_pass_is_tried_again() {
     let setting = Setting::new(&[]).await;
-    setting.server.then(Answer::Says(500, String::new()));
-    setting.server.then(Answer::Breaks);
+    setting.server.then(Answer::Status(500, String::new()));
+    setting.server.then(Answer::Close);
     setting.says(json!({"allowed": true}));
     assert!(setting.decide("joe").await.is_allowed());
     setting.count(3);
-    setting.server.then(Answer::Says(403, String::new()));
+    setting.server.then(Answer::Status(403, String::new()));
     let decision = setting.decide("ann").await;
     assert!(decision.error.contains("403"), "{decision:?}");
     setting.count(1);
@@ -147,7 +147,7 @@ async fn what_may_pass_is_tried_again() {
 async fn a_connection_that_the_server_closes_is_opened_again() {
     let setting = Setting::new(&[]).await;
     for user in ["a", "b", "c"] {
-        setting.server.then(Answer::SaysLast(200, review(json!({"allowed": true}))));
+        setting.server.then(Answer::StatusAndClose(200, review(json!({"allowed": true}))));
         assert!(setting.decide(user).await.is_allowed());
         setting.count(1);
     }
@@ -165,11 +165,11 @@ async fn without_an_answer_the_policy_holds() {
         assert!(decision.error.contains("does not answer"), "{answer:?}: {decision:?}");
     };
     for answer in [
-        Answer::Hangs,
-        Answer::Breaks,
-        Answer::Says(503, String::new()),
-        Answer::Says(200, "maybe".to_owned()),
-        Answer::Says(200, "x".repeat(1 << 20)),
+        Answer::Hang,
+        Answer::Close,
+        Answer::Status(503, String::new()),
+        Answer::Status(200, "maybe".to_owned()),
+        Answer::Status(200, "x".repeat(1 << 20)),
     ] {
         check(answer.clone(), "NoOpinion", Verdict::NoOpinion).await;
         check(answer, "Deny", Verdict::Deny).await;

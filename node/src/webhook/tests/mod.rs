@@ -1,29 +1,31 @@
 //! Kubeconfigs that change while something is sent.
 
+pub(crate) mod server;
+
 use std::path::Path;
 
 use quorate_env::SystemEnv;
 use tempfile::TempDir;
 use tokio::time::advance;
 
-use super::scripted::{Answer, Scripted};
+use self::server::{Answer, ScriptedServer};
 use super::*;
 
 struct Setting {
-    server: Scripted,
+    server: ScriptedServer,
     webhook: Webhook,
     folder: TempDir,
 }
 
 impl Setting {
-    async fn new(config: impl FnOnce(&Scripted, &Path) -> PathBuf) -> Self {
-        let (server, folder) = (Scripted::start().await, TempDir::new().unwrap());
+    async fn new(config: impl FnOnce(&ScriptedServer, &Path) -> PathBuf) -> Self {
+        let (server, folder) = (ScriptedServer::start().await, TempDir::new().unwrap());
         let webhook = Webhook::new(&config(&server, folder.path()), SystemEnv::env().network).unwrap();
         Self { server, webhook, folder }
     }
 
     fn answers(&self, codes: &[u16]) {
-        codes.iter().for_each(|code| self.server.then(Answer::Says(*code, String::new())));
+        codes.iter().for_each(|code| self.server.then(Answer::Status(*code, String::new())));
     }
 
     /// The code that comes back, 0 for none, and by which tokens was asked.
@@ -65,13 +67,13 @@ async fn a_file_that_the_kubeconfig_names_is_looked_at_from_time_to_time() {
     assert_eq!(setting.post().await, (200, bearers(&["first"])));
     std::fs::write(setting.folder.path().join("token"), "the second\n").unwrap();
     assert_eq!(setting.post().await, (200, bearers(&["first"])));
-    advance(LOOK_INTERVAL).await;
+    advance(CHECK_INTERVAL).await;
     assert_eq!(setting.post().await, (200, bearers(&["the second"])));
 }
 
 #[tokio::test]
 async fn a_server_that_was_not_believed_is_when_the_file_says_so() {
-    let setting = Setting::new(Scripted::with_other_authority).await;
+    let setting = Setting::new(ScriptedServer::with_other_authority).await;
     setting.answers(&[200]);
     assert_eq!(setting.post().await, (0, vec![]));
     let file = setting.server.with_certificate(setting.folder.path());

@@ -4,11 +4,11 @@ use crate::error::Error;
 
 /// How something went that is tried again and again.
 #[derive(Debug, Default)]
-pub(crate) struct Complaint(Option<String>);
+pub(crate) struct LogOnce(Option<String>);
 
-impl Complaint {
+impl LogOnce {
     /// Notes how it went this time. Gives what is wrong, unless that was so the last time.
-    pub(crate) fn news<T>(&mut self, outcome: &Result<T, Error>) -> Option<&str> {
+    pub(crate) fn new_error<T>(&mut self, outcome: &Result<T, Error>) -> Option<&str> {
         let wrong = outcome.as_ref().err().map(ToString::to_string);
         if wrong == self.0 {
             return None;
@@ -24,10 +24,10 @@ mod tests {
 
     #[test]
     fn the_same_is_said_once_until_it_is_over() {
-        let mut complaint = Complaint::default();
+        let mut log_once = LogOnce::default();
         let mut check = |wrong: Option<&str>, expect: Option<&str>| {
             let outcome = wrong.map_or(Ok(()), |wrong| Err(Error::failed(wrong)));
-            assert_eq!(complaint.news(&outcome), expect, "{wrong:?}");
+            assert_eq!(log_once.new_error(&outcome), expect, "{wrong:?}");
         };
         check(None, None);
         check(Some("a"), Some("a"));
