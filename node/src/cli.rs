@@ -1,4 +1,4 @@
-//! The command line: every command and option, with its default and its unit, in a file per noun. No behaviour.
+//! The command line: every command and option, with its default and its unit. No behaviour.
 
 mod access;
 mod features;
@@ -37,7 +37,8 @@ pub(crate) enum Command {
     Join(Join),
     /// Serve the node of a data folder.
     Serve(Serve),
-    /// Make a stopped node, whose quorum is lost for good, the only voter of a new cluster with its data.
+    /// Make a stopped node, whose quorum is lost for good, the only voter of a new cluster with its
+    /// data.
     Recover(Recover),
     /// Show the cluster as a node sees it.
     Status(Status),

@@ -1,4 +1,4 @@
-//! Where a node keeps what: the layout of its data folder, and the lock that keeps a second process out.
+//! The data folder of a node: its layout, and the lock that keeps a second process out.
 //!
 //! ```text
 //! DIR/                     what `dev` makes, for people
@@ -25,9 +25,9 @@ use tokio::time::{Instant, sleep};
 use crate::error::{Error, at};
 use crate::files::write_public;
 
-/// How long whoever wants the folder waits for another process to let go of it: one that was killed still holds it for a moment.
+/// How long a process waits for the lock: a process that was killed still holds it for a moment.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
-/// The bits of a folder's mode that let others look into it.
+/// The bits of a folder's mode that let other users read it.
 const OTHERS_READ: u32 = 0o055;
 /// Between two attempts.
 const LOCK_RETRY: Duration = Duration::from_millis(20);
@@ -89,8 +89,8 @@ impl DataDir {
         self.config().exists()
     }
 
-    /// Keeps every other process out for as long as the result lives, and leaves the process id behind. A process that is just dying gets
-    /// a moment to let go.
+    /// Keeps every other process out for as long as the result lives, and leaves the process id
+    /// behind. A process that is just dying gets a moment to let go.
     pub(crate) async fn lock(&self) -> Result<Lock, Error> {
         let path = self.root.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
@@ -122,7 +122,8 @@ impl DataDir {
     }
 }
 
-/// A data folder that is being served. Removes the process id when dropped; the kernel releases the lock itself.
+/// A data folder that is being served. Removes the process id when dropped; the kernel releases the
+/// lock itself.
 #[derive(Debug)]
 pub(crate) struct Lock {
     pid_file: PathBuf,

@@ -1,7 +1,7 @@
 //! Files that an operator may replace while the node runs.
 //!
-//! Invariant: a change is noticed within [`INTERVAL`], or at once with SIGHUP. Files are compared by size and time, so
-//! that a mounted folder whose links are switched is noticed too.
+//! Invariant: a change is noticed within [`INTERVAL`], or at once with SIGHUP. Files are compared
+//! by size and time, so that a mounted folder whose links are switched is noticed too.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,9 +1,10 @@
-//! What is said about certificates: between a joining node and the member that lets it in, and between an operator's
+//! The messages about certificates between a joining node and a member, and between an operator's
 //! command and a node.
 //!
-//! The node sends two signing requests, one for each of its certificates; the member answers with the certificates, the
-//! authorities, the naming profile and the cluster secret. Both travel inside the join call, over TLS, after the token
-//! has been checked. Secrets are never printed: neither type implements `Debug` with its content.
+//! A joining node sends two signing requests, one for each of its certificates; the member answers
+//! with the certificates, the authorities, the naming profile and the cluster secret. Both travel
+//! inside the join call, over TLS, after the token has been checked. Secrets are never printed:
+//! neither type implements `Debug` with its content.
 
 use bytes::Bytes;
 use quorate_meta::Naming;

@@ -1,13 +1,13 @@
-//! What goes wrong again and again, and is said once.
+//! Errors that repeat, logged once each.
 
 use crate::error::Error;
 
-/// How something went that is tried again and again.
+/// The error of the last attempt of something that is retried.
 #[derive(Debug, Default)]
 pub(crate) struct LogOnce(Option<String>);
 
 impl LogOnce {
-    /// Notes how it went this time. Gives what is wrong, unless that was so the last time.
+    /// Notes the outcome of an attempt. Returns its error unless the last attempt had the same.
     pub(crate) fn new_error<T>(&mut self, outcome: &Result<T, Error>) -> Option<&str> {
         let wrong = outcome.as_ref().err().map(ToString::to_string);
         if wrong == self.0 {

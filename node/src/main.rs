@@ -1,4 +1,5 @@
-//! `quorate`: the binary. Parses the command line, carries out one command, and says in one line why it failed.
+//! `quorate`, the binary: parses the command line, carries out one command, and prints one line
+//! when it fails.
 
 mod admin;
 mod allocator;
@@ -44,7 +45,8 @@ fn main() -> ExitCode {
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(command::run(cli.command));
-            // Nothing is logged behind the last line. A read of standard input ends when the other side wants it to, so not for long.
+            // Nothing is logged behind the last line. A read of standard input ends when the other
+            // side wants it to, so not for long.
             runtime.shutdown_timeout(LAST_TASKS);
             outcome
         }

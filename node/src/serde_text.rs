@@ -1,4 +1,5 @@
-//! Serde for types whose text form is `Display` and `FromStr`: `#[serde(with = "crate::serde_text")]`.
+//! Serde for types whose text form is `Display` and `FromStr`: `#[serde(with =
+//! "crate::serde_text")]`.
 
 use std::fmt::Display;
 use std::str::FromStr;

@@ -1,19 +1,21 @@
-//! What a command says to the person who started it: lines on standard output.
+//! The terminal output of commands: lines on standard output, and one on standard error when a
+//! command fails.
 //!
-//! Invariant: a closed output (`quorate ... | head`) is not an error. Logs go elsewhere ([`crate::telemetry`]).
+//! Invariant: a closed output (`quorate ... | head`) is not an error. Logs go elsewhere
+//! ([`crate::telemetry`]).
 
 use std::fmt::Display;
 use std::io::Write;
 
 /// Prints a line.
 pub(crate) fn print_line(line: impl Display) {
-    // Nobody listening is the listener's choice.
+    // A closed pipe is the reader's choice.
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 /// Prints the one line that ends a failed command.
 pub(crate) fn print_error(line: impl Display) {
-    // The exit code says the same to whoever does not read.
+    // The exit code says the same when standard error is closed.
     let _ = writeln!(std::io::stderr(), "quorate: {line}");
 }
 

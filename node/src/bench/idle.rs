@@ -1,8 +1,8 @@
-//! The measurement of idle watches: many watches of a collection that nobody changes.
+//! The measurement of idle watches: many watches of a collection that does not change.
 //!
-//! One operation is an open watch; the latency is that of its opening. What they cost is the memory that the servers add
-//! from before the first connection until the end, divided by their number; with fewer connections than watches it shows
-//! what a watch costs without a connection of its own.
+//! One operation is an open watch; the latency is that of its opening. What they cost is the memory
+//! that the servers add from before the first connection until the end, divided by their number;
+//! with fewer connections than watches it shows what a watch costs without a connection of its own.
 
 use quorate_env::Env;
 use tokio::time::{Instant, sleep};

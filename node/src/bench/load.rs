@@ -1,7 +1,7 @@
 //! Clients that send one request after the other for a fixed time, and what they count.
 //!
-//! Invariant: an answer counts when its last byte has arrived; an answer that is no success counts as an error and not
-//! as an operation.
+//! Invariant: an answer counts when its last byte has arrived; an answer that is no success counts
+//! as an error and not as an operation.
 
 use std::time::Duration;
 

@@ -1,11 +1,14 @@
-//! `quorate bench`: measures a running cluster from outside, through its API, as clients see it.
+//! `quorate bench`: measurements of a running cluster from outside, through its API, as clients see
+//! it.
 //!
-//! Each measurement prepares what it needs (a namespace, objects), lets a fixed number of clients send one request after
-//! the other for a fixed time, and reports throughput, latency, and the CPU time and memory of the server processes over
-//! exactly that time; with a second cluster to compare, it measures both in turn. What many large lists at one time cost in
-//! memory, a 400 MB collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
-//! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers 10000`, also with
-//! `--connections 40`. It measures durable servers only: there is nothing to turn fsync off with. It does not judge.
+//! Each measurement prepares what it needs (a namespace, objects), lets a fixed number of clients
+//! send one request after the other for a fixed time, and reports throughput, latency, and the CPU
+//! time and memory of the server processes over exactly that time; with a second cluster to
+//! compare, it measures both in turn. What many large lists at one time cost in memory, a 400 MB
+//! collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
+//! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers
+//! 10000`, also with `--connections 40`. It measures durable servers only: there is nothing to turn
+//! fsync off with. It does not judge.
 
 mod idle;
 mod latency;
@@ -36,7 +39,7 @@ pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
     if let Some(other) = &options.versus {
         return versus::run(options, other, env).await;
     }
-    let cluster = Cluster::prepare(options, &options.data_dir, env).await?;
+    let cluster = MeasuredCluster::prepare(options, &options.data_dir, env).await?;
     let measured = measure_all(&cluster, options, env).await;
     let cleaned_up = cluster.clean_up(env).await;
     let reports = measured?;
@@ -47,7 +50,7 @@ pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
     Ok(())
 }
 
-async fn measure_all(cluster: &Cluster, options: &Options, env: &Env) -> Result<Vec<Report>, Error> {
+async fn measure_all(cluster: &MeasuredCluster, options: &Options, env: &Env) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
     for kind in &options.workloads {
         let report = cluster.measure(*kind, 0, options, env).await?;
@@ -63,12 +66,12 @@ async fn measure_all(cluster: &Cluster, options: &Options, env: &Env) -> Result<
 }
 
 /// A cluster and what measurements need in it.
-struct Cluster {
+struct MeasuredCluster {
     servers: Servers,
     workspace: Workspace,
 }
 
-impl Cluster {
+impl MeasuredCluster {
     async fn prepare(options: &Options, folder: &Path, env: &Env) -> Result<Self, Error> {
         let servers = Servers::find(options, folder)?;
         let workspace = Workspace::prepare(&servers, options, env).await?;

@@ -1,4 +1,4 @@
-//! Whom to measure: servers, credentials, process ids.
+//! The servers under measurement: addresses, credentials, process ids.
 
 use std::path::Path;
 use std::sync::Arc;

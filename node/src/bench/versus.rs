@@ -1,9 +1,10 @@
-//! Two clusters side by side: what a setting costs that one of them has and the other has not.
+//! The comparison of two clusters: what a setting costs that only one of them has.
 //!
-//! Invariants: both are measured in turn, and who begins changes from round to round, so that what happens to the machine
-//! meanwhile happens to both; what is compared are the two of one round, which lie side by side in time, and what is told is the
-//! median of these ratios with the interval in which it lies with a probability of 95 %, whatever their distribution. On a noisy
-//! machine many short rounds tell more than a few long ones.
+//! Invariants: both are measured in turn, and who begins changes from round to round, so that what
+//! happens to the machine meanwhile happens to both; what is compared are the two of one round,
+//! which lie side by side in time, and what is told is the median of these ratios with the interval
+//! in which it lies with a probability of 95 %, whatever their distribution. On a noisy machine
+//! many short rounds tell more than a few long ones.
 
 use std::f64::consts::LN_2;
 use std::fmt::{self, Display, Formatter};
@@ -13,7 +14,7 @@ use quorate_env::Env;
 use serde::Serialize;
 
 use super::report::Report;
-use super::{Cluster, Options};
+use super::{MeasuredCluster, Options};
 use crate::cli::Output;
 use crate::error::Error;
 use crate::terminal::print_line;
@@ -41,11 +42,11 @@ struct Ratio {
 
 /// Measures the cluster of the options and another one.
 pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<(), Error> {
-    let first = Cluster::prepare(options, &options.data_dir, env).await?;
-    let second = match Cluster::prepare(options, other, env).await {
+    let first = MeasuredCluster::prepare(options, &options.data_dir, env).await?;
+    let second = match MeasuredCluster::prepare(options, other, env).await {
         Ok(second) => second,
         Err(error) => {
-            // What went wrong first says more than what does on the way out.
+            // The first error is returned; one of the clean-up is not.
             let _ = first.clean_up(env).await;
             return Err(error);
         }
@@ -67,7 +68,7 @@ pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<()
 
 /// Measures both in turn. Gives the reports of each, and how they compare.
 async fn measure(
-    clusters: &[Cluster; 2],
+    clusters: &[MeasuredCluster; 2],
     options: &Options,
     env: &Env,
 ) -> Result<([Vec<Report>; 2], Vec<Comparison>), Error> {
@@ -135,11 +136,12 @@ impl Display for Ratio {
     }
 }
 
-/// How many of so many values, sorted, are left out at each end, the last of them being the bound of the interval in which the
-/// median lies with a probability of 95 %: each value lies below it as likely as above, so how many do follows a binomial
-/// distribution.
+/// How many of so many values, sorted, are left out at each end, the last of them being the bound
+/// of the interval in which the median lies with a probability of 95 %: each value lies below it as
+/// likely as above, so how many do follows a binomial distribution.
 fn outside(rounds: usize) -> usize {
-    // The logarithms of probabilities: of many rounds, that of none lying below is too small for a number.
+    // The logarithms of probabilities: of many rounds, that of none lying below is too small for a
+    // number.
     let mut ln_probability = -(to_f64(rounds) * LN_2);
     let mut tail = 0.0;
     for below in 0..rounds {

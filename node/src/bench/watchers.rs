@@ -1,7 +1,8 @@
 //! The watch measurement: many watches of one collection while writers change its objects.
 //!
-//! One operation is one event that arrived at one watcher. The latency is from the moment a writer sends a change until
-//! the first watcher has its event. The servers' CPU time includes the writes; with many watchers they are a small part.
+//! One operation is one event that arrived at one watcher. The latency is from the moment a writer
+//! sends a change until the first watcher has its event. The servers' CPU time includes the writes;
+//! with many watchers they are a small part.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -118,7 +119,8 @@ async fn write(
     Ok(())
 }
 
-/// Counts events (lines) until the time is over; with stamps, notes how long each change took to arrive.
+/// Counts events (lines) until the time is over; with stamps, notes how long each change took to
+/// arrive.
 async fn count(mut body: Incoming, until: Instant, stamps: Option<&Sent>) -> (Counts, Latencies) {
     let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
     let mut rest: Vec<u8> = Vec::new();

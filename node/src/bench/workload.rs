@@ -1,8 +1,9 @@
-//! What the clients ask for: the requests of each measurement, and the objects that they need.
+//! The workloads: the requests of each measurement, and the objects that they need.
 //!
-//! Everything happens in two namespaces with a random name, removed and waited for at the end: one holds the objects that are read, one
-//! those that are created, so that no measurement disturbs the next. Objects are ConfigMaps with one value of
-//! the chosen size; every sixteenth carries the label that the selector measurement asks for.
+//! Everything happens in two namespaces with a random name, removed and waited for at the end: one
+//! holds the objects that are read, one those that are created, so that no measurement disturbs the
+//! next. Objects are ConfigMaps with one value of the chosen size; every sixteenth carries the
+//! label that the selector measurement asks for.
 
 use std::fmt;
 use std::time::Duration;
@@ -33,7 +34,7 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 /// One object in this many is selected by label.
 const SHARDS: u32 = 16;
 
-/// What payloads are made of: random, so that nothing on the way can compress it well.
+/// Characters of payloads: chosen at random, so that payloads compress badly.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// What can be measured.
@@ -57,7 +58,8 @@ pub(crate) enum Kind {
     Select,
     /// Watch all objects while they change; one operation is an event delivered to a watcher.
     Watch,
-    /// Open watches that nothing happens to; one operation is a watch, and the memory that is added is theirs.
+    /// Open watches that nothing happens to; one operation is a watch, and the memory that is added
+    /// is theirs.
     Idle,
 }
 
@@ -84,7 +86,7 @@ impl fmt::Display for Kind {
 #[derive(Debug)]
 pub(super) struct Workspace {
     namespace: String,
-    /// Where objects are created while that is measured.
+    /// The namespace in which the measurement of creates makes its objects.
     created: String,
     payload: String,
     objects: u32,
@@ -92,7 +94,8 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    /// Makes the namespace and, when a measurement needs them, the objects; shows progress on a terminal.
+    /// Makes the namespace and, when a measurement needs them, the objects; shows progress on a
+    /// terminal.
     pub(super) async fn prepare(servers: &Servers, options: &Options, env: &Env) -> Result<Self, Error> {
         let mut suffix = [0; 4];
         env.entropy.fill(&mut suffix);
@@ -188,7 +191,8 @@ impl Workspace {
         request(Method::GET, server, &format!("{}?limit=1", self.collection()), String::new())
     }
 
-    /// Removes the namespaces with what they hold, which would disturb whoever measures next. Takes seconds where much was created.
+    /// Removes the namespaces with what they hold, which would disturb the next measurement. Takes
+    /// seconds where much was created.
     pub(super) async fn clean_up(&self, servers: &Servers, env: &Env) -> Result<(), Error> {
         let mut connection = servers.connect(env, 0).await?;
         let paths = [&self.namespace, &self.created].map(|name| format!("/api/v1/namespaces/{name}"));

@@ -1,4 +1,4 @@
-//! Options about who is let in, and the settings of the API that they mean.
+//! Options of authentication, and the settings of the API that follow from them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::authorization::Authorization;
 use crate::error::Error;
 use crate::files::read_text;
 
-/// See the module.
+/// Options of authentication and authorization.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Who is let in")]
+#[command(next_help_heading = "Authentication")]
 pub(crate) struct Access {
     /// Let requests to the health endpoints in without credentials.
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
@@ -23,35 +23,36 @@ pub(crate) struct Access {
     /// file changes.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_auth_file: Option<PathBuf>,
-    /// Issuer of service account tokens; may be given several times: all are accepted, the first is put into new tokens
-    /// [default: the name of the API's service, as an address].
+    /// Issuer of service account tokens; may be given several times: all are accepted, the first is
+    /// put into new tokens [default: the name of the API's service, as an address].
     #[arg(long, value_name = "URL")]
     pub(crate) service_account_issuer: Vec<String>,
-    /// Whom this API is, for tokens [default: the issuers].
+    /// Audiences of tokens for this API [default: the issuers].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) api_audiences: Vec<String>,
     /// How long a requested token lives at most, from an hour on [default: as long as asked].
     #[arg(long, value_name = "DURATION", value_parser = expiration)]
     pub(crate) service_account_max_token_expiration: Option<Duration>,
-    /// Where others find the keys of tokens [default: below the node's advertised address].
+    /// URL at which clients find the keys of tokens [default: below the node's advertised address].
     #[arg(long, value_name = "URL")]
     pub(crate) service_account_jwks_uri: Option<String>,
-    /// Authority (PEM) of proxies in front that say in headers who their clients are. Read again when the file changes.
+    /// Authority (PEM) of authenticating proxies, which name their users in headers. Read again
+    /// when the file changes.
     #[arg(long, value_name = "FILE")]
     pub(crate) requestheader_client_ca_file: Option<PathBuf>,
-    /// Common names of such proxies [default: any].
+    /// Common names of authenticating proxies [default: any].
     #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "requestheader_client_ca_file")]
     pub(crate) requestheader_allowed_names: Vec<String>,
-    /// Their headers with the user's name.
+    /// Headers of the proxy with the user's name.
     #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-User")]
     pub(crate) requestheader_username_headers: Vec<String>,
-    /// Their headers with the user's uid.
+    /// Headers of the proxy with the user's uid.
     #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-Uid")]
     pub(crate) requestheader_uid_headers: Vec<String>,
-    /// Their headers with the user's groups.
+    /// Headers of the proxy with the user's groups.
     #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-Group")]
     pub(crate) requestheader_group_headers: Vec<String>,
-    /// How their headers with further attributes begin.
+    /// Prefixes of the proxy's headers with extra attributes.
     #[arg(long, value_name = "PREFIX", value_delimiter = ',', default_value = "X-Remote-Extra-")]
     pub(crate) requestheader_extra_headers_prefix: Vec<String>,
     #[command(flatten)]
@@ -87,7 +88,7 @@ impl Access {
         args
     }
 
-    /// How the API of a node at this address finds out who asks.
+    /// The authentication settings of the API of a node that advertises this address.
     pub(crate) fn authentication(&self, names: &Names, advertised: &str) -> Result<AuthenticationOptions, Error> {
         let lower = |values: &[String]| values.iter().map(|value| value.to_ascii_lowercase()).collect();
         Ok(AuthenticationOptions {
@@ -120,7 +121,7 @@ impl Access {
 /// The tokens of a file.
 ///
 /// # Errors
-/// The first line that cannot be used, or why there is no text.
+/// The first line that cannot be used, or why the file cannot be read.
 pub(crate) fn static_tokens(path: &Path) -> Result<StaticTokens, Error> {
     StaticTokens::parse(&read_text(path)?).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))
 }

@@ -1,14 +1,15 @@
-//! Options about certificates that are issued through the API, and about features.
+//! Options of feature gates and of certificates that are issued through the API.
 
 use std::time::Duration;
 
 use clap::Args;
 use quorate_api::features::Gates;
 
-/// What an operator may decide about the API itself.
+/// Feature gates, and the lifetime of issued certificates.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Features {
-    /// How long certificates last that the cluster's signers issue, when the request asks for nothing or for more.
+    /// How long certificates last that the cluster's signers issue, when the request asks for
+    /// nothing or for more.
     #[arg(long, default_value = "365d", value_parser = lifetime)]
     pub(crate) cluster_signing_duration: Duration,
     /// Features to switch on or off: Feature=true,Other=false.

@@ -1,4 +1,4 @@
-//! Commands that make a node, serve it and save it.
+//! Commands on a node's data folder: make it, serve it, recover it.
 
 use std::path::PathBuf;
 
@@ -60,8 +60,9 @@ pub(crate) struct Init {
     /// The naming profile.
     #[arg(long, default_value = "svc", value_parser = naming)]
     pub(crate) naming: Naming,
-    /// Set up several first nodes at once, one on each of these hosts, in DIR/node-1, DIR/node-2, ...: the folders are
-    /// then taken to their hosts. The ports are those of --bind and --peer-bind.
+    /// Set up several first nodes at once, one on each of these hosts, in DIR/node-1, DIR/node-2,
+    /// ...: the folders are then taken to their hosts. The ports are those of --bind and
+    /// --peer-bind.
     #[arg(long, value_name = "HOST", conflicts_with_all = ["advertise", "peer_advertise"])]
     pub(crate) founder: Vec<String>,
     /// Do nothing when the folder is set up already.

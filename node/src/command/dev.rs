@@ -1,7 +1,9 @@
-//! `quorate dev`: makes a cluster on loopback and watches over its nodes, each a process of its own, until it is stopped.
+//! `quorate dev`: a cluster on loopback, each node a process of its own, supervised until it is
+//! stopped.
 //!
-//! Invariants: the nodes end when this process ends, however it ends (their standard input is a pipe that it holds); a
-//! node that stops by itself is reported and not started again, so that what a user does to a node stays done.
+//! Invariants: the nodes end when this process ends, however it ends (their standard input is a
+//! pipe that it holds); a node that stops by itself is reported and not started again, so that what
+//! a user does to a node stays done.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -96,7 +98,7 @@ fn reopen(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
     Ok(configs)
 }
 
-/// Gives the administrator another certificate before the one that is there ends: nobody else would.
+/// Renews the administrator's certificate before it ends: no node does that.
 fn renew_admin(root: &Path, server: &str, env: &Env) -> Result<(), Error> {
     let (pki, now) = (root.join("pki"), now(env));
     if is_due(&Identity::read(&pki, names::ADMIN)?.chain()?[0], now)? {
@@ -121,8 +123,9 @@ fn make(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
     (1..=nodes).map(|node| NodeConfig::read(&DataDir::of_node(root, node))).collect()
 }
 
-/// How many threads a node gets: its share of the processors, since nodes that each count on all of them wake each other up in vain. One is
-/// enough: what computes for long lets another thread go on with the rest. What the user has set for this process holds for each node.
+/// How many threads a node gets: its share of the processors, since nodes that each count on all of
+/// them wake each other up in vain. One is enough: what computes for long lets another thread go on
+/// with the rest. What the user has set for this process holds for each node.
 fn worker_threads(nodes: usize) -> String {
     let share = || std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(nodes)).to_string();
     std::env::var(WORKER_THREADS).unwrap_or_else(|_| share())
@@ -134,7 +137,8 @@ struct NodeProcess {
     config: NodeConfig,
     dir: DataDir,
     child: Child,
-    /// The node stops when this is closed. Held apart from the child, which closes its own when it is waited for.
+    /// The node stops when this is closed. Held apart from the child, which closes its own when it
+    /// is waited for.
     stdin: Option<ChildStdin>,
 }
 

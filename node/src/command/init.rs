@@ -1,4 +1,5 @@
-//! `quorate init`: sets up the first node of a new cluster, or its first nodes. Serving them is the next command.
+//! `quorate init`: sets up the first node of a new cluster, or its first nodes. Serving them is the
+//! next command.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! `quorate join`: sets up a further node of an existing cluster. Serving it is the next command.
 //!
-//! The node makes its keys, a member signs them against a token, and nothing secret of the node leaves it.
+//! The node makes its keys, a member signs them against a token, and nothing secret of the node
+//! leaves it.
 
 use quorate_env::Env;
 use quorate_raft::admin::{JoinRequest, join};

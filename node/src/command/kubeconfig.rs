@@ -1,4 +1,5 @@
-//! `quorate kubeconfig`: a client certificate for a user, and the file that says how to use it, on standard output.
+//! `quorate kubeconfig`: a client certificate for a user, and the file that says how to use it, on
+//! standard output.
 //!
 //! The key is made here and never leaves the file; the cluster signs the certificate.
 

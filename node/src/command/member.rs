@@ -1,4 +1,4 @@
-//! `quorate member` and `quorate leader`: who belongs to the cluster, and who leads it.
+//! `quorate member` and `quorate leader`: the members of the cluster, and its leader.
 
 use quorate_env::Env;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};

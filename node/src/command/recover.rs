@@ -1,7 +1,8 @@
-//! `quorate recover`: a stopped node whose quorum is lost for good goes on alone, as the only voter of a new cluster.
+//! `quorate recover`: a stopped node whose quorum is lost for good goes on alone, as the only voter
+//! of a new cluster.
 //!
-//! Says what it finds and what is given up; changes something with `--yes` only. May be killed and run again at any moment: the
-//! replica's marker goes last, and a node that has it does not start.
+//! Says what it finds and what is given up; changes something with `--yes` only. May be killed and
+//! run again at any moment: the replica's marker goes last, and a node that has it does not start.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub(crate) async fn run(options: &Recover, env: &Env) -> Result<(), Error> {
     let dir = DataDir::new(&options.data_dir);
     NodeConfig::read(&dir)?;
     let _lock = dir.lock().await?;
-    // Whoever had the folder until now may have changed it.
+    // The process that held the lock until now may have changed it.
     let config = NodeConfig::read(&dir)?;
     let recovery = Recovery::open(recovery_options(&config, &dir)).await.map_err(Error::config)?;
     explain(&config, &dir, recovery.plan());
@@ -48,8 +49,8 @@ pub(crate) async fn run(options: &Recover, env: &Env) -> Result<(), Error> {
     Ok(())
 }
 
-/// The node's certificate among nodes names its cluster. The authority is in the state, or still in the folder of a founder that never
-/// got to put it there.
+/// The node's certificate among nodes names its cluster. The authority is in the state, or still in
+/// the folder of a founder that never got to put it there.
 fn reissue(recovered: &Recovered, dir: &DataDir, env: &Env) -> Result<(), Error> {
     let pki = dir.pki();
     let secret = ClusterSecret::read(&dir.cluster_secret())?;

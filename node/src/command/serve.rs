@@ -15,7 +15,8 @@ use crate::telemetry;
 pub(crate) async fn run(options: Serve, env: Env) -> Result<(), Error> {
     telemetry::start(options.tuning.log_format)?;
     let mut termination = Termination::listen()?;
-    // From now on SIGHUP does not end the process, whoever reads files again then.
+    // From now on SIGHUP does not end the process, even before the tasks that reload files listen
+    // for it.
     let _reloads = CheckTimer::new().map_err(Error::failed)?;
     let dir = DataDir::new(&options.data_dir);
     let starting = Node::start(&dir, &options.tuning, &env);
@@ -36,7 +37,8 @@ pub(crate) async fn run(options: Serve, env: Env) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns when the supervisor at the other end of standard input is gone; never for a node without one.
+/// Returns when the supervisor at the other end of standard input is gone; never for a node without
+/// one.
 async fn end_of_input(supervised: bool) {
     if !supervised {
         return std::future::pending().await;

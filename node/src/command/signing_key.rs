@@ -1,5 +1,6 @@
-//! `quorate signing-key` and `quorate signing-authority`: what tokens and certificates are signed with. It changes while the
-//! cluster runs, and what was signed before stays good until its key is removed.
+//! `quorate signing-key` and `quorate signing-authority`: the keys of tokens and the authorities of
+//! certificates. They change while the cluster runs; a signature stays valid until its key is
+//! removed.
 
 use clap::Subcommand;
 use quorate_env::Env;

@@ -1,5 +1,5 @@
-//! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, and with `--ready` when
-//! it cannot carry out a consistent read, so that it can be a health check.
+//! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, and with
+//! `--ready` when it cannot carry out a consistent read, so that it can be a health check.
 
 use quorate_env::Env;
 use quorate_raft::admin::{AdminRequest, NodeStatus};

@@ -1,4 +1,4 @@
-//! `quorate token`: what lets a new node in.
+//! `quorate token`: the join tokens of the cluster.
 
 use quorate_env::Env;
 use quorate_raft::admin::{AdminAnswer, AdminRequest, TokenInfo};

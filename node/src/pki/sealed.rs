@@ -1,8 +1,10 @@
-//! What every node needs and nobody else may read: the authorities' keys and those of tokens, in the replicated store, sealed.
+//! Sealed secrets in the replicated store: the keys of the authorities and of tokens, readable by
+//! members only.
 //!
-//! Each secret is sealed with AES-256-GCM under the cluster secret, a random 256-bit key that every member keeps in its
-//! data folder and a new node receives when it joins. The name of the secret is authenticated with it, so that sealed
-//! values cannot be swapped. Layout of a sealed value: 12 bytes of nonce, then ciphertext and tag.
+//! Each secret is sealed with AES-256-GCM under the cluster secret, a random 256-bit key that every
+//! member keeps in its data folder and a new node receives when it joins. The name of the secret is
+//! authenticated with it, so that sealed values cannot be swapped. Layout of a sealed value: 12
+//! bytes of nonce, then ciphertext and tag.
 
 use std::fmt;
 use std::path::Path;
@@ -99,8 +101,8 @@ pub(crate) async fn publish(
     put(store, secret, entropy, name, &plain, Revision::ZERO).await.map(drop)
 }
 
-/// Puts a secret into the store in place of the one of that name and revision (zero for none). False when another one is
-/// there.
+/// Puts a secret into the store in place of the one of that name and revision (zero for none).
+/// False when another one is there.
 pub(crate) async fn put(
     store: &dyn Store,
     secret: &ClusterSecret,

@@ -1,4 +1,5 @@
-//! The first start of a founder: its authorities' keys go from its data folder into the store, sealed.
+//! The first start of a founder: its authorities' keys go from its data folder into the store,
+//! sealed.
 //!
 //! Invariant: the keys on disk are removed only after the store has them.
 

@@ -1,8 +1,9 @@
-//! The certificates of a node while it runs: its own are renewed before they expire, and its own and those of authorities are
-//! read again when their files change.
+//! The certificates of a node while it runs: its own are renewed before they expire, and its own
+//! and those of authorities are read again when their files change.
 //!
-//! Invariants: a certificate that cannot be used never replaces one that can; one that somebody else has issued is theirs to renew; open
-//! connections live on with what they began with. Renewal needs the authorities in the store and waits for them.
+//! Invariants: a certificate that cannot be used never replaces one that can; one that another
+//! authority has issued is not renewed; open connections keep the certificates that they began
+//! with. Renewal needs the authorities in the store and waits for them.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
             return;
         }
     };
-    // What the node has read at its start may be older than a look now: it is read once more.
+    // The node has read the files before this task began to watch them: they are read once more.
     let mut seen = FileStamps::default();
     let mut renewals = renewals(&parts);
     loop {
@@ -79,7 +80,8 @@ fn renewals(parts: &Parts) -> [Renewal; 2] {
 }
 
 impl Renewal {
-    /// Replaces the certificate if it is time to, or if it is no longer for the names that the node has.
+    /// Replaces the certificate if it is time to, or if it is no longer for the names that the node
+    /// has.
     fn carry_out(&self, parts: &Parts, store: &dyn Store) -> Result<(), Error> {
         let (folder, now) = (parts.dir.pki(), now(&parts.env));
         let chain = Identity::read(&folder, self.name)?.chain()?;

@@ -1,4 +1,5 @@
-//! Certificates for nodes that join and for users, made by the leader with the authorities in the store.
+//! Certificates for nodes that join and for users, made by the leader with the authorities in the
+//! store.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,7 +20,7 @@ use crate::signing_keys::{KeyKind, KeyRequest};
 /// Signs for this node's cluster.
 pub(super) struct Signer {
     pub(super) parts: Arc<Parts>,
-    /// Set once the replica is open, before anybody can ask.
+    /// Set once the replica is open, before the first request.
     pub(super) store: Arc<OnceLock<Arc<dyn Store>>>,
 }
 

@@ -1,7 +1,7 @@
 //! The static tokens of a node while it runs: read again when their file changes.
 //!
-//! Invariants: a file with a mistake changes nothing, and the log says which line it is, never what stands there; a file that is just
-//! being written is not taken for a whole one.
+//! Invariants: a file with a mistake changes nothing, and the log says which line it is, never what
+//! stands there; a file that is just being written is not taken for a whole one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) async fn run(file: PathBuf, api: Arc<Api>) {
             return;
         }
     };
-    // What the node has read at its start may be older than this look: it is read once more.
+    // The node has read the file before this task began to watch it: it is read once more.
     let mut seen = FileStamps::default();
     loop {
         let current = settled(&file).await;
@@ -43,7 +43,7 @@ pub(super) async fn run(file: PathBuf, api: Arc<Api>) {
     }
 }
 
-/// The file as it is when nobody is about to write it.
+/// The stamp of the file once it has not changed for [`SETTLED`].
 async fn settled(file: &Path) -> FileStamps {
     let look = || FileStamps::of([file.to_owned()]);
     let mut last = look();

@@ -1,6 +1,8 @@
-//! The keys of service account tokens: made once for the cluster, and handed to the API of this node whenever they change.
+//! The keys of service account tokens: made once for the cluster, and handed to the API of this
+//! node whenever they change.
 //!
-//! Invariant: a key that has just been added verifies on every node before it signs on any (see [`KeySet`]).
+//! Invariant: a key that has just been added verifies on every node before it signs on any (see
+//! [`KeySet`]).
 
 use std::sync::Arc;
 use std::time::Duration;

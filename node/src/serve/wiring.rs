@@ -1,4 +1,4 @@
-//! Which part gets what: the replica, the API over it, and what runs beside them.
+//! The wiring of a node: the replica, the API over it, and the tasks beside them.
 
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, OnceLock};
@@ -69,7 +69,7 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
     options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };
     let replica = Replica::open(options).await.map_err(Error::config)?;
-    // Nobody else sets it: the signer was made just above.
+    // Set only here: the signer was made just above.
     store.get_or_init(|| Arc::new(replica.clone()));
     if !config.founders.is_empty() {
         let founders = config
@@ -117,8 +117,9 @@ pub(super) fn api(
     }))
 }
 
-/// What the controllers look after that health checks have names for: the service of the API and its endpoints, the priority
-/// classes of the system, and the APIServices and whether they are available.
+/// What the controllers look after that health checks have names for: the service of the API and
+/// its endpoints, the priority classes of the system, and the APIServices and whether they are
+/// available.
 const CONTROLLER_HOOKS: [&str; 4] = [
     "bootstrap-controller",
     "scheduling/bootstrap-system-priority-classes",

@@ -1,4 +1,4 @@
-//! The part of a kubeconfig that says where to send, whom to believe and who one is.
+//! The kubeconfig of a webhook: the server's address and authority, and this node's credentials.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -88,10 +88,10 @@ impl WebhookConfig {
         let context = &context.ok_or_else(|| missing("current context"))?.context;
         let cluster = config.clusters.iter().find(|cluster| cluster.name == context.cluster);
         let cluster = &cluster.ok_or_else(|| missing("cluster of the current context"))?.cluster;
-        let nobody = User::default();
+        let anonymous = User::default();
         let user = match config.users.iter().find(|user| user.name == context.user) {
             Some(named) => &named.user,
-            None if context.user.is_empty() => &nobody,
+            None if context.user.is_empty() => &anonymous,
             None => return Err(missing("user of the current context")),
         };
         let text = |data: &Option<String>, path: &Option<PathBuf>| pem(data.as_deref(), path.as_deref(), file);
@@ -119,7 +119,8 @@ impl WebhookConfig {
     }
 }
 
-/// The file as it is written. Of a mistake in it only the place is told: what stands there may be a secret.
+/// The file as it is written. Of a mistake in it only the place is told: what stands there may be a
+/// secret.
 fn parse(text: &str) -> Result<KubeconfigFile, Error> {
     serde_saphyr::from_str(text).map_err(|error| {
         let place = error.location().map(|place| format!("line {}, column {}: ", place.line(), place.column()));

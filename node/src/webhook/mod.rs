@@ -1,10 +1,12 @@
-//! A server that the operator names in a kubeconfig, and that this node sends JSON to: audit events, access reviews.
+//! The webhook client: sends JSON (audit events, access reviews) to a server that the operator
+//! names in a kubeconfig.
 //!
-//! Invariants: TLS always, with an authority that the operator names; at most [`MAX_REQUESTS`] requests at a time, and as many
-//! connections, of which [`MAX_IDLE`] stay open; a request goes out a second time only when the connection that it went out
-//! on was an old one and broke, or when the server did not let this node in and the kubeconfig says something else by now. So
-//! whatever is sent may arrive twice. A kubeconfig that has changed, or a file that it names, holds for what is sent
-//! [`CHECK_INTERVAL`] later; one with a mistake changes nothing. No request waits for a disk while files are checked.
+//! Invariants: TLS always, with an authority that the operator names; at most [`MAX_REQUESTS`]
+//! requests at a time, and as many connections, of which [`MAX_IDLE`] stay open; a request is sent
+//! a second time only when it was sent on an idle connection that broke, or when the server
+//! answered 401 and the kubeconfig has changed since. So a request may arrive twice. A kubeconfig
+//! that has changed, or a file that it names, holds for what is sent [`CHECK_INTERVAL`] later; one
+//! with a mistake changes nothing. No request waits for a disk while files are checked.
 
 mod config;
 #[cfg(test)]
@@ -37,7 +39,7 @@ const MAX_ANSWER: usize = 64 << 10;
 /// How often the files are checked while something is sent.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// A client of one server, whose kubeconfig may change.
 pub(crate) struct Webhook {
     file: PathBuf,
     current: Mutex<Arc<Current>>,
@@ -90,7 +92,7 @@ impl Webhook {
         if answer.as_ref().is_ok_and(|(status, _)| *status != StatusCode::UNAUTHORIZED) {
             return answer;
         }
-        // Perhaps the server has changed whom it lets in, or its own certificate.
+        // The server may have changed its credentials or its own certificate.
         self.check_files(Duration::ZERO).await;
         let changed = self.config();
         if Arc::ptr_eq(&changed, &config) { answer } else { self.post_to(&changed, body).await }
@@ -101,8 +103,8 @@ impl Webhook {
         self.current.lock().config.clone()
     }
 
-    /// Reads the files again if they have changed, when the last check is at least `after` ago. Requests do not wait for a
-    /// check that is under way, unless `after` is zero.
+    /// Reads the files again if they have changed, when the last check is at least `after` ago.
+    /// Requests do not wait for a check that is under way, unless `after` is zero.
     async fn check_files(&self, after: Duration) {
         let mut checked = match self.checked.try_lock() {
             Ok(checked) => checked,
@@ -172,7 +174,8 @@ impl Current {
     fn read(file: &Path) -> Result<Self, Error> {
         let read =
             || WebhookConfig::read(file).map_err(|error| Error::config(format_args!("{}: {error}", file.display())));
-        // Which files there are is known when they have been read; what holds is what they say after the check.
+        // Which files there are is known when they have been read; what holds is what they say
+        // after the check.
         let seen = FileStamps::of(read()?.files);
         Ok(Self { config: Arc::new(read()?), seen })
     }

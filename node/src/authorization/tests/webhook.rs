@@ -1,4 +1,5 @@
-//! Questions to a real TLS server, through an authorizer that is made from command-line options.
+//! The authorization webhook: a real TLS server and an authorizer that is made from command-line
+//! options.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,7 +34,7 @@ impl Clock for Time {
     }
 }
 
-/// A server and who asks it.
+/// A server and the authorizer that asks it.
 struct Setting {
     server: ScriptedServer,
     clock: Arc<Time>,

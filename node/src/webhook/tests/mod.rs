@@ -1,4 +1,4 @@
-//! Kubeconfigs that change while something is sent.
+//! Webhook kubeconfigs that change while requests are sent.
 
 pub(crate) mod server;
 

@@ -1,4 +1,4 @@
-//! A server for tests: real TLS, answers by a script, and remembers what it was sent.
+//! A webhook server for tests: real TLS, scripted answers, and a record of the requests.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ struct State {
     connections: AtomicUsize,
 }
 
-/// See the module. Ends with it.
+/// The server; it stops when this is dropped.
 pub(crate) struct ScriptedServer {
     authority: Authority,
     address: String,
@@ -77,7 +77,8 @@ impl ScriptedServer {
         Self { authority, address, state, accepting }
     }
 
-    /// What is done with the next request that has no answer yet. A request without one is never answered.
+    /// What is done with the next request that has no answer yet. A request without one is never
+    /// answered.
     pub(crate) fn then(&self, answer: Answer) {
         self.state.answers.lock().push_back(answer);
     }
@@ -92,7 +93,7 @@ impl ScriptedServer {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// A kubeconfig of somebody with a token.
+    /// A kubeconfig with a token.
     pub(crate) fn with_token(&self, folder: &Path, token: &str) -> PathBuf {
         let authority = &self.authority.identity().certificate;
         std::fs::write(folder.join("ca.pem"), authority).unwrap();
@@ -107,14 +108,14 @@ impl ScriptedServer {
         written(folder, &config.to_string())
     }
 
-    /// A kubeconfig of somebody with a certificate of the server's authority.
+    /// A kubeconfig with a client certificate of the server's authority.
     pub(crate) fn with_certificate(&self, folder: &Path) -> PathBuf {
         let subject = Subject::Client { user: "node".into(), group: None };
         let identity = self.authority.issue(&subject, now()).unwrap();
         self.config(folder, &self.authority, &identity)
     }
 
-    /// A kubeconfig of somebody who believes another authority.
+    /// A kubeconfig that trusts another authority.
     pub(crate) fn with_other_authority(&self, folder: &Path) -> PathBuf {
         let other = Authority::generate("other", now()).unwrap();
         let identity = other.issue(&Subject::Client { user: "node".into(), group: None }, now()).unwrap();

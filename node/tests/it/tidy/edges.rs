@@ -1,7 +1,8 @@
-//! Which crate and which module may use which. A new edge is a decision, and its change explains it.
+//! Which crate and which module may use which. A new edge is a decision, and its change explains
+//! it.
 //!
-//! Edges are those of production code and of its unit tests. A crate's table is checked against its manifest, a module's
-//! against its sources: both are complete and exact.
+//! Edges are those of production code and of its unit tests. A crate's table is checked against its
+//! manifest, a module's against its sources: both are complete and exact.
 
 /// What a crate may use.
 pub(super) struct CrateRule {

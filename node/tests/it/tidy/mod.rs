@@ -1,8 +1,8 @@
-//! Rules of the source that no compiler checks: dependencies go one way, every file says what it is, names and comments are
-//! plain.
+//! Rules of the source that no compiler checks: dependencies go one way, every file says what it
+//! is, names and comments are plain.
 //!
-//! The tables say what holds ([`edges`]) and where it does not hold yet ([`exceptions`]); an exception that is no longer one
-//! fails, so that its list only shrinks.
+//! The tables say what holds ([`edges`]) and where it does not hold yet ([`exceptions`]); an
+//! exception that is no longer one fails, so that its list only shrinks.
 
 mod edges;
 mod exceptions;

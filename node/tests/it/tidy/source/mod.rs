@@ -1,6 +1,8 @@
-//! A Rust source file, taken apart as far as the rules need: comments, tokens, uses, type definitions, impls.
+//! A Rust source file, taken apart as far as the rules need: comments, tokens, uses, type
+//! definitions, impls.
 //!
-//! This is no parser of Rust. It knows comments, literals, brackets and inline modules; macros that make items are not seen.
+//! This is no parser of Rust. It knows comments, literals, brackets and inline modules; macros that
+//! make items are not seen.
 
 mod tests;
 mod text;
@@ -47,8 +49,8 @@ impl Source {
         found.map(|at| self.token(at + 1).to_owned()).collect()
     }
 
-    /// The names at the crate's root that the file uses, by `crate::` and by `super::`; `depth` is how many modules the file
-    /// lies in.
+    /// The names at the crate's root that the file uses, by `crate::` and by `super::`; `depth` is
+    /// how many modules the file lies in.
     pub(super) fn uses(&self, depth: usize) -> Vec<String> {
         let mut names = Vec::new();
         for at in 0..self.tokens.len() {
@@ -104,7 +106,8 @@ impl Source {
         all
     }
 
-    /// The types that the file defines, apart from tests: structs, enums, unions, traits and aliases.
+    /// The types that the file defines, apart from tests: structs, enums, unions, traits and
+    /// aliases.
     pub(super) fn types(&self) -> Vec<String> {
         let defines = |at: &usize| {
             let named = is_name(self.token(at + 1));

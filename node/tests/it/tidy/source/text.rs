@@ -1,4 +1,5 @@
-//! The text of a source file: comments and literals, told apart from code, and the tokens of the code.
+//! The text of a source file: comments and literals, told apart from code, and the tokens of the
+//! code.
 
 /// Names, `::`, and everything else character by character.
 pub(super) fn tokens(code: &str) -> Vec<String> {
@@ -62,7 +63,8 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length of the literal that the text begins with; 0 when it is none. Names may end with what begins a raw literal.
+/// The length of the literal that the text begins with; 0 when it is none. Names may end with what
+/// begins a raw literal.
 fn literal(text: &str, before: Option<char>) -> usize {
     let in_name = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let prefix = text.find(|c| !matches!(c, 'b' | 'c' | 'r')).filter(|prefix| *prefix <= 2 && !in_name).unwrap_or(0);
