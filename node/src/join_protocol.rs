@@ -25,7 +25,7 @@ pub(crate) struct SigningRequests {
     pub(crate) peer: String,
 }
 
-/// The private keys that belong to a [`SigningRequests`], as PEM. They stay on the node.
+/// The private keys that belong to [`SigningRequests`], as PEM. They stay on the node.
 pub(crate) struct NodeKeys {
     server: String,
     peer: String,

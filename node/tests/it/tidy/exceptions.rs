@@ -25,7 +25,6 @@ pub(super) const STRAY_IMPLS: &[(&str, &str)] = &[
     ("quorate-raft", "Replica"),
     ("quorate-schema", "Builder"),
     ("quorate-schema", "FieldSet"),
-    ("quorate-simulation", "Actor"),
 ];
 
 /// Type names that occur twice in a crate: crate and type.
@@ -115,17 +114,6 @@ pub(super) const REPEATED_TYPES: &[(&str, &str)] = &[
     ("quorate-schema", "Place"),
     ("quorate-schema", "Walk"),
     ("quorate-schema", "Writer"),
-    ("quorate-simulation", "Ask"),
-    ("quorate-simulation", "BrokenStore"),
-    ("quorate-simulation", "Due"),
-    ("quorate-simulation", "Exchange"),
-    ("quorate-simulation", "Inner"),
-    ("quorate-simulation", "Kind"),
-    ("quorate-simulation", "Progress"),
-    ("quorate-simulation", "Records"),
-    ("quorate-simulation", "Reply"),
-    ("quorate-simulation", "Watcher"),
-    ("quorate-simulation", "What"),
     ("quorate-wire", "Error"),
     ("quorate-wire", "Parser"),
     ("quorate-wire", "Problem"),
@@ -135,4 +123,4 @@ pub(super) const REPEATED_TYPES: &[(&str, &str)] = &[
 
 /// Folders whose comments hide who acts.
 pub(super) const WORDY_FOLDERS: &[&str] =
-    &["api/benches", "api/meta", "api/schema", "api/src", "api/tests", "api/wire", "raft", "simulation-tests"];
+    &["api/benches", "api/meta", "api/schema", "api/src", "api/tests", "api/wire", "raft"];

@@ -1,6 +1,7 @@
-//! What a client wants of the API, and what it is told.
+//! Requests of simulated clients to the API, and the replies.
 //!
-//! Invariant: an [`Ask`] says everything that the checkers need to judge the answer; the request on the wire is made from it alone.
+//! Invariant: an [`ApiRequest`] says everything that the checkers need to judge the answer; the
+//! request on the wire is made from it alone.
 
 use std::fmt::Write;
 
@@ -14,14 +15,14 @@ pub(crate) const HOLD: &str = "sim.example/hold";
 
 /// The kinds that clients work with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum ResourceKind {
     Namespaces,
     ConfigMaps,
     Secrets,
     Services,
 }
 
-impl Kind {
+impl ResourceKind {
     /// Plural, lower case.
     pub(crate) fn plural(self) -> &'static str {
         match self {
@@ -42,7 +43,8 @@ impl Kind {
         }
     }
 
-    /// The key of an object in the store, or what the keys of a collection begin with when the name is empty.
+    /// The key of an object in the store, or what the keys of a collection begin with when the name
+    /// is empty.
     pub(crate) fn key(self, namespace: &str, name: &str) -> String {
         let plural = self.plural();
         match (self, namespace) {
@@ -79,9 +81,9 @@ pub(crate) enum At {
 
 /// One request.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
+pub(crate) struct ApiRequest {
     pub(crate) verb: Verb,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ResourceKind,
     /// Empty for namespaces, and for collections across all namespaces.
     pub(crate) namespace: String,
     /// Empty for collections and for names that the server is to make.
@@ -103,9 +105,9 @@ pub(crate) struct Ask {
     pub(crate) manager: String,
 }
 
-impl Ask {
+impl ApiRequest {
     /// A request about an object or collection, without any options.
-    pub(crate) fn new(verb: Verb, kind: Kind, namespace: &str, name: &str) -> Self {
+    pub(crate) fn new(verb: Verb, kind: ResourceKind, namespace: &str, name: &str) -> Self {
         Self {
             verb,
             kind,
@@ -158,7 +160,7 @@ impl Ask {
     /// Path and query.
     pub(crate) fn uri(&self) -> String {
         let mut uri = "/api/v1".to_owned();
-        if self.kind != Kind::Namespaces && !self.namespace.is_empty() {
+        if self.kind != ResourceKind::Namespaces && !self.namespace.is_empty() {
             uri += &format!("/namespaces/{}", self.namespace);
         }
         uri += &format!("/{}", self.kind.plural());
@@ -206,14 +208,14 @@ impl Ask {
 
 /// A finished answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Reply {
+pub(crate) struct ApiReply {
     pub(crate) status: u16,
     /// The revision of the state that a read shows, as the answer's head says.
     pub(crate) revision: Option<u64>,
     pub(crate) body: Value,
 }
 
-impl Reply {
+impl ApiReply {
     /// `metadata.resourceVersion` of the body.
     pub(crate) fn version(&self) -> Option<u64> {
         version(&self.body)

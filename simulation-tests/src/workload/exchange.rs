@@ -1,15 +1,15 @@
-//! What clients of the store ask, and what they are told.
+//! Calls of the store's clients and their outcomes.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_store::{Entry, Event, Outcome, Revision, Txn};
 
-use super::record::{self, Asked};
+use super::record::{self, Call};
 
-/// The question and its answer.
+/// A call and its outcome.
 #[derive(Debug, Clone)]
-pub(crate) enum What {
+pub(crate) enum StoreCall {
     /// A transaction.
     Txn(Txn, Decision),
     /// A linearizable read.
@@ -23,11 +23,11 @@ pub(crate) enum Decision {
     Decided(Outcome),
     /// Not applied.
     Refused,
-    /// Nothing, or that nobody knows.
+    /// No answer, or that the outcome is unknown.
     Unknown,
 }
 
-impl Asked for What {
+impl Call for StoreCall {
     fn revision(&self) -> Option<u64> {
         match self {
             Self::Txn(_, Decision::Decided(Outcome::Committed { revision })) => Some(revision.get()),
@@ -42,7 +42,7 @@ pub(crate) struct WatchRecord {
     pub(crate) seen: Vec<Seen>,
 }
 
-/// What a watcher is told.
+/// An item of a watch.
 #[derive(Debug, Clone)]
 pub(crate) enum Seen {
     /// A batch that was new to it (it resumes after the last one).
@@ -53,6 +53,6 @@ pub(crate) enum Seen {
     Restarted(Revision),
 }
 
-pub(crate) type Exchange = record::Exchange<What>;
-pub(crate) type Records = record::Records<What, WatchRecord>;
-pub(crate) type Progress = record::Progress<What, WatchRecord>;
+pub(crate) type StoreExchange = record::Exchange<StoreCall>;
+pub(crate) type StoreRecords = record::Records<StoreCall, WatchRecord>;
+pub(crate) type StoreProgress = record::Progress<StoreCall, WatchRecord>;

@@ -3,9 +3,9 @@
 use rand::Rng;
 use serde_json::{Value, json};
 
-use super::actor::{Actor, ObjectId};
-use super::{COLORS, LASTING, PASSING};
-use crate::api::{Ask, At, HOLD, Kind, STAMP, Verb, version};
+use super::super::{COLORS, LASTING, PASSING};
+use super::{Actor, ObjectId};
+use crate::api::{ApiRequest, At, HOLD, ResourceKind, STAMP, Verb, version};
 
 /// Addresses that actors want for their Services; they are in the range that is named by hand.
 const ADDRESSES: [&str; 2] = ["10.96.0.51", "10.96.0.52"];
@@ -14,7 +14,7 @@ const SHARED_NAMES: u64 = 4;
 
 impl Actor {
     /// The next request.
-    pub(super) fn choose(&mut self) -> Ask {
+    pub(super) fn choose(&mut self) -> ApiRequest {
         let mut ask = match self.rng.random_range(0..100) {
             0..15 => self.create(),
             15..32 => self.update(),
@@ -40,9 +40,9 @@ impl Actor {
     }
 
     /// A request that makes a namespace.
-    pub(super) fn create_namespace(&mut self, namespace: &str) -> Ask {
+    pub(super) fn create_namespace(&mut self, namespace: &str) -> ApiRequest {
         let stamp = self.stamp();
-        let mut ask = Ask::new(Verb::Create, Kind::Namespaces, "", namespace);
+        let mut ask = ApiRequest::new(Verb::Create, ResourceKind::Namespaces, "", namespace);
         ask.body = Some(json!({
             "apiVersion": "v1", "kind": "Namespace",
             "metadata": {"name": namespace, "annotations": {STAMP: stamp}},
@@ -51,15 +51,15 @@ impl Actor {
         ask
     }
 
-    fn delete_namespace(&mut self) -> Ask {
+    fn delete_namespace(&mut self) -> ApiRequest {
         let namespace = self.passing();
-        Ask::new(Verb::Delete, Kind::Namespaces, "", namespace)
+        ApiRequest::new(Verb::Delete, ResourceKind::Namespaces, "", namespace)
     }
 
-    /// A text that nobody has used before.
+    /// A text that no client has used before.
     fn stamp(&mut self) -> String {
         self.count += 1;
-        format!("{}-{}", self.person.number, self.count)
+        format!("{}-{}", self.setup.number, self.count)
     }
 
     fn passing(&mut self) -> &'static str {
@@ -75,17 +75,17 @@ impl Actor {
         COLORS[self.rng.random_range(0..COLORS.len())]
     }
 
-    fn kind(&mut self) -> Kind {
+    fn kind(&mut self) -> ResourceKind {
         match self.rng.random_range(0..12) {
-            0..2 => Kind::Secrets,
-            2..6 => Kind::Services,
-            _ => Kind::ConfigMaps,
+            0..2 => ResourceKind::Secrets,
+            2..6 => ResourceKind::Services,
+            _ => ResourceKind::ConfigMaps,
         }
     }
 
     /// An object that may be there: one that this actor knows, or one of the names that all share.
     fn some_object(&mut self) -> ObjectId {
-        let of_ours = |id: &&ObjectId| id.0 != Kind::Namespaces && is_ours(&id.1);
+        let of_ours = |id: &&ObjectId| id.0 != ResourceKind::Namespaces && is_ours(&id.1);
         let known: Vec<ObjectId> = self.known.keys().filter(of_ours).cloned().collect();
         if !known.is_empty() && self.rng.random_ratio(4, 5) {
             return known[self.rng.random_range(0..known.len())].clone();
@@ -94,7 +94,7 @@ impl Actor {
         (kind, self.namespace().to_owned(), format!("m{}", self.rng.random_range(0..SHARED_NAMES)))
     }
 
-    fn object(&mut self, kind: Kind, namespace: &str, stamp: &str) -> Value {
+    fn object(&mut self, kind: ResourceKind, namespace: &str, stamp: &str) -> Value {
         let mut metadata = json!({"labels": {"color": self.color()}, "annotations": {STAMP: stamp}});
         if self.rng.random_ratio(1, 8) {
             metadata["finalizers"] = json!([HOLD]);
@@ -106,10 +106,10 @@ impl Actor {
         }
         let mut object = json!({"apiVersion": "v1", "kind": kind.name(), "metadata": metadata});
         fill(&mut object, kind, stamp);
-        if kind == Kind::Services && self.rng.random_ratio(3, 4) {
+        if kind == ResourceKind::Services && self.rng.random_ratio(3, 4) {
             object["spec"]["clusterIP"] = ADDRESSES[self.rng.random_range(0..ADDRESSES.len())].into();
         }
-        if kind == Kind::Services && self.rng.random_ratio(1, 3) {
+        if kind == ResourceKind::Services && self.rng.random_ratio(1, 3) {
             object["spec"]["type"] = "NodePort".into();
         }
         object
@@ -127,7 +127,7 @@ impl Actor {
         Some(json!({"apiVersion": "v1", "kind": kind.name(), "name": name, "uid": uid, "blockOwnerDeletion": blocks}))
     }
 
-    fn create(&mut self) -> Ask {
+    fn create(&mut self) -> ApiRequest {
         let (kind, namespace) = (self.kind(), self.namespace());
         let stamp = self.stamp();
         let mut body = self.object(kind, namespace, &stamp);
@@ -138,11 +138,11 @@ impl Actor {
             name = format!("m{}", self.rng.random_range(0..SHARED_NAMES));
             body["metadata"]["name"] = name.as_str().into();
         }
-        Ask { body: Some(body), stamp: Some(stamp), ..Ask::new(Verb::Create, kind, namespace, &name) }
+        ApiRequest { body: Some(body), stamp: Some(stamp), ..ApiRequest::new(Verb::Create, kind, namespace, &name) }
     }
 
     /// Replaces what this actor knows, mostly on the condition that it is still so.
-    fn update(&mut self) -> Ask {
+    fn update(&mut self) -> ApiRequest {
         let (kind, namespace, name) = self.some_object();
         let Some(known) = self.known.get(&(kind, namespace.clone(), name.clone())) else { return self.create() };
         let mut body = known.clone();
@@ -155,29 +155,33 @@ impl Actor {
         }
         body["apiVersion"] = "v1".into();
         body["kind"] = kind.name().into();
-        if kind != Kind::Services {
+        if kind != ResourceKind::Services {
             fill(&mut body, kind, &stamp);
         }
-        Ask { body: Some(body), stamp: Some(stamp), ..Ask::new(Verb::Update, kind, &namespace, &name) }
+        ApiRequest { body: Some(body), stamp: Some(stamp), ..ApiRequest::new(Verb::Update, kind, &namespace, &name) }
     }
 
-    fn merge_patch(&mut self) -> Ask {
+    fn merge_patch(&mut self) -> ApiRequest {
         let (kind, namespace, name) = self.some_object();
         let stamp = self.stamp();
-        let field = format!("p{}", self.person.number);
+        let field = format!("p{}", self.setup.number);
         let mut body = json!({"metadata": {"annotations": {STAMP: stamp}, "labels": {"color": self.color()}}});
-        if kind != Kind::Services {
+        if kind != ResourceKind::Services {
             body["data"] = json!({field: data(kind, &stamp)["k"]});
         }
         let known = self.known.get(&(kind, namespace.clone(), name.clone())).and_then(version);
         if let Some(known) = known.filter(|_| self.rng.random_ratio(1, 3)) {
             body["metadata"]["resourceVersion"] = known.to_string().into();
         }
-        Ask { body: Some(body), stamp: Some(stamp), ..Ask::new(Verb::MergePatch, kind, &namespace, &name) }
+        ApiRequest {
+            body: Some(body),
+            stamp: Some(stamp),
+            ..ApiRequest::new(Verb::MergePatch, kind, &namespace, &name)
+        }
     }
 
     /// Replaces the stamp if it is still the one that this actor knows.
-    fn json_patch(&mut self) -> Ask {
+    fn json_patch(&mut self) -> ApiRequest {
         let (kind, namespace, name) = self.some_object();
         let stamp = self.stamp();
         let known = self.known.get(&(kind, namespace.clone(), name.clone()));
@@ -187,26 +191,31 @@ impl Actor {
             {"op": "test", "path": path, "value": before},
             {"op": "replace", "path": path, "value": stamp},
         ]);
-        Ask { body: Some(body), stamp: Some(stamp), ..Ask::new(Verb::JsonPatch, kind, &namespace, &name) }
+        ApiRequest { body: Some(body), stamp: Some(stamp), ..ApiRequest::new(Verb::JsonPatch, kind, &namespace, &name) }
     }
 
-    fn apply(&mut self) -> Ask {
+    fn apply(&mut self) -> ApiRequest {
         let (kind, namespace, name) = self.some_object();
         let stamp = self.stamp();
-        let field = format!("a{}", self.person.number);
+        let field = format!("a{}", self.setup.number);
         let mut body = json!({
             "apiVersion": "v1", "kind": kind.name(),
             "metadata": {"name": name, "namespace": namespace, "annotations": {STAMP: stamp}},
         });
         match kind {
-            Kind::Services => fill(&mut body, kind, &stamp),
+            ResourceKind::Services => fill(&mut body, kind, &stamp),
             _ => body["data"] = json!({field: data(kind, &stamp)["k"]}),
         }
-        let manager = format!("actor{}", self.person.number);
-        Ask { body: Some(body), stamp: Some(stamp), manager, ..Ask::new(Verb::Apply, kind, &namespace, &name) }
+        let manager = format!("actor{}", self.setup.number);
+        ApiRequest {
+            body: Some(body),
+            stamp: Some(stamp),
+            manager,
+            ..ApiRequest::new(Verb::Apply, kind, &namespace, &name)
+        }
     }
 
-    fn delete(&mut self) -> Ask {
+    fn delete(&mut self) -> ApiRequest {
         let (kind, namespace, name) = self.some_object();
         let policies = ["Background", "Foreground", "Orphan"];
         let policy = policies[self.rng.random_range(0..policies.len())];
@@ -218,11 +227,11 @@ impl Actor {
                 _ => {}
             }
         }
-        Ask { body: Some(body), ..Ask::new(Verb::Delete, kind, &namespace, &name) }
+        ApiRequest { body: Some(body), ..ApiRequest::new(Verb::Delete, kind, &namespace, &name) }
     }
 
     /// Takes the finalizer away that actors put.
-    fn release(&mut self) -> Ask {
+    fn release(&mut self) -> ApiRequest {
         let held = |object: &Value| object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
         let of_ours = |(id, object): &(&ObjectId, &Value)| held(object) && is_ours(&id.1);
         let known: Vec<ObjectId> = self.known.iter().filter(of_ours).map(|(id, _)| id.clone()).collect();
@@ -234,7 +243,7 @@ impl Actor {
     }
 
     /// The request that takes the finalizer of an object away.
-    pub(super) fn release_of(&mut self, kind: Kind, namespace: &str, name: &str) -> Ask {
+    pub(super) fn release_of(&mut self, kind: ResourceKind, namespace: &str, name: &str) -> ApiRequest {
         let stamp = self.stamp();
         let finalizers = match self.known.get(&(kind, namespace.to_owned(), name.to_owned())) {
             Some(known) => known["metadata"]["finalizers"].as_array().cloned().unwrap_or_default(),
@@ -245,19 +254,19 @@ impl Actor {
         let at = known.map_or(Value::Null, |known| known["metadata"]["resourceVersion"].clone());
         let annotations = json!({STAMP: stamp});
         let body = json!({"metadata": {"annotations": annotations, "finalizers": kept, "resourceVersion": at}});
-        Ask { body: Some(body), stamp: Some(stamp), ..Ask::new(Verb::MergePatch, kind, namespace, name) }
+        ApiRequest { body: Some(body), stamp: Some(stamp), ..ApiRequest::new(Verb::MergePatch, kind, namespace, name) }
     }
 
-    fn get(&mut self) -> Ask {
+    fn get(&mut self) -> ApiRequest {
         let (kind, namespace, name) = self.some_object();
         let at = if self.rng.random_ratio(1, 4) { At::Any } else { At::MostRecent };
-        Ask { at, ..Ask::new(Verb::Get, kind, &namespace, &name) }
+        ApiRequest { at, ..ApiRequest::new(Verb::Get, kind, &namespace, &name) }
     }
 
-    fn list(&mut self) -> Ask {
+    fn list(&mut self) -> ApiRequest {
         let kind = self.kind();
         let namespace = if self.rng.random_ratio(1, 3) { "" } else { self.namespace() };
-        let mut ask = Ask::new(Verb::List, kind, namespace, "");
+        let mut ask = ApiRequest::new(Verb::List, kind, namespace, "");
         ask.at = match self.rng.random_range(0..8) {
             0 | 1 => At::Any,
             2 if self.newest > 0 => At::NotOlderThan(self.newest),
@@ -280,17 +289,17 @@ fn is_ours(namespace: &str) -> bool {
 }
 
 /// Gives an object what its kind needs.
-fn fill(object: &mut Value, kind: Kind, stamp: &str) {
+fn fill(object: &mut Value, kind: ResourceKind, stamp: &str) {
     match kind {
-        Kind::Services => object["spec"] = json!({"ports": [{"port": 80, "protocol": "TCP"}]}),
+        ResourceKind::Services => object["spec"] = json!({"ports": [{"port": 80, "protocol": "TCP"}]}),
         _ => object["data"] = data(kind, stamp),
     }
 }
 
-fn data(kind: Kind, stamp: &str) -> Value {
+fn data(kind: ResourceKind, stamp: &str) -> Value {
     match kind {
         // Base64 of three bytes; the stamp is in the annotation.
-        Kind::Secrets => json!({"k": "c2lt"}),
+        ResourceKind::Secrets => json!({"k": "c2lt"}),
         _ => json!({"k": stamp}),
     }
 }

@@ -1,13 +1,13 @@
-//! The client that ends a round: once the faults are over it takes every finalizer away that actors have left, and then wants every node to
-//! serve. Liveness: both within a limit.
+//! The client that ends a round: once the faults are over it removes every finalizer that actors
+//! have left, and then waits until every node serves. Liveness: both within a limit.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::actor::Actor;
-use super::{LASTING, PASSING, Person};
-use crate::api::{Ask, HOLD, Kind, Verb};
+use super::super::{ClientSetup, LASTING, PASSING};
+use super::Actor;
+use crate::api::{ApiRequest, HOLD, ResourceKind, Verb};
 
 /// How long after the faults everything must have been cleared up and every node must serve.
 const HEALING: Duration = Duration::from_secs(40);
@@ -15,33 +15,34 @@ const HEALING: Duration = Duration::from_secs(40);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The client's whole life.
-pub(crate) async fn clear_up(person: Person) {
-    let mut janitor = Actor::new(person);
-    let mut coming = Some(janitor.person.rounds.current());
+pub(crate) async fn clear_up(setup: ClientSetup) {
+    let mut client = Actor::new(setup);
+    let mut coming = Some(client.setup.rounds.current());
     while let Some(round) = coming {
-        while janitor.person.progress.clients_done() < janitor.person.actors {
+        while client.setup.progress.clients_done() < client.setup.actors {
             tokio::time::sleep(PAUSE).await;
         }
-        for kind in [Kind::ConfigMaps, Kind::Secrets, Kind::Services] {
-            janitor.release_all(kind).await;
+        for kind in [ResourceKind::ConfigMaps, ResourceKind::Secrets, ResourceKind::Services] {
+            client.release_all(kind).await;
         }
-        for node in janitor.person.nodes.clone() {
-            janitor.insist(node).await;
+        for node in client.setup.nodes.clone() {
+            client.insist(node).await;
         }
-        janitor.person.progress.client_done();
-        coming = janitor.person.rounds.after(round).await;
+        client.setup.progress.client_done();
+        coming = client.setup.rounds.after(round).await;
     }
 }
 
 impl Actor {
     fn is_late(&self) -> bool {
-        turmoil::elapsed() > self.person.rounds.until() + HEALING
+        turmoil::elapsed() > self.setup.rounds.until() + HEALING
     }
 
     /// Until a consistent list shows no object that is held.
-    async fn release_all(&mut self, kind: Kind) {
+    async fn release_all(&mut self, kind: ResourceKind) {
         while !self.is_late() {
-            let Some(reply) = self.ask(Ask::new(Verb::List, kind, "", "")).await.filter(|reply| reply.status == 200)
+            let Some(reply) =
+                self.ask(ApiRequest::new(Verb::List, kind, "", "")).await.filter(|reply| reply.status == 200)
             else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
@@ -58,24 +59,25 @@ impl Actor {
             }
         }
         let text = format!("liveness: {} are still held {HEALING:?} after the faults", kind.plural());
-        self.person.progress.violation(text);
+        self.setup.progress.violation(text);
     }
 
-    /// Repeats a write and a read through this node until both succeed; a violation when they do not in time.
+    /// Repeats a write and a read through this node until both succeed; a violation when they do
+    /// not in time.
     async fn insist(&mut self, node: u64) {
         let (mut written, mut read) = (false, false);
         while !(written && read) {
             if self.is_late() {
                 let what = if written { "read" } else { "write" };
                 let text = format!("liveness: node {node} does no {what} of the API {HEALING:?} after the faults");
-                return self.person.progress.violation(text);
+                return self.setup.progress.violation(text);
             }
             tokio::time::sleep(PAUSE).await;
             if self.client.as_ref().is_none_or(|client| client.node() != node) && self.connect(node).await.is_err() {
                 continue;
             }
             let ask = if written {
-                Ask::new(Verb::List, Kind::ConfigMaps, LASTING[0], "")
+                ApiRequest::new(Verb::List, ResourceKind::ConfigMaps, LASTING[0], "")
             } else {
                 self.create_namespace(PASSING[0])
             };

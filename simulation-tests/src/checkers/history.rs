@@ -1,7 +1,9 @@
-//! The committed history as an index: what every key held at every revision, and which revision wrote which value.
+//! The committed history, indexed: the value of every key at every revision, and the revision of
+//! every value.
 //!
-//! Invariants: revisions follow each other, from 1 on or from where the history began anew; every event follows from the one before of its key; where clients never write a
-//! value twice, no value is written by two revisions (that would be a transaction applied twice).
+//! Invariants: revisions follow each other, from 1 on or from where the history began anew; every
+//! event follows from the one before of its key; where clients never write a value twice, no value
+//! is written by two revisions (that would be a transaction applied twice).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use quorate_store::{Batch, Entry, Event, Operation, Revision, State, Txn};
 const BRIEF: usize = 40;
 
 /// The indexed history.
-pub(super) struct Chronicle<'a> {
+pub(super) struct History<'a> {
     /// The revision before the first, and what there was then.
     base: Revision,
     entries: BTreeMap<Bytes, Entry>,
@@ -22,7 +24,7 @@ pub(super) struct Chronicle<'a> {
     values: BTreeMap<Bytes, Revision>,
 }
 
-impl<'a> Chronicle<'a> {
+impl<'a> History<'a> {
     /// Reads a whole history, from revision 1, of clients that never write a value twice.
     pub(super) fn new(batches: &'a [Arc<Batch>]) -> Result<Self, String> {
         Self::after(Revision::ZERO, BTreeMap::new(), batches)
@@ -34,7 +36,7 @@ impl<'a> Chronicle<'a> {
         entries: BTreeMap<Bytes, Entry>,
         batches: &'a [Arc<Batch>],
     ) -> Result<Self, String> {
-        let chronicle = Self::read(base, entries, batches)?;
+        let history = Self::read(base, entries, batches)?;
         let mut values: BTreeMap<&Bytes, Revision> = BTreeMap::new();
         for batch in batches {
             // What the system writes for itself under `s/` need not be new.
@@ -47,7 +49,7 @@ impl<'a> Chronicle<'a> {
                 }
             }
         }
-        Ok(chronicle)
+        Ok(history)
     }
 
     /// The same where values may come again.
@@ -58,16 +60,16 @@ impl<'a> Chronicle<'a> {
     fn read(base: Revision, entries: BTreeMap<Bytes, Entry>, batches: &'a [Arc<Batch>]) -> Result<Self, String> {
         let version = |(key, entry): (&Bytes, &Entry)| (key.clone(), vec![(base, Some(entry.clone()))]);
         let keys = entries.iter().map(version).collect();
-        let mut chronicle = Self { base, entries, batches, keys, values: BTreeMap::new() };
+        let mut history = Self { base, entries, batches, keys, values: BTreeMap::new() };
         for (batch, expected) in batches.iter().zip(base.get() + 1..) {
             if batch.revision.get() != expected {
                 return Err(format!("history: revision {} comes where {expected} should", batch.revision));
             }
             for event in batch.events.iter() {
-                chronicle.take(batch.revision, event)?;
+                history.take(batch.revision, event)?;
             }
         }
-        Ok(chronicle)
+        Ok(history)
     }
 
     /// The revision before the first.
@@ -121,7 +123,8 @@ impl<'a> Chronicle<'a> {
         Ok(())
     }
 
-    /// Carries the history out again on a state of our own, and shows it at every revision from the one before the first.
+    /// Applies the history to a fresh state, and calls `look` at every revision from the one before
+    /// the first.
     pub(super) fn replay(&self, mut look: impl FnMut(&State)) {
         let entries = self.entries.iter().map(|(key, entry)| (key.clone(), entry.clone()));
         let mut state = State::restore(self.base, 0, entries);

@@ -1,7 +1,7 @@
-//! The committed history as objects: what every key held at every revision, as clients see it.
+//! The committed history as objects: the value of every key at every revision, as clients see it.
 //!
-//! Invariant: objects have no `apiVersion` and `kind` here, because items of lists have none either; their `resourceVersion` is the
-//! revision that wrote them.
+//! Invariant: objects have no `apiVersion` and `kind` here, because items of lists have none
+//! either; their `resourceVersion` is the revision that wrote them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,15 +24,15 @@ pub(super) struct Change {
     pub(super) now: Option<Object>,
 }
 
-/// See the module.
-pub(super) struct Past {
+/// The history of all objects.
+pub(super) struct ObjectHistory {
     pub(super) changes: Vec<Change>,
     versions: BTreeMap<String, Vec<(u64, Option<Object>)>>,
     stamps: BTreeMap<String, Vec<u64>>,
     newest: u64,
 }
 
-impl Past {
+impl ObjectHistory {
     /// Decodes a whole history.
     pub(super) fn read(history: &[Arc<Batch>]) -> Result<Self, String> {
         let mut past = Self { changes: Vec::new(), versions: BTreeMap::new(), stamps: BTreeMap::new(), newest: 0 };

@@ -1,6 +1,14 @@
-//! A client that creates, changes, deletes and reads objects through any node, until the faults end; and so every round.
+//! A client that creates, changes, deletes and reads objects through any node, until the faults
+//! end; and so every round.
 //!
-//! Invariant: no two of its requests carry the same stamp, so that an object says which request wrote it.
+//! Invariant: no two of its requests carry the same stamp, so that an object says which request
+//! wrote it.
+
+mod choice;
+mod cleanup;
+mod pages;
+
+pub(crate) use cleanup::clear_up;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,21 +18,21 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::Value;
 
-use super::told::{Exchange, What};
-use super::{LASTING, Person};
-use crate::api::{Ask, Client, Kind, Reply, Verb};
+use super::exchange::{ApiCall, ApiExchange};
+use super::{ClientSetup, LASTING};
+use crate::api::{ApiReply, ApiRequest, Client, ResourceKind, Verb};
 
 /// How long a client waits for an answer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 /// Pause after a namespace could not be made.
 const PAUSE: Duration = Duration::from_millis(80);
 
 /// Kind, namespace and name.
-pub(super) type ObjectId = (Kind, String, String);
+pub(super) type ObjectId = (ResourceKind, String, String);
 
 /// A client with what it knows.
 pub(super) struct Actor {
-    pub(super) person: Person,
+    pub(super) setup: ClientSetup,
     pub(super) rng: StdRng,
     pub(super) client: Option<Client>,
     /// Objects as this client saw them last.
@@ -35,32 +43,32 @@ pub(super) struct Actor {
 }
 
 /// The client's whole life.
-pub(crate) async fn act(person: Person) {
-    let mut actor = Actor::new(person);
+pub(crate) async fn act(setup: ClientSetup) {
+    let mut actor = Actor::new(setup);
     for namespace in LASTING {
         actor.begin(namespace).await;
     }
-    let mut coming = Some(actor.person.rounds.current());
+    let mut coming = Some(actor.setup.rounds.current());
     while let Some(round) = coming {
         while turmoil::elapsed() < round.until {
-            let pause = actor.rng.random_range(Duration::ZERO..actor.person.think);
+            let pause = actor.rng.random_range(Duration::ZERO..actor.setup.think);
             tokio::time::sleep(pause).await;
             actor.step().await;
         }
-        actor.person.progress.client_done();
-        coming = actor.person.rounds.after(round).await;
+        actor.setup.progress.client_done();
+        coming = actor.setup.rounds.after(round).await;
     }
 }
 
 impl Actor {
-    pub(super) fn new(person: Person) -> Self {
-        let rng = StdRng::seed_from_u64(person.seed);
-        Self { person, rng, client: None, known: BTreeMap::new(), newest: 0, count: 0 }
+    pub(super) fn new(setup: ClientSetup) -> Self {
+        let rng = StdRng::seed_from_u64(setup.seed);
+        Self { setup, rng, client: None, known: BTreeMap::new(), newest: 0, count: 0 }
     }
 
-    /// Makes a namespace, unless somebody else has.
+    /// Makes a namespace, unless another client has.
     async fn begin(&mut self, namespace: &str) {
-        while turmoil::elapsed() < self.person.rounds.until() {
+        while turmoil::elapsed() < self.setup.rounds.until() {
             let ask = self.create_namespace(namespace);
             let reply = self.ask(ask).await;
             if reply.is_some_and(|reply| reply.is_success() || reply.status == 409) {
@@ -79,7 +87,7 @@ impl Actor {
     }
 
     /// Asks through the current node, or now and then another one.
-    pub(super) async fn ask(&mut self, ask: Ask) -> Option<Reply> {
+    pub(super) async fn ask(&mut self, ask: ApiRequest) -> Option<ApiReply> {
         if self.client.is_none() || self.rng.random_ratio(1, 8) {
             let node = self.any_node();
             self.connect(node).await.ok()?;
@@ -88,22 +96,22 @@ impl Actor {
     }
 
     pub(super) fn any_node(&mut self) -> u64 {
-        let index = self.rng.random_range(0..self.person.nodes.len());
-        self.person.nodes[index]
+        let index = self.rng.random_range(0..self.setup.nodes.len());
+        self.setup.nodes[index]
     }
 
     pub(super) async fn connect(&mut self, node: u64) -> io::Result<()> {
         self.client = None;
-        let Person { env, tls, broken, .. } = &self.person;
+        let ClientSetup { env, tls, broken, .. } = &self.setup;
         self.client = Some(Client::connect(&*env.network, node, tls.clone(), *broken).await?);
         Ok(())
     }
 
     /// Asks over the current connection, and remembers.
-    pub(super) async fn ask_here(&mut self, ask: Ask) -> Option<Reply> {
+    pub(super) async fn ask_here(&mut self, ask: ApiRequest) -> Option<ApiReply> {
         let client = self.client.as_mut()?;
         let (node, asked) = (client.node(), turmoil::elapsed());
-        let reply = client.ask(&ask, PATIENCE).await;
+        let reply = client.ask(&ask, ANSWER_LIMIT).await;
         if reply.is_err() {
             self.client = None;
         }
@@ -112,12 +120,12 @@ impl Actor {
             self.learn(&ask, reply);
         }
         let answered = turmoil::elapsed();
-        let what = What { ask, reply: reply.clone() };
-        self.person.progress.exchanged(Exchange { client: self.person.number, node, asked, answered, what });
+        let what = ApiCall { ask, reply: reply.clone() };
+        self.setup.progress.exchanged(ApiExchange { client: self.setup.number, node, asked, answered, what });
         reply
     }
 
-    fn learn(&mut self, ask: &Ask, reply: &Reply) {
+    fn learn(&mut self, ask: &ApiRequest, reply: &ApiReply) {
         if ask.dry_run {
             return;
         }
@@ -134,7 +142,7 @@ impl Actor {
         self.newest = self.newest.max(reply.version().unwrap_or_default());
     }
 
-    fn know(&mut self, kind: Kind, object: Value) {
+    fn know(&mut self, kind: ResourceKind, object: Value) {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
         let id = (kind, text("namespace"), text("name"));
         self.known.insert(id, object);
