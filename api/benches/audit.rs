@@ -22,8 +22,8 @@ use quorate_api::audit::{Audit, AuditWriter, Batching, Lines, Sink, SpoolOptions
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version, filters};
 use quorate_env::SystemEnv;
-use quorate_meta::Naming;
 use quorate_kinds::builtin;
+use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore};
 use rustix::time::{ClockId, clock_gettime};

@@ -1,6 +1,8 @@
-//! Commands that talk to a running node of this machine: they use the node's own certificate, found in its data folder.
+//! The admin client of a node on this machine. It shows the node's own certificate, from the node's
+//! data folder.
 //!
-//! Invariant: an answer of another kind than the request asks for is a defect of the server and is reported as such.
+//! Invariant: an answer of another kind than the request asks for is a defect of the server and is
+//! reported as such.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +61,7 @@ impl Admin {
         }
     }
 
-    /// Asks for something that has no answer but that it is done.
+    /// Sends a request whose only answer is that it is done.
     pub(crate) async fn carry_out(&mut self, request: AdminRequest) -> Result<(), Error> {
         match self.ask(request).await? {
             AdminAnswer::Done => Ok(()),

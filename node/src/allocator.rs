@@ -1,10 +1,12 @@
-//! The allocator of the process: mimalloc, but large blocks begin at changing places of a page.
+//! The allocator of the process: mimalloc, with large blocks that begin at varying offsets within a
+//! page.
 //!
-//! mimalloc begins blocks of some sizes where a page of memory begins. Then a buffer and what is copied into it behind a short head (five
-//! bytes for a record of TLS, as many for a message of gRPC) lie almost a multiple of 4 KiB apart, and such a copy is up to 25 times
-//! slower: `rep movsb`, with which C libraries copy a few kilobytes and more, takes the bytes that it reads for those that it has just
-//! written (seen on Zen 4 with glibc 2.36: 3.5 GB/s in place of 40). The places also keep large blocks from all wanting the same lines of
-//! a cache.
+//! mimalloc begins blocks of some sizes where a page of memory begins. Then a buffer and what is
+//! copied into it behind a short head (five bytes for a record of TLS, as many for a message of
+//! gRPC) lie almost a multiple of 4 KiB apart, and such a copy is up to 25 times slower: `rep
+//! movsb`, with which C libraries copy a few kilobytes and more, takes the bytes that it reads for
+//! those that it has just written (seen on Zen 4 with glibc 2.36: 3.5 GB/s in place of 40). The
+//! places also keep large blocks from all wanting the same lines of a cache.
 
 #![expect(unsafe_code, reason = "allocators are unsafe; this one only chooses which function of mimalloc is called")]
 
@@ -14,17 +16,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use libmimalloc_sys::mi_malloc_aligned_at;
 use mimalloc::MiMalloc;
 
-/// Bytes of blocks that begin at changing places. What is smaller is copied without `rep movsb`, or costs too much room; copies of what
-/// is larger take their time in memory anyway.
+/// Bytes of blocks that begin at changing places. What is smaller is copied without `rep movsb`, or
+/// costs too much room; copies of what is larger take their time in memory anyway.
 const LARGE: std::ops::RangeInclusive<usize> = 4 << 10..=1 << 20;
-/// How far places are from each other: a line of a cache, so that the heads of two buffers do not overlap.
+/// How far places are from each other: a line of a cache, so that the heads of two buffers do not
+/// overlap.
 const STEP: usize = 64;
 /// The part of a block's size over which its places are spread, and so the room that this costs.
 const SPREAD: usize = 8;
 /// Places repeat after half a page.
 const MAX_SPREAD_BYTES: usize = 2 << 10;
 
-/// See the module.
+/// mimalloc with varying offsets for large blocks.
 pub(crate) struct Allocator {
     /// Bytes by which the next large block is moved; it wraps.
     next: AtomicUsize,
@@ -36,14 +39,16 @@ impl Allocator {
     }
 }
 
-/// Whether a block begins at a changing place. It cannot where its alignment asks for more than that of a step.
+/// Whether a block begins at a changing place. It cannot where its alignment asks for more than
+/// that of a step.
 fn is_moved(layout: Layout) -> bool {
     LARGE.contains(&layout.size()) && layout.align() <= STEP
 }
 
-// SAFETY: each block comes from mimalloc with at least the size and the alignment of its layout: moved blocks are `STEP` bytes aligned,
-// because the spread is a multiple of it (a power of two from 512 on), as is the place. And each goes back to mimalloc, which takes and
-// resizes them whichever of its functions they came from.
+// SAFETY: each block comes from mimalloc with at least the size and the alignment of its layout:
+// moved blocks are `STEP` bytes aligned, because the spread is a multiple of it (a power of two
+// from 512 on), as is the place. And each goes back to mimalloc, which takes and resizes them
+// whichever of its functions they came from.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_moved(layout) {
@@ -68,13 +73,14 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: who calls sees to it that the size is fit for a layout.
+        // SAFETY: the caller guarantees that the size fits a layout.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         if size <= layout.size() || !is_moved(wanted) {
             // SAFETY: the block is mimalloc's.
             return unsafe { MiMalloc.realloc(block, layout, size) };
         }
-        // SAFETY: the new block is larger than the old one, which goes back once and only if there is a new one.
+        // SAFETY: the new block is larger than the old one, which goes back once and only if there
+        // is a new one.
         unsafe {
             let larger = self.alloc(wanted);
             if !larger.is_null() {
@@ -96,7 +102,8 @@ mod tests {
     fn places(layout: Layout) -> BTreeSet<usize> {
         let allocator = Allocator::new();
         let place = |_| {
-            // SAFETY: the layout has a size, and each block is given back once, with the layout that it has then.
+            // SAFETY: the layout has a size, and each block is given back once, with the layout
+            // that it has then.
             unsafe {
                 let block = allocator.alloc(layout);
                 block.write_bytes(1, layout.size());

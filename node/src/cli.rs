@@ -1,6 +1,7 @@
-//! The command line: every command and option, with its default and its unit, in a file per noun. No behaviour.
+//! The command line: every command and option, with its default and its unit. No behaviour.
 
-mod governance;
+mod access;
+mod features;
 mod members;
 mod node;
 mod query;
@@ -9,9 +10,10 @@ mod tuning;
 
 use clap::{Parser, Subcommand};
 
-pub(crate) use governance::Governance;
+pub(crate) use access::{Access, static_tokens};
+pub(crate) use features::Features;
 pub(crate) use members::{Leader, Member, Token};
-pub(crate) use node::{ADVERTISE, Dev, Init, Join, MOST_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
+pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
 pub(crate) use query::{Kubeconfig, Output, Query, Status, Target};
 pub(crate) use sizes::bytes;
 pub(crate) use tuning::Tuning;
@@ -35,7 +37,8 @@ pub(crate) enum Command {
     Join(Join),
     /// Serve the node of a data folder.
     Serve(Serve),
-    /// Make a stopped node, whose quorum is lost for good, the only voter of a new cluster with its data.
+    /// Make a stopped node, whose quorum is lost for good, the only voter of a new cluster with its
+    /// data.
     Recover(Recover),
     /// Show the cluster as a node sees it.
     Status(Status),

@@ -1,7 +1,7 @@
-//! A client of the API port: one HTTP connection over TLS. For `dev`'s readiness check and for `bench`.
+//! An HTTP client of one TLS connection, for `dev`'s readiness check, `bench` and webhooks.
 //!
-//! Invariant: a connection is to one server and is not opened again by itself; whoever holds it decides what a failure
-//! means. It follows no redirects and keeps no cookies.
+//! Invariant: a connection is to one server and is not opened again by itself; the caller decides
+//! what a failure means. It follows no redirects and keeps no cookies.
 
 use std::sync::Arc;
 
@@ -48,7 +48,8 @@ impl Connection {
     /// Connects to `host:port`.
     ///
     /// # Errors
-    /// [`Error::Config`] when the server shows a certificate that is not believed: it will be the same the next time.
+    /// [`Error::Config`] when the server's certificate is not trusted: a retry would fail in the
+    /// same way.
     pub(crate) async fn open(network: &dyn Network, address: &str, tls: Arc<ClientConfig>) -> Result<Self, Error> {
         let unreachable = |error: &dyn std::fmt::Display| Error::failed(format_args!("{address}: {error}"));
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);

@@ -1,7 +1,7 @@
-//! `node.json`: who a node is. Written once when the node is set up, read at every start.
+//! `node.json`, the identity of a node: written once when the node is set up, read at every start.
 //!
-//! Invariant: everything in it is fixed for the life of the data folder, but for the addresses. What an operator may tune
-//! is an option of `serve`, never kept here.
+//! Invariant: everything in it is fixed for the life of the data folder, but for the addresses.
+//! What an operator may tune is an option of `serve`, never kept here.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -23,12 +23,12 @@ pub(crate) struct NodeConfig {
     /// [`FORMAT`] of the program that made the folder.
     pub(crate) format: u32,
     /// The cluster's identity.
-    #[serde(with = "crate::text")]
+    #[serde(with = "crate::serde_text")]
     pub(crate) cluster: ClusterId,
     /// The node's number, from 1.
     pub(crate) node: u64,
     /// The naming profile, fixed for the life of a cluster.
-    #[serde(with = "crate::text")]
+    #[serde(with = "crate::serde_text")]
     pub(crate) naming: Naming,
     /// Where clients reach it.
     pub(crate) api: Address,
@@ -49,7 +49,7 @@ pub(crate) struct Address {
     pub(crate) advertise: String,
 }
 
-/// A voter of the first hour.
+/// A voter from the start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Founder {
@@ -67,8 +67,8 @@ impl Address {
         Self { bind: address.to_string(), advertise: address.to_string() }
     }
 
-    /// What to bind and what to advertise; without the latter the former, which then must not be a wildcard. `option` is the one that
-    /// says what to advertise.
+    /// What to bind and what to advertise; without the latter the former, which then must not be a
+    /// wildcard. `option` is the one that says what to advertise.
     pub(crate) fn new(bind: &str, advertise: Option<&str>, option: &str) -> Result<Self, Error> {
         resolve(bind)?;
         let advertise = advertise.unwrap_or(bind);
@@ -77,7 +77,8 @@ impl Address {
     }
 }
 
-/// Refuses what nobody could connect to. A host that has no address yet may get one. `option` is the one that says it.
+/// Refuses an address that cannot be connected to. A host that does not resolve yet is accepted.
+/// `option` is named in the error.
 pub(crate) fn check_reachable(address: &str, option: &str) -> Result<(), Error> {
     let wrong = |why: &str| Err(Error::config(format_args!("{option}: '{address}' {why}")));
     let (host, port) = address.rsplit_once(':').unwrap_or_default();
@@ -116,7 +117,8 @@ impl NodeConfig {
         Ok(config)
     }
 
-    /// Writes the configuration; the last step of setting up a node, so that a folder with it is complete.
+    /// Writes the configuration; the last step of setting up a node, so that a folder with it is
+    /// complete.
     pub(crate) fn write(&self, dir: &DataDir) -> Result<(), Error> {
         let mut text = serde_json::to_vec_pretty(self).map_err(Error::failed)?;
         text.push(b'\n');
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_can_connect_to_is_refused() {
+    fn addresses_that_cannot_be_connected_to_are_refused() {
         let check = |address: &str, expect: &str| {
             let told = check_reachable(address, "--here").err().map(|error| error.to_string()).unwrap_or_default();
             assert_eq!(told, expect);

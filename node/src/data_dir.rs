@@ -1,4 +1,4 @@
-//! Where a node keeps what: the layout of its data folder, and the lock that keeps a second process out.
+//! The data folder of a node: its layout, and the lock that keeps a second process out.
 //!
 //! ```text
 //! DIR/                     what `dev` makes, for people
@@ -25,9 +25,9 @@ use tokio::time::{Instant, sleep};
 use crate::error::{Error, at};
 use crate::files::write_public;
 
-/// How long whoever wants the folder waits for another process to let go of it: one that was killed still holds it for a moment.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// The bits of a folder's mode that let others look into it.
+/// How long a process waits for the lock: a process that was killed still holds it for a moment.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+/// The bits of a folder's mode that let other users read it.
 const OTHERS_READ: u32 = 0o055;
 /// Between two attempts.
 const LOCK_RETRY: Duration = Duration::from_millis(20);
@@ -89,12 +89,12 @@ impl DataDir {
         self.config().exists()
     }
 
-    /// Keeps every other process out for as long as the result lives, and leaves the process id behind. A process that is just dying gets
-    /// a moment to let go.
+    /// Keeps every other process out for as long as the result lives, and leaves the process id
+    /// behind. A process that is just dying gets a moment to let go.
     pub(crate) async fn lock(&self) -> Result<Lock, Error> {
         let path = self.root.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
-        let patience = Instant::now() + LOCK_PATIENCE;
+        let patience = Instant::now() + LOCK_TIMEOUT;
         while let Err(error) = file.try_lock() {
             match error {
                 TryLockError::WouldBlock if Instant::now() < patience => sleep(LOCK_RETRY).await,
@@ -107,13 +107,13 @@ impl DataDir {
                 TryLockError::Error(error) => return Err(at(&path)(error)),
             }
         }
-        self.warn_of_readers();
+        self.warn_if_readable();
         write_public(&self.pid_file(), std::process::id().to_string().as_bytes())?;
         Ok(Lock { pid_file: self.pid_file(), _file: file })
     }
 
     /// Warns when others may look into the folder: all Secrets are in it.
-    fn warn_of_readers(&self) {
+    fn warn_if_readable(&self) {
         let mode = std::fs::metadata(&self.root).map_or(0, |folder| folder.permissions().mode());
         if mode & OTHERS_READ != 0 {
             let (folder, mode) = (self.root.display(), format!("{:03o}", mode & 0o777));
@@ -122,7 +122,8 @@ impl DataDir {
     }
 }
 
-/// A data folder that is being served. Removes the process id when dropped; the kernel releases the lock itself.
+/// A data folder that is being served. Removes the process id when dropped; the kernel releases the
+/// lock itself.
 #[derive(Debug)]
 pub(crate) struct Lock {
     pid_file: PathBuf,
@@ -148,7 +149,7 @@ mod tests {
         let refused = dir.lock().await.unwrap_err().to_string();
         assert!(refused.ends_with("is served by another process already"), "{refused}");
         let dying = tokio::spawn(async move {
-            sleep(LOCK_PATIENCE / 2).await;
+            sleep(LOCK_TIMEOUT / 2).await;
             drop(first);
         });
         assert!(dir.lock().await.is_ok());

@@ -1,4 +1,4 @@
-//! How a command ends badly: one clear line and an exit code.
+//! The error of a command: one line for the user and an exit code.
 //!
 //! Invariant: the text of an error is one line that names what to change. It never holds a secret.
 

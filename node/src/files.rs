@@ -1,7 +1,8 @@
-//! Files of this program: read whole, replaced whole.
+//! Files of the node, read whole and replaced atomically.
 //!
-//! Invariants: files are replaced by rename, so that a reader never sees half of one; what only its owner may read is so from its first
-//! byte; folders that are made here are their owner's only, since everything in a data folder is as secret as the Secrets in its store.
+//! Invariants: files are replaced by rename, so that a reader never sees half of one; what only its
+//! owner may read is so from its first byte; folders that are made here are their owner's only,
+//! since everything in a data folder is as secret as the Secrets in its store.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write;
@@ -20,7 +21,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))
 }
 
-/// Replaces a file that anybody may read who may look into its folder.
+/// Replaces a file that every user may read who can enter its folder.
 pub(crate) fn write_public(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     replace(path, bytes, PUBLIC)
 }

@@ -1,6 +1,7 @@
-//! A kubeconfig: how a client finds the servers and who it is.
+//! A kubeconfig file: the server's address and authority, and the user's certificate.
 //!
-//! Certificates and keys are embedded, so that the file works from anywhere; it is readable by its owner only.
+//! Certificates and keys are embedded, so that the file works from anywhere; it is readable by its
+//! owner only.
 
 use std::path::Path;
 

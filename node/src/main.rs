@@ -1,6 +1,6 @@
-//! `quorate`: the binary. Parses the command line, carries out one command, and says in one line why it failed.
+//! `quorate`, the binary: parses the command line, carries out one command, and prints one line
+//! when it fails.
 
-mod access;
 mod admin;
 mod allocator;
 mod audit;
@@ -9,22 +9,22 @@ mod bench;
 mod cli;
 mod client;
 mod command;
-mod complaint;
 mod config;
-mod console;
 mod data_dir;
-mod enrolment;
 mod error;
+mod file_watch;
 mod files;
+mod join_protocol;
 mod kubeconfig;
+mod log_once;
 mod pki;
+mod serde_text;
 mod serve;
 mod setup;
 mod signals;
 mod signing_keys;
 mod telemetry;
-mod text;
-mod watched;
+mod terminal;
 mod webhook;
 
 use std::process::ExitCode;
@@ -45,7 +45,8 @@ fn main() -> ExitCode {
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(command::run(cli.command));
-            // Nothing is logged behind the last line. A read of standard input ends when the other side wants it to, so not for long.
+            // Nothing is logged behind the last line. A read of standard input ends when the other
+            // side wants it to, so not for long.
             runtime.shutdown_timeout(LAST_TASKS);
             outcome
         }
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            console::complain(&error);
+            terminal::print_error(&error);
             ExitCode::from(error.exit_code())
         }
     }

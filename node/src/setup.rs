@@ -1,7 +1,7 @@
-//! Setting nodes up: the folders of a new cluster, with everything in them that its nodes start from.
+//! The set-up of nodes: the data folders of a new cluster, complete for a first start.
 //!
-//! Invariant: `node.json` is written last, so that a folder that has it is complete; a folder that was left half made is
-//! refused, never silently completed.
+//! Invariant: `node.json` is written last, so that a folder that has it is complete; a folder that
+//! was left half made is refused, never silently completed.
 
 use std::fs::Permissions;
 use std::net::SocketAddr;
@@ -19,22 +19,22 @@ use crate::data_dir::DataDir;
 use crate::error::{Error, at};
 use crate::files::{PRIVATE_FOLDER, make_folder, write_private, write_public};
 use crate::kubeconfig;
-use crate::pki::vault::ClusterSecret;
+use crate::pki::sealed::ClusterSecret;
 use crate::pki::{Authority, Identity, Subject, names};
 
 /// How far the peer port of a `dev` node lies above its API port.
 const PEER_PORT_OFFSET: u16 = 1000;
 
-/// The administrator that a new cluster comes with.
+/// The administrator of a new cluster.
 const ADMIN_USER: &str = "admin";
 const ADMIN_GROUP: &str = "system:masters";
 
-/// What the names of Services end with in most clusters.
+/// The domain of Services in most clusters.
 const CLUSTER_DOMAIN: &str = "cluster.local";
 
 /// What the founders of a cluster share before it has a store.
 #[derive(Debug)]
-pub(crate) struct Foundation {
+pub(crate) struct NewCluster {
     /// The cluster's identity.
     pub(crate) cluster: ClusterId,
     naming: Naming,
@@ -44,7 +44,7 @@ pub(crate) struct Foundation {
     now: OffsetDateTime,
 }
 
-impl Foundation {
+impl NewCluster {
     /// A new cluster's identity, authorities and secret.
     pub(crate) fn new(naming: Naming, env: &Env) -> Result<Self, Error> {
         let now = now(env);
@@ -58,7 +58,8 @@ impl Foundation {
         })
     }
 
-    /// Sets up the founder `node` in its folder. The first of `founders` starts the cluster with all of them.
+    /// Sets up the founder `node` in its folder. The first of `founders` starts the cluster with
+    /// all of them.
     pub(crate) fn set_up(
         &self,
         dir: &DataDir,
@@ -94,8 +95,8 @@ impl Foundation {
         write_admin(&self.authority, self.now, folder, server)
     }
 
-    /// Makes the folder of a `dev` cluster: `pki/`, `admin.kubeconfig` and a folder for each node; that of the first is complete last, so
-    /// that a folder that has it has everything.
+    /// Makes the folder of a `dev` cluster: `pki/`, `admin.kubeconfig` and a folder for each node;
+    /// that of the first is complete last, so that a folder that has it has everything.
     pub(crate) fn set_up_dev(&self, root: &Path, nodes: u64, bind: SocketAddr) -> Result<(), Error> {
         let founders = dev_founders(nodes, bind)?;
         self.authority.identity().write(&root.join("pki"), names::AUTHORITY)?;
@@ -108,7 +109,8 @@ impl Foundation {
     }
 }
 
-/// Leaves `pki/admin.{crt,key}` and `admin.kubeconfig` in a folder, for the administrator whom this authority certifies.
+/// Leaves `pki/admin.{crt,key}` and `admin.kubeconfig` in a folder, for the administrator whom this
+/// authority certifies.
 pub(crate) fn write_admin(
     authority: &Authority,
     now: OffsetDateTime,
@@ -122,7 +124,8 @@ pub(crate) fn write_admin(
     kubeconfig::write(&folder.join("admin.kubeconfig"), server, certificate, ADMIN_USER, &admin)
 }
 
-/// Makes a folder for a new node that only its owner may look into; refuses one that holds anything.
+/// Makes a folder for a new node that only its owner may look into; refuses one that holds
+/// anything.
 pub(crate) fn make_empty(folder: &Path) -> Result<(), Error> {
     make_folder(folder)?;
     let mut entries = std::fs::read_dir(folder).map_err(at(folder))?;
@@ -132,7 +135,7 @@ pub(crate) fn make_empty(folder: &Path) -> Result<(), Error> {
             folder.display()
         )));
     }
-    // Whoever may write there without owning it cannot change that, and is warned when the node starts.
+    // Only the folder's owner can change its mode; for another user the node warns at its start.
     let _ = std::fs::set_permissions(folder, Permissions::from_mode(PRIVATE_FOLDER));
     Ok(())
 }

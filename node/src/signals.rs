@@ -1,6 +1,7 @@
-//! The signals that stop a process. Files are read again at another one ([`crate::watched`]).
+//! The signals that stop a process. Files are read again at another one ([`crate::file_watch`]).
 //!
-//! Invariant: listening starts before anything that takes time, so that a signal during start-up is not lost.
+//! Invariant: listening starts before anything that takes time, so that a signal during start-up is
+//! not lost.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

@@ -1,11 +1,12 @@
-//! What an operator's command and a node say to each other about keys that change while the cluster runs. Never a private half.
+//! The messages between an operator's command and a node about signing keys. They never hold a
+//! private key.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// What an operator wants of which keys.
+/// A request of an operator, and which keys it is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KeyRequest {
     pub(crate) kind: KeyKind,
@@ -21,7 +22,7 @@ pub(crate) enum KeyKind {
     Signers,
 }
 
-/// What an operator wants.
+/// What to do with the keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum KeyAction {
     /// See the keys.

@@ -1,6 +1,7 @@
 //! Logging: one subscriber for the process, to standard error, as text or as JSON lines.
 //!
-//! The level comes from `QUORATE_LOG` (the usual directive syntax), else `info` and warnings only from libraries.
+//! The level comes from `QUORATE_LOG` (the usual directive syntax), else `info` and warnings only
+//! from libraries.
 
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;

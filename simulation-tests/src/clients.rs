@@ -1,4 +1,5 @@
-//! The clients of a run: who they are, whether they leave the cluster at rest, and what they have to say at the end.
+//! The clients of a run: their hosts, whether they leave the cluster at rest, and the verdict on
+//! their records.
 //!
 //! Invariant: every client has a host of its own and a seed of its own.
 
@@ -18,8 +19,8 @@ use crate::checkers::{self, LostQuorum, Samples};
 use crate::env::env;
 use crate::rounds::Rounds;
 use crate::trace::Trace;
-use crate::workload::api::{self, Person};
-use crate::workload::{self, Decision, Seen, What, watcher::Watcher, writer::Writer};
+use crate::workload::api::{self, ClientSetup};
+use crate::workload::{self, Decision, Seen, StoreCall, watcher::Watcher, writer::Writer};
 
 /// Clients that write and read.
 const WRITERS: u64 = 3;
@@ -38,18 +39,18 @@ pub(crate) struct Options<'a> {
     pub(crate) rounds: Rounds,
 }
 
-/// See the module.
+/// The clients and their records.
 pub(crate) enum Clients {
     /// Of the store.
-    Store(workload::Progress),
+    Store(workload::StoreProgress),
     /// Of the API.
-    Api(api::Progress),
+    Api(api::ApiProgress),
 }
 
 impl Clients {
     /// Registers the hosts of clients of the store.
     pub(crate) fn of_store(sim: &mut Sim<'_>, rng: &mut StdRng, options: &Options<'_>) -> Self {
-        let (all, nodes) = (workload::Progress::default(), options.nodes.len() as u64);
+        let (all, nodes) = (workload::StoreProgress::default(), options.nodes.len() as u64);
         for client in 1..=WRITERS {
             let (seed, progress, rounds) = (rng.random(), all.clone(), options.rounds.clone());
             let env = env(seed, 0, options.trace.clone());
@@ -79,11 +80,11 @@ impl Clients {
         options: &Options<'_>,
         plan: &ApiPlan,
     ) -> Result<Self, Box<dyn Error>> {
-        let progress = api::Progress::default();
-        let mut person = |number| -> Result<Person, Box<dyn Error>> {
+        let progress = api::ApiProgress::default();
+        let mut setup = |number| -> Result<ClientSetup, Box<dyn Error>> {
             let seed = rng.random();
             let tls = plan.administrator(&format!("person{number}"), rng.random())?;
-            Ok(Person {
+            Ok(ClientSetup {
                 number,
                 seed,
                 nodes: options.nodes.clone(),
@@ -97,11 +98,11 @@ impl Clients {
             })
         };
         for number in 1..=WRITERS {
-            add(sim, &format!("actor{number}"), api::act(person(number)?));
+            add(sim, &format!("actor{number}"), api::act(setup(number)?));
         }
-        add(sim, "janitor", api::clear_up(person(WRITERS + 1)?));
+        add(sim, "janitor", api::clear_up(setup(WRITERS + 1)?));
         for number in 1..=API_WATCHERS {
-            add(sim, &format!("watcher{number}"), api::watch(person(WRITERS + 1 + number)?));
+            add(sim, &format!("watcher{number}"), api::watch(setup(WRITERS + 1 + number)?));
         }
         Ok(Self::Api(progress))
     }
@@ -168,16 +169,16 @@ fn add(sim: &mut Sim<'_>, name: &str, life: impl Future<Output = ()> + 'static) 
     });
 }
 
-fn counts(records: &workload::Records) -> BTreeMap<String, u64> {
+fn counts(records: &workload::StoreRecords) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
     for exchange in &records.exchanges {
         match &exchange.what {
-            What::Txn(_, Decision::Decided(Outcome::Committed { .. })) => count("committed", 1),
-            What::Txn(_, Decision::Decided(Outcome::Conflict { .. })) => count("conflicts", 1),
-            What::Txn(_, Decision::Refused) => count("refused", 1),
-            What::Txn(_, Decision::Unknown) => count("unknown", 1),
-            What::Read { .. } => count("reads", 1),
+            StoreCall::Txn(_, Decision::Decided(Outcome::Committed { .. })) => count("committed", 1),
+            StoreCall::Txn(_, Decision::Decided(Outcome::Conflict { .. })) => count("conflicts", 1),
+            StoreCall::Txn(_, Decision::Refused) => count("refused", 1),
+            StoreCall::Txn(_, Decision::Unknown) => count("unknown", 1),
+            StoreCall::Read { .. } => count("reads", 1),
         }
     }
     for seen in records.watches.iter().flat_map(|watch| &watch.seen) {

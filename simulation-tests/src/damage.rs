@@ -1,8 +1,10 @@
-//! Decay of a member's files while it is down: flipped bits and lost ends, in its log, its vote and its state.
+//! Damage to a member's files while it is down: flipped bits and lost ends, in its log, its vote
+//! and its state.
 //!
-//! A member whose disk has decayed must refuse to start, or start with nothing wrong. It counts as lost in any case: a start cannot tell the
-//! decay of the last write from a write that a crash tore; so the operator keeps it away from the others and replaces it. An older copy of
-//! a whole disk, see `Cluster::go_back`, a start can tell, with the help of the others.
+//! A member whose disk has decayed must refuse to start, or start with nothing wrong. It counts as
+//! lost in any case: a start cannot tell the decay of the last write from a write that a crash
+//! tore; so the operator keeps it away from the others and replaces it. An older copy of a whole
+//! disk, see `Cluster::go_back`, a start can tell, with the help of the others.
 
 use std::fmt::Display;
 use std::io;

@@ -1,11 +1,13 @@
-//! What the libraries below us ask the C library directly, answered from the seed: randomness and clocks.
+//! Interposed functions of the C library: randomness and clocks, answered from the seed.
 //!
-//! Our own code asks the seams of `quorate_env`. But hash maps of the standard library, ring, tokio's `select!` and hyper's
-//! `date` header go past any seam to `getrandom`, `syscall(SYS_getrandom)` and `clock_gettime`. These symbols are defined here, in
-//! the executable, where they come before the C library's.
+//! Our own code asks the seams of `quorate_env`. But hash maps of the standard library, ring,
+//! tokio's `select!` and hyper's `date` header go past any seam to `getrandom`,
+//! `syscall(SYS_getrandom)` and `clock_gettime`. These symbols are defined here, in the executable,
+//! where they come before the C library's.
 //!
-//! Invariants: nothing changes until [`arm`]; a process simulates one seed, so that whatever hides in globals of libraries begins the
-//! same. The only file with unsafe code in it, and with state in statics: symbols of C belong to the process.
+//! Invariants: nothing changes until [`arm`]; a process simulates one seed, so that whatever hides
+//! in globals of libraries begins the same. The only file with unsafe code in it, and with state in
+//! statics: symbols of C belong to the process.
 
 #![expect(unsafe_code, reason = "defining symbols of the C library, and calling the ones that they hide")]
 
@@ -19,7 +21,8 @@ use libc::{c_char, c_int, c_long, c_uint, c_void, clockid_t, size_t, ssize_t, ti
 
 /// When simulated time begins, seconds since the Unix epoch.
 pub(crate) const EPOCH_SECONDS: u64 = 1_790_000_000;
-/// What the monotonic clock shows then, seconds. Not 0, so that subtracting a little stays possible.
+/// What the monotonic clock shows then, seconds. Not 0, so that subtracting a little stays
+/// possible.
 const MONOTONIC_SECONDS: u64 = 1_000_000;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
@@ -76,7 +79,8 @@ unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, flags: c_uin
     while filled < length {
         let word = next_word().to_le_bytes();
         let count = word.len().min(length - filled);
-        // SAFETY: the caller gives `length` writable bytes at `buffer`, and `filled + count` is at most that.
+        // SAFETY: the caller gives `length` writable bytes at `buffer`, and `filled + count` is at
+        // most that.
         unsafe { ptr::copy_nonoverlapping(word.as_ptr(), buffer.cast::<u8>().add(filled), count) };
         filled += count;
     }
@@ -93,7 +97,8 @@ unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d: us
     // SAFETY: the hidden function takes a number and up to six words.
     let real: unsafe extern "C" fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long =
         unsafe { mem::transmute(hidden(c"syscall")) };
-    // SAFETY: the caller's arguments, unchanged; those that were not given are ignored by the kernel.
+    // SAFETY: the caller's arguments, unchanged; those that were not given are ignored by the
+    // kernel.
     unsafe { real(number, a, b, c, d, e, f) }
 }
 

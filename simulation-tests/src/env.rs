@@ -1,4 +1,5 @@
-//! The seams of `quorate_env` on turmoil: simulated network, simulated clock with an offset, randomness from a seed.
+//! The seams of `quorate_env` on turmoil: simulated network, simulated clock with an offset,
+//! randomness from a seed.
 //!
 //! Invariant: every byte read or written here is noted in the [`Trace`].
 
@@ -116,12 +117,12 @@ impl Network for SimulatedNetwork {
     }
 }
 
-/// A network on which nobody can be reached.
+/// A network on which no connection succeeds.
 #[derive(Debug)]
-pub(crate) struct Quarantine(pub(crate) Arc<dyn Network>);
+pub(crate) struct QuarantinedNetwork(pub(crate) Arc<dyn Network>);
 
 #[async_trait]
-impl Network for Quarantine {
+impl Network for QuarantinedNetwork {
     async fn listen(&self, address: &str) -> io::Result<Box<dyn Listener>> {
         self.0.listen(address).await
     }
@@ -131,27 +132,27 @@ impl Network for Quarantine {
     }
 }
 
-/// A network on which nobody is there, until it is told otherwise.
+/// A network on which no connection succeeds until it is switched on.
 #[derive(Debug)]
-pub(crate) struct Shy {
+pub(crate) struct OfflineNetwork {
     network: Arc<dyn Network>,
     is: AtomicBool,
 }
 
-impl Shy {
+impl OfflineNetwork {
     /// In front of this one.
     pub(crate) fn new(network: Arc<dyn Network>) -> Self {
         Self { network, is: AtomicBool::new(true) }
     }
 
-    /// From now on everybody is there.
+    /// Switches the network on.
     pub(crate) fn forget(&self) {
         self.is.store(false, Ordering::Relaxed);
     }
 }
 
 #[async_trait]
-impl Network for Shy {
+impl Network for OfflineNetwork {
     async fn listen(&self, address: &str) -> io::Result<Box<dyn Listener>> {
         self.network.listen(address).await
     }

@@ -1,7 +1,7 @@
-//! How simulated clients reach a node: frames over the simulated network, to the node's store. Stands where the API server will be.
+//! The gateway to a node's store: frames over the simulated network, in place of the API server.
 //!
-//! Invariants: a connection carries one question at a time, or one watch until it ends. A client that has sent a transaction and
-//! hears nothing knows nothing.
+//! Invariants: a connection carries one question at a time, or one watch until it ends. A client
+//! that has sent a transaction and hears nothing knows nothing.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// What a client wants.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Ask {
+pub(crate) enum GatewayRequest {
     /// Propose this.
     Txn(Txn),
     /// A linearizable read of these keys.
@@ -67,9 +67,9 @@ async fn answer_all(frames: &mut Frames, store: &dyn Store, broken: Option<Broke
     while let Some(frame) = frames.next().await {
         let ask = postcard::from_bytes(&frame?).map_err(io::Error::other)?;
         let answer = match ask {
-            Ask::Txn(txn) => decided(store.txn(txn).await),
-            Ask::Read(keys) => read(store, &keys).await,
-            Ask::Watch(after) => watch(frames, store, after, broken).await?,
+            GatewayRequest::Txn(txn) => decided(store.txn(txn).await),
+            GatewayRequest::Read(keys) => read(store, &keys).await,
+            GatewayRequest::Watch(after) => watch(frames, store, after, broken).await?,
         };
         send(frames, &answer).await?;
     }
@@ -137,7 +137,7 @@ impl Session {
     }
 
     /// Asks and waits for the answer, but no longer than this.
-    pub(crate) async fn ask(&mut self, ask: &Ask, longest: Duration) -> io::Result<Answer> {
+    pub(crate) async fn ask(&mut self, ask: &GatewayRequest, longest: Duration) -> io::Result<Answer> {
         tokio::time::timeout(longest, async {
             send(&mut self.frames, ask).await?;
             self.next().await
@@ -146,7 +146,7 @@ impl Session {
     }
 
     /// Asks for a stream of answers.
-    pub(crate) async fn start(&mut self, ask: &Ask) -> io::Result<()> {
+    pub(crate) async fn start(&mut self, ask: &GatewayRequest) -> io::Result<()> {
         send(&mut self.frames, ask).await
     }
 

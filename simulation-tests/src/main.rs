@@ -1,9 +1,11 @@
-//! Simulates whole clusters from seeds: the production replica (Raft, TLS, log, state machine) on a simulated network with simulated
-//! disks, clocks and faults, and holds what clients saw against what was committed.
+//! The simulation of whole clusters from seeds: the production replica (Raft, TLS, log, state
+//! machine) on a simulated network with simulated disks, clocks and faults; checkers compare what
+//! clients saw with what was committed.
 //!
-//! `cargo run --profile simulation -p quorate-simulation -- --seeds 100` runs a hundred seeds, `-- --hours 200` as many as it takes;
-//! `-- --seed 42` replays one exactly. The profile is optimized and has the assertions of a debug build; a seed does the same in all profiles.
-//! Start reading at `run`; `determinism` says what is interposed and why.
+//! `cargo run --profile simulation -p quorate-simulation -- --seeds 100` runs a hundred seeds, `--
+//! --hours 200` as many as it takes; `-- --seed 42` replays one exactly. The profile is optimized
+//! and has the assertions of a debug build; a seed does the same in all profiles. Start reading at
+//! `run`; `determinism` says what is interposed and why.
 
 mod api;
 mod broken;
@@ -12,17 +14,19 @@ mod clients;
 mod cluster;
 mod damage;
 mod determinism;
-mod disaster;
 mod env;
 mod faults;
 mod gateway;
+mod lost_quorum;
 mod many;
 mod node;
 mod operator;
 mod pki;
+mod plan;
 mod report;
 mod rounds;
 mod run;
+mod topology;
 mod trace;
 mod workload;
 
@@ -38,7 +42,7 @@ use tempfile::TempDir;
 
 use api::BrokenApi;
 use broken::Broken;
-use faults::Kind;
+use faults::FaultKind;
 use many::Goal;
 use report::Report;
 use run::Scenario;
@@ -51,17 +55,19 @@ const MEMORY: &str = "/dev/shm";
 /// Simulates clusters under faults, from seeds.
 #[derive(Debug, Clone, Parser)]
 struct Arguments {
-    /// How many seeds to run, from --seed on. Without this and --hours only --seed is run, and explained.
+    /// How many seeds to run, from --seed on. Without this and --hours only --seed is run, and
+    /// explained.
     #[arg(long)]
     seeds: Option<u64>,
-    /// Runs seeds, from --seed on, until so many simulated hours are done. An interrupt ends it with a summary.
+    /// Runs seeds, from --seed on, until so many simulated hours are done. An interrupt ends it
+    /// with a summary.
     #[arg(long, conflicts_with = "seeds")]
     hours: Option<f64>,
     /// The first seed, or the only one.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How long faults go on, in simulated seconds, in rounds of a minute at most, after each of which everything must heal. Without it
-    /// the seed decides: one to four minutes.
+    /// How long faults go on, in simulated seconds, in rounds of a minute at most, after each of
+    /// which everything must heal. Without it the seed decides: one to four minutes.
     #[arg(long)]
     seconds: Option<u64>,
     /// What the clients work with. Without it the seed decides.
@@ -72,7 +78,7 @@ struct Arguments {
     broken: Option<Broken>,
     /// Only faults of this kind; may be given several times.
     #[arg(long)]
-    only: Vec<Kind>,
+    only: Vec<FaultKind>,
     /// Most voters are lost for good, and the cluster is recovered; without it the seed decides.
     #[arg(long)]
     lose_quorum: bool,
@@ -85,7 +91,8 @@ struct Arguments {
     /// Prints one line of JSON and nothing else: the report of the seed, or the sum of all.
     #[arg(long)]
     json: bool,
-    /// With one seed: prints what the nodes log, from this level on (error, warn, info, debug, trace).
+    /// With one seed: prints what the nodes log, from this level on (error, warn, info, debug,
+    /// trace).
     #[arg(long)]
     log: Option<tracing::Level>,
     /// With one seed: writes every item of the trace to this file.
@@ -141,14 +148,16 @@ fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
         trace.write_to(File::create(path)?);
     }
     let directory = folder()?;
-    // Paths occur in messages that nodes send each other, so they must not have a random name in them.
+    // Paths occur in messages that nodes send each other, so they must not have a random name in
+    // them.
     std::env::set_current_dir(directory.path())?;
     let faults = arguments.seconds.map(Duration::from_secs);
     let workload = arguments.workload.unwrap_or_else(|| Workload::of(arguments.seed));
     let (broken, broken_api, only) = (arguments.broken, arguments.broken_api, arguments.only.clone());
     let lose_quorum = arguments.lose_quorum;
     let scenario = Scenario { seed: arguments.seed, faults, workload, broken, broken_api, lose_quorum, only };
-    // On a thread that has not drawn randomness yet: the standard library seeds its hash maps once for each thread.
+    // On a thread that has not drawn randomness yet: the standard library seeds its hash maps once
+    // for each thread.
     let running = || run::run(&scenario, &trace).map_err(|error| error.to_string());
     let report = std::thread::scope(|scope| scope.spawn(running).join());
     let report = report.map_err(|_| "the simulation itself panicked")??;

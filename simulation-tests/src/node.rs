@@ -1,7 +1,8 @@
-//! One seat's process over all its restarts, and over the members that have it one after the other.
+//! A simulated node: one host's process over all its restarts, and over the members that run on it
+//! one after the other.
 //!
-//! Invariants: a member's certificate, clock and folder stay over restarts; a member that takes the seat of another one finds nothing of
-//! it: neither log nor state nor number.
+//! Invariants: a member's certificate, clock and folder stay over restarts; a member that takes the
+//! host of another one finds nothing of it: neither log nor state nor number.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,40 +19,40 @@ use tokio::sync::mpsc;
 
 use crate::api;
 use crate::broken::{self, Broken};
-use crate::cluster::{Plan, Seat, folder, peer};
-use crate::env::{Quarantine, Shy, SimulatedClock, env_with};
+use crate::env::{OfflineNetwork, QuarantinedNetwork, SimulatedClock, env_with};
 use crate::gateway::{self, CLIENT_PORT};
 use crate::pki::NoSigner;
+use crate::plan::Plan;
+use crate::topology::{HostId, PEER_PORT, folder, peer};
 
-/// Where nodes listen for peers.
-pub(crate) const PEER_PORT: u16 = 7000;
-/// Where nodes in quarantine do: nobody looks for them there.
+/// Where nodes in quarantine listen: no peer connects to it.
 const QUARANTINE_PORT: u16 = 7999;
 /// Groups that a crash takes back from the state at most; the log gives them again.
 const UNSAVED_GROUPS: usize = 8;
-/// Bytes of a segment of a state's journal, and of journal after which there is a checkpoint: so few that both come often.
+/// Bytes of a segment of a state's journal, and of journal after which there is a checkpoint: so
+/// few that both come often.
 const STATE_SEGMENT_BYTES: u64 = 128 << 10;
 const CHECKPOINT_BYTES: u64 = 64 << 10;
 /// Bytes of the first segment of a log.
 const FIRST_SEGMENT_BYTES: u64 = 16 << 10;
 
-/// See the module.
+/// A host and the process on it.
 pub(crate) struct Node {
-    pub(crate) seat: Seat,
+    pub(crate) host: HostId,
     pub(crate) plan: Arc<Plan>,
     pub(crate) clock: Arc<SimulatedClock>,
-    pub(crate) life: Mutex<Life>,
+    pub(crate) process: Mutex<Process>,
 }
 
-/// What changes.
+/// The state of the process, which changes.
 #[derive(Default)]
-pub(crate) struct Life {
-    /// Who has the seat.
+pub(crate) struct Process {
+    /// The member on the host.
     pub(crate) member: Option<Member>,
-    /// Who had it before.
+    /// Members that ran on it before.
     pub(crate) former: Vec<NodeId>,
     pub(crate) disk: MemoryDisk,
-    /// Its disk has decayed: it may start, but nobody reaches it and it reaches nobody.
+    /// Its disk has decayed: it may start, but has no connections.
     pub(crate) quarantined: bool,
     /// A copy of its disk, and how often each other process had been started when that was made.
     pub(crate) backup: Option<(MemoryDisk, Vec<u64>)>,
@@ -61,11 +62,11 @@ pub(crate) struct Life {
     pub(crate) starts: u64,
     /// Why the process ended by itself.
     pub(crate) ended: Option<String>,
-    /// Where orders to the process go, while it runs.
-    pub(crate) orders: Option<mpsc::UnboundedSender<Order>>,
+    /// Where commands to the process go, while it runs.
+    pub(crate) commands: Option<mpsc::UnboundedSender<Command>>,
 }
 
-/// Who a process is in the cluster.
+/// The identity of a member.
 #[derive(Clone)]
 pub(crate) struct Member {
     pub(crate) node: NodeId,
@@ -77,51 +78,51 @@ pub(crate) struct Member {
 }
 
 /// The answer to an administrative request, once it is there.
-pub(crate) type Reply = Arc<Mutex<Option<Result<AdminAnswer, AdminError>>>>;
+pub(crate) type AdminReply = Arc<Mutex<Option<Result<AdminAnswer, AdminError>>>>;
 
-/// What a running process is told from outside, as no client could.
-pub(crate) enum Order {
+/// A command to a running process from the test.
+pub(crate) enum Command {
     /// All its timers see this much time go by at once.
     Jump(Duration),
     /// An operator asks.
-    Ask(AdminRequest, Reply),
+    Ask(AdminRequest, AdminReply),
 }
 
 impl Node {
     /// Syncs take as long as they usually do.
     pub(crate) fn usual_sync(&self) {
-        self.life.lock().disk.set_sync_delay(self.plan.sync);
+        self.process.lock().disk.set_sync_delay(self.plan.sync);
     }
 
-    /// Runs until the process ends by itself; at once when nobody has the seat.
+    /// Runs until the process ends by itself; ends at once when the host has no member.
     pub(crate) async fn run(&self) {
-        let Some(member) = self.life.lock().member.clone() else { return };
+        let Some(member) = self.process.lock().member.clone() else { return };
         let reason = match Box::pin(self.serve(&member)).await {
             Ok(reason) | Err(reason) => reason,
         };
         self.forget();
-        self.life.lock().ended = Some(reason);
+        self.process.lock().ended = Some(reason);
     }
 
     /// The process is gone.
     pub(crate) fn forget(&self) {
-        let mut life = self.life.lock();
-        (life.replica, life.orders) = (None, None);
+        let mut process = self.process.lock();
+        (process.replica, process.commands) = (None, None);
     }
 
     /// Why the node stops, as an error when it could not start.
     async fn serve(&self, member: &Member) -> Result<String, String> {
         let mut options = self.options(member);
         let env = options.env.clone();
-        let shy = Arc::new(Shy::new(env.network.clone()));
+        let offline = Arc::new(OfflineNetwork::new(env.network.clone()));
         if self.plan.broken == Some(Broken::TrustedDisk) {
-            options.env.network = shy.clone();
+            options.env.network = offline.clone();
         }
         let replica = Replica::open(options).await.map_err(|error| format!("cannot start: {error}"))?;
-        shy.forget();
-        self.life.lock().replica = Some(replica.clone());
-        if member.founder && self.seat == 1 {
-            let members = (1..=self.plan.voters).map(|seat| (seat, peer(seat))).collect();
+        offline.forget();
+        self.process.lock().replica = Some(replica.clone());
+        if member.founder && self.host == 1 {
+            let members = (1..=self.plan.voters).map(|host| (host, peer(host))).collect();
             replica.initialize(members).await.map_err(|error| format!("cannot found the cluster: {error}"))?;
         }
         let serving = async {
@@ -137,18 +138,18 @@ impl Node {
         tokio::select! {
             reason = replica.failed() => Ok(reason),
             ended = serving => ended,
-            ended = self.obey(&replica) => ended,
+            ended = self.run_commands(&replica) => ended,
         }
     }
 
-    /// Carries out orders.
-    async fn obey(&self, replica: &Replica) -> Result<String, String> {
-        let (sender, mut orders) = mpsc::unbounded_channel();
-        self.life.lock().orders = Some(sender);
-        while let Some(order) = orders.recv().await {
-            match order {
-                Order::Jump(by) => tokio::time::advance(by).await,
-                Order::Ask(request, reply) => {
+    /// Carries out commands.
+    async fn run_commands(&self, replica: &Replica) -> Result<String, String> {
+        let (sender, mut commands) = mpsc::unbounded_channel();
+        self.process.lock().commands = Some(sender);
+        while let Some(command) = commands.recv().await {
+            match command {
+                Command::Jump(by) => tokio::time::advance(by).await,
+                Command::Ask(request, reply) => {
                     let replica = replica.clone();
                     tokio::spawn(async move {
                         let answer = replica.ask(request).await;
@@ -157,19 +158,19 @@ impl Node {
                 }
             }
         }
-        Err("nobody gives orders any more".to_owned())
+        Err("the sender of commands is gone".to_owned())
     }
 
     fn options(&self, member: &Member) -> ReplicaOptions {
         let (disk, start, quarantined) = {
-            let mut life = self.life.lock();
-            life.starts += 1;
-            (life.disk.clone(), life.starts, life.quarantined)
+            let mut process = self.process.lock();
+            process.starts += 1;
+            (process.disk.clone(), process.starts, process.quarantined)
         };
-        let seed = self.plan.seed ^ (self.seat << 32) ^ (start << 40);
+        let seed = self.plan.seed ^ (self.host << 32) ^ (start << 40);
         let mut env = env_with(self.clock.clone(), seed, self.plan.trace.clone());
         if quarantined {
-            env.network = Arc::new(Quarantine(env.network));
+            env.network = Arc::new(QuarantinedNetwork(env.network));
         }
         let port = if quarantined { QUARANTINE_PORT } else { PEER_PORT };
         let who = MemberOptions {
@@ -183,7 +184,7 @@ impl Node {
         };
         let lie = self.plan.broken.filter(|broken| *broken != Broken::ForgetfulRecovery);
         let disk = broken::disk(lie, disk);
-        let mut options = ReplicaOptions::new(who, disk, Path::new(&folder(self.seat, member.node)));
+        let mut options = ReplicaOptions::new(who, disk, Path::new(&folder(self.host, member.node)));
         options.log.segment_bytes = self.plan.segment_bytes;
         options.log.first_segment_bytes = FIRST_SEGMENT_BYTES;
         options.state.segment_bytes = STATE_SEGMENT_BYTES;

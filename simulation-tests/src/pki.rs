@@ -1,4 +1,5 @@
-//! The peer authority of a simulated cluster. Keys come from interposed randomness, so they repeat with the seed.
+//! The peer authority of a simulated cluster. Keys come from interposed randomness, so they repeat
+//! with the seed.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -44,7 +45,7 @@ pub(crate) struct NoSigner;
 #[async_trait]
 impl CertificateSigner for NoSigner {
     async fn sign(&self, _: SigningRequest) -> Result<Bytes, String> {
-        Err("nobody joins a simulated cluster".to_owned())
+        Err("no node joins a simulated cluster by token".to_owned())
     }
 
     async fn certify(&self, _: Bytes) -> Result<Bytes, String> {

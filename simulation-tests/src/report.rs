@@ -1,4 +1,4 @@
-//! What a run of one seed answers; crosses processes as one line of JSON.
+//! The report of one seed, passed between processes as one line of JSON.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,9 @@
-//! The rounds of a run: faults for a while, then healing until every client is served by every node and all nodes are equal; and again.
+//! The rounds of a run: faults for a while, then healing until every client is served by every node
+//! and all nodes are equal; and again.
 //!
-//! The driver says when a round begins; clients do their work until its faults end, see that everything is as promised, and wait for
-//! the next one. Invariant: a round begins only when all clients have come to rest after the one before.
+//! The driver says when a round begins; clients do their work until its faults end, see that
+//! everything is as promised, and wait for the next one. Invariant: a round begins only when all
+//! clients have come to rest after the one before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use parking_lot::Mutex;
 /// Longest time that faults go on before the cluster may heal, seconds.
 const LONGEST_SECONDS: u64 = 60;
 /// Between two looks of a client for the next round.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Where a run is. Clones share it.
 #[derive(Debug, Clone)]
@@ -33,7 +35,8 @@ pub(crate) struct Round {
 }
 
 impl Rounds {
-    /// Divides so much time of faults into rounds of equal length; the faults of the first begin at `from`.
+    /// Divides so much time of faults into rounds of equal length; the faults of the first begin at
+    /// `from`.
     pub(crate) fn new(faults: Duration, from: Duration) -> Self {
         let count = faults.as_secs().div_ceil(LONGEST_SECONDS).max(1);
         let length = faults / u32::try_from(count).unwrap_or(u32::MAX);
@@ -72,7 +75,7 @@ impl Rounds {
             return None;
         }
         while self.current().number == round.number {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
         Some(self.current())
     }

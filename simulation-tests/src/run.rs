@@ -1,7 +1,8 @@
-//! One seed from start to verdict: cluster, clients; rounds of faults and healing; then the checkers.
+//! One seed from start to verdict: cluster, clients; rounds of faults and healing; then the
+//! checkers.
 //!
-//! Invariants: everything that varies is drawn from the seed before or inside the simulation; nothing outside the process can
-//! change the trace. A process runs one seed.
+//! Invariants: everything that varies is drawn from the seed before or inside the simulation;
+//! nothing outside the process can change the trace. A process runs one seed.
 
 use std::error::Error;
 use std::ops::Range;
@@ -20,18 +21,20 @@ use crate::api::{ApiPlan, BrokenApi};
 use crate::broken::Broken;
 use crate::checkers::{self, LostQuorum, Samples};
 use crate::clients::{self, Clients};
-use crate::cluster::{Cluster, Plan};
+use crate::cluster::Cluster;
 use crate::determinism;
-use crate::disaster::{Disaster, Due};
-use crate::faults::{Agenda, Faults, Kind};
+use crate::faults::{FaultKind, FaultPlan, Faults};
+use crate::lost_quorum::{LossTime, QuorumLoss};
 use crate::operator::Operator;
+use crate::plan::Plan;
 use crate::report::Report;
 use crate::rounds::{Round, Rounds};
 use crate::trace::Trace;
 use crate::workload::Workload;
 
-/// Steps of the simulation, milliseconds. Hosts run one after the other for a step and see no message that was sent in the same one, so no
-/// message is faster than a step. Short ones mix finely, long ones cost less.
+/// Steps of the simulation, milliseconds. Hosts run one after the other for a step and see no
+/// message that was sent in the same one, so no message is faster than a step. Short ones mix
+/// finely, long ones cost less.
 const TICKS_MS: [u64; 6] = [2, 4, 6, 8, 10, 10];
 /// The same where the seed decides how long a run is.
 const SOAK_TICKS_MS: [u64; 6] = [4, 10, 10, 20, 20, 20];
@@ -39,25 +42,28 @@ const SOAK_TICKS_MS: [u64; 6] = [4, 10, 10, 20, 20, 20];
 const HEARTBEATS_MS: Range<u64> = 50..150;
 /// The same where the seed decides how long a run is: slower as well.
 const SOAK_HEARTBEATS_MS: Range<u64> = 50..300;
-/// Longest pauses of clients between two questions, milliseconds: some are busy, some let the cluster come to rest.
+/// Longest pauses of clients between two questions, milliseconds: some are busy, some let the
+/// cluster come to rest.
 const THINK_MS: [u64; 4] = [60, 60, 200, 500];
 /// Largest of the usual longest latencies of messages, milliseconds.
 const MAX_LATENCY_MS: u64 = 15;
 /// From the start of a round until its faults begin.
 const CALM: Duration = Duration::from_secs(2);
-/// How long clients and nodes may take after the faults until everything is served and equal everywhere.
+/// How long clients and nodes may take after the faults until everything is served and equal
+/// everywhere.
 const HEALING: Duration = Duration::from_secs(60);
 /// Between two looks at the nodes.
 const SAMPLE_EVERY: Duration = Duration::from_millis(40);
 
 /// Longer than any run, milliseconds.
 const RETENTION_MS: u64 = 24 * 3600 * 1000;
-/// Little enough history that readers miss something, and enough that the driver, which looks now and then, does not; bytes.
+/// Little enough history that readers miss something, and enough that the driver, which looks now
+/// and then, does not; bytes.
 const LITTLE_HISTORY_BYTES: Range<u64> = 30_000..150_000;
 /// The same with the API, whose first second brings many objects.
 const LITTLE_API_HISTORY_BYTES: Range<u64> = 500_000..900_000;
 
-/// How long faults go on in all, if nobody says it, seconds.
+/// How long faults go on in all unless an option says it, seconds.
 const LENGTHS_SECONDS: [u64; 4] = [60, 120, 180, 240];
 /// How many times longer a long log becomes before it is cut.
 const LONG_LOG: u64 = 32;
@@ -80,7 +86,7 @@ pub(crate) struct Scenario {
     /// Most voters are lost for good, if the members stand still at some moment.
     pub(crate) lose_quorum: bool,
     /// Only faults of these kinds; of all when empty.
-    pub(crate) only: Vec<Kind>,
+    pub(crate) only: Vec<FaultKind>,
 }
 
 /// Runs it. The nodes' state folders are made in the current folder, which must be empty.
@@ -109,8 +115,8 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         return Err("a quorum is lost for good with --workload store only".into());
     }
     let due = (api.is_none() && (scenario.lose_quorum || rng.random_ratio(chance, ROUNDS_PER_DISASTER)))
-        .then(|| Due { part: rng.random_range(0.2..0.7), round: scenario.seed % rounds.count() + 1 });
-    let disaster = Disaster::new(rng.random(), due, (plan.voters, scenario.broken, trace.clone()));
+        .then(|| LossTime { part: rng.random_range(0.2..0.7), round: scenario.seed % rounds.count() + 1 });
+    let quorum_loss = QuorumLoss::new(rng.random(), due, (plan.voters, scenario.broken, trace.clone()));
     let operator = Operator::new(rng.random(), &plan);
     let cluster = Cluster::start(&mut sim, plan)?;
     let think = Duration::from_millis(THINK_MS[rng.random_range(0..THINK_MS.len())]);
@@ -120,8 +126,8 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         None => Clients::of_store(&mut sim, &mut rng, &options),
     };
     let only = scenario.only.clone();
-    let agenda = Agenda { seed: rng.random(), nodes, clients: clients.hosts(), latency, only };
-    let faults = Faults::new(agenda);
+    let schedule = FaultPlan { seed: rng.random(), nodes, clients: clients.hosts(), latency, only };
+    let faults = Faults::new(schedule);
     let samples = Samples::default();
     let mut driver = Driver {
         sim,
@@ -133,7 +139,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         samples,
         next_sample: Duration::ZERO,
         retention,
-        disaster,
+        quorum_loss,
         lost: None,
         unrecovered: None,
         differing: Vec::new(),
@@ -181,8 +187,9 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
             Workload::Api => LITTLE_API_HISTORY_BYTES,
         });
     }
-    // A quarter of the runs have logs that grow for minutes: only there does a disk become full, because purged segments are used again,
-    // and only there does much come back by replaying. The others' are so short that members behind need snapshots.
+    // A quarter of the runs have logs that grow for minutes: only there does a disk become full,
+    // because purged segments are used again, and only there does much come back by replaying. The
+    // others' are so short that members behind need snapshots.
     let has_long_logs = scenario.seed / 16 % 4 == 3;
     let api = match scenario.workload {
         Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
@@ -192,7 +199,7 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
         seed: rng.random(),
         voters,
         nodes,
-        seats: nodes + 1,
+        hosts: nodes + 1,
         compaction: Compaction {
             every: rng.random_range(10..150) * if has_long_logs { LONG_LOG } else { 1 },
             keep: rng.random_range(1..50),
@@ -229,7 +236,7 @@ struct Driver<'a> {
     samples: Samples,
     next_sample: Duration,
     retention: Retention,
-    disaster: Disaster,
+    quorum_loss: QuorumLoss,
     /// What was lost, and what was seen before.
     lost: Option<(LostQuorum, Samples)>,
     /// Why there was no recovery from that.
@@ -276,8 +283,8 @@ impl Driver<'_> {
         }
     }
 
-    /// What differs now may be overwritten or compacted once everything is whole. Members of a cluster that was given up have logs of
-    /// their own.
+    /// What differs now may be overwritten or compacted once everything is whole. Members of a
+    /// cluster that was given up have logs of their own.
     fn compare_logs(&mut self) -> Result<(), Box<dyn Error>> {
         if self.lost.is_none() {
             self.differing.extend(checkers::logs::check(&self.cluster.logs(|disk| disk.copy()))?);
@@ -290,14 +297,14 @@ impl Driver<'_> {
         self.clients.begin_round();
         self.faults.begin_round(round);
         self.operator.begin_round(round.from);
-        self.disaster.begin_round(round);
+        self.quorum_loss.begin_round(round);
     }
 
     /// Loses the quorum for good and recovers from that, when it is time for it.
     fn lose_quorum(&mut self) {
-        if self.disaster.is_near(self.sim.elapsed()) {
+        if self.quorum_loss.is_near(self.sim.elapsed()) {
             self.sample();
-            match self.disaster.step(&mut self.sim, &self.cluster, &self.operator) {
+            match self.quorum_loss.step(&mut self.sim, &self.cluster, &self.operator) {
                 Ok(Some(lost)) => {
                     let before = std::mem::replace(&mut self.samples, Samples::after(lost.base));
                     self.lost = Some((lost, before));
@@ -309,14 +316,14 @@ impl Driver<'_> {
     }
 
     fn replicas(&self) -> Vec<(NodeId, Replica)> {
-        let replica = |seat| Some((self.cluster.member(seat)?, self.cluster.replica(seat)?));
-        self.cluster.seats().filter_map(replica).collect()
+        let replica = |host| Some((self.cluster.member(host)?, self.cluster.replica(host)?));
+        self.cluster.hosts().filter_map(replica).collect()
     }
 
     fn sample(&mut self) {
-        for seat in self.cluster.seats() {
-            if let (Some(node), Some(replica)) = (self.cluster.member(seat), self.cluster.replica(seat)) {
-                self.samples.look(node, self.cluster.starts(seat), &replica);
+        for host in self.cluster.hosts() {
+            if let (Some(node), Some(replica)) = (self.cluster.member(host), self.cluster.replica(host)) {
+                self.samples.look(node, self.cluster.starts(host), &replica);
             }
         }
     }
@@ -362,7 +369,7 @@ impl Driver<'_> {
         };
         report.faults = self.faults.coverage().table();
         let (leaders, states) = self.samples.counts();
-        let starts = self.cluster.seats().map(|seat| self.cluster.starts(seat)).sum();
+        let starts = self.cluster.hosts().map(|host| self.cluster.starts(host)).sum();
         let revisions = histories.first().map_or(0, |(_, history)| history.len());
         let (snapshots, again) = self.samples.snapshots();
         let figures = [

@@ -1,8 +1,8 @@
-//! The trace of a run: a hash over every byte that crossed the simulated network, when, and on which connection, and over
-//! whatever else the run notes.
+//! The trace of a run: a hash over every byte that crossed the simulated network, when, and on
+//! which connection, and over whatever else the run notes.
 //!
-//! Invariant: two runs with the same hash did the same at the same simulated times. Optionally every item is also written
-//! to a file, so that the first difference of two runs can be found.
+//! Invariant: two runs with the same hash did the same at the same simulated times. Optionally
+//! every item is also written to a file, so that the first difference of two runs can be found.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -16,11 +16,11 @@ use crate::determinism;
 /// Shared by everything that notes something.
 #[derive(Clone, Default)]
 pub(crate) struct Trace {
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<TraceState>>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct TraceState {
     digest: Digest,
     streams: u64,
     bytes: u64,

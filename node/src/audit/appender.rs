@@ -1,15 +1,17 @@
-//! A file at whose end lines are written, past the page cache where that is possible.
+//! An append-only file of lines, written past the page cache (`O_DIRECT`) where that is possible.
 //!
-//! A busy trail writes tens of megabytes a second that nobody reads soon. Through the cache each of them costs more than to make
-//! the events, and pushes out what others would read again. So the disk takes the whole blocks of what is long from the memory
-//! in which they are, without a copy, as far as the file system does that (not all do). For that they must begin where a block
-//! does, there and in the file: the last line of what is long is filled up with blanks, which JSON allows, so that the next
-//! begins with a block. All else goes the ordinary way.
+//! A busy audit log writes tens of megabytes a second that are not read soon. Through the page
+//! cache each of them costs more than making the events, and evicts pages that other programs read
+//! again. So a long write goes from memory to the disk in whole blocks, without a copy, where the
+//! file system supports that. Such blocks must be aligned in memory and in the file: the last line
+//! of a long write is padded with blanks, which JSON allows, so that the next write begins at a
+//! block. Short writes go through the page cache.
 //!
-//! Invariants: bytes lie in the file in the order in which they came, and begin on a line of their own, whatever an end of the process or
-//! a full disk has left there; as far as the file can be cut, it ends where it ended before after a failure, and it is never made longer.
-//! After a power cut, zeros may stand where something was written the ordinary way (the end of what is long, or all of what did not
-//! begin with a block) before blocks that are there.
+//! Invariants: writes stand in the file in their order, and each begins on a line of its own, even
+//! after a killed process or a full disk has left half a line; a failed write is cut off again
+//! where the file can be truncated. After a power cut, zeros may stand where bytes went through the
+//! page cache (the end of a long write, or a write that did not begin at a block), before blocks
+//! that were written directly.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -18,13 +20,13 @@ use std::path::Path;
 
 use quorate_api::audit::BLOCK_BYTES;
 
-/// Fewer bytes than this go the ordinary way.
+/// Bytes from which on a write is long: shorter ones go through the page cache.
 const LONG_BYTES: usize = 128 << 10;
 
 /// The mode of a file that is made here.
 const PRIVATE: u32 = 0o600;
 
-/// See the module.
+/// A file that is only appended to.
 pub(super) struct Appender {
     file: File,
     /// The same file, if the disk may take bytes directly.
@@ -45,7 +47,7 @@ impl Appender {
         self.size
     }
 
-    /// How long it will be with lines of so many bytes more, if nobody else changes it.
+    /// How long it will be after so many bytes of further lines, if no other process changes it.
     pub(super) fn size_with(&self, bytes: usize) -> u64 {
         let size = self.size + bytes as u64;
         if self.fills_up(bytes) { size.next_multiple_of(BLOCK_BYTES as u64) } else { size }
@@ -53,7 +55,7 @@ impl Appender {
 
     /// Writes lines behind what is there.
     pub(super) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
-        // Others may have cut it.
+        // Another process may have truncated it.
         let before = self.file.metadata()?.len();
         let written = self.end_line(before).and_then(|begin| self.write(begin, lines));
         self.size = *written.as_ref().unwrap_or(&before);
@@ -103,7 +105,8 @@ impl Appender {
         self.direct.is_some() && bytes >= LONG_BYTES
     }
 
-    /// Lets the disk take the whole blocks, as far as the file system does that; says how many bytes it has taken.
+    /// Lets the disk take the whole blocks, as far as the file system does that; says how many
+    /// bytes it has taken.
     fn write_blocks(&mut self, lines: &[u8]) -> usize {
         let Some(mut direct) = self.direct.take() else { return 0 };
         let blocks = &lines[..lines.len() / BLOCK_BYTES * BLOCK_BYTES];
@@ -112,7 +115,8 @@ impl Appender {
             match direct.write(&blocks[taken..]) {
                 Ok(written) if written > 0 && written.is_multiple_of(BLOCK_BYTES) => taken += written,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Whatever is wrong, the ordinary way finds out as well, or does without.
+                // The write through the page cache meets the same error, or does not need direct
+                // writes.
                 Ok(written) => return taken + written,
                 Err(_) => return taken,
             }

@@ -1,8 +1,8 @@
-//! Audit events in a file that is put aside when it grows too long.
+//! The audit log file, rotated when it grows too long.
 //!
-//! Invariants: a file is appended to, never overwritten; what is put aside keeps its name with the time in it
-//! (`audit-2030-01-01T00-00-00.000.log`), and only such files are ever removed; a file that
-//! is begun here is its owner's only.
+//! Invariants: a file is appended to, never overwritten; a rotated file has its name with the time
+//! in it (`audit-2030-01-01T00-00-00.000.log`), and only such files are ever removed; a new file
+//! can be read by its owner only.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,24 +19,24 @@ use time::{OffsetDateTime, PrimitiveDateTime};
 use super::appender::Appender;
 use crate::error::{Error, at};
 
-/// The time in the name of a file put aside.
+/// The time in the name of a rotated file.
 const TIME: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]-[minute]-[second].[subsecond digits:3]");
 
-/// What is kept.
+/// Limits of the file and of the rotated files.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Bytes of the file; 0 is any number.
     pub(super) bytes: u64,
-    /// How long files put aside stay; zero is for ever.
+    /// How long rotated files stay; zero is for ever.
     pub(super) age: Duration,
-    /// Files put aside; 0 is any number.
+    /// Rotated files; 0 is any number.
     pub(super) files: usize,
 }
 
 /// The path that stands for standard output.
 pub(super) const STANDARD_OUTPUT: &str = "-";
-/// How often files put aside are looked at, whether or not another one is put aside.
+/// How often rotated files are checked, even when no file is rotated.
 const PRUNE_INTERVAL_MS: u64 = 3600 * 1000;
 
 /// The sink for a path.
@@ -70,7 +70,7 @@ struct FileSink {
     limits: Limits,
     clock: Arc<dyn Clock>,
     file: Appender,
-    /// When files put aside were looked at last.
+    /// When rotated files were last checked.
     pruned_ms: Option<u64>,
 }
 
@@ -98,19 +98,19 @@ impl FileSink {
                 if !is_empty && self.file.size_with(bytes + event.len()) > self.limits.bytes {
                     self.file.append(&text[written..end])?;
                     written = end;
-                    self.put_aside()?;
+                    self.rotate()?;
                 }
                 end += event.len();
             }
         }
         self.file.append(&text[written..])?;
-        self.prune_from_time_to_time();
+        self.prune_when_due();
         Ok(())
     }
 
-    fn put_aside(&mut self) -> io::Result<()> {
+    fn rotate(&mut self) -> io::Result<()> {
         match std::fs::rename(&self.path, self.free_name()) {
-            // It was put aside before, and no new one could be begun.
+            // It was rotated before, and a new one could not be opened.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }
@@ -119,24 +119,25 @@ impl FileSink {
         Ok(())
     }
 
-    /// The name of a file that is put aside now: that of the first moment from now on that no other one has.
+    /// The name of a file that is rotated now: with the first millisecond from now on that no
+    /// rotated file has.
     fn free_name(&self) -> PathBuf {
         let mut names = (self.clock.now_ms()..).map(|ms| self.path.with_file_name(self.name_at(ms)));
         names.find(|name| !name.exists()).expect("there are more moments than files")
     }
 
-    fn prune_from_time_to_time(&mut self) {
+    fn prune_when_due(&mut self) {
         let now = self.clock.now_ms();
         if self.pruned_ms.is_some_and(|pruned| now < pruned.saturating_add(PRUNE_INTERVAL_MS)) {
             return;
         }
         self.pruned_ms = Some(now);
         if let Err(error) = self.prune() {
-            tracing::warn!(%error, path = %self.path.display(), "audit files that were put aside could not be removed");
+            tracing::warn!(%error, path = %self.path.display(), "rotated audit files could not be removed");
         }
     }
 
-    /// What the names of files put aside begin and end with.
+    /// What the names of rotated files begin and end with.
     fn affixes(&self) -> (String, String) {
         let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
         let extension = part(self.path.extension()).map(|extension| format!(".{extension}"));
@@ -150,7 +151,7 @@ impl FileSink {
         format!("{prefix}{time}{suffix}")
     }
 
-    /// Removes files put aside that are too many or too old.
+    /// Removes rotated files that are too many or too old.
     fn prune(&self) -> io::Result<()> {
         let (prefix, suffix) = self.affixes();
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_are_put_aside_and_pruned() {
+    async fn files_are_rotated_and_pruned() {
         let unlimited = Limits { bytes: 0, age: Duration::ZERO, files: 0 };
         check(unlimited, &["one\n", "two\n"], &[("audit.log", "one\ntwo\n")]).await;
         let small = Limits { bytes: 8, ..unlimited };
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_that_were_not_put_aside_here_stay_and_none_is_overwritten() {
+    async fn files_that_were_not_rotated_here_stay_and_none_is_overwritten() {
         let folder = TempDir::new().unwrap();
         let others = ["audit-2.log", "audit-20260101.log", "audit-2026-01-01.log", "audit.old"];
         others.iter().for_each(|name| std::fs::write(folder.path().join(name), "other").unwrap());
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn old_files_go_when_none_is_put_aside_any_more() {
+    async fn old_files_go_when_none_is_rotated_any_more() {
         let folder = TempDir::new().unwrap();
         let old = folder.path().join("audit-1970-01-01T00-00-00.000.log");
         std::fs::write(&old, "old").unwrap();

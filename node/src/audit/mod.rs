@@ -1,4 +1,4 @@
-//! The audit trail of a node: its options, and where its events go.
+//! The audit log of a node: its options and its sinks (a file, a webhook).
 
 mod appender;
 mod file;
@@ -16,42 +16,43 @@ use quorate_meta::Names;
 use crate::error::Error;
 use crate::files::read_text;
 
-/// The file gets what came within this time at once, or as much as it is written in one go.
+/// Batches for the file: the events of this time, or as many bytes as one write takes.
 const FILE_BATCHING: Batching = Batching { events: usize::MAX, bytes: 512 << 10, wait: Duration::from_millis(50) };
-/// The webhook gets fewer events, less often.
+/// Batches for the webhook: fewer events, less often.
 const WEBHOOK_BATCHING: Batching = Batching { events: 400, bytes: 4 << 20, wait: Duration::from_secs(1) };
 
-/// What is told of requests, and to whom.
+/// Options of the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Audit trail")]
+#[command(next_help_heading = "Audit log")]
 pub(crate) struct AuditOptions {
-    /// Policy that says how much of which request is told.
+    /// Policy that says how much of which request is logged.
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_policy_file: Option<PathBuf>,
-    /// File for the events, a line of JSON each (some end with blanks); `{node}` in its name is the node's number, `-` is
-    /// standard output.
+    /// File for the events, a line of JSON each (some end with blanks); `{node}` in its name is the
+    /// node's number, `-` is standard output.
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     pub(crate) audit_log_path: Option<String>,
-    /// MiB at which the file is put aside and a new one begun; 0 never does.
+    /// MiB at which the file is rotated; 0 is never.
     #[arg(long, value_name = "MIB", default_value_t = 100)]
     pub(crate) audit_log_maxsize: u64,
-    /// Days that files put aside stay; 0 is for ever.
+    /// Days that rotated files stay; 0 is for ever.
     #[arg(long, value_name = "DAYS", default_value_t = 0)]
     pub(crate) audit_log_maxage: u64,
-    /// Files put aside that stay; 0 is any number.
+    /// Rotated files that stay; 0 is any number.
     #[arg(long, value_name = "FILES", default_value_t = 0)]
     pub(crate) audit_log_maxbackup: usize,
-    /// Where to send events as lists: a kubeconfig with the server's URL and authority, and a token or client certificate. It
-    /// is read again when it changes, and so are the files that it names.
+    /// Where to send events as lists: a kubeconfig with the server's URL and authority, and a token
+    /// or client certificate. It is read again when it changes, and so are the files that it names.
     #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
     pub(crate) audit_webhook_config_file: Option<PathBuf>,
-    /// MiB of events that may wait for the file, and as much for the webhook; what finds no room is dropped and counted.
+    /// MiB of events that may wait for the file, and as much for the webhook; events beyond that
+    /// are dropped and counted.
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) audit_spool_size: u32,
 }
 
-/// A trail and what carries its events.
-pub(crate) type Trail = (Audit, Vec<(AuditWriter, AuditWriterHandle)>);
+/// An audit log and the writers that carry its events to the sinks.
+pub(crate) type AuditLog = (Audit, Vec<(AuditWriter, AuditWriterHandle)>);
 
 impl AuditOptions {
     /// The same as command-line arguments, for the processes that `dev` starts.
@@ -74,7 +75,7 @@ impl AuditOptions {
         self.audit_log_path.as_deref() == Some(file::STANDARD_OUTPUT)
     }
 
-    /// Refuses one file for several nodes: each cuts off what it could not write whole, and puts aside what it finds too long.
+    /// Refuses one file for several nodes: each truncates it after a failed write, and rotates it.
     pub(crate) fn check_apart(&self, nodes: usize) -> Result<(), Error> {
         match &self.audit_log_path {
             Some(path) if nodes > 1 && path != file::STANDARD_OUTPUT && !path.contains("{node}") => Err(Error::config(
@@ -84,8 +85,8 @@ impl AuditOptions {
         }
     }
 
-    /// The trail that these options ask for, if any.
-    pub(crate) fn trail(&self, node: u64, names: &'static Names, env: &Env) -> Result<Option<Trail>, Error> {
+    /// The audit log that these options ask for, if any.
+    pub(crate) fn open_log(&self, node: u64, names: &'static Names, env: &Env) -> Result<Option<AuditLog>, Error> {
         let Some(path) = &self.audit_policy_file else { return Ok(None) };
         let wrong = |error: &dyn std::fmt::Display| Error::config(format_args!("{}: {error}", path.display()));
         let policy = parse_policy(names, read_text(path)?.as_bytes()).map_err(|error| wrong(&error))?;

@@ -1,6 +1,6 @@
-//! Audit events as lists, sent to a server of the operator's choice.
+//! The audit webhook: events as `EventList`s, sent to a server that the operator names.
 //!
-//! Invariant: one list at a time; one that the server did not take is sent again by whoever hands it over.
+//! Invariant: one list at a time; the audit writer sends a list again that the server did not take.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::webhook::Webhook;
 /// How long the server may take for one list.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// See the module.
+/// The sink that sends to the server.
 pub(super) struct WebhookSink {
     webhook: Webhook,
     api_version: String,

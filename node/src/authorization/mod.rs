@@ -1,8 +1,8 @@
-//! Options about who decides what somebody may do.
+//! Options of the authorizer: its modes, and the webhook that it may ask.
 
 mod reviewer;
 #[cfg(test)]
-mod server;
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,16 +15,17 @@ use quorate_env::Env;
 use self::reviewer::ServerReviewer;
 use crate::error::Error;
 
-/// See the module.
+/// Options of the authorizer.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Who may do what")]
+#[command(next_help_heading = "Authorization")]
 pub(crate) struct Authorization {
-    /// Who decides what somebody may do. They are asked in this order; the first that allows or denies decides. Members of
-    /// system:masters may always do everything.
+    /// Modes that decide what a user may do. They are asked in this order; the first that allows or
+    /// denies decides. Members of system:masters may always do everything.
     #[arg(long, value_name = "MODE", value_delimiter = ',', value_enum, default_value = "RBAC")]
     pub(crate) authorization_mode: Vec<Mode>,
-    /// Where the mode Webhook sends its questions: a kubeconfig with the server's URL and authority, and a token or client
-    /// certificate. It is read again when it changes, and so are the files that it names.
+    /// Where the mode Webhook sends access reviews: a kubeconfig with the server's URL and
+    /// authority, and a token or client certificate. It is read again when it changes, and so are
+    /// the files that it names.
     #[arg(long, value_name = "FILE")]
     pub(crate) authorization_webhook_config_file: Option<PathBuf>,
     /// How long it is remembered that the webhook allows something; 0s asks each time.
@@ -33,36 +34,36 @@ pub(crate) struct Authorization {
     /// How long it is remembered that it does not; 0s asks each time.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "30s")]
     pub(crate) authorization_webhook_cache_unauthorized_ttl: Duration,
-    /// How long one question may take, with all its tries.
-    #[arg(long, value_name = "DURATION", value_parser = patience, default_value = "10s")]
+    /// How long one access review may take, with all its retries.
+    #[arg(long, value_name = "DURATION", value_parser = webhook_timeout, default_value = "10s")]
     pub(crate) authorization_webhook_timeout: Duration,
-    /// What holds when the webhook does not answer: with NoOpinion the next mode is asked, and if none allows it, the
-    /// request may be sent again (503); Deny refuses it (403).
+    /// What holds when the webhook does not answer: with NoOpinion the next mode is asked, and if
+    /// none allows it, the request may be sent again (503); Deny refuses it (403).
     #[arg(long, value_name = "POLICY", value_enum, default_value = "NoOpinion")]
     pub(crate) authorization_webhook_failure_policy: FailurePolicy,
 }
 
-/// A way of deciding.
+/// An authorization mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     /// By the rules of roles and bindings.
     #[value(name = "RBAC")]
     Rules,
-    /// What nodes need for the pods that are bound to them.
+    /// What kubelets need for the pods that are bound to their nodes.
     #[value(name = "Node")]
     Nodes,
-    /// As another server says.
+    /// By a SubjectAccessReview that another server answers.
     #[value(name = "Webhook")]
     Webhook,
-    /// Everybody may do everything.
+    /// Every request is allowed.
     #[value(name = "AlwaysAllow")]
     AlwaysAllow,
-    /// Nobody may do anything.
+    /// Every request is denied.
     #[value(name = "AlwaysDeny")]
     AlwaysDeny,
 }
 
-/// What holds without an answer.
+/// The decision when the webhook does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailurePolicy {
     /// The next mode is asked.
@@ -93,7 +94,7 @@ impl Authorization {
         args.into_iter().map(|(name, value)| format!("--{name}={value}")).collect()
     }
 
-    /// Whom to ask, in this order.
+    /// The modes, in their order.
     ///
     /// # Errors
     /// When the options contradict each other, or the webhook's file is not what it should be.
@@ -142,91 +143,9 @@ fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// More than nothing, up to half a minute: a request waits that long.
-fn patience(text: &str) -> Result<Duration, String> {
+/// More than 0 s, and at most 30 s: a request waits that long.
+fn webhook_timeout(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     let known = (Duration::from_millis(1)..=Duration::from_secs(30)).contains(&duration);
     if known { Ok(duration) } else { Err("must be more than 0s and at most 30s".to_owned()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-    use quorate_env::SystemEnv;
-
-    use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Line {
-        #[command(flatten)]
-        authorization: Authorization,
-    }
-
-    fn parse(arguments: &[&str]) -> Result<Authorization, String> {
-        let line = Line::try_parse_from(["test"].iter().chain(arguments));
-        line.map(|line| line.authorization).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn options_survive_the_way_to_another_process() {
-        let given = [
-            "--authorization-mode=Node,Webhook,RBAC",
-            "--authorization-webhook-config-file=w.kubeconfig",
-            "--authorization-webhook-cache-authorized-ttl=1m",
-            "--authorization-webhook-cache-unauthorized-ttl=0s",
-            "--authorization-webhook-timeout=3s",
-            "--authorization-webhook-failure-policy=Deny",
-        ];
-        for given in [&given[..], &[]] {
-            let options = parse(given).unwrap();
-            let again = options.to_args();
-            assert_eq!(parse(&again.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(), options);
-        }
-    }
-
-    /// The modes that come out, or a part of what is said.
-    #[track_caller]
-    fn check(arguments: &[&str], expect: Result<&str, &str>) {
-        let modes =
-            parse(arguments).and_then(|options| options.modes(&SystemEnv::env()).map_err(|error| error.to_string()));
-        match (modes, expect) {
-            (Ok(modes), Ok(expect)) => {
-                let names: Vec<&str> = modes
-                    .iter()
-                    .map(|mode| match mode {
-                        ModeOptions::Rules => "rules",
-                        ModeOptions::Nodes => "nodes",
-                        ModeOptions::Webhook(_) => "webhook",
-                        ModeOptions::AlwaysAllow => "allow",
-                        ModeOptions::AlwaysDeny => "deny",
-                    })
-                    .collect();
-                assert_eq!(names.join(","), expect, "{arguments:?}");
-            }
-            (Err(said), Err(expect)) => assert!(said.contains(expect), "{arguments:?}: {said}"),
-            (got, expect) => panic!("{arguments:?}: {got:?}, not {expect:?}"),
-        }
-    }
-
-    #[test]
-    fn modes_are_asked_in_the_order_that_is_given() {
-        check(&[], Ok("rules"));
-        check(&["--authorization-mode=Node,RBAC"], Ok("nodes,rules"));
-        check(&["--authorization-mode=AlwaysDeny", "--authorization-mode=AlwaysAllow"], Ok("deny,allow"));
-    }
-
-    #[test]
-    fn options_that_make_no_sense_are_told() {
-        check(&["--authorization-mode=RBAC,Magic"], Err("'Magic'"));
-        check(&["--authorization-mode=rbac"], Err("'rbac'"));
-        check(&["--authorization-mode="], Err("a value is required"));
-        check(&["--authorization-mode=RBAC,Node,RBAC"], Err("names RBAC twice"));
-        check(&["--authorization-mode=Webhook"], Err("needs --authorization-webhook-config-file"));
-        check(&["--authorization-webhook-config-file=f"], Err("needs Webhook in --authorization-mode"));
-        let mode = "--authorization-mode=Webhook";
-        check(&[mode, "--authorization-webhook-config-file=/no/such/file"], Err("/no/such/file"));
-        check(&["--authorization-webhook-timeout=0s"], Err("must be more than 0s"));
-        check(&["--authorization-webhook-timeout=1m"], Err("at most 30s"));
-        check(&["--authorization-webhook-failure-policy=Allow"], Err("'Allow'"));
-    }
 }

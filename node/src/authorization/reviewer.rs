@@ -1,4 +1,4 @@
-//! Access reviews, sent to a server that the operator names.
+//! The authorization webhook: SubjectAccessReviews, sent to a server that the operator names.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use quorate_env::Network;
 use crate::error::Error;
 use crate::webhook::Webhook;
 
-/// See the module.
+/// The reviewer that asks the server.
 pub(super) struct ServerReviewer {
     webhook: Webhook,
 }

@@ -1,6 +1,7 @@
 //! Latencies of one measurement.
 //!
-//! Invariant: recorded in microseconds with three significant digits, up to [`LONGEST`]; longer ones count as that.
+//! Invariant: recorded in microseconds with three significant digits, up to [`LONGEST`]; longer
+//! ones count as that.
 
 use std::time::Duration;
 

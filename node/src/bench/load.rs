@@ -1,7 +1,7 @@
 //! Clients that send one request after the other for a fixed time, and what they count.
 //!
-//! Invariant: an answer counts when its last byte has arrived; an answer that is no success counts as an error and not
-//! as an operation.
+//! Invariant: an answer counts when its last byte has arrived; an answer that is no success counts
+//! as an error and not as an operation.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use super::Options;
 use super::latency::Latencies;
 use super::process;
 use super::report::{Counts, Report};
-use super::target::Target;
+use super::servers::Servers;
 use super::workload::{Kind, Workspace};
 use crate::client::Connection;
 use crate::error::Error;
 
 /// Requests of a client in one round at most: those of the next round count from there on.
-const ROUND_TURNS: u32 = 1 << ROUND_BITS;
+const ROUND_REQUESTS: u32 = 1 << ROUND_BITS;
 const ROUND_BITS: u32 = 24;
 /// Rounds at most: all requests of a client are counted in 32 bits.
-pub(super) const MOST_ROUNDS: i64 = 1 << (u32::BITS - ROUND_BITS);
+pub(super) const MAX_ROUNDS: i64 = 1 << (u32::BITS - ROUND_BITS);
 /// How often the progress moves.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -34,21 +34,22 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) async fn run(
     kind: Kind,
     round: u32,
-    target: &Target,
+    servers: &Servers,
     workspace: &Workspace,
     options: &Options,
     env: &Env,
 ) -> Result<Report, Error> {
-    let connections = connect(target, options.clients, options, env).await?;
+    let connections = connect(servers, options.clients, options, env).await?;
     let started = Instant::now();
     let until = started + options.duration;
     let clients = connections.into_iter().enumerate().map(|(client, connection)| {
         let client = u32::try_from(client).expect("the number of clients is a u32");
-        let server = target.server(client as usize);
-        Client { kind, server, workspace, client, clients: options.clients, connection }.run(round * ROUND_TURNS, until)
+        let server = servers.server(client as usize);
+        Client { kind, server, workspace, client, clients: options.clients, connection }
+            .run(round * ROUND_REQUESTS, until)
     });
     let work = async { tokio::join!(join_all(clients), progress(kind, started, until)) };
-    let ((results, ()), span) = process::during(&target.pids, work).await;
+    let ((results, ()), span) = process::during(&servers.pids, work).await;
     let elapsed = started.elapsed();
     let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
     for (part, times) in &results {
@@ -62,7 +63,7 @@ pub(super) async fn run(
 
 /// A connection for each client, shared as far as the options and the protocol say.
 pub(super) async fn connect(
-    target: &Target,
+    servers: &Servers,
     clients: u32,
     options: &Options,
     env: &Env,
@@ -73,7 +74,7 @@ pub(super) async fn connect(
         let shared = all.get(client % wanted as usize).and_then(Connection::share);
         let connection = match shared {
             Some(connection) => connection,
-            None => target.connect(env, client).await?,
+            None => servers.connect(env, client).await?,
         };
         all.push(connection);
     }

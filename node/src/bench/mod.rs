@@ -1,11 +1,14 @@
-//! `quorate bench`: measures a running cluster from outside, through its API, as clients see it.
+//! `quorate bench`: measurements of a running cluster from outside, through its API, as clients see
+//! it.
 //!
-//! Each measurement prepares what it needs (a namespace, objects), lets a fixed number of clients send one request after
-//! the other for a fixed time, and reports throughput, latency, and the CPU time and memory of the server processes over
-//! exactly that time; with a second cluster to compare, it measures both in turn. What many large lists at one time cost in
-//! memory, a 400 MB collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
-//! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers 10000`, also with
-//! `--connections 40`. It measures durable servers only: there is nothing to turn fsync off with. It does not judge.
+//! Each measurement prepares what it needs (a namespace, objects), lets a fixed number of clients
+//! send one request after the other for a fixed time, and reports throughput, latency, and the CPU
+//! time and memory of the server processes over exactly that time; with a second cluster to
+//! compare, it measures both in turn. What many large lists at one time cost in memory, a 400 MB
+//! collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
+//! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers
+//! 10000`, also with `--connections 40`. It measures durable servers only: there is nothing to turn
+//! fsync off with. It does not judge.
 
 mod idle;
 mod latency;
@@ -13,7 +16,7 @@ mod load;
 mod options;
 mod process;
 mod report;
-mod target;
+mod servers;
 mod versus;
 mod watchers;
 mod workload;
@@ -25,10 +28,10 @@ use std::path::Path;
 use quorate_env::Env;
 
 use crate::cli::Output;
-use crate::console::say;
 use crate::error::Error;
+use crate::terminal::print_line;
 use report::Report;
-use target::Target;
+use servers::Servers;
 use workload::{Kind, Workspace};
 
 /// Runs every measurement that was asked for.
@@ -36,26 +39,26 @@ pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
     if let Some(other) = &options.versus {
         return versus::run(options, other, env).await;
     }
-    let subject = Subject::prepare(options, &options.data_dir, env).await?;
-    let measured = measure_all(&subject, options, env).await;
-    let cleaned_up = subject.clean_up(env).await;
+    let cluster = MeasuredCluster::prepare(options, &options.data_dir, env).await?;
+    let measured = measure_all(&cluster, options, env).await;
+    let cleaned_up = cluster.clean_up(env).await;
     let reports = measured?;
     cleaned_up?;
     if options.output == Output::Json {
-        say(serde_json::to_string_pretty(&reports).map_err(Error::failed)?);
+        print_line(serde_json::to_string_pretty(&reports).map_err(Error::failed)?);
     }
     Ok(())
 }
 
-async fn measure_all(subject: &Subject, options: &Options, env: &Env) -> Result<Vec<Report>, Error> {
+async fn measure_all(cluster: &MeasuredCluster, options: &Options, env: &Env) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
     for kind in &options.workloads {
-        let report = subject.measure(*kind, 0, options, env).await?;
+        let report = cluster.measure(*kind, 0, options, env).await?;
         if options.output == Output::Table {
             if reports.is_empty() {
-                say(Report::header());
+                print_line(Report::header());
             }
-            say(&report);
+            print_line(&report);
         }
         reports.push(report);
     }
@@ -63,27 +66,27 @@ async fn measure_all(subject: &Subject, options: &Options, env: &Env) -> Result<
 }
 
 /// A cluster and what measurements need in it.
-struct Subject {
-    target: Target,
+struct MeasuredCluster {
+    servers: Servers,
     workspace: Workspace,
 }
 
-impl Subject {
+impl MeasuredCluster {
     async fn prepare(options: &Options, folder: &Path, env: &Env) -> Result<Self, Error> {
-        let target = Target::find(options, folder)?;
-        let workspace = Workspace::prepare(&target, options, env).await?;
-        Ok(Self { target, workspace })
+        let servers = Servers::find(options, folder)?;
+        let workspace = Workspace::prepare(&servers, options, env).await?;
+        Ok(Self { servers, workspace })
     }
 
     async fn measure(&self, kind: Kind, round: u32, options: &Options, env: &Env) -> Result<Report, Error> {
         match kind {
-            Kind::Watch => watchers::run(&self.target, &self.workspace, options, env).await,
-            Kind::Idle => idle::run(&self.target, &self.workspace, options, env).await,
-            _ => load::run(kind, round, &self.target, &self.workspace, options, env).await,
+            Kind::Watch => watchers::run(&self.servers, &self.workspace, options, env).await,
+            Kind::Idle => idle::run(&self.servers, &self.workspace, options, env).await,
+            _ => load::run(kind, round, &self.servers, &self.workspace, options, env).await,
         }
     }
 
     async fn clean_up(self, env: &Env) -> Result<(), Error> {
-        self.workspace.clean_up(&self.target, env).await
+        self.workspace.clean_up(&self.servers, env).await
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::load::MOST_ROUNDS;
+use super::load::MAX_ROUNDS;
 use super::workload::Kind;
 use crate::cli::{Output, bytes};
 
@@ -18,12 +18,13 @@ pub(crate) struct Options {
     /// Folder of a `dev` cluster: servers, credentials and process ids are found there.
     #[arg(long, default_value = "quorate-data")]
     pub(crate) data_dir: PathBuf,
-    /// Folder of a second `dev` cluster, to see what a setting costs: each measurement is made on both in turn, and the last
-    /// lines say how the second does beside the first.
+    /// Folder of a second `dev` cluster, to see what a setting costs: each measurement is made on
+    /// both in turn, and the last lines say how the second does beside the first.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["server", "pids"])]
     pub(crate) versus: Option<PathBuf>,
-    /// How often each measurement is made on each of the two; from six on, an interval is told with each ratio.
-    #[arg(long, default_value_t = 9, requires = "versus", value_parser = clap::value_parser!(u32).range(1..=MOST_ROUNDS))]
+    /// How often each measurement is made on each of the two; from six on, an interval is told with
+    /// each ratio.
+    #[arg(long, default_value_t = 9, requires = "versus", value_parser = clap::value_parser!(u32).range(1..=MAX_ROUNDS))]
     pub(crate) rounds: u32,
     /// Servers to use instead, host:port; clients take them in turn. Needs --ca, --cert and --key.
     #[arg(long, value_delimiter = ',', value_name = "HOST:PORT", requires_all = ["ca", "cert", "key"])]

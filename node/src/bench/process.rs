@@ -1,6 +1,7 @@
-//! What server processes use, read from `/proc`.
+//! CPU time and memory of server processes, read from `/proc`.
 //!
-//! Invariant: a process that has gone counts as nothing; the figures are Linux's own, never estimated.
+//! Invariant: a process that has gone counts as nothing; the figures are Linux's own, never
+//! estimated.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -12,8 +13,8 @@ const TICKS_PER_SECOND: u64 = 100;
 /// Bytes of a page in `/proc/PID/statm` on the machines that this is built for.
 const PAGE_BYTES: u64 = 4096;
 
-/// How often memory is looked at while something runs.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// How often memory is sampled while something runs.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// CPU time and memory of some processes at one moment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,11 +38,11 @@ pub(super) struct Span {
 pub(super) async fn during<F: Future>(pids: &[u32], work: F) -> (F::Output, Span) {
     let before = usage(pids);
     let mut span = Span { before, after: before, peak_rss_bytes: before.rss_bytes };
-    let (mut work, mut looks) = (pin!(work), interval(LOOK_INTERVAL));
+    let (mut work, mut timer) = (pin!(work), interval(SAMPLE_INTERVAL));
     let output = loop {
         tokio::select! {
             biased;
-            _ = looks.tick() => span.peak_rss_bytes = span.peak_rss_bytes.max(usage(pids).rss_bytes),
+            _ = timer.tick() => span.peak_rss_bytes = span.peak_rss_bytes.max(usage(pids).rss_bytes),
             output = &mut work => break output,
         }
     };
@@ -90,7 +91,7 @@ mod tests {
         const BYTES: usize = 64 << 20;
         let work = async {
             let memory = vec![1_u8; BYTES];
-            tokio::time::sleep(LOOK_INTERVAL * 3).await;
+            tokio::time::sleep(SAMPLE_INTERVAL * 3).await;
             memory.iter().map(|byte| usize::from(*byte)).sum::<usize>()
         };
         let (sum, span) = during(&[std::process::id()], work).await;

@@ -1,9 +1,10 @@
-//! Two clusters side by side: what a setting costs that one of them has and the other has not.
+//! The comparison of two clusters: what a setting costs that only one of them has.
 //!
-//! Invariants: both are measured in turn, and who begins changes from round to round, so that what happens to the machine
-//! meanwhile happens to both; what is compared are the two of one round, which lie side by side in time, and what is told is the
-//! median of these ratios with the interval in which it lies with a probability of 95 %, whatever their distribution. On a noisy
-//! machine many short rounds tell more than a few long ones.
+//! Invariants: both are measured in turn, and who begins changes from round to round, so that what
+//! happens to the machine meanwhile happens to both; what is compared are the two of one round,
+//! which lie side by side in time, and what is told is the median of these ratios with the interval
+//! in which it lies with a probability of 95 %, whatever their distribution. On a noisy machine
+//! many short rounds tell more than a few long ones.
 
 use std::f64::consts::LN_2;
 use std::fmt::{self, Display, Formatter};
@@ -13,10 +14,10 @@ use quorate_env::Env;
 use serde::Serialize;
 
 use super::report::Report;
-use super::{Options, Subject};
+use super::{MeasuredCluster, Options};
 use crate::cli::Output;
-use crate::console::say;
 use crate::error::Error;
+use crate::terminal::print_line;
 
 /// How likely an interval may miss what it is about.
 const MISSES: f64 = 0.05;
@@ -41,49 +42,49 @@ struct Ratio {
 
 /// Measures the cluster of the options and another one.
 pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<(), Error> {
-    let first = Subject::prepare(options, &options.data_dir, env).await?;
-    let second = match Subject::prepare(options, other, env).await {
+    let first = MeasuredCluster::prepare(options, &options.data_dir, env).await?;
+    let second = match MeasuredCluster::prepare(options, other, env).await {
         Ok(second) => second,
         Err(error) => {
-            // What went wrong first says more than what does on the way out.
+            // The first error is returned; one of the clean-up is not.
             let _ = first.clean_up(env).await;
             return Err(error);
         }
     };
-    let subjects = [first, second];
-    let measured = measure(&subjects, options, env).await;
-    let [first, second] = subjects;
+    let clusters = [first, second];
+    let measured = measure(&clusters, options, env).await;
+    let [first, second] = clusters;
     let cleaned_up = [first.clean_up(env).await, second.clean_up(env).await];
     let ([first, second], comparisons) = measured?;
     cleaned_up.into_iter().collect::<Result<(), _>>()?;
     if options.output == Output::Table {
-        comparisons.iter().for_each(|comparison| say(comparison.line()));
+        comparisons.iter().for_each(|comparison| print_line(comparison.line()));
     } else {
         let all = serde_json::json!({ "first": first, "second": second, "comparisons": comparisons });
-        say(format_args!("{all:#}"));
+        print_line(format_args!("{all:#}"));
     }
     Ok(())
 }
 
 /// Measures both in turn. Gives the reports of each, and how they compare.
 async fn measure(
-    subjects: &[Subject; 2],
+    clusters: &[MeasuredCluster; 2],
     options: &Options,
     env: &Env,
 ) -> Result<([Vec<Report>; 2], Vec<Comparison>), Error> {
     let (mut reports, mut comparisons) = ([Vec::new(), Vec::new()], Vec::new());
     let told = options.output == Output::Table;
     if told {
-        say(format_args!("{:<8} {}", "cluster", Report::header()));
+        print_line(format_args!("{:<8} {}", "cluster", Report::header()));
     }
     for kind in &options.workloads {
         let begun = reports[0].len();
         for round in 0..options.rounds {
             let begins = usize::from(round % 2 == 1);
             for at in [begins, 1 - begins] {
-                let report = subjects[at].measure(*kind, round, options, env).await?;
+                let report = clusters[at].measure(*kind, round, options, env).await?;
                 if told {
-                    say(format_args!("{:<8} {report}", ["first", "second"][at]));
+                    print_line(format_args!("{:<8} {report}", ["first", "second"][at]));
                 }
                 reports[at].push(report);
             }
@@ -135,11 +136,12 @@ impl Display for Ratio {
     }
 }
 
-/// How many of so many values, sorted, are left out at each end, the last of them being the bound of the interval in which the
-/// median lies with a probability of 95 %: each value lies below it as likely as above, so how many do follows a binomial
-/// distribution.
+/// How many of so many values, sorted, are left out at each end, the last of them being the bound
+/// of the interval in which the median lies with a probability of 95 %: each value lies below it as
+/// likely as above, so how many do follows a binomial distribution.
 fn outside(rounds: usize) -> usize {
-    // The logarithms of probabilities: of many rounds, that of none lying below is too small for a number.
+    // The logarithms of probabilities: of many rounds, that of none lying below is too small for a
+    // number.
     let mut ln_probability = -(to_f64(rounds) * LN_2);
     let mut tail = 0.0;
     for below in 0..rounds {

@@ -1,7 +1,8 @@
 //! The watch measurement: many watches of one collection while writers change its objects.
 //!
-//! One operation is one event that arrived at one watcher. The latency is from the moment a writer sends a change until
-//! the first watcher has its event. The servers' CPU time includes the writes; with many watchers they are a small part.
+//! One operation is one event that arrived at one watcher. The latency is from the moment a writer
+//! sends a change until the first watcher has its event. The servers' CPU time includes the writes;
+//! with many watchers they are a small part.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use super::latency::Latencies;
 use super::load::progress;
 use super::report::{Counts, Report};
-use super::target::Target;
+use super::servers::Servers;
 use super::workload::{Kind, Workspace};
 use super::{Options, process};
 use crate::client::Connection;
@@ -33,15 +34,20 @@ const STAMP: &[u8] = br#""bench/turn":""#;
 type Sent = Mutex<HashMap<u32, Instant>>;
 
 /// Measures how events reach the watchers.
-pub(super) async fn run(target: &Target, workspace: &Workspace, options: &Options, env: &Env) -> Result<Report, Error> {
+pub(super) async fn run(
+    servers: &Servers,
+    workspace: &Workspace,
+    options: &Options,
+    env: &Env,
+) -> Result<Report, Error> {
     let mut streams = Vec::new();
     for watcher in 0..options.watchers as usize {
-        streams.push(open(target, workspace, env, watcher).await?);
+        streams.push(open(servers, workspace, env, watcher).await?);
     }
     let sent = Sent::default();
     let started = Instant::now();
     let until = started + options.duration;
-    let writers = join_all((0..WRITERS).map(|writer| write(target, workspace, env, writer, until, &sent)));
+    let writers = join_all((0..WRITERS).map(|writer| write(servers, workspace, env, writer, until, &sent)));
     // The connections are kept: a watch ends with its own.
     let (_connections, bodies): (Vec<Connection>, Vec<Incoming>) = streams.into_iter().unzip();
     let watchers = join_all(bodies.into_iter().enumerate().map(|(watcher, body)| {
@@ -49,7 +55,7 @@ pub(super) async fn run(target: &Target, workspace: &Workspace, options: &Option
         count(body, until + GRACE, stamps)
     }));
     let work = async { tokio::join!(writers, watchers, progress(Kind::Watch, started, until)) };
-    let ((written, results, ()), span) = process::during(&target.pids, work).await;
+    let ((written, results, ()), span) = process::during(&servers.pids, work).await;
     written.into_iter().collect::<Result<Vec<()>, Error>>()?;
     let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
     for (part, times) in &results {
@@ -64,13 +70,13 @@ pub(super) async fn run(target: &Target, workspace: &Workspace, options: &Option
 
 /// Opens a watch from now on.
 async fn open(
-    target: &Target,
+    servers: &Servers,
     workspace: &Workspace,
     env: &Env,
     watcher: usize,
 ) -> Result<(Connection, Incoming), Error> {
-    let mut connection = target.connect(env, watcher).await?;
-    let server = target.server(watcher);
+    let mut connection = servers.connect(env, watcher).await?;
+    let server = servers.server(watcher);
     let after = newest(&mut connection, workspace, server).await?;
     let answer = connection.send(workspace.watch(server, &after)).await.map_err(Error::failed)?;
     if !answer.status().is_success() {
@@ -88,18 +94,18 @@ pub(super) async fn newest(connection: &mut Connection, workspace: &Workspace, s
 }
 
 async fn write(
-    target: &Target,
+    servers: &Servers,
     workspace: &Workspace,
     env: &Env,
     writer: u32,
     until: Instant,
     sent: &Sent,
 ) -> Result<(), Error> {
-    let mut connection = target.connect(env, writer as usize).await?;
+    let mut connection = servers.connect(env, writer as usize).await?;
     let mut turn = 0;
     while Instant::now() < until {
         let stamp = turn * WRITERS + writer;
-        let server = target.server(writer as usize);
+        let server = servers.server(writer as usize);
         let request = workspace.request(Kind::Watch, server, (writer, WRITERS), stamp, "");
         sent.lock().expect("no writer panics").insert(stamp, Instant::now());
         let answer = connection.send(request).await.map_err(Error::failed)?;
@@ -113,7 +119,8 @@ async fn write(
     Ok(())
 }
 
-/// Counts events (lines) until the time is over; with stamps, notes how long each change took to arrive.
+/// Counts events (lines) until the time is over; with stamps, notes how long each change took to
+/// arrive.
 async fn count(mut body: Incoming, until: Instant, stamps: Option<&Sent>) -> (Counts, Latencies) {
     let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
     let mut rest: Vec<u8> = Vec::new();

@@ -1,8 +1,9 @@
-//! What the clients ask for: the requests of each measurement, and the objects that they need.
+//! The workloads: the requests of each measurement, and the objects that they need.
 //!
-//! Everything happens in two namespaces with a random name, removed and waited for at the end: one holds the objects that are read, one
-//! those that are created, so that no measurement disturbs the next. Objects are ConfigMaps with one value of
-//! the chosen size; every sixteenth carries the label that the selector measurement asks for.
+//! Everything happens in two namespaces with a random name, removed and waited for at the end: one
+//! holds the objects that are read, one those that are created, so that no measurement disturbs the
+//! next. Objects are ConfigMaps with one value of the chosen size; every sixteenth carries the
+//! label that the selector measurement asks for.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use quorate_meta::well_known::MEDIA_APPLY_PATCH;
 use tokio::time::{Instant, sleep};
 
 use super::Options;
-use super::target::Target;
+use super::servers::Servers;
 use crate::client::Connection;
 use crate::error::Error;
 
@@ -28,12 +29,12 @@ use crate::error::Error;
 const PREPARATION_CLIENTS: u32 = 64;
 /// How long removing what was made may take.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
-/// Between two looks at whether it is gone.
+/// Between two checks whether the namespaces are gone.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 /// One object in this many is selected by label.
 const SHARDS: u32 = 16;
 
-/// What payloads are made of: random, so that nothing on the way can compress it well.
+/// Characters of payloads: chosen at random, so that payloads compress badly.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// What can be measured.
@@ -57,7 +58,8 @@ pub(crate) enum Kind {
     Select,
     /// Watch all objects while they change; one operation is an event delivered to a watcher.
     Watch,
-    /// Open watches that nothing happens to; one operation is a watch, and the memory that is added is theirs.
+    /// Open watches that nothing happens to; one operation is a watch, and the memory that is added
+    /// is theirs.
     Idle,
 }
 
@@ -84,41 +86,42 @@ impl fmt::Display for Kind {
 #[derive(Debug)]
 pub(super) struct Workspace {
     namespace: String,
-    /// Where objects are created while that is measured.
-    nursery: String,
+    /// The namespace in which the measurement of creates makes its objects.
+    created: String,
     payload: String,
     objects: u32,
     page_size: u32,
 }
 
 impl Workspace {
-    /// Makes the namespace and, when a measurement needs them, the objects; shows progress on a terminal.
-    pub(super) async fn prepare(target: &Target, options: &Options, env: &Env) -> Result<Self, Error> {
+    /// Makes the namespace and, when a measurement needs them, the objects; shows progress on a
+    /// terminal.
+    pub(super) async fn prepare(servers: &Servers, options: &Options, env: &Env) -> Result<Self, Error> {
         let mut suffix = [0; 4];
         env.entropy.fill(&mut suffix);
         let namespace = format!("bench-{:08x}", u32::from_be_bytes(suffix));
         let mut random = vec![0; usize::try_from(options.payload).map_err(Error::config)?];
         env.entropy.fill(&mut random);
         let workspace = Self {
-            nursery: format!("{namespace}-new"),
+            created: format!("{namespace}-new"),
             namespace,
             payload: random.iter().map(|byte| char::from(LETTERS[usize::from(byte % 64)])).collect(),
             objects: options.objects.max(1),
             page_size: options.page_size,
         };
-        let mut connection = target.connect(env, 0).await?;
-        for name in [&workspace.namespace, &workspace.nursery] {
+        let mut connection = servers.connect(env, 0).await?;
+        for name in [&workspace.namespace, &workspace.created] {
             let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#);
-            let create = request(Method::POST, target.server(0), "/api/v1/namespaces", body);
+            let create = request(Method::POST, servers.server(0), "/api/v1/namespaces", body);
             must_succeed(&mut connection, create).await?;
         }
         if options.workloads.iter().any(|kind| !matches!(kind, Kind::Create | Kind::Idle)) {
-            workspace.make_objects(target, env).await?;
+            workspace.make_objects(servers, env).await?;
         }
         Ok(workspace)
     }
 
-    async fn make_objects(&self, target: &Target, env: &Env) -> Result<(), Error> {
+    async fn make_objects(&self, servers: &Servers, env: &Env) -> Result<(), Error> {
         let bar = ProgressBar::new(self.objects.into());
         bar.set_style(
             ProgressStyle::with_template("making objects {wide_bar} {pos}/{len} {per_sec}")
@@ -127,10 +130,10 @@ impl Workspace {
         let clients = PREPARATION_CLIENTS.min(self.objects);
         let all: FuturesUnordered<_> = (0..clients)
             .map(async |client| {
-                let mut connection = target.connect(env, client as usize).await?;
+                let mut connection = servers.connect(env, client as usize).await?;
                 let mut number = client;
                 while number < self.objects {
-                    let server = target.server(client as usize);
+                    let server = servers.server(client as usize);
                     let create = self.create(&self.namespace, server, number, &object_name(number));
                     must_succeed(&mut connection, create).await?;
                     bar.inc(1);
@@ -158,7 +161,7 @@ impl Workspace {
         let collection = self.collection();
         let get = |path: String| request(Method::GET, server, &path, String::new());
         match kind {
-            Kind::Create => self.create(&self.nursery, server, number, &format!("new-{client}-{turn}")),
+            Kind::Create => self.create(&self.created, server, number, &format!("new-{client}-{turn}")),
             Kind::Update | Kind::Watch => {
                 request(Method::PUT, server, &format!("{collection}/{name}"), self.object(number, turn, &name))
             }
@@ -188,11 +191,12 @@ impl Workspace {
         request(Method::GET, server, &format!("{}?limit=1", self.collection()), String::new())
     }
 
-    /// Removes the namespaces with what they hold, which would disturb whoever measures next. Takes seconds where much was created.
-    pub(super) async fn clean_up(&self, target: &Target, env: &Env) -> Result<(), Error> {
-        let mut connection = target.connect(env, 0).await?;
-        let paths = [&self.namespace, &self.nursery].map(|name| format!("/api/v1/namespaces/{name}"));
-        let ask = |method, path: &str| request(method, target.server(0), path, String::new());
+    /// Removes the namespaces with what they hold, which would disturb the next measurement. Takes
+    /// seconds where much was created.
+    pub(super) async fn clean_up(&self, servers: &Servers, env: &Env) -> Result<(), Error> {
+        let mut connection = servers.connect(env, 0).await?;
+        let paths = [&self.namespace, &self.created].map(|name| format!("/api/v1/namespaces/{name}"));
+        let ask = |method, path: &str| request(method, servers.server(0), path, String::new());
         for path in &paths {
             must_succeed(&mut connection, ask(Method::DELETE, path)).await?;
         }

@@ -1,4 +1,4 @@
-//! Commands about the members of a cluster, who leads them, and how others join.
+//! Commands on the members of a cluster: roles, leadership, join tokens.
 
 use std::time::Duration;
 

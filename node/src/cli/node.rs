@@ -1,4 +1,4 @@
-//! Commands that make a node, serve it and save it.
+//! Commands on a node's data folder: make it, serve it, recover it.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(crate) struct Dev {
     #[arg(long, default_value = "quorate-data")]
     pub(crate) data_dir: PathBuf,
     /// How many nodes [default: 1, or as many as the data folder has].
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=MOST_FOUNDERS))]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=MAX_FOUNDERS))]
     pub(crate) nodes: Option<u64>,
     /// The naming profile [default: svc, or that of the data folder].
     #[arg(long, value_parser = naming)]
@@ -32,7 +32,7 @@ pub(crate) const ADVERTISE: &str = "--advertise";
 /// The same for other nodes.
 pub(crate) const PEER_ADVERTISE: &str = "--peer-advertise";
 /// How many members vote from the start at most: more make every write slower and no cluster safer.
-pub(crate) const MOST_FOUNDERS: u64 = 5;
+pub(crate) const MAX_FOUNDERS: u64 = 5;
 
 /// Where a node listens and what it calls itself.
 #[derive(Debug, Args)]
@@ -60,8 +60,9 @@ pub(crate) struct Init {
     /// The naming profile.
     #[arg(long, default_value = "svc", value_parser = naming)]
     pub(crate) naming: Naming,
-    /// Set up several first nodes at once, one on each of these hosts, in DIR/node-1, DIR/node-2, ...: the folders are
-    /// then taken to their hosts. The ports are those of --bind and --peer-bind.
+    /// Set up several first nodes at once, one on each of these hosts, in DIR/node-1, DIR/node-2,
+    /// ...: the folders are then taken to their hosts. The ports are those of --bind and
+    /// --peer-bind.
     #[arg(long, value_name = "HOST", conflicts_with_all = ["advertise", "peer_advertise"])]
     pub(crate) founder: Vec<String>,
     /// Do nothing when the folder is set up already.

@@ -1,4 +1,5 @@
-//! How commands find a node and how they answer; what they ask it.
+//! Options of commands that ask a running node: which node, and in which form they print the
+//! answer.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Sizes as people write them.
+//! Byte sizes with binary units, as options take them.
 
 /// A number of bytes with an optional binary unit: `4096`, `64KiB`, `512MiB`, `8GiB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {

@@ -1,12 +1,12 @@
-//! Options of every node that serves, and their way to the processes that `dev` starts.
+//! Options of `serve` and `dev`, and their form as arguments of the processes that `dev` starts.
 
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use quorate_access::flow_control::InFlightLimits;
 
-use super::{Governance, bytes};
-use crate::access::Access;
+use super::Access;
+use super::{Features, bytes};
 use crate::audit::AuditOptions;
 use crate::telemetry::LogFormat;
 
@@ -28,13 +28,16 @@ pub(crate) struct Tuning {
     /// Bytes of keys and values at which only deletes pass.
     #[arg(long, default_value = "8GiB", value_parser = bytes)]
     pub(crate) size_limit: u64,
-    /// Log entries after which the state is made durable, so that the log before can go. Bounds what a restart applies again.
+    /// Log entries after which the state is made durable, so that the log before can go. Bounds
+    /// what a restart applies again.
     #[arg(long, default_value = "20000", value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) snapshot_every: u64,
-    /// Log entries before that point that stay, for members that are a little behind. Who needs older ones gets a snapshot.
+    /// Log entries before that point that stay, for members that are a little behind. Members
+    /// further behind get a snapshot.
     #[arg(long, default_value = "50000", value_name = "ENTRIES")]
     pub(crate) log_keep: u64,
-    /// Requests that only read and may run at one time; 0 is any number. Nobody gets more than half of them.
+    /// Requests that only read and may run at one time; 0 is any number. One user gets at most half
+    /// of them.
     #[arg(long, default_value_t = InFlightLimits::default().read_only)]
     pub(crate) max_requests_inflight: usize,
     /// Requests that write and may run at one time; 0 is any number.
@@ -46,7 +49,7 @@ pub(crate) struct Tuning {
     #[command(flatten)]
     pub(crate) access: Access,
     #[command(flatten)]
-    pub(crate) governance: Governance,
+    pub(crate) features: Features,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
 }
@@ -72,7 +75,7 @@ impl Tuning {
         .map(|(name, value)| format!("--{name}={value}"))
         .into_iter()
         .chain(self.access.to_args())
-        .chain(self.governance.to_args())
+        .chain(self.features.to_args())
         .chain(self.audit.to_args())
         .collect()
     }

@@ -1,7 +1,9 @@
-//! `quorate dev`: makes a cluster on loopback and watches over its nodes, each a process of its own, until it is stopped.
+//! `quorate dev`: a cluster on loopback, each node a process of its own, supervised until it is
+//! stopped.
 //!
-//! Invariants: the nodes end when this process ends, however it ends (their standard input is a pipe that it holds); a
-//! node that stops by itself is reported and not started again, so that what a user does to a node stays done.
+//! Invariants: the nodes end when this process ends, however it ends (their standard input is a
+//! pipe that it holds); a node that stops by itself is reported and not started again, so that what
+//! a user does to a node stays done.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -20,14 +22,14 @@ use tokio::time::{Instant, timeout};
 use crate::cli::Dev;
 use crate::client::{Connection, HTTP_1};
 use crate::config::NodeConfig;
-use crate::console::say;
 use crate::data_dir::DataDir;
 use crate::error::{Error, at};
 use crate::files::read_text;
 use crate::pki::leaf::is_due;
 use crate::pki::{self, Authority, Identity, names};
-use crate::setup::{Foundation, make_empty, now, write_admin};
+use crate::setup::{NewCluster, make_empty, now, write_admin};
 use crate::signals::Termination;
+use crate::terminal::print_line;
 
 const DEFAULT_BIND: &str = "127.0.0.1:6443";
 /// Where tokio reads how many threads a process runs its tasks on.
@@ -49,16 +51,16 @@ pub(crate) async fn run(options: &Dev, env: &Env) -> Result<(), Error> {
     options.tuning.audit.check_apart(configs.len())?;
     let mut nodes = Vec::new();
     for config in &configs {
-        say(format_args!("starting node {} (API {}, peers {})", config.node, config.api.bind, config.peer.bind));
-        nodes.push(Node::start(root, config.clone(), worker_threads(configs.len()), options)?);
+        print_line(format_args!("starting node {} (API {}, peers {})", config.node, config.api.bind, config.peer.bind));
+        nodes.push(NodeProcess::start(root, config.clone(), worker_threads(configs.len()), options)?);
     }
     let mut termination = Termination::listen()?;
     tokio::select! {
         ready = all_ready(root, env, &mut nodes) => ready?,
         () = termination.requested() => return stop(nodes, options).await,
     }
-    welcome(root, &configs, started.elapsed())?;
-    let mut events = Box::pin(watch_over(&mut nodes));
+    print_addresses(root, &configs, started.elapsed())?;
+    let mut events = Box::pin(report_exits(&mut nodes));
     tokio::select! {
         () = &mut events => {}
         () = termination.requested() => {}
@@ -91,18 +93,18 @@ fn reopen(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
     if options.bind.is_some_and(|bind| bind.to_string() != first.api.bind) {
         return differs("another address:", &first.api.bind);
     }
-    say(format_args!("opening the cluster in {} (naming {})", root.display(), first.naming));
+    print_line(format_args!("opening the cluster in {} (naming {})", root.display(), first.naming));
     renew_admin(root, &first.api.advertise, env)?;
     Ok(configs)
 }
 
-/// Gives the administrator another certificate before the one that is there ends: nobody else would.
+/// Renews the administrator's certificate before it ends: no node does that.
 fn renew_admin(root: &Path, server: &str, env: &Env) -> Result<(), Error> {
     let (pki, now) = (root.join("pki"), now(env));
     if is_due(&Identity::read(&pki, names::ADMIN)?.chain()?[0], now)? {
         let authority = Authority::from_identity(Identity::read(&pki, names::AUTHORITY)?);
         write_admin(&authority, now, root, &format!("https://{server}"))?;
-        say("the administrator's certificate was renewed: admin.kubeconfig has the new one");
+        print_line("the administrator's certificate was renewed: admin.kubeconfig has the new one");
     }
     Ok(())
 }
@@ -113,16 +115,17 @@ fn make(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
     make_empty(root)?;
     let (nodes, naming) = (options.nodes.unwrap_or(1), options.naming.unwrap_or(Naming::Svc));
     let bind = options.bind.unwrap_or_else(|| DEFAULT_BIND.parse().expect("the default address is one"));
-    say(format_args!(
+    print_line(format_args!(
         "making a cluster in {} (naming {naming}): authorities, certificates, kubeconfig",
         root.display()
     ));
-    Foundation::new(naming, env)?.set_up_dev(root, nodes, bind)?;
+    NewCluster::new(naming, env)?.set_up_dev(root, nodes, bind)?;
     (1..=nodes).map(|node| NodeConfig::read(&DataDir::of_node(root, node))).collect()
 }
 
-/// How many threads a node gets: its share of the processors, since nodes that each count on all of them wake each other up in vain. One is
-/// enough: what computes for long lets another thread go on with the rest. What the user has set for this process holds for each node.
+/// How many threads a node gets: its share of the processors, since nodes that each count on all of
+/// them wake each other up in vain. One is enough: what computes for long lets another thread go on
+/// with the rest. What the user has set for this process holds for each node.
 fn worker_threads(nodes: usize) -> String {
     let share = || std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(nodes)).to_string();
     std::env::var(WORKER_THREADS).unwrap_or_else(|_| share())
@@ -130,15 +133,16 @@ fn worker_threads(nodes: usize) -> String {
 
 /// A node's process.
 #[derive(Debug)]
-struct Node {
+struct NodeProcess {
     config: NodeConfig,
     dir: DataDir,
     child: Child,
-    /// The node stops when this is closed. Held apart from the child, which closes its own when it is waited for.
-    lifeline: Option<ChildStdin>,
+    /// The node stops when this is closed. Held apart from the child, which closes its own when it
+    /// is waited for.
+    stdin: Option<ChildStdin>,
 }
 
-impl Node {
+impl NodeProcess {
     fn start(root: &Path, config: NodeConfig, threads: String, options: &Dev) -> Result<Self, Error> {
         let dir = DataDir::of_node(root, config.node);
         let program = std::env::current_exe().map_err(Error::failed)?;
@@ -154,8 +158,8 @@ impl Node {
             .stderr(log)
             .spawn()
             .map_err(Error::failed)?;
-        let lifeline = child.stdin.take();
-        Ok(Self { config, dir, child, lifeline })
+        let stdin = child.stdin.take();
+        Ok(Self { config, dir, child, stdin })
     }
 
     /// Whether this process, and no other one that has the folder or the address, is ready.
@@ -166,13 +170,13 @@ impl Node {
     }
 
     /// The last line that the node logged.
-    fn last_words(&self) -> String {
+    fn last_log_line(&self) -> String {
         let text = std::fs::read_to_string(self.dir.log_file()).unwrap_or_default();
         text.lines().last().unwrap_or("it said nothing").to_owned()
     }
 }
 
-async fn all_ready(root: &Path, env: &Env, nodes: &mut [Node]) -> Result<(), Error> {
+async fn all_ready(root: &Path, env: &Env, nodes: &mut [NodeProcess]) -> Result<(), Error> {
     let admin = Identity::read(&root.join("pki"), names::ADMIN)?;
     let authority = read_text(&root.join("pki").join(names::AUTHORITY_CERTIFICATE))?;
     let tls = pki::client_config(&authority, Some(&admin), &HTTP_1)?;
@@ -180,7 +184,7 @@ async fn all_ready(root: &Path, env: &Env, nodes: &mut [Node]) -> Result<(), Err
     for node in nodes {
         while !node.is_ready(env, &tls).await {
             if let Some(status) = node.child.try_wait().map_err(Error::failed)? {
-                let words = node.last_words();
+                let words = node.last_log_line();
                 return Err(Error::failed(format_args!("node {} stopped ({status}): {words}", node.config.node)));
             }
             if Instant::now() > deadline {
@@ -193,7 +197,7 @@ async fn all_ready(root: &Path, env: &Env, nodes: &mut [Node]) -> Result<(), Err
             }
             tokio::time::sleep(READY_INTERVAL).await;
         }
-        say(format_args!("node {} is ready", node.config.node));
+        print_line(format_args!("node {} is ready", node.config.node));
     }
     Ok(())
 }
@@ -205,25 +209,25 @@ async fn is_ready(env: &Env, address: &str, tls: Arc<ClientConfig>) -> bool {
     connection.send(request).await.is_ok_and(|answer| answer.status() == StatusCode::OK)
 }
 
-fn welcome(root: &Path, configs: &[NodeConfig], took: Duration) -> Result<(), Error> {
+fn print_addresses(root: &Path, configs: &[NodeConfig], took: Duration) -> Result<(), Error> {
     let root: PathBuf = std::fs::canonicalize(root).map_err(at(root))?;
-    say(format_args!("ready after {:.2} s", took.as_secs_f64()));
+    print_line(format_args!("ready after {:.2} s", took.as_secs_f64()));
     for config in configs {
-        say(format_args!("  https://{}  node {}", config.api.advertise, config.node));
+        print_line(format_args!("  https://{}  node {}", config.api.advertise, config.node));
     }
-    say(format_args!("  export KUBECONFIG={}", root.join("admin.kubeconfig").display()));
-    say("  kubectl get namespaces");
-    say("Ctrl-C stops the cluster; its data stays.");
+    print_line(format_args!("  export KUBECONFIG={}", root.join("admin.kubeconfig").display()));
+    print_line("  kubectl get namespaces");
+    print_line("Ctrl-C stops the cluster; its data stays.");
     Ok(())
 }
 
 /// Reports every node that stops; returns never, so that the others go on and the user decides.
-async fn watch_over(nodes: &mut [Node]) {
+async fn report_exits(nodes: &mut [NodeProcess]) {
     let ends = nodes.iter_mut().map(|node| async {
         let status = node.child.wait().await;
         let how = status.map_or_else(|error| error.to_string(), |status| status.to_string());
         let dir = node.dir.path().display();
-        say(format_args!(
+        print_line(format_args!(
             "node {} stopped ({how}); start it again with: quorate serve --data-dir {dir}",
             node.config.node
         ));
@@ -232,15 +236,15 @@ async fn watch_over(nodes: &mut [Node]) {
     std::future::pending::<()>().await;
 }
 
-async fn stop(mut nodes: Vec<Node>, options: &Dev) -> Result<(), Error> {
-    say("stopping");
+async fn stop(mut nodes: Vec<NodeProcess>, options: &Dev) -> Result<(), Error> {
+    print_line("stopping");
     for node in &mut nodes {
-        drop(node.lifeline.take());
+        drop(node.stdin.take());
     }
     let limit = options.tuning.shutdown_delay_duration + STOP_LIMIT;
     for node in &mut nodes {
         if timeout(limit, node.child.wait()).await.is_err() {
-            say(format_args!("node {} does not stop within {limit:?} and is killed", node.config.node));
+            print_line(format_args!("node {} does not stop within {limit:?} and is killed", node.config.node));
             node.child.kill().await.map_err(Error::failed)?;
         }
     }
@@ -268,7 +272,7 @@ mod tests {
         let root = folder.path();
         let env = |day| Env { clock: Arc::new(Day(day)), ..SystemEnv::env() };
         let bind = "127.0.0.1:6443".parse().unwrap();
-        Foundation::new(Naming::Svc, &env(1)).unwrap().set_up_dev(root, 1, bind).unwrap();
+        NewCluster::new(Naming::Svc, &env(1)).unwrap().set_up_dev(root, 1, bind).unwrap();
         let certificate = || Identity::read(&root.join("pki"), names::ADMIN).unwrap().certificate;
         let config = || read_text(&root.join("admin.kubeconfig")).unwrap();
         let mut known = (certificate(), config());

@@ -1,6 +1,7 @@
 //! `quorate join`: sets up a further node of an existing cluster. Serving it is the next command.
 //!
-//! The node makes its keys, a member signs them against a token, and nothing secret of the node leaves it.
+//! The node makes its keys, a member signs them against a token, and nothing secret of the node
+//! leaves it.
 
 use quorate_env::Env;
 use quorate_raft::admin::{JoinRequest, join};
@@ -9,11 +10,11 @@ use quorate_raft::types::Peer;
 use super::token::parse_hash;
 use crate::cli::{ADVERTISE, Join, PEER_ADVERTISE};
 use crate::config::{Address, FORMAT, NodeConfig};
-use crate::console::say;
 use crate::data_dir::DataDir;
-use crate::enrolment::{Enrolled, Request};
 use crate::error::Error;
+use crate::join_protocol::{JoinAnswer, SigningRequests};
 use crate::setup::make_empty;
+use crate::terminal::print_line;
 
 /// Asks a member to let this node in, and makes its data folder.
 pub(crate) async fn run(options: &Join, env: &Env) -> Result<(), Error> {
@@ -22,19 +23,19 @@ pub(crate) async fn run(options: &Join, env: &Env) -> Result<(), Error> {
     let token = options.token.parse().map_err(Error::config)?;
     let authority = parse_hash(&options.ca_hash)?;
     make_empty(&options.data_dir)?;
-    let (request, keys) = Request::new()?;
+    let (request, keys) = SigningRequests::new()?;
     let this = Peer { address: peer.advertise.clone(), api: api.advertise.clone() };
     let request = JoinRequest { token, peer: this, csr: request.to_bytes()? };
-    let answer = join(env.network.clone(), &options.member, authority, &request).await.map_err(Error::failed)?;
+    let joined = join(env.network.clone(), &options.member, authority, &request).await.map_err(Error::failed)?;
     let dir = DataDir::new(&options.data_dir);
-    let enrolled = Enrolled::from_bytes(&answer.identity)?;
-    let naming = enrolled.naming()?;
-    enrolled.write(&dir, &keys)?;
-    let (cluster, node) = (answer.cluster, answer.node);
+    let answer = JoinAnswer::from_bytes(&joined.identity)?;
+    let naming = answer.naming()?;
+    answer.write(&dir, &keys)?;
+    let (cluster, node) = (joined.cluster, joined.node);
     NodeConfig { format: FORMAT, cluster, node, naming, api, peer, founders: vec![] }.write(&dir)?;
     let path = options.data_dir.display();
-    say(format_args!("node {node} of cluster {cluster} is set up in {path}, as a learner"));
-    say(format_args!("  serve it:         quorate serve --data-dir {path}"));
-    say(format_args!("  let it vote:      quorate member promote {node} --data-dir {path}"));
+    print_line(format_args!("node {node} of cluster {cluster} is set up in {path}, as a learner"));
+    print_line(format_args!("  serve it:         quorate serve --data-dir {path}"));
+    print_line(format_args!("  let it vote:      quorate member promote {node} --data-dir {path}"));
     Ok(())
 }

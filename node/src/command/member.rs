@@ -1,4 +1,4 @@
-//! `quorate member` and `quorate leader`: who belongs to the cluster, and who leads it.
+//! `quorate member` and `quorate leader`: the members of the cluster, and its leader.
 
 use quorate_env::Env;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
@@ -7,8 +7,8 @@ use quorate_raft::types::Peer;
 use super::status::{members_json, print_members};
 use crate::admin::{Admin, unexpected};
 use crate::cli::{Leader, Member, Output};
-use crate::console::say;
 use crate::error::Error;
+use crate::terminal::print_line;
 
 /// Carries out `quorate member`.
 pub(crate) async fn run(command: Member, env: &Env) -> Result<(), Error> {
@@ -19,22 +19,22 @@ pub(crate) async fn run(command: Member, env: &Env) -> Result<(), Error> {
                 other => return Err(unexpected(&other)),
             };
             match query.output {
-                Output::Json => say(format_args!("{:#}", members_json(&members))),
+                Output::Json => print_line(format_args!("{:#}", members_json(&members))),
                 Output::Table => print_members(&members),
             }
         }
         Member::Add { peer_address: address, api_address: api, target } => {
             let mut admin = Admin::connect(&target, env).await?;
             let node = node_of(admin.ask(AdminRequest::Add(Peer { address: address.clone(), api })).await?)?;
-            say(format_args!("node {node} may join from {address}"));
+            print_line(format_args!("node {node} may join from {address}"));
         }
         Member::Promote { node, target } => {
             Admin::connect(&target, env).await?.carry_out(AdminRequest::Promote(node)).await?;
-            say(format_args!("node {node} votes"));
+            print_line(format_args!("node {node} votes"));
         }
         Member::Remove { node, target } => {
             Admin::connect(&target, env).await?.carry_out(AdminRequest::Remove(node)).await?;
-            say(format_args!("node {node} is no longer a member; its data folder can be deleted"));
+            print_line(format_args!("node {node} is no longer a member; its data folder can be deleted"));
         }
     }
     Ok(())
@@ -44,7 +44,7 @@ pub(crate) async fn run(command: Member, env: &Env) -> Result<(), Error> {
 pub(crate) async fn lead(command: Leader, env: &Env) -> Result<(), Error> {
     let Leader::Transfer { to, target } = command;
     let node = node_of(Admin::connect(&target, env).await?.ask(AdminRequest::Transfer(to)).await?)?;
-    say(format_args!("node {node} leads"));
+    print_line(format_args!("node {node} leads"));
     Ok(())
 }
 

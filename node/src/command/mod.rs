@@ -17,9 +17,9 @@ use quorate_env::SystemEnv;
 
 use crate::bench;
 use crate::cli::Command;
-use crate::console::say;
 use crate::error::Error;
 use crate::signing_keys::KeyKind;
+use crate::terminal::print_line;
 
 /// What `quorate version` says.
 const VERSION: &str = concat!("quorate ", env!("CARGO_PKG_VERSION"), " (API release 1.35)");
@@ -42,7 +42,7 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Bench(options) => bench::run(&options, &env).await,
         Command::Version => {
-            say(VERSION);
+            print_line(VERSION);
             Ok(())
         }
     }

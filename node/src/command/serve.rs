@@ -6,17 +6,18 @@ use tokio::io::AsyncReadExt;
 use crate::cli::Serve;
 use crate::data_dir::DataDir;
 use crate::error::Error;
+use crate::file_watch::CheckTimer;
 use crate::serve::Node;
 use crate::signals::Termination;
 use crate::telemetry;
-use crate::watched::Looks;
 
 /// Serves. A failure of the disk or of the replica ends it with an error.
 pub(crate) async fn run(options: Serve, env: Env) -> Result<(), Error> {
     telemetry::start(options.tuning.log_format)?;
     let mut termination = Termination::listen()?;
-    // From now on SIGHUP does not end the process, whoever reads files again then.
-    let _reloads = Looks::new().map_err(Error::failed)?;
+    // From now on SIGHUP does not end the process, even before the tasks that reload files listen
+    // for it.
+    let _reloads = CheckTimer::new().map_err(Error::failed)?;
     let dir = DataDir::new(&options.data_dir);
     let starting = Node::start(&dir, &options.tuning, &env);
     let node = tokio::select! {
@@ -36,7 +37,8 @@ pub(crate) async fn run(options: Serve, env: Env) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns when the supervisor at the other end of standard input is gone; never for a node without one.
+/// Returns when the supervisor at the other end of standard input is gone; never for a node without
+/// one.
 async fn end_of_input(supervised: bool) {
     if !supervised {
         return std::future::pending().await;

@@ -1,5 +1,6 @@
-//! `quorate signing-key` and `quorate signing-authority`: what tokens and certificates are signed with. It changes while the
-//! cluster runs, and what was signed before stays good until its key is removed.
+//! `quorate signing-key` and `quorate signing-authority`: the keys of tokens and the authorities of
+//! certificates. They change while the cluster runs; a signature stays valid until its key is
+//! removed.
 
 use clap::Subcommand;
 use quorate_env::Env;
@@ -9,9 +10,9 @@ use serde_json::{Value, json};
 use super::token::moment;
 use crate::admin::{Admin, unexpected};
 use crate::cli::{Output, Query, Target};
-use crate::console::{say, table};
 use crate::error::Error;
 use crate::signing_keys::{KeyAction, KeyAnswer, KeyInfo, KeyKind, KeyRequest};
+use crate::terminal::{print_line, print_table};
 
 /// What to do with keys.
 #[derive(Debug, Subcommand)]
@@ -37,7 +38,7 @@ pub(crate) async fn run(kind: KeyKind, command: Rotation, env: &Env) -> Result<(
         Rotation::Rotate(query) => print(&ask(&query.target, env, kind, KeyAction::Rotate).await?, query.output),
         Rotation::Remove { id, target } => {
             ask(&target, env, kind, KeyAction::Remove(id.clone())).await?;
-            say(format_args!("{id} is removed: what it has signed is no longer accepted"));
+            print_line(format_args!("{id} is removed: what it has signed is no longer accepted"));
         }
     }
     Ok(())
@@ -55,12 +56,12 @@ fn print(keys: &[KeyInfo], output: Output) {
     match output {
         Output::Json => {
             let key = |key: &KeyInfo| json!({ "id": key.id, "created": moment(key.created_ms), "signs": key.signs });
-            say(format_args!("{:#}", keys.iter().map(key).collect::<Value>()));
+            print_line(format_args!("{:#}", keys.iter().map(key).collect::<Value>()));
         }
         Output::Table => {
             let signs = |key: &KeyInfo| if key.signs { "signs" } else { "verifies" }.to_owned();
             let rows: Vec<_> = keys.iter().map(|key| [key.id.clone(), moment(key.created_ms), signs(key)]).collect();
-            table(["ID", "CREATED", "USE"], &rows);
+            print_table(["ID", "CREATED", "USE"], &rows);
         }
     }
 }

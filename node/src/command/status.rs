@@ -1,5 +1,5 @@
-//! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, and with `--ready` when
-//! it cannot carry out a consistent read, so that it can be a health check.
+//! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, and with
+//! `--ready` when it cannot carry out a consistent read, so that it can be a health check.
 
 use quorate_env::Env;
 use quorate_raft::admin::{AdminRequest, NodeStatus};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::admin::Admin;
 use crate::cli::{Output, Status};
-use crate::console::{say, table};
 use crate::error::Error;
+use crate::terminal::{print_line, print_table};
 
 /// Asks and prints.
 pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(), Error> {
@@ -19,19 +19,19 @@ pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(
     }
     let status = admin.status().await?;
     match query.output {
-        Output::Json => say(format_args!("{:#}", to_json(&status))),
+        Output::Json => print_line(format_args!("{:#}", to_json(&status))),
         Output::Table => {
             let store = &status.store;
             let leader = store.leader.map_or_else(|| "unknown".to_owned(), |leader| leader.to_string());
-            say(format_args!("cluster  {}", status.cluster));
-            say(format_args!("node     {}", store.node));
-            say(format_args!("leader   {leader} (term {})", store.term));
-            say(format_args!("applied  revision {}, {} entries behind", store.applied, store.lag));
-            say(format_args!("log      entries {} to {}", status.log_purged + 1, status.log_last));
-            say(format_args!("history  from revision {}", store.oldest));
-            say(format_args!("size     {} of {} bytes", store.size, store.size_limit));
+            print_line(format_args!("cluster  {}", status.cluster));
+            print_line(format_args!("node     {}", store.node));
+            print_line(format_args!("leader   {leader} (term {})", store.term));
+            print_line(format_args!("applied  revision {}, {} entries behind", store.applied, store.lag));
+            print_line(format_args!("log      entries {} to {}", status.log_purged + 1, status.log_last));
+            print_line(format_args!("history  from revision {}", store.oldest));
+            print_line(format_args!("size     {} of {} bytes", store.size, store.size_limit));
             if status.changing_voters {
-                say("voters   are changing: majorities of the old and of the new ones are needed");
+                print_line("voters   are changing: majorities of the old and of the new ones are needed");
             }
             print_members(&status.members);
         }
@@ -48,7 +48,7 @@ pub(crate) fn print_members(members: &[Member]) {
             [member.node.to_string(), role(member.role).to_owned(), member.address.clone(), member.api.clone(), lag]
         })
         .collect();
-    table(["NODE", "ROLE", "PEER ADDRESS", "API ADDRESS", "LAG"], &rows);
+    print_table(["NODE", "ROLE", "PEER ADDRESS", "API ADDRESS", "LAG"], &rows);
 }
 
 /// Members as JSON.

@@ -1,4 +1,4 @@
-//! `quorate token`: what lets a new node in.
+//! `quorate token`: the join tokens of the cluster.
 
 use quorate_env::Env;
 use quorate_raft::admin::{AdminAnswer, AdminRequest, TokenInfo};
@@ -9,10 +9,10 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::admin::{Admin, unexpected};
 use crate::cli::{Output, Token};
-use crate::console::{say, table};
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{certificates, names};
+use crate::terminal::{print_line, print_table};
 
 /// Carries out `quorate token`.
 pub(crate) async fn run(command: Token, env: &Env) -> Result<(), Error> {
@@ -29,9 +29,12 @@ pub(crate) async fn run(command: Token, env: &Env) -> Result<(), Error> {
             let member = &admin.config.peer.advertise;
             match query.output {
                 Output::Json => {
-                    say(format_args!("{:#}", json!({ "token": token.to_string(), "caHash": hash, "member": member })));
+                    print_line(format_args!(
+                        "{:#}",
+                        json!({ "token": token.to_string(), "caHash": hash, "member": member })
+                    ));
                 }
-                Output::Table => say(format_args!(
+                Output::Table => print_line(format_args!(
                     "quorate join {member} --token {token} --ca-hash {hash} --data-dir DIR --bind HOST:PORT --peer-bind HOST:PORT"
                 )),
             }
@@ -45,7 +48,7 @@ pub(crate) async fn run(command: Token, env: &Env) -> Result<(), Error> {
         }
         Token::Revoke { id, target } => {
             Admin::connect(&target, env).await?.carry_out(AdminRequest::RevokeToken(id.clone())).await?;
-            say(format_args!("token {id} is revoked"));
+            print_line(format_args!("token {id} is revoked"));
         }
     }
     Ok(())
@@ -62,7 +65,7 @@ fn print_tokens(tokens: &[TokenInfo], output: Output) {
                     "expires": moment(token.expires_ms),
                 })
             };
-            say(format_args!("{:#}", tokens.iter().map(token).collect::<Value>()));
+            print_line(format_args!("{:#}", tokens.iter().map(token).collect::<Value>()));
         }
         Output::Table => {
             let rows: Vec<_> = tokens
@@ -71,7 +74,7 @@ fn print_tokens(tokens: &[TokenInfo], output: Output) {
                     [token.id.clone(), moment(token.created_ms), moment(token.expires_ms), token.description.clone()]
                 })
                 .collect();
-            table(["ID", "CREATED", "EXPIRES", "DESCRIPTION"], &rows);
+            print_table(["ID", "CREATED", "EXPIRES", "DESCRIPTION"], &rows);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A certificate authority and what it issues.
 //!
-//! Invariants: keys are ECDSA P-256; an issued certificate has exactly one purpose (serving, client, or peer, which is
-//! both); it starts five minutes in the past, so that clocks may differ. Authorities last ten years, the rest one year.
+//! Invariants: keys are ECDSA P-256; an issued certificate has exactly one purpose (serving,
+//! client, or peer, which is both); it starts five minutes in the past, so that clocks may differ.
+//! Authorities last ten years, the rest one year.
 
 use quorate_raft::{ClusterId, peer_names};
 use rcgen::{
@@ -17,12 +18,13 @@ const AUTHORITY_LIFETIME: Duration = Duration::days(3650);
 const LEAF_LIFETIME: Duration = Duration::days(365);
 const CLOCK_SKEW: Duration = Duration::minutes(5);
 
-/// Whom a certificate is for, and what it may be used for.
+/// The subject of a certificate, and its purpose.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
     /// The serving certificate of a node; the names are host names and IP addresses.
     Server { names: Vec<String> },
-    /// A user: common name and group (organization), document 000, authentication. rcgen writes one organization at most.
+    /// A user (common name) and its group (organization), as Kubernetes reads client certificates.
+    /// rcgen writes one organization at most.
     Client { user: String, group: Option<String> },
     /// A node among nodes.
     Peer { cluster: ClusterId, node: u64 },
@@ -65,7 +67,8 @@ impl Authority {
         Ok(Identity { certificate: certificate.pem(), key: key.serialize_pem() })
     }
 
-    /// Signs the public key of a request. Everything else in the request is ignored: the issuer decides the subject.
+    /// Signs the public key of a request. Everything else in the request is ignored: the issuer
+    /// decides the subject.
     pub(crate) fn sign(&self, request_pem: &str, subject: &Subject, now: OffsetDateTime) -> Result<String, Error> {
         let mut request = CertificateSigningRequestParams::from_pem(request_pem)
             .map_err(|error| Error::failed(format_args!("certificate signing request: {error}")))?;

@@ -1,7 +1,8 @@
-//! A certificate with its private key, and how both lie on disk.
+//! A certificate with its private key, and their files.
 //!
-//! Invariant: certificate and key are replaced together. The new key waits beside the old one (`NAME.key.next`) until the new certificate is
-//! there, and whoever reads them between the two takes the one that belongs to the certificate.
+//! Invariant: certificate and key are replaced together. The new key waits beside the old one
+//! (`NAME.key.next`) until the new certificate is there; a reader between the two steps takes the
+//! key that belongs to the certificate.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -28,14 +29,15 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Reads `NAME.crt` and `NAME.key` of a folder, and finishes a [`Identity::write`] that was interrupted.
+    /// Reads `NAME.crt` and `NAME.key` of a folder, and finishes a [`Identity::write`] that was
+    /// interrupted.
     pub(crate) fn read(folder: &Path, name: &str) -> Result<Self, Error> {
         let [certificate, key, next] = files(folder, name);
         let certificate = read_text(&certificate)?;
         if let Ok(key_text) = read_text(&next) {
             let renewed = Self { certificate: certificate.clone(), key: key_text };
             if renewed.belongs_together() {
-                // Where that cannot be, whoever reads next does the same.
+                // Where the rename fails, the next reader tries it again.
                 let _ = rename(&next, &key);
                 return Ok(renewed);
             }
@@ -90,7 +92,8 @@ mod tests {
     use super::*;
     use crate::pki::Authority;
 
-    /// Writes a second identity over a first one and stops after so many steps. Gives whether what is read then is the second one.
+    /// Writes a second identity over a first one and stops after so many steps. Gives whether what
+    /// is read then is the second one.
     fn check(steps: usize, expect_second: bool) {
         let folder = tempfile::TempDir::new().unwrap();
         let folder = folder.path();

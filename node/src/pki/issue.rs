@@ -1,8 +1,9 @@
-//! Certificates whose subject a request says: the name, the key and the alternative names are the request's own, everything
-//! else is the issuer's.
+//! Certificates whose subject a request says: the name, the key and the alternative names are the
+//! request's own, everything else is the issuer's.
 //!
-//! Made with x509-cert, because rcgen knows one organization in a name at most, and the organizations of a client's name are
-//! its groups. The issuer's key signs through rcgen, which holds it anyway.
+//! Made with x509-cert, because rcgen knows one organization in a name at most, and the
+//! organizations of a client's name are its groups. The issuer's key signs through rcgen, which
+//! holds it anyway.
 
 use std::fmt::Display;
 
@@ -30,10 +31,12 @@ use super::Identity;
 /// Bytes of a serial number.
 pub(crate) const SERIAL_BYTES: usize = 16;
 
-/// The certificate (PEM) for an order, from an authority with an ECDSA P-256 key. It never outlives the authority.
+/// The certificate (PEM) for an order, from an authority with an ECDSA P-256 key. It never outlives
+/// the authority.
 ///
 /// # Errors
-/// `Refused` where the request is wrong, `Unavailable` where the authority is: another one may take its place.
+/// `Refused` where the request is wrong, `Unavailable` where the authority is: another one may take
+/// its place.
 pub(crate) fn issue(
     authority: &Identity,
     order: &Order<'_>,
@@ -88,7 +91,8 @@ fn positive(mut serial: [u8; SERIAL_BYTES]) -> [u8; SERIAL_BYTES] {
     serial
 }
 
-/// A moment as certificates write it: with two digits of the year as long as that is possible (RFC 5280, 4.1.2.5).
+/// A moment as certificates write it: with two digits of the year as long as that is possible (RFC
+/// 5280, 4.1.2.5).
 fn time(unix_seconds: u64) -> Result<Time, NotIssued> {
     let time = DateTime::from_unix_duration(std::time::Duration::from_secs(unix_seconds)).map_err(unusable)?;
     if time.year() <= UtcTime::MAX_YEAR {
@@ -141,8 +145,8 @@ fn key_identifier(issuer: &TbsCertificate) -> Result<Option<OctetString>, NotIss
     Ok(issuer.get::<SubjectKeyIdentifier>().map_err(unusable)?.map(|(_, identifier)| identifier.0))
 }
 
-/// The alternative names that a request asks for, of the sorts that certificates are used by. It asks at one place only: others
-/// may have looked at no other.
+/// The alternative names that a request asks for, of the sorts that certificates are used by. It
+/// asks at one place only: others may have looked at no other.
 fn alternative_names(request: &CertReq) -> Result<Vec<GeneralName>, NotIssued> {
     let mut asked = request.info.attributes.iter().filter(|attribute| attribute.oid == rfc5912::ID_EXTENSION_REQ);
     let Some(attribute) = asked.next() else { return Ok(Vec::new()) };
@@ -175,8 +179,8 @@ mod tests {
     use super::*;
     use crate::pki::Authority;
 
-    /// Days from the Unix epoch to the moment of these tests, in 2024: an authority begins a little earlier, which a
-    /// certificate cannot say of 1970.
+    /// Days from the Unix epoch to the moment of these tests, in 2024: an authority begins a little
+    /// earlier, which a certificate cannot say of 1970.
     const TODAY: u64 = 20_000;
     const DAY_MS: u64 = 24 * 3600 * 1000;
 

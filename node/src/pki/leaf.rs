@@ -1,4 +1,4 @@
-//! What an issued certificate says of itself: how long it lasts, under which names, and who has issued it.
+//! Properties of an issued certificate: its remaining life, its names, its issuer.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -11,7 +11,8 @@ use crate::error::Error;
 /// A certificate is due when less than this part of its life is left.
 const RENEW_AT: i64 = 3;
 
-/// Whether it is time for another one: the last third of its life has begun, or its life has not, since a clock was wrong.
+/// Whether it is time for another one: the last third of its life has begun, or its life has not,
+/// since a clock was wrong.
 pub(crate) fn is_due(certificate: &[u8], now: OffsetDateTime) -> Result<bool, Error> {
     let now = now.unix_timestamp();
     let certificate = parse(certificate)?;

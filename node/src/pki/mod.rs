@@ -1,24 +1,28 @@
-//! Keys and certificates: the authorities of a cluster, what they issue, and how a running node reloads it.
+//! Keys and certificates: the authorities of a cluster, what they issue, and how a running node
+//! reloads it.
 //!
-//! Two authorities from the start, so that a client certificate is never a peer's and the other way round:
+//! Two authorities from the start, so that a client certificate is never a peer's and the other way
+//! round:
 //!
-//! - `ca` signs what clients see: each node's serving certificate and the client certificates of users;
+//! - `ca` signs what clients see: each node's serving certificate and the client certificates of
+//!   users;
 //! - `peer-ca` signs what nodes show each other. Nothing else is accepted on the peer port.
 //!
-//! A third one, `signer-ca`, is made by the running cluster and issues what is asked for through the API; its clients are
-//! believed like those of `ca`, its servers by nobody here.
+//! A third one, `signer-ca`, is made by the running cluster and issues what is asked for through
+//! the API; its clients are trusted like those of `ca`; no node trusts its servers.
 //!
-//! The authorities' keys live in the replicated store, sealed with the cluster secret ([`vault`]), so that every node can
-//! issue. Certificates are made with rcgen; nothing here parses X.509 by hand.
+//! The authorities' keys live in the replicated store, sealed with the cluster secret ([`sealed`]),
+//! so that every node can issue. Certificates are made with rcgen; nothing here parses X.509 by
+//! hand.
 
 mod authority;
 mod identity;
 pub(crate) mod issue;
 pub(crate) mod leaf;
 pub(crate) mod names;
+pub(crate) mod sealed;
 mod server_verifier;
 mod tls;
-pub(crate) mod vault;
 
 pub(crate) use authority::{Authority, Subject};
 pub(crate) use identity::{Identity, certificates};

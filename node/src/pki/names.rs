@@ -1,4 +1,5 @@
-//! The file names of a node's certificates, without their endings where a certificate and a key go together.
+//! The file names of a node's certificates, without their endings where a certificate and a key go
+//! together.
 
 /// The serving certificate.
 pub(crate) const SERVER: &str = "server";

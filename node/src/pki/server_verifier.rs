@@ -1,6 +1,7 @@
-//! Whom a client believes to be the server: who is vouched for by an authority, or is one that has signed its own certificate.
+//! The verifier of server certificates: issued by a trusted authority, or a trusted certificate
+//! that signs itself.
 //!
-//! Invariant: the server has its name either way.
+//! Invariant: the certificate has the server's name in both cases.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::error::Error;
 
-/// See the module.
+/// Verifies the certificate of a server.
 #[derive(Debug)]
 pub(super) struct ServerVerifier {
     authorities: Vec<CertificateDer<'static>>,

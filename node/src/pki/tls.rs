@@ -1,7 +1,7 @@
-//! TLS settings of a node and of this program as a client, made from what lies in a data folder.
+//! TLS settings of a node's ports and of this program as a client, read from a data folder.
 //!
-//! Invariant: ring is the provider. What the two ports accept is decided by the crates that own them; this file reads
-//! the files and hands them over.
+//! Invariant: ring is the provider. What the two ports accept is decided by the crates that own
+//! them; this file reads the files and hands them over.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use super::{Identity, names};
 use crate::error::Error;
 use crate::files::read_text;
 
-/// What the API port shows and whom it believes; `proxies` is the file with the authority of proxies in front.
+/// The certificates of the API port, and the authorities that it trusts; `proxies` is the file with
+/// the authority of authenticating proxies.
 pub(crate) fn server_files(pki: &Path, proxies: Option<&Path>) -> Result<TlsFiles, Error> {
     let Identity { certificate, key } = Identity::read(pki, names::SERVER)?;
     let mut client_authority = read_text(&pki.join(names::AUTHORITY_CERTIFICATE))?.into_bytes();
@@ -29,7 +30,8 @@ pub(crate) fn server_files(pki: &Path, proxies: Option<&Path>) -> Result<TlsFile
     Ok(TlsFiles { certificate: certificate.into_bytes(), key: key.into_bytes(), client_authority, proxy_authority })
 }
 
-/// What nodes show each other and whom they believe. The authority is shown too: a joining node knows only its hash.
+/// The certificates of the peer port. The authority is sent with the chain: a joining node knows
+/// only its hash.
 pub(crate) fn peer_credentials(pki: &Path) -> Result<Credentials, Error> {
     let identity = Identity::read(pki, names::PEER)?;
     let authorities = certificates(&read_text(&pki.join(names::PEER_AUTHORITY_CERTIFICATE))?)?;
@@ -38,7 +40,8 @@ pub(crate) fn peer_credentials(pki: &Path) -> Result<Credentials, Error> {
     Ok(Credentials { chain, key: identity.private_key()?, authorities })
 }
 
-/// How a client of the API proves who it is and whom it believes. `protocols` are offered in this order.
+/// TLS settings of a client of the API: its certificate and the authority that it trusts.
+/// `protocols` are offered in this order.
 pub(crate) fn client_config(
     authority: &str,
     identity: Option<&Identity>,

@@ -1,4 +1,5 @@
-//! The first start of a founder: its authorities' keys go from its data folder into the store, sealed.
+//! The first start of a founder: its authorities' keys go from its data folder into the store,
+//! sealed.
 //!
 //! Invariant: the keys on disk are removed only after the store has them.
 
@@ -9,7 +10,7 @@ use quorate_store::Store;
 
 use super::Parts;
 use crate::error::{Error, at};
-use crate::pki::{Authority, Identity, names, vault};
+use crate::pki::{Authority, Identity, names, sealed};
 
 /// How long to wait before trying again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -31,6 +32,6 @@ async fn publish_one(parts: &Parts, store: &dyn Store, name: &str) -> Result<(),
         return Ok(());
     }
     let authority = Authority::from_identity(Identity::read(&folder, name)?);
-    vault::publish(store, &parts.secret, &*parts.env.entropy, name, &authority).await?;
+    sealed::publish(store, &parts.secret, &*parts.env.entropy, name, &authority).await?;
     std::fs::remove_file(&key).map_err(at(&key))
 }

@@ -1,38 +1,39 @@
-//! The certificates of a node while it runs: its own are renewed before they expire, and its own and those of authorities are
-//! read again when their files change.
+//! The certificates of a node while it runs: its own are renewed before they expire, and its own
+//! and those of authorities are read again when their files change.
 //!
-//! Invariants: a certificate that cannot be used never replaces one that can; one that somebody else has issued is theirs to renew; open
-//! connections live on with what they began with. Renewal needs the authorities in the store and waits for them.
+//! Invariants: a certificate that cannot be used never replaces one that can; one that another
+//! authority has issued is not renewed; open connections keep the certificates that they began
+//! with. Renewal needs the authorities in the store and waits for them.
 
 use std::sync::Arc;
 
 use quorate_store::Store;
 
 use super::Parts;
-use crate::complaint::Complaint;
 use crate::error::Error;
+use crate::file_watch::{CheckTimer, FileStamps, files_of};
 use crate::files::read_text;
+use crate::log_once::LogOnce;
 use crate::pki::leaf::{is_due, is_for, is_issued_by};
-use crate::pki::{self, Identity, Subject, certificates, names, vault};
+use crate::pki::{self, Identity, Subject, certificates, names, sealed};
 use crate::setup::{now, server_names};
-use crate::watched::{Looks, Seen, files_of};
 
-/// Looks after the certificates for as long as the node runs.
+/// Renews and reloads the certificates for as long as the node runs.
 pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
-    let mut looks = match Looks::new() {
-        Ok(looks) => looks,
+    let mut timer = match CheckTimer::new() {
+        Ok(timer) => timer,
         Err(error) => {
             tracing::error!(%error, "certificates are not reloaded: cannot listen for SIGHUP");
             return;
         }
     };
-    // What the node has read at its start may be older than a look now: it is read once more.
-    let mut seen = Seen::default();
+    // The node has read the files before this task began to watch them: they are read once more.
+    let mut seen = FileStamps::default();
     let mut renewals = renewals(&parts);
     loop {
         for renewal in &mut renewals {
             let done = renewal.carry_out(&parts, &*store);
-            if let Some(error) = renewal.complaint.news(&done) {
+            if let Some(error) = renewal.log_once.new_error(&done) {
                 tracing::warn!(error, name = renewal.name, "the certificate is not renewed");
             }
         }
@@ -46,7 +47,7 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
                 Err(error) => tracing::warn!(%error, "the changed certificates cannot be used; the old ones stay"),
             }
         }
-        looks.next().await;
+        timer.next().await;
     }
 }
 
@@ -58,8 +59,8 @@ pub(super) fn reload(parts: &Parts) -> Result<(), Error> {
     parts.peer_tls.reload(&peer).map_err(Error::config)
 }
 
-fn look(parts: &Parts) -> Seen {
-    Seen::of(files_of(&parts.dir.pki()).into_iter().chain(parts.proxies.clone()))
+fn look(parts: &Parts) -> FileStamps {
+    FileStamps::of(files_of(&parts.dir.pki()).into_iter().chain(parts.proxies.clone()))
 }
 
 /// A certificate of the node that is to be renewed in time.
@@ -67,7 +68,7 @@ struct Renewal {
     name: &'static str,
     authority: &'static str,
     subject: Subject,
-    complaint: Complaint,
+    log_once: LogOnce,
 }
 
 fn renewals(parts: &Parts) -> [Renewal; 2] {
@@ -75,11 +76,12 @@ fn renewals(parts: &Parts) -> [Renewal; 2] {
     let server = Subject::Server { names: server_names(config.naming, &config.api.advertise) };
     let peer = Subject::Peer { cluster: config.cluster, node: config.node };
     [(names::SERVER, names::AUTHORITY, server), (names::PEER, names::PEER_AUTHORITY, peer)]
-        .map(|(name, authority, subject)| Renewal { name, authority, subject, complaint: Complaint::default() })
+        .map(|(name, authority, subject)| Renewal { name, authority, subject, log_once: LogOnce::default() })
 }
 
 impl Renewal {
-    /// Replaces the certificate if it is time to, or if it is no longer for the names that the node has.
+    /// Replaces the certificate if it is time to, or if it is no longer for the names that the node
+    /// has.
     fn carry_out(&self, parts: &Parts, store: &dyn Store) -> Result<(), Error> {
         let (folder, now) = (parts.dir.pki(), now(&parts.env));
         let chain = Identity::read(&folder, self.name)?.chain()?;
@@ -99,7 +101,7 @@ impl Renewal {
                 Ok(())
             };
         }
-        let authority = vault::authority(store, &parts.secret, self.authority)?;
+        let authority = sealed::authority(store, &parts.secret, self.authority)?;
         authority.issue(&self.subject, now)?.write(&folder, self.name)?;
         tracing::info!(name = self.name, "certificate was renewed");
         Ok(())

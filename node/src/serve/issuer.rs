@@ -1,9 +1,9 @@
-//! The authorities of the well-known signers: the first is made once for a cluster, all lie in the store, every node believes
-//! each of them.
+//! The authorities of the well-known signers: the first is made once for a cluster, all are in the
+//! store, and every node trusts each of them.
 //!
-//! Invariants: nothing but certificates for requests is signed with them; an authority that has just been added is believed by
-//! every node before any certificate is signed with it; a node keeps a copy of their certificates beside its own, so that it
-//! believes them from its start on.
+//! Invariants: nothing but certificates for requests is signed with them; an authority that has
+//! just been added is trusted by every node before any certificate is signed with it; a node keeps
+//! a copy of their certificates beside its own, so that it trusts them from its start on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use time::OffsetDateTime;
 
 use super::rotation::{self, Rotating};
 use super::{Parts, certificates};
-use crate::complaint::Complaint;
 use crate::error::Error;
 use crate::files::write_public;
+use crate::log_once::LogOnce;
 use crate::pki::issue::{SERIAL_BYTES, issue};
-use crate::pki::{self, Authority, Identity, names, vault};
+use crate::pki::{self, Authority, Identity, names, sealed};
 use crate::setup::now;
 use crate::signing_keys::KeyInfo;
 
@@ -28,7 +28,8 @@ use crate::signing_keys::KeyInfo;
 const RETRY: Duration = Duration::from_millis(200);
 /// What the authorities call themselves.
 const COMMON_NAME: &str = "quorate-signer-ca";
-/// How long after its making an authority that has predecessors begins to sign: every node has learnt of it by then.
+/// How long after its making an authority that has predecessors begins to sign: every node has
+/// learnt of it by then.
 const SETTLING_MS: u64 = 10_000;
 /// Bytes of a certificate's hash that name its authority.
 const ID_BYTES: usize = 8;
@@ -43,7 +44,7 @@ pub(super) struct SigningAuthority {
 }
 
 impl SigningAuthority {
-    /// The one that signs: the newest that every node believes.
+    /// The one that signs: the newest that every node trusts.
     fn signing(all: &[Self], now_ms: u64) -> Option<&Self> {
         all.iter().rev().find(|one| one.created_ms.saturating_add(SETTLING_MS) <= now_ms).or(all.first())
     }
@@ -114,29 +115,30 @@ impl Issuer for StoreIssuer {
     }
 }
 
-/// Makes the first authority unless the cluster has one, and believes those that it has, for as long as the node runs.
+/// Makes the first authority unless the cluster has one, and trusts those that it has, for as long
+/// as the node runs.
 pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
-    let mut complaint = Complaint::default();
+    let mut log_once = LogOnce::default();
     loop {
-        if let Err(error) = follow(&parts, &*store, &mut complaint).await {
+        if let Err(error) = follow(&parts, &*store, &mut log_once).await {
             tracing::debug!(%error, "the authorities of the signers are not available yet");
         }
         tokio::time::sleep(RETRY).await;
     }
 }
 
-async fn follow(parts: &Parts, store: &dyn Store, complaint: &mut Complaint) -> Result<(), Error> {
+async fn follow(parts: &Parts, store: &dyn Store, log_once: &mut LogOnce) -> Result<(), Error> {
     store.read_index().await.map_err(Error::failed)?;
     loop {
         let snapshot = store.snapshot();
-        let key = vault::key_of(names::SIGNER_AUTHORITY);
+        let key = sealed::key_of(names::SIGNER_AUTHORITY);
         let mut changes = store.watch(key, snapshot.revision()).map_err(Error::failed)?;
         let found = rotation::read::<SigningAuthority>(parts, &snapshot);
-        if let Some(error) = complaint.news(&found) {
+        if let Some(error) = log_once.new_error(&found) {
             tracing::warn!(error, "the authorities of the signers cannot be read");
         }
         match found? {
-            Some((all, _)) => believe(parts, &all)?,
+            Some((all, _)) => trust(parts, &all)?,
             None => {
                 let first = SigningAuthority::generate(parts.env.clock.now_ms())?;
                 rotation::write(parts, store, &[first], Revision::ZERO).await?;
@@ -146,8 +148,8 @@ async fn follow(parts: &Parts, store: &dyn Store, complaint: &mut Complaint) -> 
     }
 }
 
-/// Lets in whom these authorities have certified, and nobody else's clients.
-fn believe(parts: &Parts, all: &[SigningAuthority]) -> Result<(), Error> {
+/// Trusts client certificates of these authorities, and of no further ones.
+fn trust(parts: &Parts, all: &[SigningAuthority]) -> Result<(), Error> {
     let path = parts.dir.pki().join(names::SIGNER_AUTHORITY_CERTIFICATE);
     let bundle: String = all.iter().map(|one| one.certificate.as_str()).collect();
     if std::fs::read(&path).is_ok_and(|known| known == bundle.as_bytes()) {
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_signs_once_everybody_knows_it() {
+    fn the_newest_signs_once_every_node_knows_it() {
         let check = |made: &[u64], now: u64, expect: Option<u64>| {
             let all: Vec<_> = made.iter().map(|made| authority(*made)).collect();
             assert_eq!(SigningAuthority::signing(&all, now).map(|one| one.created_ms), expect, "{made:?} at {now}");

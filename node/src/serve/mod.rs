@@ -1,8 +1,8 @@
 //! A running node: the one place that wires the replica, the API and the controllers together.
 //!
-//! Start: lock the data folder, read certificates, open the replica, found the cluster if this is its first start, serve.
-//! Stop: not ready, hand the leadership over, finish running requests, stop the replica. After a failure of the disk or of the replica only
-//! the audit trail is finished.
+//! Start: lock the data folder, read certificates, open the replica, found the cluster if this is
+//! its first start, serve. Stop: not ready, hand the leadership over, finish running requests, stop
+//! the replica. After a failure of the disk or of the replica only the audit log is finished.
 
 mod authorities;
 mod certificates;
@@ -33,11 +33,12 @@ use crate::config::NodeConfig;
 use crate::data_dir::{DataDir, Lock};
 use crate::error::Error;
 use crate::pki;
-use crate::pki::vault::ClusterSecret;
+use crate::pki::sealed::ClusterSecret;
 
-/// How long running requests may take to finish when the node stops; with the replica's own limit below 10 s.
+/// How long running requests may take to finish when the node stops; with the replica's own limit
+/// below 10 s.
 const STOP_GRACE: Duration = Duration::from_secs(4);
-/// How long the last audit events may take to be written, whoever gets them.
+/// How long the last audit events may take to be written to all sinks.
 const AUDIT_GRACE: Duration = Duration::from_secs(2);
 
 /// A node that serves.
@@ -54,7 +55,8 @@ pub(crate) struct Node {
 struct Background {
     /// What changes the cluster.
     controllers: Vec<JoinHandle<()>>,
-    /// What this node answers by follows changes with these, for as long as it answers.
+    /// What keeps this node's view of the cluster current: role rules, authorities, certificates,
+    /// token keys.
     followers: Vec<JoinHandle<()>>,
 }
 
@@ -71,20 +73,20 @@ struct Parts {
 }
 
 impl Node {
-    /// Starts the node of a data folder. It answers its peers and its health checks when this returns; clients are served
-    /// once there is a quorum.
+    /// Starts the node of a data folder. It answers its peers and its health checks when this
+    /// returns; clients are served once there is a quorum.
     pub(crate) async fn start(dir: &DataDir, tuning: &Tuning, env: &Env) -> Result<Self, Error> {
         NodeConfig::read(dir)?;
         let lock = dir.lock().await?;
-        // Whoever had the folder until now may have changed it.
+        // The process that held the lock until now may have changed it.
         let config = NodeConfig::read(dir)?;
         let parts = Arc::new(Parts::read(config, dir, env, tuning.access.requestheader_client_ca_file.clone())?);
         let (node, naming) = (parts.config.node, parts.config.naming);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");
-        let (trail, writers) = tuning.audit.trail(node, naming.names(), env)?.unzip();
+        let (audit, writers) = tuning.audit.open_log(node, naming.names(), env)?.unzip();
         let replica = wiring::replica(&parts, tuning).await?;
         let store: Arc<dyn Store> = Arc::new(replica.clone());
-        let api = wiring::api(&parts, tuning, store, trail)?;
+        let api = wiring::api(&parts, tuning, store, audit)?;
         let options = Options {
             address: parts.config.api.bind.clone(),
             tls: parts.server_tls.clone(),
@@ -108,7 +110,7 @@ impl Node {
         self.replica.failed().await
     }
 
-    /// Stops in order; see the module.
+    /// Hands the leadership over, finishes running requests and stops the replica, in this order.
     pub(crate) async fn stop(self) {
         tracing::info!("stopping");
         self.api.shutdown();
@@ -133,7 +135,7 @@ impl Node {
     }
 }
 
-/// Ends the audit trail with what it still has to write.
+/// Writes the rest of the audit log, for [`AUDIT_GRACE`] at most.
 async fn finish(audit: Vec<(AuditWriterHandle, JoinHandle<()>)>) {
     audit.iter().for_each(|(handle, _)| handle.stop());
     if timeout(AUDIT_GRACE, join_all(audit.into_iter().map(|(_, writing)| writing))).await.is_err() {

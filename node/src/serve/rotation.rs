@@ -1,16 +1,17 @@
-//! Keys that an operator changes while the cluster runs: a list of them in the store, sealed.
+//! Rotation of signing keys while the cluster runs: a sealed list in the store.
 //!
-//! Invariants: there is one list of a kind for the whole cluster, changed by comparing and swapping, oldest first; a key that
-//! has just been added verifies on every node before it signs on any; the one that signs stays, so there is always one.
+//! Invariants: there is one list of a kind for the whole cluster, changed by comparing and
+//! swapping, oldest first; a key that has just been added verifies on every node before it signs on
+//! any; the one that signs stays, so there is always one.
 
 use quorate_store::{Revision, Snapshot, Store};
 
 use super::Parts;
 use crate::error::Error;
-use crate::pki::vault;
+use crate::pki::sealed;
 use crate::signing_keys::{KeyAction, KeyAnswer, KeyInfo};
 
-/// Keys at one time: whoever relies on them reads them all.
+/// Keys at one time: every node reads them all.
 const MAX_KEYS: usize = 16;
 /// How often a change is made again because another one came first.
 const MAX_ATTEMPTS: usize = 8;
@@ -29,13 +30,13 @@ pub(super) trait Rotating: Sized {
     /// A new key.
     fn generate(now_ms: u64) -> Result<Self, Error>;
 
-    /// What is told of keys, in their order.
+    /// What an operator sees of keys, in their order.
     fn tell(keys: &[Self], now_ms: u64) -> Result<Vec<KeyInfo>, Error>;
 }
 
 /// The keys in a state of the store, and their revision; `None` when there are none yet.
 pub(super) fn read<K: Rotating>(parts: &Parts, snapshot: &Snapshot) -> Result<Option<(Vec<K>, Revision)>, Error> {
-    let Some((plain, revision)) = vault::get(snapshot, &parts.secret, K::NAME)? else { return Ok(None) };
+    let Some((plain, revision)) = sealed::get(snapshot, &parts.secret, K::NAME)? else { return Ok(None) };
     Ok(Some((K::decode(&plain)?, revision)))
 }
 
@@ -47,7 +48,7 @@ pub(super) async fn write<K: Rotating>(
     at: Revision,
 ) -> Result<bool, Error> {
     let plain = K::encode(keys)?;
-    vault::put(store, &parts.secret, &*parts.env.entropy, K::NAME, &plain, at).await
+    sealed::put(store, &parts.secret, &*parts.env.entropy, K::NAME, &plain, at).await
 }
 
 /// Carries out what an operator wants. Runs on the leader.
@@ -66,7 +67,7 @@ pub(super) async fn answer<K: Rotating + Send + Sync>(
             KeyAction::Rotate => {
                 if keys.len() >= MAX_KEYS {
                     return Err(Error::failed(format_args!(
-                        "there are {MAX_KEYS} keys already: remove one that nobody needs any more"
+                        "there are {MAX_KEYS} keys already: remove one that is no longer needed"
                     )));
                 }
                 keys.push(K::generate(now)?);

@@ -1,4 +1,5 @@
-//! Certificates for nodes that join and for users, made by the leader with the authorities in the store.
+//! Certificates for nodes that join and for users, made by the leader with the authorities in the
+//! store.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,23 +11,23 @@ use quorate_store::Store;
 
 use super::issuer::SigningAuthority;
 use super::{Parts, rotation};
-use crate::enrolment::{Enrolled, Request, UserRequest};
 use crate::error::Error;
-use crate::pki::{Authority, Subject, names, vault};
+use crate::join_protocol::{JoinAnswer, SigningRequests, UserSigningRequest};
+use crate::pki::{Authority, Subject, names, sealed};
 use crate::setup::{now, server_names};
 use crate::signing_keys::{KeyKind, KeyRequest};
 
 /// Signs for this node's cluster.
 pub(super) struct Signer {
     pub(super) parts: Arc<Parts>,
-    /// Set once the replica is open, before anybody can ask.
+    /// Set once the replica is open, before the first request.
     pub(super) store: Arc<OnceLock<Arc<dyn Store>>>,
 }
 
 #[async_trait]
 impl CertificateSigner for Signer {
     async fn sign(&self, request: SigningRequest) -> Result<Bytes, String> {
-        self.enrol(&request).and_then(|enrolled| enrolled.to_bytes()).map_err(|error| error.to_string())
+        self.join(&request).and_then(|answer| answer.to_bytes()).map_err(|error| error.to_string())
     }
 
     async fn certify(&self, request: Bytes) -> Result<Bytes, String> {
@@ -50,23 +51,23 @@ impl CertificateSigner for Signer {
 impl Signer {
     /// A user's certificate, as PEM.
     fn user(&self, request: &[u8]) -> Result<String, Error> {
-        let UserRequest { csr, user, group } = UserRequest::from_bytes(request)?;
+        let UserSigningRequest { csr, user, group } = UserSigningRequest::from_bytes(request)?;
         let authority = self.authority(names::AUTHORITY)?;
         authority.sign(&csr, &Subject::Client { user, group }, now(&self.parts.env))
     }
 
     fn authority(&self, name: &str) -> Result<Authority, Error> {
         let store = self.store.get().ok_or_else(|| Error::failed("the node is still starting"))?;
-        vault::authority(&**store, &self.parts.secret, name)
+        sealed::authority(&**store, &self.parts.secret, name)
     }
 
-    fn enrol(&self, request: &SigningRequest) -> Result<Enrolled, Error> {
+    fn join(&self, request: &SigningRequest) -> Result<JoinAnswer, Error> {
         let Parts { config, env, secret, .. } = &*self.parts;
         let (authority, peer_authority) = (self.authority(names::AUTHORITY)?, self.authority(names::PEER_AUTHORITY)?);
-        let asked = Request::from_bytes(&request.csr)?;
+        let asked = SigningRequests::from_bytes(&request.csr)?;
         let server = Subject::Server { names: server_names(config.naming, &request.peer.api) };
         let peer = Subject::Peer { cluster: config.cluster, node: request.node };
-        Ok(Enrolled {
+        Ok(JoinAnswer {
             naming: config.naming.to_string(),
             server: authority.sign(&asked.server, &server, now(env))?,
             peer: peer_authority.sign(&asked.peer, &peer, now(env))?,

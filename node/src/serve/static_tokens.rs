@@ -1,7 +1,7 @@
 //! The static tokens of a node while it runs: read again when their file changes.
 //!
-//! Invariants: a file with a mistake changes nothing, and the log says which line it is, never what stands there; a file that is just
-//! being written is not taken for a whole one.
+//! Invariants: a file with a mistake changes nothing, and the log says which line it is, never what
+//! stands there; a file that is just being written is not taken for a whole one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use std::time::Duration;
 use quorate_api::Api;
 use tokio::time::sleep;
 
-use crate::access;
-use crate::watched::{Looks, Seen};
+use crate::cli;
+use crate::file_watch::{CheckTimer, FileStamps};
 
 /// How long a changed file has to stay as it is before it is read.
 const SETTLED: Duration = Duration::from_millis(200);
 
-/// Looks after the tokens of a file for as long as the node runs.
+/// Reloads the tokens of a file for as long as the node runs.
 pub(super) async fn run(file: PathBuf, api: Arc<Api>) {
-    let mut looks = match Looks::new() {
-        Ok(looks) => looks,
+    let mut timer = match CheckTimer::new() {
+        Ok(timer) => timer,
         Err(error) => {
             tracing::error!(%error, "static tokens are not reloaded: cannot listen for SIGHUP");
             return;
         }
     };
-    // What the node has read at its start may be older than this look: it is read once more.
-    let mut seen = Seen::default();
+    // The node has read the file before this task began to watch it: it is read once more.
+    let mut seen = FileStamps::default();
     loop {
         let current = settled(&file).await;
         if current != seen {
-            match access::static_tokens(&file) {
+            match cli::static_tokens(&file) {
                 Ok(tokens) => {
                     tracing::info!(?tokens, "the static tokens were read");
                     api.authentication.set_static_tokens(tokens);
@@ -39,13 +39,13 @@ pub(super) async fn run(file: PathBuf, api: Arc<Api>) {
             }
             seen = current;
         }
-        looks.next().await;
+        timer.next().await;
     }
 }
 
-/// The file as it is when nobody is about to write it.
-async fn settled(file: &Path) -> Seen {
-    let look = || Seen::of([file.to_owned()]);
+/// The stamp of the file once it has not changed for [`SETTLED`].
+async fn settled(file: &Path) -> FileStamps {
+    let look = || FileStamps::of([file.to_owned()]);
     let mut last = look();
     loop {
         sleep(SETTLED).await;

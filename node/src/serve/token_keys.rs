@@ -1,6 +1,8 @@
-//! The keys of service account tokens: made once for the cluster, and handed to the API of this node whenever they change.
+//! The keys of service account tokens: made once for the cluster, and handed to the API of this
+//! node whenever they change.
 //!
-//! Invariant: a key that has just been added verifies on every node before it signs on any (see [`KeySet`]).
+//! Invariant: a key that has just been added verifies on every node before it signs on any (see
+//! [`KeySet`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Parts;
 use super::rotation::{self, Rotating};
-use crate::complaint::Complaint;
 use crate::error::Error;
-use crate::pki::{names, vault};
+use crate::log_once::LogOnce;
+use crate::pki::{names, sealed};
 use crate::signing_keys::KeyInfo;
 
 /// How long to wait before trying again.
@@ -32,22 +34,22 @@ struct Stored {
 
 /// Makes the keys where there are none, and follows them for as long as the node runs.
 pub(super) async fn run(parts: Arc<Parts>, api: Arc<Api>) {
-    let mut complaint = Complaint::default();
+    let mut log_once = LogOnce::default();
     loop {
-        if let Err(error) = follow(&parts, &api, &mut complaint).await {
+        if let Err(error) = follow(&parts, &api, &mut log_once).await {
             tracing::debug!(%error, "the keys of service account tokens are not available yet");
         }
         tokio::time::sleep(RETRY).await;
     }
 }
 
-async fn follow(parts: &Parts, api: &Api, complaint: &mut Complaint) -> Result<(), Error> {
+async fn follow(parts: &Parts, api: &Api, log_once: &mut LogOnce) -> Result<(), Error> {
     loop {
         let snapshot = api.store.snapshot();
         let mut changes =
-            api.store.watch(vault::key_of(names::TOKEN_KEYS), snapshot.revision()).map_err(Error::failed)?;
+            api.store.watch(sealed::key_of(names::TOKEN_KEYS), snapshot.revision()).map_err(Error::failed)?;
         let found = rotation::read(parts, &snapshot);
-        if let Some(error) = complaint.news(&found) {
+        if let Some(error) = log_once.new_error(&found) {
             tracing::warn!(error, "the keys of service account tokens cannot be read");
         }
         match found? {

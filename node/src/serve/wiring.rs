@@ -1,4 +1,4 @@
-//! Which part gets what: the replica, the API over it, and what runs beside them.
+//! The wiring of a node: the replica, the API over it, and the tasks beside them.
 
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, OnceLock};
@@ -11,8 +11,8 @@ use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version};
 use quorate_controllers::certificates::Signing;
 use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
-use quorate_kinds::builtin;
 use quorate_env::disk::SystemDisk;
+use quorate_kinds::builtin;
 use quorate_raft::admin::CertificateSigner;
 use quorate_raft::replica::{Compaction, MemberOptions, ReplicaOptions};
 use quorate_raft::types::Peer;
@@ -71,7 +71,7 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
     options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };
     let replica = Replica::open(options).await.map_err(Error::config)?;
-    // Nobody else sets it: the signer was made just above.
+    // Set only here: the signer was made just above.
     store.get_or_init(|| Arc::new(replica.clone()));
     if !config.founders.is_empty() {
         let founders = config
@@ -95,7 +95,7 @@ pub(super) fn api(
     let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
     Ok(Api::new(ApiOptions {
         naming: parts.config.naming,
-        registry: Arc::new(builtin::registry_with(&graph, &tuning.governance.feature_gates)),
+        registry: Arc::new(builtin::registry_with(&graph, &tuning.features.feature_gates)),
         graph,
         store,
         env: parts.env.clone(),
@@ -115,12 +115,13 @@ pub(super) fn api(
             mutating: tuning.max_mutating_requests_inflight,
             long_running: tuning.max_watches,
         },
-        gates: tuning.governance.feature_gates.clone(),
+        gates: tuning.features.feature_gates.clone(),
     }))
 }
 
-/// What the controllers look after that health checks have names for: the service of the API and its endpoints, the priority
-/// classes of the system, and the APIServices and whether they are available.
+/// What the controllers look after that health checks have names for: the service of the API and
+/// its endpoints, the priority classes of the system, and the APIServices and whether they are
+/// available.
 const CONTROLLER_HOOKS: [&str; 4] = [
     "bootstrap-controller",
     "scheduling/bootstrap-system-priority-classes",
@@ -137,7 +138,7 @@ pub(super) fn background(
 ) -> Result<Background, Error> {
     let root_ca = read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
     let issuer = Arc::new(StoreIssuer { parts: parts.clone(), store: api.store.clone() });
-    let signing = Some(Signing { issuer, duration: tuning.governance.cluster_signing_duration });
+    let signing = Some(Signing { issuer, duration: tuning.features.cluster_signing_duration });
     let (_, port) = parts.config.api.bind.rsplit_once(':').unwrap_or_default();
     let api_port = port.parse().unwrap_or_default();
     let options = ControllersOptions {

@@ -1,16 +1,16 @@
-//! A server that the operator names in a kubeconfig, and that this node sends JSON to: audit events, access reviews.
+//! The webhook client: sends JSON (audit events, access reviews) to a server that the operator
+//! names in a kubeconfig.
 //!
-//! Invariants: TLS always, with an authority that the operator names; at most [`MAX_REQUESTS`] requests at a time, and as many
-//! connections, of which [`MAX_IDLE`] stay open; a request goes out a second time only when the connection that it went out
-//! on was an old one and broke, or when the server did not let this node in and the kubeconfig says something else by now. So
-//! whatever is sent may arrive twice. A kubeconfig that has changed, or a file that it names, holds for what is sent
-//! [`LOOK_INTERVAL`] later; one with a mistake changes nothing. No request waits for a disk while files are looked at.
+//! Invariants: TLS always, with an authority that the operator names; at most [`MAX_REQUESTS`]
+//! requests at a time, and as many connections, of which [`MAX_IDLE`] stay open; a request is sent
+//! a second time only when it was sent on an idle connection that broke, or when the server
+//! answered 401 and the kubeconfig has changed since. So a request may arrive twice. A kubeconfig
+//! that has changed, or a file that it names, holds for what is sent [`CHECK_INTERVAL`] later; one
+//! with a mistake changes nothing. No request waits for a disk while files are checked.
 
+mod config;
 #[cfg(test)]
-pub(crate) mod scripted;
-mod target;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,14 +21,14 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use parking_lot::Mutex;
 use quorate_env::{Network, blocking};
-use tokio::sync::{Mutex as Turn, Semaphore};
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio::time::Instant;
 
-use self::target::Target;
+use self::config::WebhookConfig;
 use crate::client::Connection;
-use crate::complaint::Complaint;
 use crate::error::Error;
-use crate::watched::Seen;
+use crate::file_watch::FileStamps;
+use crate::log_once::LogOnce;
 
 /// Requests that run at a time; more wait.
 const MAX_REQUESTS: usize = 64;
@@ -36,17 +36,17 @@ const MAX_REQUESTS: usize = 64;
 const MAX_IDLE: usize = 16;
 /// Bytes of an answer that are read.
 const MAX_ANSWER: usize = 64 << 10;
-/// How often the files are looked at while something is sent.
-const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+/// How often the files are checked while something is sent.
+const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// A client of one server, whose kubeconfig may change.
 pub(crate) struct Webhook {
     file: PathBuf,
     current: Mutex<Arc<Current>>,
-    /// When the files were looked at last; held while somebody looks.
-    looked: Turn<Instant>,
-    /// Why they could not be used when they were looked at last, so that it is logged once.
-    complaint: Mutex<Complaint>,
+    /// When the files were last checked; held during a check.
+    checked: AsyncMutex<Instant>,
+    /// Why they could not be used at the last check, so that it is logged once.
+    log_once: Mutex<LogOnce>,
     network: Arc<dyn Network>,
     places: Semaphore,
     idle: Mutex<Vec<Open>>,
@@ -54,15 +54,15 @@ pub(crate) struct Webhook {
 
 /// What holds now.
 struct Current {
-    target: Arc<Target>,
+    config: Arc<WebhookConfig>,
     /// The files as they were when they were read last.
-    seen: Seen,
+    seen: FileStamps,
 }
 
 /// An open connection, and what it was opened by.
 struct Open {
     connection: Connection,
-    target: Arc<Target>,
+    config: Arc<WebhookConfig>,
 }
 
 impl Webhook {
@@ -72,8 +72,8 @@ impl Webhook {
         Ok(Self {
             file: file.to_owned(),
             current: Mutex::new(Arc::new(current)),
-            looked: Turn::new(Instant::now()),
-            complaint: Mutex::default(),
+            checked: AsyncMutex::new(Instant::now()),
+            log_once: Mutex::default(),
             network,
             places: Semaphore::new(MAX_REQUESTS),
             idle: Mutex::default(),
@@ -86,39 +86,39 @@ impl Webhook {
     /// [`Error::Config`] when another try would be in vain.
     pub(crate) async fn post(&self, body: Bytes) -> Result<(StatusCode, Bytes), Error> {
         let _place = self.places.acquire().await.map_err(Error::failed)?;
-        self.look(LOOK_INTERVAL).await;
-        let target = self.target();
-        let answer = self.post_to(&target, body.clone()).await;
+        self.check_files(CHECK_INTERVAL).await;
+        let config = self.config();
+        let answer = self.post_to(&config, body.clone()).await;
         if answer.as_ref().is_ok_and(|(status, _)| *status != StatusCode::UNAUTHORIZED) {
             return answer;
         }
-        // Perhaps the server has changed whom it lets in, or its own certificate.
-        self.look(Duration::ZERO).await;
-        let changed = self.target();
-        if Arc::ptr_eq(&changed, &target) { answer } else { self.post_to(&changed, body).await }
+        // The server may have changed its credentials or its own certificate.
+        self.check_files(Duration::ZERO).await;
+        let changed = self.config();
+        if Arc::ptr_eq(&changed, &config) { answer } else { self.post_to(&changed, body).await }
     }
 
-    /// Where to send, as the files said when they were looked at last.
-    fn target(&self) -> Arc<Target> {
-        self.current.lock().target.clone()
+    /// Where to send, as the files said at the last check.
+    fn config(&self) -> Arc<WebhookConfig> {
+        self.current.lock().config.clone()
     }
 
-    /// Reads the files again if they are not what they were, when the last look is so long ago. While somebody looks because it
-    /// is time, nobody else waits for it.
-    async fn look(&self, after: Duration) {
-        let mut looked = match self.looked.try_lock() {
-            Ok(looked) => looked,
-            Err(_) if after.is_zero() => self.looked.lock().await,
+    /// Reads the files again if they have changed, when the last check is at least `after` ago.
+    /// Requests do not wait for a check that is under way, unless `after` is zero.
+    async fn check_files(&self, after: Duration) {
+        let mut checked = match self.checked.try_lock() {
+            Ok(checked) => checked,
+            Err(_) if after.is_zero() => self.checked.lock().await,
             Err(_) => return,
         };
-        if looked.elapsed() < after {
+        if checked.elapsed() < after {
             return;
         }
-        *looked = Instant::now();
+        *checked = Instant::now();
         let current = self.current.lock().clone();
         let changed = blocking(|| current.changed(&self.file));
-        // What is wrong is read again at the next look: it may be a file that only this one names.
-        if let Some(error) = self.complaint.lock().news(&changed) {
+        // What is wrong is read again at the next check: it may be a file that only this one names.
+        if let Some(error) = self.log_once.lock().new_error(&changed) {
             tracing::warn!(error, "the changed file cannot be used; what it said before holds");
         }
         if let Ok(Some(changed)) = changed {
@@ -127,10 +127,10 @@ impl Webhook {
         }
     }
 
-    async fn post_to(&self, target: &Arc<Target>, body: Bytes) -> Result<(StatusCode, Bytes), Error> {
+    async fn post_to(&self, config: &Arc<WebhookConfig>, body: Bytes) -> Result<(StatusCode, Bytes), Error> {
         let idle = {
             let mut idle = self.idle.lock();
-            idle.retain(|open| Arc::ptr_eq(&open.target, target));
+            idle.retain(|open| Arc::ptr_eq(&open.config, config));
             idle.pop()
         };
         if let Some(open) = idle
@@ -140,12 +140,12 @@ impl Webhook {
         }
         // The others are as old.
         self.idle.lock().clear();
-        let connection = Connection::open(&*self.network, &target.address, target.tls.clone()).await?;
-        self.send(Open { connection, target: target.clone() }, body).await
+        let connection = Connection::open(&*self.network, &config.address, config.tls.clone()).await?;
+        self.send(Open { connection, config: config.clone() }, body).await
     }
 
     async fn send(&self, mut open: Open, body: Bytes) -> Result<(StatusCode, Bytes), Error> {
-        let Target { address, path, token, .. } = &*open.target;
+        let WebhookConfig { address, path, token, .. } = &*open.config;
         let mut request = Request::post(path)
             .header("host", address)
             .header("content-type", "application/json")
@@ -172,15 +172,17 @@ impl Webhook {
 
 impl Current {
     fn read(file: &Path) -> Result<Self, Error> {
-        let read = || Target::read(file).map_err(|error| Error::config(format_args!("{}: {error}", file.display())));
-        // Which files there are is known when they have been read; what holds is what they say after the look.
-        let seen = Seen::of(read()?.files);
-        Ok(Self { target: Arc::new(read()?), seen })
+        let read =
+            || WebhookConfig::read(file).map_err(|error| Error::config(format_args!("{}: {error}", file.display())));
+        // Which files there are is known when they have been read; what holds is what they say
+        // after the check.
+        let seen = FileStamps::of(read()?.files);
+        Ok(Self { config: Arc::new(read()?), seen })
     }
 
     /// What holds from now on, if the files are not what they were.
     fn changed(&self, file: &Path) -> Result<Option<Self>, Error> {
-        let seen = Seen::of(self.target.files.iter().cloned());
+        let seen = FileStamps::of(self.config.files.iter().cloned());
         if seen == self.seen { Ok(None) } else { Self::read(file).map(Some) }
     }
 }

@@ -1,4 +1,4 @@
-//! The official client applies, on the server side and on its own, and changes what it applied in every other way.
+//! kubectl apply, server-side and client-side, and every other kind of change to applied objects.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,8 @@ fn conflicts(shop: &Shop) {
     );
     shop.run(&[&other[..], &["--force-conflicts"]].concat());
     shop.has(".spec.template.spec.containers[0].image", "web:3");
-    // Who gives up a field that another one holds leaves it there; who held it alone takes it along.
+    // Who gives up a field that another one holds leaves it there; who held it alone takes it
+    // along.
     let file = shop.write(&deployment("web:3", None, ""));
     shop.run(&["apply", "--server-side", "-f", file]);
     shop.has(".spec.replicas", "2");

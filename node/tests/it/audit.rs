@@ -1,4 +1,4 @@
-//! The audit trail of a running node: its file, a server that it is sent to, and what is said of a policy that is none.
+//! The audit log of a running node: its file, its webhook, and the error for an invalid policy.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! Certificates are read again while the node runs, and only the right ones let anybody in.
+//! Certificates, read again while the node runs: only valid ones are accepted.
 
 use std::process::Command;
 
@@ -41,7 +41,8 @@ async fn a_rotated_certificate_is_served_without_a_restart() {
     let cluster = Cluster::start(1, &[]);
     let other = Cluster::start(1, &[]);
     let pid = std::fs::read_to_string(cluster.node(1).join("pid")).unwrap();
-    // The other cluster's serving certificate stands for a rotated one: who trusts the other authority now trusts this node.
+    // The other cluster's serving certificate stands for a rotated one: who trusts the other
+    // authority now trusts this node.
     for file in ["server.key", "server.crt"] {
         std::fs::copy(other.node(1).join("pki").join(file), cluster.node(1).join("pki").join(file)).unwrap();
     }
@@ -108,7 +109,7 @@ fn proxies() -> (String, String, String) {
     (authority, params.signed_by(&key, &issuer).unwrap().pem(), key.serialize_pem())
 }
 
-/// Who somebody is that says, as a proxy would, that it is ann who asks: the code of the answer, and the user's name.
+/// The status code and the user name for a client that sends the headers of a proxy, naming `ann`.
 async fn who(client: Client) -> (u16, Value) {
     let mut client = client.saying(&[("x-name", "ann"), ("x-remote-group", "system:masters")]);
     let answer = client.post("/apis/authentication.svc.io/v1/selfsubjectreviews", &json!({})).await;

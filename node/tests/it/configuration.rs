@@ -1,4 +1,4 @@
-//! What is configured wrongly stops with one clear line, and changes nothing.
+//! Invalid configuration: the command fails with one line and changes nothing.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -94,7 +94,7 @@ fn a_dev_folder_keeps_what_it_was_made_with() {
 }
 
 #[test]
-fn addresses_that_nobody_can_connect_to_are_refused() {
+fn addresses_that_cannot_be_connected_to_are_refused() {
     let folder = TempDir::new().unwrap();
     let new = folder.path().join("new");
     let init = |arguments: &[&str], expect| check(quorate(&["init", "--data-dir"]).arg(&new).args(arguments), expect);

@@ -1,4 +1,4 @@
-//! Every node dies at once.
+//! A crash of all nodes at once.
 
 use crate::load::{Load, collection, make_namespace};
 use crate::support::{Cluster, Watcher};

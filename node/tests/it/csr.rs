@@ -1,5 +1,5 @@
-//! Certificates that are asked for through the API: made with openssl, approved with kubectl, issued, verified, used. And
-//! certificates that let nobody in.
+//! CertificateSigningRequests: made with openssl, approved with kubectl, issued, verified, used.
+//! And certificates that the API refuses.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -78,7 +78,7 @@ async fn an_approved_request_becomes_a_certificate_that_lets_its_owner_in() {
     assert!(again.contains("is already Denied"), "{again}");
 }
 
-/// A client certificate as somebody who would like to get in may have it.
+/// A client certificate as an attacker may have it.
 fn client(change: impl FnOnce(&mut CertificateParams), issuer: &Issuer<'_, KeyPair>) -> (String, String) {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
@@ -91,7 +91,7 @@ fn client(change: impl FnOnce(&mut CertificateParams), issuer: &Issuer<'_, KeyPa
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_certificates_let_nobody_in() {
+async fn wrong_certificates_are_refused() {
     let cluster = Cluster::start(1, &[]);
     let (pki, node) = (cluster.root().join("pki"), cluster.node(1).join("pki"));
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
@@ -115,7 +115,7 @@ async fn wrong_certificates_let_nobody_in() {
         ("for serving, of a user", client(serving, &own)),
         ("expired", client(past, &own)),
         ("not valid yet", client(|p| p.not_before = date_time_ymd(4000, 1, 1), &own)),
-        ("of nobody", client(|p| p.distinguished_name = DistinguishedName::new(), &own)),
+        ("without a user", client(|p| p.distinguished_name = DistinguishedName::new(), &own)),
     ];
     let ask = async |(certificate, key): (String, String)| {
         std::fs::write(pki.join("it.crt"), certificate).unwrap();
@@ -143,7 +143,8 @@ pub(crate) async fn obtain(cluster: &Cluster, name: &str) {
     obtain_as(cluster, name, &params, spec).await;
 }
 
-/// Has a certificate issued with these contents by the signer and for the usages of `spec`, and leaves it as [`obtain`] does.
+/// Has a certificate issued with these contents by the signer and for the usages of `spec`, and
+/// leaves it as [`obtain`] does.
 async fn obtain_as(cluster: &Cluster, name: &str, params: &CertificateParams, mut spec: Value) {
     let key = KeyPair::generate().unwrap();
     let request = params.serialize_request(&key).unwrap().pem().unwrap();
@@ -205,7 +206,7 @@ async fn each_signer_issues_for_its_purpose_and_as_long_as_asked() {
 /// Whether a node lets the holder of a certificate in.
 async fn is_let_in(cluster: &Cluster, node: u64, name: &str) -> bool {
     let mut client = Client::new(&cluster.address(node), &cluster.root().join("pki"), name);
-    // Somebody who is known and may do nothing gets 403.
+    // An authenticated user without rights gets 403.
     client.send(Method::GET, "/api/v1/namespaces", None).await.is_ok_and(|answer| answer.status == 403)
 }
 

@@ -1,8 +1,9 @@
-//! The image and `deploy/compose.yaml`, where a Docker engine is at hand: three nodes in containers, the leader cut off the
-//! network, another node stopped, and nothing acknowledged lost.
+//! The image and `deploy/compose.yaml`, where a Docker engine is at hand: three nodes in
+//! containers, the leader cut off the network, another node stopped, and nothing acknowledged lost.
 //!
-//! Half a minute when the image's binary is compiled: `deploy/image --profile dev` does that ahead of the tests. It is static
-//! as in a release but not optimized, and needs about 20 s more for itself and minutes when its dependencies are not there.
+//! Half a minute when the image's binary is compiled: `deploy/image --profile dev` does that ahead
+//! of the tests. It is static as in a release but not optimized, and needs about 20 s more for
+//! itself and minutes when its dependencies are not there.
 
 use std::time::Instant;
 
@@ -45,7 +46,8 @@ async fn containers_outlive_a_cut_network_and_a_stopped_node() {
     step(&format!("all {acknowledged} acknowledged writes are on every node"));
 }
 
-/// Cuts a node off while clients write at the others, and checks that it gives no answers that may be old.
+/// Cuts a node off while clients write at the others, and checks that it gives no answers that may
+/// be old.
 async fn cut_off_and_back(compose: &Compose, node: u64) -> Written {
     let others = others(node);
     let mut client = compose.client(others[0]);
@@ -109,7 +111,8 @@ fn others(node: u64) -> Vec<u64> {
     (1..=3).filter(|other| *other != node).collect()
 }
 
-/// Waits until a ConfigMap `last` is written. Where an attempt has no answer, the next may find it written.
+/// Waits until a ConfigMap `last` is written. Where an attempt has no answer, the next may find it
+/// written.
 async fn write_works(client: &mut Client, namespace: &str) {
     let body = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "last" }, "data": { "generation": "0" },

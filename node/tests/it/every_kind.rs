@@ -1,4 +1,5 @@
-//! kubectl applies a sample of every kind that a cluster stores, with strict validation: each field in it is known.
+//! kubectl applies a sample of every kind that a cluster stores, with strict validation: each field
+//! in it is known.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +22,8 @@ fn kind(line: &str) -> Option<String> {
     Some(format!("{kind}{group}").to_lowercase())
 }
 
-/// What the samples were applied to, as `KIND.GROUP` in lower case; kubectl says `KIND.GROUP/NAME created (server dry run)`.
+/// What the samples were applied to, as `KIND.GROUP` in lower case; kubectl says `KIND.GROUP/NAME
+/// created (server dry run)`.
 fn applied(told: &str) -> BTreeSet<String> {
     told.lines().filter_map(|line| Some(line.split_once('/')?.0.to_owned())).collect()
 }

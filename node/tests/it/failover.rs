@@ -1,4 +1,4 @@
-//! The leader dies, again and again, while clients write and watch.
+//! Failover: the leader is killed again and again while clients write and watch.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,8 @@ use crate::support::{Cluster, Watcher};
 
 /// How often the leader is killed.
 const KILLS: usize = 10;
-/// How long writes may stand still after a kill, on a machine that runs other tests as well. The goal is 2 s.
+/// How long writes may stand still after a kill, on a machine that runs other tests as well. The
+/// goal is 2 s.
 const LONGEST_OUTAGE: Duration = Duration::from_secs(8);
 /// Writes that are acknowledged between a node's return and the next kill.
 const CALM: u64 = 200;

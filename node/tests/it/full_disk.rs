@@ -1,7 +1,9 @@
-//! The disk is full: one clear line, nothing acknowledged is lost, and with more room the node goes on.
+//! A full disk: the node ends with one line, no acknowledged write is lost, and with more room the
+//! node goes on.
 //!
-//! The disk is a small file system in memory, in a mount namespace of its own; where those are not allowed the test is skipped, with a
-//! message. The script plays the operator: it waits for the node to end, gives the disk more room, and starts the node again.
+//! The disk is a small file system in memory, in a mount namespace of its own; where those are not
+//! allowed the test is skipped, with a message. The script plays the operator: it waits for the
+//! node to end, gives the disk more room, and starts the node again.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -63,7 +65,7 @@ async fn ready(client: &mut Client) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_ends_the_node_with_one_line_and_loses_nothing() {
     if !may_mount() {
-        println!("skipped: this machine lets nobody mount a file system of his own");
+        println!("skipped: this machine does not let users mount a file system");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

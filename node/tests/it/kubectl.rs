@@ -1,4 +1,4 @@
-//! The official client drives a cluster, in both naming profiles.
+//! kubectl against a cluster, in both naming profiles.
 
 use std::io::BufReader;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! What the official client reads: pages, selectors, watches and waits, in both naming profiles.
+//! Reads of kubectl: pages, selectors, watches and waits, in both naming profiles.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Stdio};
@@ -118,7 +118,7 @@ fn watches(kubectl: &Kubectl) {
     assert_eq!(seen, ["DELETED a", "ADDED b", "DELETED c"]);
     let rows: Vec<_> = (0..3).map(|_| rows.next_line()).collect();
     assert!(rows.iter().zip("abc".chars()).all(|(row, name)| row.starts_with(name)), "{rows:?}");
-    // Nobody can tell when this one has begun, so its object changes until it says so.
+    // This watch does not say when it has begun, so its object changes until it prints one.
     let mut later = Watch::start(kubectl, &["get", "configmap", "a", "-n", "shop", "--watch-only", "-o", "name"]);
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || tell.send(later.next_line()));

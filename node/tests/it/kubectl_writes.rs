@@ -1,4 +1,5 @@
-//! Every way in which the official client writes, on Deployments, Services and ConfigMaps, in both naming profiles.
+//! Writes of kubectl, every kind of them, on Deployments, Services and ConfigMaps, in both
+//! naming profiles.
 
 use std::path::PathBuf;
 

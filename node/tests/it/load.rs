@@ -1,7 +1,8 @@
-//! Writers that go on whatever happens, and the proof that nothing they were promised is lost.
+//! Writers that go on through faults, and the check that no acknowledged write is lost.
 //!
-//! Each writer creates ConfigMaps with names of its own and replaces some of them. What was acknowledged is kept with its
-//! revision; a request without an answer may have happened or not, and the name is not used again.
+//! Each writer creates ConfigMaps with names of its own and replaces some of them. What was
+//! acknowledged is kept with its revision; a request without an answer may have happened or not,
+//! and the name is not used again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -49,7 +50,8 @@ pub(crate) async fn make_namespace(client: &mut Client, name: &str) -> u64 {
 }
 
 impl Load {
-    /// Starts the writers, spread over these nodes; each goes to the next node when one does not answer.
+    /// Starts the writers, spread over these nodes; each goes to the next node when one does not
+    /// answer.
     pub(crate) fn start(cluster: &Cluster, nodes: &[u64], namespace: &str) -> Self {
         Self::with(|node| cluster.client(node), nodes, namespace)
     }
@@ -100,7 +102,8 @@ impl Written {
         gaps.map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
     }
 
-    /// Everything acknowledged is there: each name, at its last acknowledged generation or a later one of unknown outcome.
+    /// Everything acknowledged is there: each name, at its last acknowledged generation or a later
+    /// one of unknown outcome.
     pub(crate) async fn check_is_there(&self, client: &mut Client, namespace: &str) {
         let list = client.get(&collection(namespace)).await.expect(200);
         let there: BTreeMap<&str, u64> = list.body["items"]

@@ -1,4 +1,5 @@
-//! The integration tests of the binary: the tidiness of the source, and real processes with real clients.
+//! The integration tests of the binary: the tidiness of the source, and real processes with real
+//! clients.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Members come and go while clients write.
+//! Changes of the membership while clients write.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! A server with few places: the official client is told to come back, and does; somebody else never notices.
+//! Overload: with few places for requests, kubectl is answered 429 and retries; another user is not
+//! affected.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -9,7 +10,7 @@ use serde_json::json;
 use crate::load::{collection, make_namespace};
 use crate::support::{Client, Cluster, Kubectl, eventually};
 
-/// A list of these is more than a connection takes while nobody reads.
+/// A list of these is more than a connection buffers while its client does not read.
 const OBJECTS: usize = 24;
 const OBJECT_BYTES: usize = 900_000;
 
@@ -40,7 +41,7 @@ async fn kubectl_comes_back_when_there_is_a_place() {
     }
     let greedy = token(&mut admin, "load", "greedy").await;
     let calm = token(&mut admin, "load", "calm").await;
-    // Whoever does not read on keeps the one place that they may have.
+    // A client that does not read keeps the one place that it may have.
     let mut reader = bearer(&cluster, &greedy);
     let unread = reader.start(Method::GET, &collection("load"), None).await.unwrap();
     assert_eq!(unread.status(), 200);
@@ -69,7 +70,7 @@ async fn kubectl_writes_when_there_is_a_place() {
     let greedy = token(&mut admin, "load", "greedy").await;
     let calm = token(&mut admin, "load", "calm").await;
     let maps = collection("load");
-    // Whoever does not finish a request keeps the one place that they may have.
+    // A client that does not finish a request keeps the one place that it may have.
     let mut impatient = bearer(&cluster, &greedy);
     let unfinished = impatient.begin_post(&maps).await;
     let tried = format!("{maps}?dryRun=All");

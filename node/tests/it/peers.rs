@@ -1,5 +1,6 @@
-//! The port of nodes: who is no node gets in neither with a certificate that the API believes, nor with one of a stranger, nor
-//! with one that does not hold now, nor with none. Each attempt is refused; the test says how many it made.
+//! The port of nodes: who is no node gets in neither with a certificate that the API believes, nor
+//! with one of a stranger, nor with one that does not hold now, nor with none. Each attempt is
+//! refused; the test says how many it made.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -33,7 +34,7 @@ const PEER_NAME: &str = "peer.quorate";
 const UNAUTHENTICATED: &str = "16";
 const FAILED_PRECONDITION: &str = "9";
 
-/// Somebody at the port of a node.
+/// A client of the peer port.
 struct Caller {
     address: String,
     /// The folder with what a node proves itself with.
@@ -188,7 +189,7 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
     let _ = timeout(PATIENCE, plain.read_to_end(&mut answer)).await.expect("the server hangs up");
     assert!(answer.first().is_none_or(|kind| *kind == 21), "{answer:?}");
     count += 1;
-    // From here on the node believes that authority too, when it says that somebody is a node.
+    // From here on the node trusts that authority for peers, too.
     let believed = node.join("peer-ca.crt");
     std::fs::write(&believed, std::fs::read_to_string(&believed).unwrap() + &foreign_certificate).unwrap();
     let right = like_a_node(&names, Some(&foreign));

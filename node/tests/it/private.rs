@@ -1,5 +1,5 @@
-//! Nothing private gets out of a running node: neither into what it logs, nor into what its audit trail tells at the level
-//! `Metadata`, be it as it is or encoded.
+//! Secrecy of tokens, keys and Secrets in a running node: none is in its log or in its audit log at
+//! the level `Metadata`, neither as it is nor encoded.
 
 use std::fs::read_to_string;
 
@@ -20,8 +20,8 @@ const WRONG: &str = "wrong-token-888-999";
 /// What Secrets hold, one after the other.
 const HELD: [&str; 4] = ["created-hush-hush", "updated-hush-hush", "patched-hush-hush", "refused-hush-hush"];
 
-/// A text as it is, and as it stands in a longer one that is encoded, at whatever place: the characters that do not depend on
-/// what is around.
+/// A text as it is, and as it stands in a longer one that is encoded, at whatever place: the
+/// characters that do not depend on what is around.
 fn forms(text: &str) -> Vec<String> {
     let mut forms = vec![text.to_owned()];
     for (before, from) in [(0, 0), (1, 2), (2, 3)] {

@@ -1,4 +1,4 @@
-//! The official client asks about rights, grants and mends them.
+//! RBAC through kubectl: reviews, grants, reconciliation.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! Most nodes are gone for good: one goes on with its data, and the old cluster stays out.
+//! Recovery from a lost quorum: one node goes on with its data, and refuses the members of the old
+//! cluster.
 
 use std::path::Path;
 use std::process::Output;
@@ -79,7 +80,8 @@ fn refused(output: &Output, expect: &str) {
     assert!(!output.status.success() && lines.len() == 1 && lines[0].contains(expect), "{text}");
 }
 
-/// The term and the entry that a node's log ends with, as the command tells when it changes nothing.
+/// The term and the entry that a node's log ends with, as the command tells when it changes
+/// nothing.
 fn log_end(cluster: &Cluster, node: u64) -> (u64, u64) {
     let before = config(&cluster.node(node));
     let output = recover(&cluster.node(node), &[]);

@@ -11,7 +11,8 @@ use crate::support::{Client, Cluster, eventually, quorate};
 const RBAC: &str = "/apis/rbac.authorization.svc.io/v1/namespaces/default";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// The status of an answer that says yes or no. A node may be without a leader for a while on a busy machine.
+/// The status of an answer that says yes or no. A node may be without a leader for a while on a
+/// busy machine.
 async fn settled(client: &mut Client, method: Method, path: &str, body: Option<&Value>) -> u16 {
     eventually("an answer", async || {
         let answer = client.send(method.clone(), path, body).await.ok()?;
@@ -32,7 +33,8 @@ async fn what_one_node_acknowledges_holds_at_every_node_at_once() {
             (answer.status == 200).then_some(answer.body)
         })
         .await;
-        // That means, among others, that the node decides by the rules of roles and that the default ones are there.
+        // That means, among others, that the node decides by the rules of roles and that the
+        // default ones are there.
         let checks = checks.as_str().unwrap_or_default();
         for hook in ["rbac/bootstrap-roles", "scheduling/bootstrap-system-priority-classes"] {
             assert!(checks.contains(&format!("[+]poststarthook/{hook} ok\n")), "{checks}");
@@ -55,7 +57,7 @@ async fn what_one_node_acknowledges_holds_at_every_node_at_once() {
     let reviews = "/apis/authorization.svc.io/v1/selfsubjectaccessreviews";
     for turn in 0..15 {
         let (giver, taker) = (turn % 3, (turn + 1) % 3);
-        // A try whose outcome nobody knows may have been the one.
+        // An attempt whose outcome is unknown may have succeeded.
         let made = settled(&mut admins[giver], Method::POST, &format!("{RBAC}/rolebindings"), Some(&binding)).await;
         assert!([201, 409].contains(&made), "{made}");
         for (node, joe) in joes.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! SIGTERM: not ready first, the leadership goes to another, what runs is finished, exit code 0 in time.
+//! A stop by SIGTERM: not ready first, the leadership handed over, running requests finished, exit
+//! code 0 in time.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -1,5 +1,6 @@
-//! Service account tokens in a cluster of real processes: every node accepts what any has issued, keys change while tokens
-//! live, and nothing of it gets into a log. And the official client with them.
+//! Service account tokens in a cluster of real processes: every node accepts what any has issued,
+//! keys change while tokens live, and nothing of it gets into a log. And the official client with
+//! them.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use crate::support::{Client, Cluster, Kubectl, eventually};
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 const STATIC: &str = "static-0a1b2c3d4e5f";
-/// Whoever asks later than this after something was revoked is refused, at whatever node.
+/// How long after a revocation every node refuses what was revoked.
 const REVOCATION: Duration = Duration::from_secs(1);
 
 /// The status that a bearer of this token gets from a node.
@@ -28,12 +29,14 @@ fn keys(cluster: &Cluster, arguments: &[&str]) -> Vec<Value> {
     serde_json::from_str::<Value>(&text).unwrap().as_array().unwrap().clone()
 }
 
-/// Waits until every node refuses the bearer of a token that was revoked just now, which must be soon.
+/// Waits until every node refuses the bearer of a token that was revoked just now, which must be
+/// soon.
 async fn ends(cluster: &Cluster, nodes: u64, token: &str, what: &str) {
     let revoked = Instant::now();
     for node in 1..=nodes {
         let refused = async || {
-            // The answer may take long on a busy machine; what counts is when the question was asked.
+            // The answer may take long on a busy machine; what counts is when the question was
+            // asked.
             let asked = revoked.elapsed();
             let status = status(cluster, node, token).await;
             assert!(status != 200 || asked < REVOCATION, "node {node} accepts a token of {what}, {asked:?} afterwards");

@@ -1,4 +1,5 @@
-//! Watchers that stop reading, and watchers that vanish: the first miss nothing and cost little, the others leave nothing.
+//! Watchers that stop reading, and watchers that vanish: the first miss nothing and cost little,
+//! the others leave nothing.
 
 use http::Method;
 use http_body_util::BodyExt;
@@ -9,7 +10,7 @@ use crate::load::{collection, make_namespace};
 use crate::overload::token;
 use crate::support::{Client, Cluster, PATIENCE, eventually};
 
-/// Bytes of each change: many more than a connection takes while nobody reads.
+/// Bytes of each change: many more than a connection buffers while its client does not read.
 const CHANGE_BYTES: usize = 100_000;
 const CHANGES: u64 = 150;
 /// Watchers that do not read.
@@ -27,7 +28,8 @@ async fn watchers_that_stop_reading_miss_nothing_and_cost_little() {
     for _ in 0..STALLED {
         watchers.push(Stalled::open(cluster.client(1), begin).await);
     }
-    // What the changes themselves cost is known from those before; the first of these lie in buffers of the connections.
+    // What the changes themselves cost is known from those before; the first of these lie in
+    // buffers of the connections.
     let before = resident(&cluster);
     let expect = change_often(&mut client).await;
     let last = *expect.last().unwrap();
@@ -101,8 +103,8 @@ impl Stalled {
         Self { client, body: answer.into_body(), seen: Vec::new() }
     }
 
-    /// Reads up to a revision. A connection of which nothing was taken for a minute is cut: that client goes on after the last
-    /// event that it has.
+    /// Reads up to a revision. A connection of which nothing was taken for a minute is cut: that
+    /// client goes on after the last event that it has.
     async fn read_to(mut self, cluster: &Cluster, begin: u64, last: u64) -> Vec<u64> {
         let mut rest = Vec::new();
         while self.seen.last().is_none_or(|seen| *seen < last) {

@@ -1,6 +1,7 @@
-//! The official client makes, changes, scales and shows workloads and what goes with them.
+//! Workloads through kubectl: created, changed, scaled and shown, with their related objects.
 //!
-//! Nothing runs them: no controller makes pods here. In the names of Kubernetes, which the client hard-codes for some kinds.
+//! Nothing runs them: no controller makes pods here. In the names of Kubernetes, which the client
+//! hard-codes for some kinds.
 
 use crate::support::{Cluster, Kubectl};
 

@@ -1,8 +1,9 @@
 //! Deliberately broken variants of the API: each breaks one promise, and the checkers must find it.
 //!
-//! A server that does something wrong cannot be told, from where its clients are, from one that gets another question or whose answer is
-//! changed on the way; so most variants are between the client and its connection. The others are between the server, or its
-//! controllers, and the store. Nothing here is reachable without `--broken-api`.
+//! A server that does something wrong cannot be told, from where its clients are, from one that
+//! gets another question or whose answer is changed on the way; so most variants are between the
+//! client and its connection. The others are between the server, or its controllers, and the store.
+//! Nothing here is reachable without `--broken-api`.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use quorate_store::{
 use quorate_wire::stored::StoredRef;
 use serde_json::{Value, json};
 
-use super::ask::{Ask, At, Kind, Reply, Verb, version};
+use super::request::{ApiReply, ApiRequest, At, ResourceKind, Verb, version};
 
 /// A promise that is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -40,7 +41,7 @@ pub(crate) enum BrokenApi {
     IgnoredFinalizer,
     /// Objects can be created in namespaces that are being deleted or have gone.
     OpenNamespace,
-    /// Whoever creates an object that another one creates at the same time replaces it.
+    /// A create replaces an object that another client creates at the same time.
     OverwritingCreate,
     /// A Service takes addresses without a look at what others have.
     SharedAddress,
@@ -56,7 +57,7 @@ const ADDRESSES: &[u8] = b"o/networking.svc.io/ipaddresses/";
 const EARLY_BY: u64 = 3;
 
 /// The request that reaches the server.
-pub(super) fn asked(broken: Option<BrokenApi>, ask: &Ask) -> Ask {
+pub(super) fn asked(broken: Option<BrokenApi>, ask: &ApiRequest) -> ApiRequest {
     let mut ask = ask.clone();
     match broken {
         Some(BrokenApi::SkippedPrecondition) if ask.verb != Verb::Delete => {
@@ -79,8 +80,14 @@ pub(super) fn asked(broken: Option<BrokenApi>, ask: &Ask) -> Ask {
     ask
 }
 
-/// The answer that reaches the client. `page` is the page before: its revision and the name that it ended with.
-pub(super) fn answered(broken: Option<BrokenApi>, ask: &Ask, page: Option<&(u64, String)>, reply: &mut Reply) {
+/// The answer that reaches the client. `page` is the page before: its revision and the name that it
+/// ended with.
+pub(super) fn answered(
+    broken: Option<BrokenApi>,
+    ask: &ApiRequest,
+    page: Option<&(u64, String)>,
+    reply: &mut ApiReply,
+) {
     let Some((at, last)) = page.filter(|_| broken == Some(BrokenApi::NewestPage) && reply.status == 200) else {
         return;
     };
@@ -91,12 +98,12 @@ pub(super) fn answered(broken: Option<BrokenApi>, ask: &Ask, page: Option<&(u64,
 }
 
 /// Where a page ended, for the one after it.
-pub(super) fn page(ask: &Ask, reply: &Reply) -> Option<(u64, String)> {
+pub(super) fn page(ask: &ApiRequest, reply: &ApiReply) -> Option<(u64, String)> {
     let last = reply.body["items"].as_array()?.last()?;
     Some((version(&reply.body)?, place(ask.kind, last)))
 }
 
-fn place(kind: Kind, item: &Value) -> String {
+fn place(kind: ResourceKind, item: &Value) -> String {
     let text = |field: &str| item["metadata"][field].as_str().unwrap_or_default();
     kind.key(text("namespace"), text("name"))
 }
@@ -112,7 +119,7 @@ pub(super) struct LineFault {
 }
 
 impl LineFault {
-    pub(super) fn new(broken: Option<BrokenApi>, ask: &Ask) -> Self {
+    pub(super) fn new(broken: Option<BrokenApi>, ask: &ApiRequest) -> Self {
         let lose = broken == Some(BrokenApi::LostEvent) && matches!(ask.at, At::Exact(_));
         let expires = broken == Some(BrokenApi::EarlyExpiry) && matches!(ask.at, At::Exact(_));
         Self { broken, expires, lose: lose.into() }
@@ -142,7 +149,7 @@ pub(super) fn store(broken: Option<BrokenApi>, store: Arc<dyn Store>) -> Arc<dyn
     use BrokenApi::{IgnoredFinalizer, OpenNamespace, OverwritingCreate, SharedAddress};
     match broken {
         Some(broken @ (IgnoredFinalizer | OpenNamespace | OverwritingCreate | SharedAddress)) => {
-            Arc::new(BrokenStore { store, broken })
+            Arc::new(BrokenApiStore { store, broken })
         }
         _ => store,
     }
@@ -152,18 +159,18 @@ pub(super) fn store(broken: Option<BrokenApi>, store: Arc<dyn Store>) -> Arc<dyn
 pub(super) fn store_of_controllers(broken: Option<BrokenApi>, store: &Arc<dyn Store>) -> Option<Arc<dyn Store>> {
     match broken {
         Some(broken @ (BrokenApi::ForgottenKind | BrokenApi::SkippedOwner)) => {
-            Some(Arc::new(BrokenStore { store: store.clone(), broken }))
+            Some(Arc::new(BrokenApiStore { store: store.clone(), broken }))
         }
         _ => None,
     }
 }
 
-struct BrokenStore {
+struct BrokenApiStore {
     store: Arc<dyn Store>,
     broken: BrokenApi,
 }
 
-impl BrokenStore {
+impl BrokenApiStore {
     /// What a transaction turns into; `None` when it is only said to be done.
     fn change(&self, mut txn: Txn) -> Option<Txn> {
         match self.broken {
@@ -209,14 +216,14 @@ fn hurry(operation: &mut Operation) {
 }
 
 #[async_trait]
-impl Store for BrokenStore {
+impl Store for BrokenApiStore {
     async fn read_index(&self) -> Result<Revision, Error> {
         self.store.read_index().await
     }
 
     fn snapshot(&self) -> Snapshot {
         let snapshot = self.store.snapshot();
-        let secrets = Kind::Secrets.key("", "");
+        let secrets = ResourceKind::Secrets.key("", "");
         let is_hidden = |key: &Bytes| match self.broken {
             BrokenApi::SharedAddress => is_holding(key),
             _ => key.starts_with(secrets.as_bytes()),
@@ -244,7 +251,7 @@ impl Store for BrokenStore {
         };
         let left = txn.conditions.clone();
         Ok(match self.store.txn(txn).await? {
-            // Whoever asked counts the conditions that are gone as well.
+            // The caller counts the dropped conditions as well.
             Outcome::Conflict { condition, current, revision } => {
                 let condition = asked.iter().position(|asked| *asked == left[condition]).unwrap_or(condition);
                 Outcome::Conflict { condition, current, revision }

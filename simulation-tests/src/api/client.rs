@@ -1,7 +1,8 @@
-//! A client's connection to one node's API: TLS over the simulated network, then HTTP/1.1 or HTTP/2.
+//! A client's connection to one node's API: TLS over the simulated network, then HTTP/1.1 or
+//! HTTP/2.
 //!
-//! Invariants: every wait has a limit; after a limit or an error the connection is not used again. Whoever has sent a request that
-//! changes something and hears nothing knows nothing.
+//! Invariants: every wait has a limit; after a limit or an error the connection is not used again.
+//! A write without an answer has an unknown outcome.
 
 use std::io;
 use std::sync::Arc;
@@ -20,14 +21,15 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::ask::{Ask, Reply};
 use super::broken::{self, BrokenApi, LineFault};
-use crate::cluster::host;
+use super::request::{ApiReply, ApiRequest};
 use crate::gateway::CLIENT_PORT;
+use crate::topology::host_name;
 
 /// From dialing to a connection that has finished its handshakes.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(800);
-/// What a server may send on a stream before it is read: little, so that servers feel who reads slowly.
+/// What a server may send on a stream before it is read: little, so that servers feel who reads
+/// slowly.
 const WINDOW_BYTES: u32 = 8 << 10;
 /// The revision of the state that an answer shows.
 const REVISION: &str = "quorate-revision";
@@ -59,8 +61,8 @@ impl Client {
     }
 
     async fn open(network: &dyn Network, node: u64, tls: Arc<ClientConfig>) -> io::Result<Sender> {
-        let stream = network.connect(&format!("{}:{CLIENT_PORT}", host(node))).await?;
-        let name = ServerName::try_from(host(node)).map_err(io::Error::other)?;
+        let stream = network.connect(&format!("{}:{CLIENT_PORT}", host_name(node))).await?;
+        let name = ServerName::try_from(host_name(node)).map_err(io::Error::other)?;
         let stream = TlsConnector::from(tls).connect(name, stream).await?;
         let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let stream = TokioIo::new(stream);
@@ -83,14 +85,14 @@ impl Client {
     }
 
     /// Asks and reads the whole answer, but waits no longer than this.
-    pub(crate) async fn ask(&mut self, ask: &Ask, longest: Duration) -> io::Result<Reply> {
+    pub(crate) async fn ask(&mut self, ask: &ApiRequest, longest: Duration) -> io::Result<ApiReply> {
         timeout(longest, async {
             let response = self.send(ask).await?;
             let status = response.status().as_u16();
             let header = response.headers().get(REVISION).and_then(|value| value.to_str().ok());
             let revision = header.and_then(|text| text.parse().ok());
             let body = response.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
-            let mut reply = Reply { status, revision, body: serde_json::from_slice(&body)? };
+            let mut reply = ApiReply { status, revision, body: serde_json::from_slice(&body)? };
             broken::answered(self.broken, ask, self.page.as_ref().filter(|_| ask.token.is_some()), &mut reply);
             self.page = broken::page(ask, &reply).or(self.page.take());
             Ok(reply)
@@ -99,7 +101,7 @@ impl Client {
     }
 
     /// Opens a watch. A refusal is a reply.
-    pub(crate) async fn watch(&mut self, ask: &Ask, longest: Duration) -> io::Result<Result<Lines, Reply>> {
+    pub(crate) async fn watch(&mut self, ask: &ApiRequest, longest: Duration) -> io::Result<Result<Lines, ApiReply>> {
         let response = timeout(longest, self.send(ask)).await??;
         let status = response.status().as_u16();
         if status == 200 {
@@ -107,16 +109,16 @@ impl Client {
             return Ok(Ok(Lines { body: response.into_body(), rest: Vec::new(), fault }));
         }
         let body = timeout(longest, response.into_body().collect()).await?.map_err(io::Error::other)?.to_bytes();
-        Ok(Err(Reply { status, revision: None, body: serde_json::from_slice(&body)? }))
+        Ok(Err(ApiReply { status, revision: None, body: serde_json::from_slice(&body)? }))
     }
 
-    async fn send(&mut self, ask: &Ask) -> io::Result<Response<Incoming>> {
+    async fn send(&mut self, ask: &ApiRequest) -> io::Result<Response<Incoming>> {
         let ask = broken::asked(self.broken, ask);
         let body = ask.body.as_ref().map(Value::to_string).unwrap_or_default();
         let request = Request::builder()
             .method(ask.method())
-            .uri(format!("https://{}{}", host(self.node), ask.uri()))
-            .header("host", host(self.node))
+            .uri(format!("https://{}{}", host_name(self.node), ask.uri()))
+            .header("host", host_name(self.node))
             .header("content-type", ask.content_type())
             .body(Full::new(Bytes::from(body)))
             .map_err(io::Error::other)?;

@@ -1,16 +1,17 @@
 //! The production API server on every simulated node, and clients that reach it over HTTP.
 //!
-//! Declarations only: `plan` is what all nodes share, `serve` is one node's server with its controllers, `ask` is what a client wants
-//! of it and `client` how that crosses the simulated network; `broken` has deliberately broken variants.
+//! Declarations only: `plan` is what all nodes share, `serve` is one node's server with its
+//! controllers, `ask` is what a client wants of it and `client` how that crosses the simulated
+//! network; `broken` has deliberately broken variants.
 
-mod ask;
 mod broken;
 mod client;
 mod plan;
+mod request;
 mod serve;
 
-pub(crate) use ask::{Ask, At, HOLD, Kind, Reply, STAMP, Verb, version};
 pub(crate) use broken::BrokenApi;
 pub(crate) use client::Client;
 pub(crate) use plan::ApiPlan;
+pub(crate) use request::{ApiReply, ApiRequest, At, HOLD, ResourceKind, STAMP, Verb, version};
 pub(crate) use serve::serve;

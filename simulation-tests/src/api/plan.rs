@@ -1,7 +1,7 @@
-//! What the API servers of a run share: schema, resources, certificates, keys.
+//! The settings that the API servers of a run share: schema, resources, certificates, keys.
 //!
-//! Invariant: made once for a run, before the simulation begins, and never changed; so a restart of a node costs nothing of it, and
-//! finds the same.
+//! Invariant: made once for a run, before the simulation begins, and never changed; so a restart of
+//! a node costs nothing of it, and finds the same.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::broken::BrokenApi;
-use crate::cluster::host;
 use crate::determinism::EPOCH_SECONDS;
+use crate::topology::host_name;
 
 /// The naming profile of simulated clusters.
 pub(crate) const NAMING: Naming = Naming::Svc;
 /// Members of this group may do everything.
 const ADMINISTRATORS: &str = "system:masters";
 
-/// See the module.
+/// The shared settings.
 pub(crate) struct ApiPlan {
     pub(super) graph: Arc<Graph>,
     pub(super) registry: Arc<Registry>,
@@ -51,7 +51,7 @@ impl ApiPlan {
         let authority = params.self_signed(&key)?.pem();
         let issuer = Issuer::new(params, key);
         let server_key = KeyPair::generate()?;
-        let server = CertificateParams::new((1..=nodes).map(host).collect::<Vec<_>>())?;
+        let server = CertificateParams::new((1..=nodes).map(host_name).collect::<Vec<_>>())?;
         let files = TlsFiles {
             certificate: server.signed_by(&server_key, &issuer)?.pem().into_bytes(),
             key: server_key.serialize_pem().into_bytes(),

@@ -1,7 +1,8 @@
-//! One node's API server: the production server, its feed of rules and its controllers over the node's store.
+//! One node's API server: the production server, its feed of rules and its controllers over the
+//! node's store.
 //!
-//! Invariant: wired as the binary wires it, as far as a simulation has the parts: no audit trail, no signing of certificates, and the
-//! keys of tokens are given instead of kept in the store.
+//! Invariant: wired as the binary wires it, as far as a simulation has the parts: no audit trail,
+//! no signing of certificates, and the keys of tokens are given instead of kept in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +61,8 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
     let (rules, _stop) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
     let recovery = async {
         replica.recovered().await;
-        // The binary waits for its keys here, which are there from the first transaction on: nobody is told of revision 0.
+        // The binary waits for its keys here, which are there from the first transaction on: no
+        // client is shown revision 0.
         api.store.applied(Revision::ZERO.next()).await;
         api.lifecycle.serve();
         std::future::pending().await

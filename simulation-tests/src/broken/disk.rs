@@ -43,7 +43,7 @@ impl Lie {
     }
 }
 
-/// See the module.
+/// The disk that breaks a promise.
 #[derive(Debug)]
 pub(super) struct LyingDisk {
     disk: MemoryDisk,

@@ -1,7 +1,8 @@
-//! Deliberately broken variants: each breaks one promise, at a seam, and the checkers must find it. They prove that a run without
-//! a violation says something.
+//! Deliberately broken variants: each breaks one promise, at a seam, and the checkers must find it.
+//! They prove that a run without a violation says something.
 //!
-//! Nothing here is reachable without `--broken`. Declarations, and what is broken about watches; `disk` and `store` break the rest.
+//! Nothing here is reachable without `--broken`. Declarations, and what is broken about watches;
+//! `disk` and `store` break the rest.
 
 mod disk;
 mod store;
@@ -28,7 +29,8 @@ pub(crate) enum Broken {
     ForgetfulRecovery,
     /// Votes are only remembered until the process ends.
     ForgottenVote,
-    /// A member whose disk is an older copy takes part without asking anybody how far it was.
+    /// A member whose disk is an older copy takes part without asking the other members how far it
+    /// was.
     TrustedDisk,
     /// A start takes the last whole batch of the log for a torn one.
     OvercutLog,

@@ -17,7 +17,7 @@ const TWICE_EVERY: u64 = 29;
 /// Batches that a watch which forgets history begins with at most.
 const REMEMBERED: u64 = 3;
 
-/// See the module.
+/// The replica that breaks a promise.
 pub(super) struct BrokenStore {
     replica: Arc<Replica>,
     broken: Broken,

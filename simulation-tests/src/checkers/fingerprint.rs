@@ -1,7 +1,9 @@
-//! A hash of one node's state that follows its changes: looking again costs what has changed, not what there is.
+//! A hash of one node's state that follows its changes: looking again costs what has changed, not
+//! what there is.
 //!
-//! Invariants: equal states at equal revisions have equal hashes, however each came about; what a state does not share with the one that was
-//! looked at before is hashed anew. Detects accidents, not attackers.
+//! Invariants: equal states at equal revisions have equal hashes, however each came about; what a
+//! state does not share with the one that was looked at before is hashed anew. Detects accidents,
+//! not attackers.
 
 use bytes::Bytes;
 use quorate_store::{Digest, Entry, Snapshot};

@@ -1,4 +1,5 @@
-//! The members' logs as they are found on their disks after each round's faults and in the end: log matching, and one content for everything committed.
+//! The members' logs as they are found on their disks after each round's faults and in the end: log
+//! matching, and one content for everything committed.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -13,7 +14,7 @@ use quorate_raft::types::{LogEntry, LogId};
 use quorate_store::NodeId;
 
 /// A member's disk, and who the member is.
-pub(crate) struct Found {
+pub(crate) struct MemberLog {
     pub(crate) node: NodeId,
     pub(crate) cluster: ClusterId,
     pub(crate) disk: MemoryDisk,
@@ -27,7 +28,7 @@ pub(crate) struct Found {
 type Entries = BTreeMap<u64, LogEntry>;
 
 /// Everything that is wrong with the logs.
-pub(crate) fn check(found: &[Found]) -> Result<Vec<String>, Box<dyn Error>> {
+pub(crate) fn check(found: &[MemberLog]) -> Result<Vec<String>, Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
     let mut logs = Vec::new();
     let mut wrong = Vec::new();
@@ -49,7 +50,7 @@ pub(crate) fn check(found: &[Found]) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(wrong)
 }
 
-async fn read(found: &Found) -> Result<Entries, Box<dyn Error>> {
+async fn read(found: &MemberLog) -> Result<Entries, Box<dyn Error>> {
     let identity = LogIdentity { cluster: found.cluster, node: found.node };
     let folder = Path::new(&found.folder);
     let options = LogOptions::new(std::sync::Arc::new(found.disk.clone()), folder, identity, Fatal::new());
@@ -60,7 +61,8 @@ async fn read(found: &Found) -> Result<Entries, Box<dyn Error>> {
     Ok(entries.into_iter().map(|entry| (entry.log_id.index, entry)).collect())
 }
 
-/// The newest index at which two logs hold different entries though they agree further up, or though it is committed.
+/// The newest index at which two logs hold different entries though they agree further up, or
+/// though it is committed.
 fn mismatch(one: &Entries, other: &Entries, committed: Option<u64>) -> Option<u64> {
     let common: Vec<u64> = one.keys().rev().filter(|index| other.contains_key(index)).copied().collect();
     let mut agreed = false;
@@ -102,11 +104,11 @@ mod tests {
     }
 
     /// A member whose disk holds such a log; it knows this entry to be committed.
-    fn member(node: NodeId, entries: &[(u64, u64)], committed: Option<LogId>) -> Found {
+    fn member(node: NodeId, entries: &[(u64, u64)], committed: Option<LogId>) -> MemberLog {
         let disk = MemoryDisk::new();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(write(node, disk.clone(), log(entries).into_values().collect()));
-        Found { node, cluster: CLUSTER, disk, folder: FOLDER.to_owned(), committed }
+        MemberLog { node, cluster: CLUSTER, disk, folder: FOLDER.to_owned(), committed }
     }
 
     async fn write(node: NodeId, disk: MemoryDisk, entries: Vec<LogEntry>) {

@@ -1,15 +1,17 @@
-//! The checkers: what clients and nodes remember, held against the committed history. Every violation is one line.
+//! The checkers: records of clients and samples of nodes against the committed history. Every
+//! violation is one line.
 //!
-//! The committed history is read from every node in the end and must be the same everywhere; revisions then are the witness of the
-//! order of everything, which makes linearizability of any number of keys a matter of one pass.
+//! The committed history is read from every node in the end and must be the same everywhere;
+//! revisions then are the witness of the order of everything, which makes linearizability of any
+//! number of keys a matter of one pass.
 //!
 //! Declarations and the order of the checks only.
 
 pub(crate) mod api;
 pub(crate) mod logs;
 
-mod chronicle;
 mod fingerprint;
+mod history;
 mod operations;
 mod raft;
 mod recovery;
@@ -21,9 +23,9 @@ use std::sync::Arc;
 
 use quorate_store::{Batch, NodeId, Retention};
 
-use crate::workload::{self, Records};
+use crate::workload::{self, StoreRecords};
 
-use retention::Kept;
+use retention::KeptHistory;
 
 pub(crate) use recovery::LostQuorum;
 pub(crate) use samples::Samples;
@@ -34,7 +36,7 @@ const MAX_VIOLATIONS: usize = 20;
 /// Everything that is wrong.
 pub(crate) fn check(
     histories: &[(NodeId, Vec<Arc<Batch>>)],
-    records: &Records,
+    records: &StoreRecords,
     samples: &Samples,
     retention: Retention,
     lost: Option<&(LostQuorum, Samples)>,
@@ -51,13 +53,13 @@ pub(crate) fn check(
         violations.truncate(MAX_VIOLATIONS);
         return violations;
     }
-    match chronicle::Chronicle::new(first) {
+    match history::History::new(first) {
         Err(broken) => violations.push(broken),
-        Ok(chronicle) => {
-            violations.extend(operations::check(&chronicle, &records.exchanges));
-            let kept = Kept::new(first, retention, operations::asked(&records.exchanges));
-            violations.extend(watches::check(&chronicle, &kept, &records.watches));
-            violations.extend(samples.check(&chronicle));
+        Ok(history) => {
+            violations.extend(operations::check(&history, &records.exchanges));
+            let kept = KeptHistory::new(first, retention, operations::asked(&records.exchanges));
+            violations.extend(watches::check(&history, &kept, &records.watches));
+            violations.extend(samples.check(&history));
         }
     }
     violations.truncate(MAX_VIOLATIONS);
@@ -67,17 +69,17 @@ pub(crate) fn check(
 /// The same for a run whose clients worked with the API.
 pub(crate) fn check_api(
     histories: &[(NodeId, Vec<Arc<Batch>>)],
-    records: &workload::api::Records,
+    records: &workload::api::ApiRecords,
     samples: &Samples,
     retention: Retention,
 ) -> Vec<String> {
     let mut violations = records.violations.clone();
     violations.extend(check_nodes(histories, samples));
     let Some((_, first)) = histories.first() else { return violations };
-    match chronicle::Chronicle::of_any_values(first) {
+    match history::History::of_any_values(first) {
         Err(broken) => violations.push(broken),
-        Ok(chronicle) => {
-            violations.extend(samples.check(&chronicle));
+        Ok(history) => {
+            violations.extend(samples.check(&history));
             violations.extend(api::check(first, records, retention));
         }
     }
@@ -90,7 +92,7 @@ fn check_nodes(histories: &[(NodeId, Vec<Arc<Batch>>)], samples: &Samples) -> Ve
     let mut violations = samples.violations().to_vec();
     let Some((first, history)) = histories.first() else { return violations };
     for (node, other) in &histories[1..] {
-        if let Some(difference) = chronicle::difference(history, other) {
+        if let Some(difference) = history::difference(history, other) {
             violations.push(format!("history: node {node} differs from node {first}: {difference}"));
         }
     }

@@ -1,57 +1,59 @@
-//! Transactions and reads against the history.
+//! The checker of the store's transactions and reads against the history.
 //!
-//! - An acknowledged transaction is in the history at its revision, whole, and its conditions held just before.
-//! - A refused one is not in the history. One whose fate is unknown is there whole, where its conditions held, or not at all.
+//! - An acknowledged transaction is in the history at its revision, whole, and its conditions held
+//!   just before.
+//! - A refused one is not in the history. One whose fate is unknown is there whole, where its
+//!   conditions held, or not at all.
 //! - A conflict and a read show exactly the state of the revision that they name.
-//! - Real time: what begins after something else has ended comes later in the history (writes) or sees it (reads). Together with the
-//!   points above: everything is linearizable.
+//! - Real time: what begins after something else has ended comes later in the history (writes) or
+//!   sees it (reads). Together with the points above: everything is linearizable.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_store::{Condition, Operation, Outcome, Revision, Txn};
 
-use super::chronicle::Chronicle;
-use crate::workload::{Decision, Exchange, What};
+use super::history::History;
+use crate::workload::{Decision, StoreCall, StoreExchange};
 
 /// Everything that is wrong with what the clients were told.
-pub(super) fn check(chronicle: &Chronicle<'_>, records: &[Exchange]) -> Vec<String> {
-    let mut violations: Vec<String> = records.iter().filter_map(|record| check_one(chronicle, record)).collect();
+pub(super) fn check(history: &History<'_>, records: &[StoreExchange]) -> Vec<String> {
+    let mut violations: Vec<String> = records.iter().filter_map(|record| check_one(history, record)).collect();
     violations.extend(check_uniqueness(records));
     violations.extend(check_real_time(records));
     violations
 }
 
-fn check_one(chronicle: &Chronicle<'_>, record: &Exchange) -> Option<String> {
+fn check_one(history: &History<'_>, record: &StoreExchange) -> Option<String> {
     let problem = match &record.what {
-        What::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => committed(chronicle, txn, *revision),
-        What::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, revision })) => {
+        StoreCall::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => committed(history, txn, *revision),
+        StoreCall::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, revision })) => {
             let condition = &txn.conditions[*condition];
-            let seen = (current.as_ref(), chronicle.get(condition.key(), *revision));
+            let seen = (current.as_ref(), history.get(condition.key(), *revision));
             if seen.0 != seen.1 {
                 Err(format!("a conflict shows what {} did not hold at {revision}", name(condition.key())))
-            } else if holds(chronicle, condition, *revision) {
+            } else if holds(history, condition, *revision) {
                 Err(format!("a conflict though the condition on {} holds at {revision}", name(condition.key())))
             } else {
                 Ok(())
             }
         }
-        What::Txn(txn, Decision::Refused) => refused(chronicle, txn),
-        What::Txn(txn, Decision::Unknown) => match written(chronicle, txn) {
-            Some(revision) => committed(chronicle, txn, revision),
+        StoreCall::Txn(txn, Decision::Refused) => refused(history, txn),
+        StoreCall::Txn(txn, Decision::Unknown) => match written(history, txn) {
+            Some(revision) => committed(history, txn, revision),
             None => Ok(()),
         },
-        What::Read { keys, at, found } if *at <= chronicle.newest() => {
-            let wrong = keys.iter().zip(found).find(|(key, entry)| chronicle.get(key, *at) != entry.as_ref());
+        StoreCall::Read { keys, at, found } if *at <= history.newest() => {
+            let wrong = keys.iter().zip(found).find(|(key, entry)| history.get(key, *at) != entry.as_ref());
             wrong.map_or(Ok(()), |(key, _)| Err(format!("a read at {at} shows what {} did not hold", name(key))))
         }
-        What::Read { at, .. } => Err(format!("a read at {at}, which was lost afterwards")),
+        StoreCall::Read { at, .. } => Err(format!("a read at {at}, which was lost afterwards")),
     };
     problem.err().map(|problem| format!("{}: {problem}", who(record)))
 }
 
-fn committed(chronicle: &Chronicle<'_>, txn: &Txn, revision: Revision) -> Result<(), String> {
-    let Some(batch) = chronicle.batch(revision) else {
+fn committed(history: &History<'_>, txn: &Txn, revision: Revision) -> Result<(), String> {
+    let Some(batch) = history.batch(revision) else {
         return Err(format!("the acknowledged transaction at {revision} is lost"));
     };
     let before = Revision::new(revision.get() - 1);
@@ -60,7 +62,7 @@ fn committed(chronicle: &Chronicle<'_>, txn: &Txn, revision: Revision) -> Result
         let carried_out = match operation {
             Operation::Put { value, .. } => event.and_then(|e| e.current.as_ref()).is_some_and(|e| e.value == *value),
             Operation::Delete { key } => {
-                event.map_or(chronicle.get(key, before).is_none(), |event| event.current.is_none())
+                event.map_or(history.get(key, before).is_none(), |event| event.current.is_none())
             }
         };
         if !carried_out {
@@ -68,7 +70,7 @@ fn committed(chronicle: &Chronicle<'_>, txn: &Txn, revision: Revision) -> Result
             return Err(format!("the acknowledged transaction at {revision} is lost: {key} was not changed as asked"));
         }
     }
-    match txn.conditions.iter().find(|condition| !holds(chronicle, condition, before)) {
+    match txn.conditions.iter().find(|condition| !holds(history, condition, before)) {
         Some(condition) => {
             Err(format!("committed at {revision} though the condition on {} does not hold", name(condition.key())))
         }
@@ -76,28 +78,29 @@ fn committed(chronicle: &Chronicle<'_>, txn: &Txn, revision: Revision) -> Result
     }
 }
 
-fn refused(chronicle: &Chronicle<'_>, txn: &Txn) -> Result<(), String> {
-    let written = written(chronicle, txn);
+fn refused(history: &History<'_>, txn: &Txn) -> Result<(), String> {
+    let written = written(history, txn);
     written.map_or(Ok(()), |at| Err(format!("a transaction that was called not applied is applied at {at}")))
 }
 
-/// Where a transaction is in the history, by the values that nobody else writes.
-fn written(chronicle: &Chronicle<'_>, txn: &Txn) -> Option<Revision> {
+/// The revision of a transaction in the history, found by its values, which no other transaction
+/// writes.
+fn written(history: &History<'_>, txn: &Txn) -> Option<Revision> {
     txn.operations.iter().find_map(|operation| match operation {
-        Operation::Put { value, .. } => chronicle.written(value),
+        Operation::Put { value, .. } => history.written(value),
         Operation::Delete { .. } => None,
     })
 }
 
-fn holds(chronicle: &Chronicle<'_>, condition: &Condition, at: Revision) -> bool {
-    let entry = chronicle.get(condition.key(), at);
+fn holds(history: &History<'_>, condition: &Condition, at: Revision) -> bool {
+    let entry = history.get(condition.key(), at);
     match condition {
         Condition::Modified { revision, .. } => entry.map_or(Revision::ZERO, |entry| entry.modified) == *revision,
         Condition::Exists { .. } => entry.is_some(),
     }
 }
 
-fn check_uniqueness(records: &[Exchange]) -> Vec<String> {
+fn check_uniqueness(records: &[StoreExchange]) -> Vec<String> {
     let mut revisions: Vec<Revision> = records.iter().filter_map(committed_at).collect();
     revisions.sort_unstable();
     let twice = revisions.windows(2).filter(|pair| pair[0] == pair[1]);
@@ -105,12 +108,12 @@ fn check_uniqueness(records: &[Exchange]) -> Vec<String> {
 }
 
 /// One pass over beginnings and ends in order of time.
-pub(super) fn check_real_time(records: &[Exchange]) -> Vec<String> {
-    let known: Vec<(&Exchange, Revision)> =
+pub(super) fn check_real_time(records: &[StoreExchange]) -> Vec<String> {
+    let known: Vec<(&StoreExchange, Revision)> =
         records.iter().filter_map(|record| Some((record, shown(record)?))).collect();
     let ends = known.iter().map(|(record, at)| (record.answered, true, *record, *at));
     let begins = known.iter().map(|(record, at)| (record.asked, false, *record, *at));
-    let mut moments: Vec<(Duration, bool, &Exchange, Revision)> = ends.chain(begins).collect();
+    let mut moments: Vec<(Duration, bool, &StoreExchange, Revision)> = ends.chain(begins).collect();
     // At the same moment beginnings come first: such operations overlap.
     moments.sort_by_key(|(time, ended, _, _)| (*time, *ended));
     let mut newest_at_begin = Vec::new();
@@ -130,34 +133,34 @@ pub(super) fn check_real_time(records: &[Exchange]) -> Vec<String> {
 }
 
 /// The point of the history that the answer stands for.
-pub(super) fn shown(record: &Exchange) -> Option<Revision> {
+pub(super) fn shown(record: &StoreExchange) -> Option<Revision> {
     match &record.what {
-        What::Txn(_, Decision::Decided(Outcome::Committed { revision } | Outcome::Conflict { revision, .. })) => {
+        StoreCall::Txn(_, Decision::Decided(Outcome::Committed { revision } | Outcome::Conflict { revision, .. })) => {
             Some(*revision)
         }
-        What::Read { at, .. } => Some(*at),
-        What::Txn(..) => None,
+        StoreCall::Read { at, .. } => Some(*at),
+        StoreCall::Txn(..) => None,
     }
 }
 
 /// When which committed revision was asked for.
-pub(super) fn asked(records: &[Exchange]) -> Vec<(Duration, u64)> {
+pub(super) fn asked(records: &[StoreExchange]) -> Vec<(Duration, u64)> {
     records.iter().filter_map(|record| Some((record.asked, committed_at(record)?.get()))).collect()
 }
 
-fn committed_at(record: &Exchange) -> Option<Revision> {
+fn committed_at(record: &StoreExchange) -> Option<Revision> {
     match &record.what {
-        What::Txn(_, Decision::Decided(Outcome::Committed { revision })) => Some(*revision),
+        StoreCall::Txn(_, Decision::Decided(Outcome::Committed { revision })) => Some(*revision),
         _ => None,
     }
 }
 
-fn who(record: &Exchange) -> String {
+fn who(record: &StoreExchange) -> String {
     let kind = match &record.what {
-        What::Read { .. } => "read",
-        What::Txn(..) => "transaction",
+        StoreCall::Read { .. } => "read",
+        StoreCall::Txn(..) => "transaction",
     };
-    let Exchange { client, node, asked, answered, .. } = record;
+    let StoreExchange { client, node, asked, answered, .. } = record;
     format!("{kind} of client {client} on node {node} from {asked:?} to {answered:?}")
 }
 
@@ -176,30 +179,30 @@ mod tests {
         Txn { conditions: vec![], operations }
     }
 
-    /// The history of these transactions.
-    fn history(txns: &[Txn]) -> Vec<Arc<Batch>> {
+    /// The batches of these transactions.
+    fn batches(txns: &[Txn]) -> Vec<Arc<Batch>> {
         let mut state = State::new();
         txns.iter().filter_map(|txn| state.apply(0, txn).batch).collect()
     }
 
-    fn record(asked: u64, answered: u64, what: What) -> Exchange {
+    fn record(asked: u64, answered: u64, what: StoreCall) -> StoreExchange {
         let (asked, answered) = (Duration::from_millis(asked), Duration::from_millis(answered));
-        Exchange { client: 1, node: 2, asked, answered, what }
+        StoreExchange { client: 1, node: 2, asked, answered, what }
     }
 
-    fn committed_record(asked: u64, answered: u64, txn: Txn, revision: u64) -> Exchange {
+    fn committed_record(asked: u64, answered: u64, txn: Txn, revision: u64) -> StoreExchange {
         let outcome = Outcome::Committed { revision: Revision::new(revision) };
-        record(asked, answered, What::Txn(txn, Decision::Decided(outcome)))
+        record(asked, answered, StoreCall::Txn(txn, Decision::Decided(outcome)))
     }
 
-    fn read(asked: u64, history: &[Arc<Batch>], at: u64) -> Exchange {
-        let chronicle = Chronicle::new(history).unwrap();
-        let found = vec![chronicle.get(b"a", Revision::new(at)).cloned()];
-        record(asked, asked + 1, What::Read { keys: vec!["a".into()], at: Revision::new(at), found })
+    fn read(asked: u64, batches: &[Arc<Batch>], at: u64) -> StoreExchange {
+        let history = History::new(batches).unwrap();
+        let found = vec![history.get(b"a", Revision::new(at)).cloned()];
+        record(asked, asked + 1, StoreCall::Read { keys: vec!["a".into()], at: Revision::new(at), found })
     }
 
-    fn check_history(history: &[Arc<Batch>], records: &[Exchange], expect: &[&str]) {
-        let found = check(&Chronicle::new(history).unwrap(), records);
+    fn check_history(batches: &[Arc<Batch>], records: &[StoreExchange], expect: &[&str]) {
+        let found = check(&History::new(batches).unwrap(), records);
         assert_eq!(found.len(), expect.len(), "{found:?}");
         assert!(found.iter().zip(expect).all(|(found, expect)| found.contains(expect)), "{found:?}");
     }
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn finds_what_is_wrong_and_nothing_else() {
         let txns = [put("a", "1"), put("a", "2"), put("b", "3")];
-        let whole = history(&txns);
+        let whole = batches(&txns);
         let first = committed_record(0, 10, txns[0].clone(), 1);
         let second = committed_record(20, 30, txns[1].clone(), 2);
         let good = [first.clone(), second.clone(), read(31, &whole, 2), read(40, &whole, 3), read(5, &whole, 0)];
@@ -216,16 +219,16 @@ mod tests {
         check_history(&whole, &[second.clone(), read(31, &whole, 1)], &["2 was shown before"]);
         check_history(&whole, &[read(1, &whole, 2), read(10, &whole, 1)], &["2 was shown before"]);
         check_history(&whole, &[first.clone(), first.clone()], &["two transactions"]);
-        check_history(&whole, &[record(0, 1, What::Txn(txns[2].clone(), Decision::Refused))], &["applied at 3"]);
-        check_history(&whole, &[record(0, 1, What::Txn(txns[2].clone(), Decision::Unknown))], &[]);
+        check_history(&whole, &[record(0, 1, StoreCall::Txn(txns[2].clone(), Decision::Refused))], &["applied at 3"]);
+        check_history(&whole, &[record(0, 1, StoreCall::Txn(txns[2].clone(), Decision::Unknown))], &[]);
         let torn =
             Txn { operations: [put("b", "3").operations, put("c", "4").operations].concat(), conditions: vec![] };
-        check_history(&whole, &[record(0, 1, What::Txn(torn, Decision::Unknown))], &["c was not changed"]);
+        check_history(&whole, &[record(0, 1, StoreCall::Txn(torn, Decision::Unknown))], &["c was not changed"]);
         let exists = Condition::Exists { key: "b".into() };
         let unfounded = Txn { conditions: vec![exists], ..txns[2].clone() };
-        check_history(&whole, &[record(0, 1, What::Txn(unfounded, Decision::Unknown))], &["does not hold"]);
+        check_history(&whole, &[record(0, 1, StoreCall::Txn(unfounded, Decision::Unknown))], &["does not hold"]);
         let mut wrong = read(31, &whole, 2);
-        if let What::Read { found, .. } = &mut wrong.what {
+        if let StoreCall::Read { found, .. } = &mut wrong.what {
             *found = vec![None];
         }
         check_history(&whole, &[wrong], &["did not hold"]);
@@ -233,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_transaction_that_was_applied_twice_is_found() {
-        let twice = history(&[put("a", "1"), put("a", "1")]);
-        assert!(Chronicle::new(&twice).err().unwrap().contains("applied before, at 1"));
+        let twice = batches(&[put("a", "1"), put("a", "1")]);
+        assert!(History::new(&twice).err().unwrap().contains("applied before, at 1"));
     }
 }

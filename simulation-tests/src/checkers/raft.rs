@@ -1,10 +1,12 @@
-//! Raft's own promises, held against what members say of themselves while they run.
+//! The checker of Raft's safety properties, from the positions that members report while they run.
 //!
-//! - What is committed at an index never changes, whoever says so (state machine safety).
+//! - What is committed at an index never changes, on any member (state machine safety).
 //! - A leader has everything that was committed under the leaders before it (leader completeness).
-//! - A member's durable vote never goes back, not even over a restart, and nobody leads by another's vote (election safety: votes are
-//!   ordered by term and then by node, so there may be several leaders of one term, and never two of one vote).
-//! - While it runs, a member's committed and applied positions never go back, and it applies nothing that is not committed.
+//! - A member's durable vote never goes back, not even over a restart, and no member leads by
+//!   another's vote (election safety: votes are ordered by term and then by node, so there may be
+//!   several leaders of one term, and never two of one vote).
+//! - While it runs, a member's committed and applied positions never go back, and it applies
+//!   nothing that is not committed.
 
 use std::collections::BTreeMap;
 

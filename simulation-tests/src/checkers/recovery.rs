@@ -1,9 +1,13 @@
-//! A run in which the quorum was lost and recovered: two histories, and what must have come from the first to the second.
+//! A run in which the quorum was lost and recovered: two histories, and what must have come from
+//! the first to the second.
 //!
-//! - The second begins, at its first revision, with exactly the state of the member that was recovered: one that goes
-//!   on, by what clients had asked for, from a state that a member which was left had applied.
-//! - Nothing that a member which was left had applied, and on its disk, is lost. What was acknowledged after that may be, and nothing else.
-//! - Every answer belongs to one of the two histories and is true there; real time goes through both. Nothing happens in both.
+//! - The second begins, at its first revision, with exactly the state of the member that was
+//!   recovered: one that goes on, by what clients had asked for, from a state that a member which
+//!   was left had applied.
+//! - Nothing that a member which was left had applied, and on its disk, is lost. What was
+//!   acknowledged after that may be, and nothing else.
+//! - Every answer belongs to one of the two histories and is true there; real time goes through
+//!   both. Nothing happens in both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,10 +16,10 @@ use bytes::Bytes;
 use quorate_raft::ClusterId;
 use quorate_store::{Batch, Entry, NodeId, Operation, Retention, Revision, Snapshot};
 
-use super::chronicle::Chronicle;
-use super::retention::Kept;
+use super::history::History;
+use super::retention::KeptHistory;
 use super::{Samples, operations, watches};
-use crate::workload::{Decision, Exchange, Records, Seen, WatchRecord, What};
+use crate::workload::{Decision, Seen, StoreCall, StoreExchange, StoreRecords, WatchRecord};
 
 /// What the system keeps for itself.
 const OWN_KEYS: &[u8] = b"s/";
@@ -26,7 +30,8 @@ const LAST_MEMBER: &str = "s/members/last";
 pub(crate) struct LostQuorum {
     pub(crate) old: ClusterId,
     pub(crate) new: ClusterId,
-    /// The newest revision that a member which was left had applied, with all that it had written on its disk.
+    /// The newest revision that a member which was left had applied, with all that it had written
+    /// on its disk.
     pub(crate) applied: Revision,
     /// The newest one in the recovered member's state, without its log.
     pub(crate) certain: Revision,
@@ -43,24 +48,26 @@ pub(super) fn check(
     lost: &LostQuorum,
     before: &Samples,
     history: &[Arc<Batch>],
-    (records, samples, retention): (&Records, &Samples, Retention),
+    (records, samples, retention): (&StoreRecords, &Samples, Retention),
 ) -> Result<Vec<String>, String> {
     let (first_watches, second_watches): (Vec<_>, Vec<_>) =
         records.watches.iter().map(|watch| split(watch, lost.base)).unzip();
     let first_history = with_told(before.archive(), &first_watches);
-    let old = Chronicle::new(&first_history)?;
-    let new = Chronicle::after(lost.base, lost.entries(), history)?;
+    let old = History::new(&first_history)?;
+    let new = History::after(lost.base, lost.entries(), history)?;
     let mut violations = lost.check_survival(&old, records);
-    // What was told of the first history's last moments, and seen of no node before all power went, may be lost as well.
+    // What was told of the first history's last moments, and seen of no node before all power
+    // went, may be lost as well.
     let first = records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at <= old.newest()));
     let second = records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at >= lost.base));
-    let (first, second): (Vec<Exchange>, Vec<Exchange>) = (first.cloned().collect(), second.cloned().collect());
+    let (first, second): (Vec<StoreExchange>, Vec<StoreExchange>) =
+        (first.cloned().collect(), second.cloned().collect());
     violations.extend(operations::check(&old, &first));
     violations.extend(operations::check(&new, &second));
     violations.extend(operations::check_real_time(&records.exchanges));
-    let kept = Kept::new(before.archive(), retention, operations::asked(&first));
+    let kept = KeptHistory::new(before.archive(), retention, operations::asked(&first));
     violations.extend(watches::check(&old, &kept, &first_watches));
-    let kept = Kept::after(lost.base.get(), history, retention, operations::asked(&second));
+    let kept = KeptHistory::after(lost.base.get(), history, retention, operations::asked(&second));
     violations.extend(watches::check(&new, &kept, &second_watches));
     violations.extend(before.check(&old));
     violations.extend(samples.check(&new));
@@ -73,8 +80,8 @@ pub(super) fn check(
     Ok(violations)
 }
 
-/// The first history to its end: its last transactions may have been seen by watchers alone, when the node that told them of one lost its
-/// power in the same moment.
+/// The first history to its end: its last transactions may have been seen by watchers alone, when
+/// the node that told them of one lost its power in the same moment.
 fn with_told(seen: &[Arc<Batch>], watches: &[WatchRecord]) -> Vec<Arc<Batch>> {
     let mut told = BTreeMap::new();
     for batch in watches.iter().flat_map(|watch| &watch.seen) {
@@ -91,12 +98,14 @@ fn with_told(seen: &[Arc<Batch>], watches: &[WatchRecord]) -> Vec<Arc<Batch>> {
     history
 }
 
-/// Whether an exchange may belong to a history: by the revision that it was told, or because it was told none.
-fn is_of(exchange: &Exchange, holds: impl Fn(Revision) -> bool) -> bool {
+/// Whether an exchange may belong to a history: by the revision that it was told, or because it was
+/// told none.
+fn is_of(exchange: &StoreExchange, holds: impl Fn(Revision) -> bool) -> bool {
     operations::shown(exchange).is_none_or(holds)
 }
 
-/// What a watcher saw of each of the two histories. The news that the first is over begins the second.
+/// What a watcher saw of each of the two histories. The news that the first is over begins the
+/// second.
 fn split(watch: &WatchRecord, base: Revision) -> (WatchRecord, WatchRecord) {
     let at = |seen: &Seen| match seen {
         Seen::Batch(at, _) | Seen::Compacted { oldest: at, .. } | Seen::Restarted(at) => *at,
@@ -130,7 +139,7 @@ impl LostQuorum {
         entries
     }
 
-    fn check_survival(&self, old: &Chronicle<'_>, records: &Records) -> Vec<String> {
+    fn check_survival(&self, old: &History<'_>, records: &StoreRecords) -> Vec<String> {
         let survived = self.survived();
         if survived < self.applied {
             let applied = self.applied;
@@ -159,9 +168,9 @@ impl LostQuorum {
 }
 
 /// What clients have asked for and may have got: keys with their new values.
-fn asked(records: &Records) -> BTreeSet<(&Bytes, Option<&Bytes>)> {
+fn asked(records: &StoreRecords) -> BTreeSet<(&Bytes, Option<&Bytes>)> {
     let txns = records.exchanges.iter().filter_map(|exchange| match &exchange.what {
-        What::Txn(txn, Decision::Unknown | Decision::Decided(_)) => Some(txn),
+        StoreCall::Txn(txn, Decision::Unknown | Decision::Decided(_)) => Some(txn),
         _ => None,
     });
     let operations = txns.flat_map(|txn| &txn.operations);

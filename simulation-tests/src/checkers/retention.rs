@@ -1,15 +1,16 @@
-//! What of the history was kept when: the proof that whoever was told *compacted* was told the truth.
+//! Retention over time: which history was kept when, to check that each *compacted* answer was
+//! true.
 //!
-//! What is kept follows from the committed batches and the retention alone, and is the same on every member; so for every newest revision
-//! there is one oldest readable one.
+//! What is kept follows from the committed batches and the retention alone, and is the same on
+//! every member; so for every newest revision there is one oldest readable one.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_store::{Batch, Retention};
 
-/// See the module.
-pub(crate) struct Kept {
+/// Which revisions were kept for each newest revision.
+pub(crate) struct KeptHistory {
     /// The revision before the first.
     base: u64,
     /// The oldest readable revision when the newest one is the base and the index; never goes back.
@@ -18,8 +19,9 @@ pub(crate) struct Kept {
     begun: Vec<(Duration, u64)>,
 }
 
-impl Kept {
-    /// Of a whole history; `asked` says when a client asked for the revision that it was told, for any number of revisions.
+impl KeptHistory {
+    /// Of a whole history; `asked` says when a client asked for the revision that it was told, for
+    /// any number of revisions.
     pub(super) fn new(history: &[Arc<Batch>], retention: Retention, asked: Vec<(Duration, u64)>) -> Self {
         Self::after(0, history, retention, asked)
     }
@@ -52,7 +54,8 @@ impl Kept {
         Self { base: 0, oldest: vec![0], begun: Vec::new() }
     }
 
-    /// Whether somebody who needed everything after a revision could be told at this time that it is no longer kept, and from where on it is.
+    /// Whether a client that needed everything after a revision could be told *compacted* at this
+    /// time, with this oldest revision.
     pub(super) fn check_refusal(&self, after: u64, told: Option<u64>, time: Duration) -> Result<(), String> {
         let newest = self.possible_at(time);
         let oldest = self.oldest[newest];
@@ -95,7 +98,7 @@ mod tests {
         let history: Vec<_> = (1..=10).filter_map(|turn| write(turn * 1000)).collect();
         let retention = Retention { time_ms: 5000, bytes: u64::MAX };
         let asked = (1..=10).map(|revision| (Duration::from_secs(revision), revision)).collect();
-        let kept = Kept::new(&history, retention, asked);
+        let kept = KeptHistory::new(&history, retention, asked);
         let check = |after: u64, told: Option<u64>, second: u64, expect: bool| {
             let found = kept.check_refusal(after, told, Duration::from_millis(second * 1000 + 500));
             assert_eq!(found.is_ok(), expect, "{after} {told:?} {second}: {found:?}");

@@ -1,8 +1,9 @@
-//! The nodes looked at while they run: equal state at equal revision, nothing goes back; and their history as it grows, since they do not keep
-//! all of it.
+//! Samples of running nodes: equal state at equal revision, nothing goes back; and their history as
+//! it grows, since nodes do not keep all of it.
 //!
-//! Two leaders of one term are no violation here: votes are ordered by term and then by node, so the leader of a higher number
-//! may replace the one of a lower number within a term (openraft's `leader_id_adv`).
+//! Two leaders of one term are no violation here: votes are ordered by term and then by node, so
+//! the leader of a higher number may replace the one of a lower number within a term (openraft's
+//! `leader_id_adv`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use bytes::Bytes;
 use quorate_raft::Replica;
 use quorate_store::{Batch, HistoryError, NodeId, Revision, Snapshot, State, Store};
 
-use super::chronicle::Chronicle;
 use super::fingerprint::Fingerprint;
+use super::history::History;
 use super::raft::Raft;
 
 /// What was seen so far.
@@ -71,7 +72,8 @@ impl Samples {
         }
     }
 
-    /// Holds a state that was not seen on this node yet against that of others at the same revision.
+    /// Holds a state that was not seen on this node yet against that of others at the same
+    /// revision.
     fn compare(&mut self, node: NodeId, snapshot: Snapshot) {
         let (revision, digest) = (snapshot.revision(), self.fingerprints.entry(node).or_default().of(snapshot));
         let (other, expected) = *self.digests.entry(revision).or_insert((node, digest));
@@ -84,8 +86,9 @@ impl Samples {
         self.archive.last().map_or(self.base, |batch| batch.revision)
     }
 
-    /// Everything that the node ever committed: what it still keeps, after what was seen before. Nothing when every node had dropped
-    /// something before it could be seen: then nothing can be said of the history, and it is not the nodes that are to blame.
+    /// Everything that the node ever committed: what it still keeps, after what was seen before.
+    /// Nothing when every node had dropped something before it could be seen: then nothing can be
+    /// said of the history, and it is not the nodes that are to blame.
     pub(crate) fn history(&self, replica: &Replica) -> Result<Vec<Arc<Batch>>, String> {
         let (oldest, seen) = (replica.status().oldest, self.archived());
         if seen < oldest {
@@ -96,7 +99,8 @@ impl Samples {
         Ok(dropped.chain(kept).collect())
     }
 
-    /// How many snapshots were sent to nodes, and how many of them to a node that had got one since its start already.
+    /// How many snapshots were sent to nodes, and how many of them to a node that had got one since
+    /// its start already.
     pub(crate) fn snapshots(&self) -> (u64, u64) {
         (self.snapshots.values().sum(), self.snapshots.values().map(|count| count.saturating_sub(1)).sum())
     }
@@ -112,13 +116,13 @@ impl Samples {
     }
 
     /// The states seen against a replay of the history.
-    pub(super) fn check(&self, chronicle: &Chronicle<'_>) -> Vec<String> {
+    pub(super) fn check(&self, history: &History<'_>) -> Vec<String> {
         let mut unexplained = self.digests.clone();
         // A new member begins with nothing, wherever the history begins.
         let empty = Fingerprint::default().of(State::new().snapshot());
         unexplained.retain(|at, (_, digest)| *at > Revision::ZERO || *digest != empty);
         let mut replayed = Fingerprint::default();
-        chronicle.replay(|state| {
+        history.replay(|state| {
             if let Some((node, digest)) = unexplained.remove(&state.revision())
                 && replayed.of(state.snapshot()) != digest
             {
@@ -147,16 +151,16 @@ mod tests {
     use super::*;
     use quorate_store::{Operation, Txn};
 
-    /// The states that one key goes through with these values, and the history of that.
+    /// The states that one key goes through with these values, and the batches of that.
     fn lived(values: &[&'static str]) -> (Vec<Snapshot>, Vec<Arc<Batch>>) {
         let mut state = State::new();
-        let (mut states, mut history) = (Vec::new(), Vec::new());
+        let (mut states, mut batches) = (Vec::new(), Vec::new());
         for value in values {
             let operations = vec![Operation::Put { key: "a".into(), value: (*value).into() }];
-            history.extend(state.apply(0, &Txn { conditions: vec![], operations }).batch);
+            batches.extend(state.apply(0, &Txn { conditions: vec![], operations }).batch);
             states.push(state.snapshot());
         }
-        (states, history)
+        (states, batches)
     }
 
     #[test]
@@ -177,15 +181,15 @@ mod tests {
 
     #[test]
     fn states_that_are_not_the_replay_are_found() {
-        let (right, history) = lived(&["1", "2"]);
+        let (right, batches) = lived(&["1", "2"]);
         let (wrong, _) = lived(&["1", "3", "4"]);
-        let chronicle = Chronicle::new(&history).unwrap();
+        let history = History::new(&batches).unwrap();
         let check = |seen: &[&Snapshot], expect: &[&str]| {
             let mut samples = Samples::default();
             for state in seen {
                 samples.compare(7, (*state).clone());
             }
-            assert_eq!(samples.check(&chronicle), expect);
+            assert_eq!(samples.check(&history), expect);
         };
         let empty = State::new().snapshot();
         check(&[&empty, &right[0], &right[1]], &[]);

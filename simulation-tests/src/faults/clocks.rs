@@ -1,4 +1,4 @@
-//! What goes wrong with clocks.
+//! Faults of clocks.
 
 use std::time::Duration;
 
@@ -17,7 +17,8 @@ pub(super) fn jump(cluster: &Cluster, fault: &Fault) {
     cluster.turn_clock(fault.node, around_zero(fault, MAX_JUMP_MS));
 }
 
-/// The wall clock goes wrong from now on. Gives after which times timers go on by how much: they can only be made to go faster.
+/// The wall clock goes wrong from now on. Gives after which times timers go on by how much: they
+/// can only be made to go faster.
 pub(super) fn drift(cluster: &Cluster, fault: &Fault, length: Duration) -> Vec<(Duration, Duration)> {
     let gains = around_zero(fault, MAX_DRIFT_MS);
     cluster.set_drift(fault.node, gains);

@@ -1,16 +1,18 @@
 //! Which kinds of faults met which states of a node: what a run has tried.
 //!
-//! Invariants: a fault counts once, and not when whom it is about is down as it begins. What a disk was told to do later counts when it has
-//! done it, as far as that shows: a failed sync or a full disk by the end of the process, so not where a broken variant hides it, nor when
-//! only a segment could not be made ahead. Whether a message or a sync met what went wrong with a link, a clock or a slow disk, nobody
-//! knows: those count when they begin.
+//! Invariants: a fault counts once, and not when whom it is about is down as it begins. What a disk
+//! was told to do later counts when it has done it, as far as that shows: a failed sync or a full
+//! disk by the end of the process, so not where a broken variant hides it, nor when only a segment
+//! could not be made ahead. Whether a message or a sync met a fault of a link, a clock or a slow
+//! disk is not known: those count when they begin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use quorate_store::Store;
 
-use super::kind::{Fault, Kind};
-use crate::cluster::{Cluster, Seat};
+use super::kind::{Fault, FaultKind};
+use crate::cluster::Cluster;
+use crate::topology::HostId;
 
 /// What a member says whose sync has failed.
 pub(super) const SYNC_FAILURE: &str = "simulated sync failure";
@@ -25,27 +27,29 @@ const ALL_NODES: &str = "cluster";
 /// Counts by kind and state.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
-    counts: BTreeMap<(Kind, &'static str), u64>,
+    counts: BTreeMap<(FaultKind, &'static str), u64>,
     /// What disks were told and may not have done yet, and the state of their nodes when they were.
-    armed: BTreeMap<(Seat, Kind), &'static str>,
+    armed: BTreeMap<(HostId, FaultKind), &'static str>,
 }
 
 impl Coverage {
-    pub(super) fn add(&mut self, kind: Kind, state: &'static str) {
+    pub(super) fn add(&mut self, kind: FaultKind, state: &'static str) {
         *self.counts.entry((kind, state)).or_default() += 1;
     }
 
     /// A fault is about to begin, while these nodes run.
-    pub(super) fn begin(&mut self, cluster: &Cluster, running: &BTreeSet<Seat>, fault: &Fault) {
+    pub(super) fn begin(&mut self, cluster: &Cluster, running: &BTreeSet<HostId>, fault: &Fault) {
         if !has_effect(running, fault) {
             return;
         }
         let (kind, node) = (fault.kind, fault.node);
         match kind {
-            Kind::PowerCutInCall | Kind::FailedSync | Kind::FailedStateSync | Kind::FullDisk => {
+            FaultKind::PowerCutInCall | FaultKind::FailedSync | FaultKind::FailedStateSync | FaultKind::FullDisk => {
                 self.armed.insert((node, kind), state(cluster, node));
             }
-            Kind::Split | Kind::VanishedClient | Kind::PowerCutAll | Kind::RollingRestart => self.add(kind, ALL_NODES),
+            FaultKind::Split | FaultKind::VanishedClient | FaultKind::PowerCutAll | FaultKind::RollingRestart => {
+                self.add(kind, ALL_NODES)
+            }
             _ => self.add(kind, state(cluster, node)),
         }
     }
@@ -63,7 +67,7 @@ impl Coverage {
     }
 
     /// A disk need not do this any more.
-    pub(super) fn disarm(&mut self, node: Seat, kind: Kind) {
+    pub(super) fn disarm(&mut self, node: HostId, kind: FaultKind) {
         self.armed.remove(&(node, kind));
     }
 
@@ -83,7 +87,7 @@ impl Coverage {
 }
 
 /// What a node that runs is to the cluster.
-pub(super) fn state(cluster: &Cluster, node: Seat) -> &'static str {
+pub(super) fn state(cluster: &Cluster, node: HostId) -> &'static str {
     let Some(replica) = cluster.replica(node) else { return "starting" };
     let status = replica.status();
     match status.leader {
@@ -94,40 +98,43 @@ pub(super) fn state(cluster: &Cluster, node: Seat) -> &'static str {
     }
 }
 
-/// Whether a fault that begins while these nodes run does something to one of them: at both ends of a link there has to be one.
-fn has_effect(running: &BTreeSet<Seat>, fault: &Fault) -> bool {
+/// Whether a fault that begins while these nodes run does something to one of them: at both ends of
+/// a link there has to be one.
+fn has_effect(running: &BTreeSet<HostId>, fault: &Fault) -> bool {
     let runs = running.contains(&fault.node);
     match fault.kind {
-        Kind::OneWayCut | Kind::PartialCut | Kind::Delay | Kind::Loss | Kind::ClogLink => {
+        FaultKind::OneWayCut | FaultKind::PartialCut | FaultKind::Delay | FaultKind::Loss | FaultKind::ClogLink => {
             runs && running.contains(&fault.other)
         }
-        Kind::IsolatedNode | Kind::DeafNode | Kind::MuteNode | Kind::FlappingNode | Kind::ClogNode => {
-            runs && running.len() > 1
-        }
-        Kind::Split => !running.is_disjoint(&fault.group) && !running.is_subset(&fault.group),
-        Kind::VanishedClient | Kind::PowerCutAll | Kind::RollingRestart => !running.is_empty(),
+        FaultKind::IsolatedNode
+        | FaultKind::DeafNode
+        | FaultKind::MuteNode
+        | FaultKind::FlappingNode
+        | FaultKind::ClogNode => runs && running.len() > 1,
+        FaultKind::Split => !running.is_disjoint(&fault.group) && !running.is_subset(&fault.group),
+        FaultKind::VanishedClient | FaultKind::PowerCutAll | FaultKind::RollingRestart => !running.is_empty(),
         // It waits for a snapshot, and counts when there is one.
-        Kind::CrashInInstall => false,
-        Kind::Pause
-        | Kind::Kill
-        | Kind::PowerCut
-        | Kind::PowerCutInCall
-        | Kind::FailedSync
-        | Kind::FailedStateSync
-        | Kind::SlowSync
-        | Kind::FullDisk
-        | Kind::ClockJump
-        | Kind::ClockDrift => runs,
+        FaultKind::CrashInInstall => false,
+        FaultKind::Pause
+        | FaultKind::Kill
+        | FaultKind::PowerCut
+        | FaultKind::PowerCutInCall
+        | FaultKind::FailedSync
+        | FaultKind::FailedStateSync
+        | FaultKind::SlowSync
+        | FaultKind::FullDisk
+        | FaultKind::ClockJump
+        | FaultKind::ClockDrift => runs,
     }
 }
 
 /// Whether the disk of this node has just done what it was told.
-fn is_done(cluster: &Cluster, node: Seat, kind: Kind) -> bool {
+fn is_done(cluster: &Cluster, node: HostId, kind: FaultKind) -> bool {
     let ended = |why: &str| cluster.ended(node).is_some_and(|reason| reason.contains(why));
     match kind {
-        Kind::FailedSync => ended(SYNC_FAILURE),
-        Kind::FailedStateSync => ended(STATE_FAILURE),
-        Kind::FullDisk => ended(NO_SPACE),
+        FaultKind::FailedSync => ended(SYNC_FAILURE),
+        FaultKind::FailedStateSync => ended(STATE_FAILURE),
+        FaultKind::FullDisk => ended(NO_SPACE),
         // There is but one more that waits: the power goes in a call.
         _ => cluster.disk(node).crashed(),
     }
@@ -138,28 +145,43 @@ mod tests {
     use super::*;
 
     /// A fault of nodes 1 and 2, the first of which is alone in its group.
-    fn check(kind: Kind, running: &[Seat], expect: bool) {
+    fn check(kind: FaultKind, running: &[HostId], expect: bool) {
         let fault = Fault { kind, node: 1, other: 2, seed: 0, group: BTreeSet::from([1]) };
-        let running: BTreeSet<Seat> = running.iter().copied().collect();
+        let running: BTreeSet<HostId> = running.iter().copied().collect();
         assert_eq!(has_effect(&running, &fault), expect, "{kind:?} while {running:?} run");
     }
 
     #[test]
     fn a_fault_of_a_node_needs_that_it_runs() {
-        for kind in [Kind::Kill, Kind::Pause, Kind::SlowSync, Kind::FullDisk, Kind::ClockJump, Kind::ClockDrift] {
+        for kind in [
+            FaultKind::Kill,
+            FaultKind::Pause,
+            FaultKind::SlowSync,
+            FaultKind::FullDisk,
+            FaultKind::ClockJump,
+            FaultKind::ClockDrift,
+        ] {
             check(kind, &[1], true);
             check(kind, &[2, 3], false);
         }
     }
 
     #[test]
-    fn a_fault_of_links_needs_somebody_at_both_ends() {
-        for kind in [Kind::OneWayCut, Kind::PartialCut, Kind::Delay, Kind::Loss, Kind::ClogLink] {
+    fn a_fault_of_links_needs_a_node_at_both_ends() {
+        for kind in
+            [FaultKind::OneWayCut, FaultKind::PartialCut, FaultKind::Delay, FaultKind::Loss, FaultKind::ClogLink]
+        {
             check(kind, &[1, 2], true);
             check(kind, &[1, 3], false);
             check(kind, &[2, 3], false);
         }
-        for kind in [Kind::IsolatedNode, Kind::DeafNode, Kind::MuteNode, Kind::FlappingNode, Kind::ClogNode] {
+        for kind in [
+            FaultKind::IsolatedNode,
+            FaultKind::DeafNode,
+            FaultKind::MuteNode,
+            FaultKind::FlappingNode,
+            FaultKind::ClogNode,
+        ] {
             check(kind, &[1, 3], true);
             check(kind, &[1], false);
             check(kind, &[2, 3], false);
@@ -167,9 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn a_split_needs_somebody_on_both_sides() {
-        check(Kind::Split, &[1, 3], true);
-        check(Kind::Split, &[1], false);
-        check(Kind::Split, &[2, 3], false);
+    fn a_split_needs_a_node_on_both_sides() {
+        check(FaultKind::Split, &[1, 3], true);
+        check(FaultKind::Split, &[1], false);
+        check(FaultKind::Split, &[2, 3], false);
     }
 }

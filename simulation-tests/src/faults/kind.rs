@@ -9,11 +9,11 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
-use crate::cluster::Seat;
+use crate::topology::HostId;
 
 /// What can go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum FaultKind {
     /// Nothing passes between a node and the other nodes.
     IsolatedNode,
     /// Nothing passes from one node to another.
@@ -36,8 +36,9 @@ pub(crate) enum Kind {
     ClogLink,
     /// Messages from and to a node are kept, and then all delivered.
     ClogNode,
-    /// A process stands still, as far as anybody can tell: nothing comes or goes, its log's disk hangs, and in the end all its time has
-    /// passed at once. What it does by itself meanwhile, it does: it may give its leadership up before it wakes up.
+    /// A process stands still, as others see it: nothing comes or goes, its log's disk
+    /// hangs, and in the end all its time has passed at once. What it does by itself meanwhile, it
+    /// does: it may give its leadership up before it wakes up.
     Pause,
     /// A client's connections go silent without being closed.
     VanishedClient,
@@ -68,35 +69,35 @@ pub(crate) enum Kind {
 }
 
 /// How many of about a hundred faults are of each kind.
-const WEIGHTS: [(Kind, u32); 25] = [
-    (Kind::IsolatedNode, 8),
-    (Kind::OneWayCut, 5),
-    (Kind::PartialCut, 5),
-    (Kind::DeafNode, 3),
-    (Kind::MuteNode, 3),
-    (Kind::Split, 4),
-    (Kind::FlappingNode, 3),
-    (Kind::Delay, 6),
-    (Kind::Loss, 4),
-    (Kind::ClogLink, 4),
-    (Kind::ClogNode, 6),
-    (Kind::Pause, 5),
-    (Kind::VanishedClient, 3),
-    (Kind::Kill, 8),
-    (Kind::PowerCut, 11),
-    (Kind::PowerCutInCall, 6),
-    (Kind::PowerCutAll, 3),
-    (Kind::RollingRestart, 1),
-    (Kind::FailedSync, 4),
-    (Kind::FailedStateSync, 3),
-    (Kind::SlowSync, 4),
-    (Kind::FullDisk, 2),
-    (Kind::ClockJump, 3),
-    (Kind::ClockDrift, 3),
-    (Kind::CrashInInstall, 6),
+const WEIGHTS: [(FaultKind, u32); 25] = [
+    (FaultKind::IsolatedNode, 8),
+    (FaultKind::OneWayCut, 5),
+    (FaultKind::PartialCut, 5),
+    (FaultKind::DeafNode, 3),
+    (FaultKind::MuteNode, 3),
+    (FaultKind::Split, 4),
+    (FaultKind::FlappingNode, 3),
+    (FaultKind::Delay, 6),
+    (FaultKind::Loss, 4),
+    (FaultKind::ClogLink, 4),
+    (FaultKind::ClogNode, 6),
+    (FaultKind::Pause, 5),
+    (FaultKind::VanishedClient, 3),
+    (FaultKind::Kill, 8),
+    (FaultKind::PowerCut, 11),
+    (FaultKind::PowerCutInCall, 6),
+    (FaultKind::PowerCutAll, 3),
+    (FaultKind::RollingRestart, 1),
+    (FaultKind::FailedSync, 4),
+    (FaultKind::FailedStateSync, 3),
+    (FaultKind::SlowSync, 4),
+    (FaultKind::FullDisk, 2),
+    (FaultKind::ClockJump, 3),
+    (FaultKind::ClockDrift, 3),
+    (FaultKind::CrashInInstall, 6),
 ];
 
-impl Kind {
+impl FaultKind {
     /// One of these kinds, or of all.
     fn draw(rng: &mut StdRng, only: &[Self]) -> Self {
         let among = |(kind, _): &&(Self, u32)| only.is_empty() || only.contains(kind);
@@ -114,23 +115,23 @@ impl Kind {
 /// One fault: its kind, whom it concerns, and whatever numbers it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
-    pub(super) kind: Kind,
-    pub(super) node: Seat,
+    pub(super) kind: FaultKind,
+    pub(super) node: HostId,
     /// Another node.
-    pub(super) other: Seat,
+    pub(super) other: HostId,
     /// Decides how bad it is.
     pub(super) seed: u64,
     /// A group of nodes.
-    pub(super) group: BTreeSet<Seat>,
+    pub(super) group: BTreeSet<HostId>,
 }
 
 impl Fault {
     /// A fault among nodes 1 to `nodes`.
-    pub(super) fn draw(rng: &mut StdRng, nodes: u64, only: &[Kind]) -> Self {
+    pub(super) fn draw(rng: &mut StdRng, nodes: u64, only: &[FaultKind]) -> Self {
         let node = rng.random_range(1..=nodes);
         let other = (node - 1 + rng.random_range(1..nodes)) % nodes + 1;
         let group = (1..=nodes).filter(|_| rng.random()).collect();
-        Self { kind: Kind::draw(rng, only), node, other, seed: rng.random(), group }
+        Self { kind: FaultKind::draw(rng, only), node, other, seed: rng.random(), group }
     }
 
     /// A number between these two, always the same for the same fault.

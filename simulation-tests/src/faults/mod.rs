@@ -1,8 +1,9 @@
-//! What goes wrong, when and for how long: all drawn from the seed before a round begins.
+//! The faults of a run: kind, time and length are drawn from the seed before a round begins.
 //!
-//! Invariants: every fault ends by itself or with [`Faults::heal`]; after that nothing is cut, slow or down. What is counted is what faults
-//! have done, see `coverage`: not one whose node is down when its time comes, nor a cut with nobody at one of its ends. Counting
-//! changes nothing that happens.
+//! Invariants: every fault ends by itself or with [`Faults::heal`]; after that nothing is cut, slow
+//! or down. What is counted is what faults have done, see `coverage`: not one whose node is down
+//! when its time comes, nor a cut with no running node at one of its ends. Counting changes nothing
+//! that happens.
 
 mod clocks;
 mod coverage;
@@ -17,15 +18,16 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use turmoil::Sim;
 
-use crate::cluster::{Cluster, Seat};
-use crate::node::Order;
+use crate::cluster::Cluster;
+use crate::node::Command;
 use crate::rounds::Round;
+use crate::topology::HostId;
 
 use kind::Fault;
 use network::Usual;
 
 pub(crate) use coverage::Coverage;
-pub(crate) use kind::Kind;
+pub(crate) use kind::FaultKind;
 
 /// Longest pause between two faults, milliseconds.
 const MAX_PAUSE_MS: u64 = 1500;
@@ -35,10 +37,12 @@ const MAX_FAULT_MS: u64 = 4000;
 const FLAP_MS: u64 = 300;
 /// Bytes that a full disk still takes: less than a segment.
 const LAST_BYTES: u64 = 8_000;
-/// A disk stays full so many times as long as other faults last: first the log uses up what was made ahead.
+/// A disk stays full so many times as long as other faults last: first the log uses up what was
+/// made ahead.
 const FULL_TIMES: u32 = 8;
 
-/// Why a node may end by itself: a disk that fails is the end of the process, and so is the news that it was removed.
+/// Why a node may end by itself: a disk that fails is the end of the process, and so is the news
+/// that it was removed.
 const ACCEPTED_ENDS: [&str; 5] = [
     coverage::SYNC_FAILURE,
     coverage::STATE_FAILURE,
@@ -55,16 +59,16 @@ enum Step {
     Begin(Fault, Duration),
     End(Fault),
     /// A node's turn in a rolling restart, and how long it is down.
-    Turn(Seat, Duration),
-    Restart(Seat),
-    Cut(Seat),
-    Join(Seat),
-    Hurry(Seat, Duration),
-    Release(Seat, Seat),
+    Turn(HostId, Duration),
+    Restart(HostId),
+    Cut(HostId),
+    Join(HostId),
+    Hurry(HostId, Duration),
+    Release(HostId, HostId),
 }
 
 /// What is drawn.
-pub(crate) struct Agenda {
+pub(crate) struct FaultPlan {
     pub(crate) seed: u64,
     /// Nodes that faults are about.
     pub(crate) nodes: u64,
@@ -73,19 +77,19 @@ pub(crate) struct Agenda {
     /// The usual longest latency of a message.
     pub(crate) latency: Duration,
     /// Only these kinds; all when empty.
-    pub(crate) only: Vec<Kind>,
+    pub(crate) only: Vec<FaultKind>,
 }
 
 /// The faults of a run.
 pub(crate) struct Faults {
     nodes: u64,
-    only: Vec<Kind>,
-    agenda: BTreeMap<(Duration, u64), Step>,
+    only: Vec<FaultKind>,
+    schedule: BTreeMap<(Duration, u64), Step>,
     sequence: u64,
     rng: StdRng,
     usual: Usual,
     /// What happens to a node whose power goes during a call, by node.
-    power_cuts: BTreeMap<Seat, u64>,
+    power_cuts: BTreeMap<HostId, u64>,
     /// Faults that wait for a snapshot, any node's, and until when.
     ambushes: Vec<(Duration, Fault)>,
     coverage: Coverage,
@@ -96,11 +100,11 @@ pub(crate) struct Faults {
 
 impl Faults {
     /// None yet.
-    pub(crate) fn new(plan: Agenda) -> Self {
+    pub(crate) fn new(plan: FaultPlan) -> Self {
         Self {
             nodes: plan.nodes,
             only: plan.only,
-            agenda: BTreeMap::new(),
+            schedule: BTreeMap::new(),
             sequence: 0,
             rng: StdRng::seed_from_u64(plan.seed),
             usual: Usual { clients: plan.clients, latency: plan.latency },
@@ -123,7 +127,7 @@ impl Faults {
             }
             let length = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
             let fault = Fault::draw(&mut self.rng, self.nodes, &self.only);
-            let times = if fault.kind == Kind::FullDisk { FULL_TIMES } else { 1 };
+            let times = if fault.kind == FaultKind::FullDisk { FULL_TIMES } else { 1 };
             self.later(time, Step::Begin(fault, length * times));
         }
     }
@@ -136,7 +140,7 @@ impl Faults {
         } else {
             self.proceed(sim, cluster)?;
         }
-        for node in cluster.seats() {
+        for node in cluster.hosts() {
             self.look_after(sim, cluster, node)?;
         }
         Ok(())
@@ -144,7 +148,7 @@ impl Faults {
 
     fn proceed(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
         let now = sim.elapsed();
-        while let Some(entry) = self.agenda.first_entry().filter(|entry| entry.key().0 <= now) {
+        while let Some(entry) = self.schedule.first_entry().filter(|entry| entry.key().0 <= now) {
             match entry.remove() {
                 Step::Begin(fault, length) => self.begin(sim, cluster, &fault, length)?,
                 Step::End(fault) => self.end(sim, cluster, &fault)?,
@@ -152,7 +156,7 @@ impl Faults {
                 Step::Restart(node) => self.restart(sim, cluster, node),
                 Step::Cut(node) => network::isolate(sim, cluster, node),
                 Step::Join(node) => network::join(sim, &self.usual, cluster, node),
-                Step::Hurry(node, by) => cluster.order(node, Order::Jump(by)),
+                Step::Hurry(node, by) => cluster.command(node, Command::Jump(by)),
                 Step::Release(one, other) => network::release(sim, &self.usual, one, other),
             }
         }
@@ -161,9 +165,9 @@ impl Faults {
 
     /// Ends everything that is still going on.
     pub(crate) fn heal(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
-        self.agenda.clear();
+        self.schedule.clear();
         self.mend(sim, cluster);
-        for node in cluster.seats() {
+        for node in cluster.hosts() {
             cluster.set_drift(node, 0);
             self.restart(sim, cluster, node);
         }
@@ -174,7 +178,7 @@ impl Faults {
         self.ambushes.clear();
         self.coverage.disarm_all();
         network::mend_all(sim, &self.usual, cluster);
-        for node in cluster.seats() {
+        for node in cluster.hosts() {
             cluster.usual_sync(node);
             let disk = cluster.disk(node);
             disk.crash_after(u64::MAX);
@@ -206,12 +210,12 @@ impl Faults {
 
     fn later(&mut self, time: Duration, step: Step) {
         self.sequence += 1;
-        self.agenda.insert((time, self.sequence), step);
+        self.schedule.insert((time, self.sequence), step);
     }
 
     fn begin(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) -> io::Result<()> {
         let begins = sim.elapsed();
-        let running: BTreeSet<Seat> = cluster.seats().filter(|seat| cluster.runs(sim, *seat)).collect();
+        let running: BTreeSet<HostId> = cluster.hosts().filter(|host| cluster.runs(sim, *host)).collect();
         self.coverage.begin(cluster, &running, fault);
         let applies =
             network::begin(sim, cluster, &self.usual, fault) | self.begin_here(sim, cluster, fault, length)?;
@@ -233,48 +237,48 @@ impl Faults {
         let (node, begins) = (fault.node, sim.elapsed());
         let disk = cluster.disk(node);
         match fault.kind {
-            Kind::FullDisk => {
+            FaultKind::FullDisk => {
                 disk.set_capacity(usize::try_from(fault.between(0, LAST_BYTES)).ok().map(|left| disk.used() + left))
             }
-            Kind::SlowSync => disk.set_sync_delay(Duration::from_millis(fault.between(5, 80))),
-            Kind::Pause => disk.set_sync_delay(length),
-            Kind::ClockJump => clocks::jump(cluster, fault),
-            Kind::ClockDrift => {
+            FaultKind::SlowSync => disk.set_sync_delay(Duration::from_millis(fault.between(5, 80))),
+            FaultKind::Pause => disk.set_sync_delay(length),
+            FaultKind::ClockJump => clocks::jump(cluster, fault),
+            FaultKind::ClockDrift => {
                 for (after, by) in clocks::drift(cluster, fault, length) {
                     self.later(begins + after, Step::Hurry(node, by));
                 }
             }
-            Kind::CrashInInstall => {
+            FaultKind::CrashInInstall => {
                 self.ambushes.push((begins + length, fault.clone()));
                 return Ok(false);
             }
-            Kind::FlappingNode => {
+            FaultKind::FlappingNode => {
                 let turns = u64::try_from(length.as_millis()).unwrap_or(0) / FLAP_MS;
                 for turn in 0..=turns {
                     let step = if turn % 2 == 0 { Step::Cut(node) } else { Step::Join(node) };
                     self.later(begins + Duration::from_millis(turn * FLAP_MS), step);
                 }
             }
-            Kind::RollingRestart => {
-                for (node, turn) in cluster.seats().zip(0..) {
+            FaultKind::RollingRestart => {
+                for (node, turn) in cluster.hosts().zip(0..) {
                     self.later(begins + length * turn, Step::Turn(node, length / 2));
                 }
             }
-            Kind::PowerCutAll => {
-                for node in cluster.seats() {
+            FaultKind::PowerCutAll => {
+                for node in cluster.hosts() {
                     cluster.cut_power(sim, node, fault.seed.wrapping_add(node));
                     self.later(begins + length, Step::Restart(node));
                 }
             }
             _ if !cluster.runs(sim, node) => return Ok(false),
-            Kind::Kill => cluster.kill(sim, node),
-            Kind::PowerCut => cluster.cut_power(sim, node, fault.seed),
-            Kind::PowerCutInCall => {
+            FaultKind::Kill => cluster.kill(sim, node),
+            FaultKind::PowerCut => cluster.cut_power(sim, node, fault.seed),
+            FaultKind::PowerCutInCall => {
                 disk.crash_after(fault.between(0, 40));
                 self.power_cuts.insert(node, fault.seed);
             }
-            Kind::FailedSync => disk.fail_sync_after(fault.between(0, 40)),
-            Kind::FailedStateSync => cluster.fail_state_sync(node, true),
+            FaultKind::FailedSync => disk.fail_sync_after(fault.between(0, 40)),
+            FaultKind::FailedStateSync => cluster.fail_state_sync(node, true),
             _ => return Ok(false),
         }
         Ok(true)
@@ -287,8 +291,8 @@ impl Faults {
         if self.ambushes.is_empty() {
             return Ok(());
         }
-        let installing = |seat: &Seat| cluster.replica(*seat).is_some_and(|replica| replica.positions().installing);
-        let Some(node) = cluster.seats().find(installing) else { return Ok(()) };
+        let installing = |host: &HostId| cluster.replica(*host).is_some_and(|replica| replica.positions().installing);
+        let Some(node) = cluster.hosts().find(installing) else { return Ok(()) };
         // Not always at its first moment.
         if !self.rng.random_ratio(1, 3) {
             return Ok(());
@@ -310,27 +314,27 @@ impl Faults {
         network::end(sim, cluster, &self.usual, fault);
         let node = fault.node;
         match fault.kind {
-            Kind::Kill | Kind::PowerCut => self.restart(sim, cluster, node),
+            FaultKind::Kill | FaultKind::PowerCut => self.restart(sim, cluster, node),
             // Whatever the failed sync has left in the system's cache alone is gone now.
-            Kind::FailedSync if fault.seed.is_multiple_of(2) => {
+            FaultKind::FailedSync if fault.seed.is_multiple_of(2) => {
                 cluster.cut_power(sim, node, fault.seed);
                 self.later(sim.elapsed() + Duration::from_millis(fault.between(1, MAX_FAULT_MS)), Step::Restart(node));
             }
-            Kind::SlowSync => cluster.usual_sync(node),
-            Kind::ClockDrift => cluster.set_drift(node, 0),
-            Kind::FullDisk => {
+            FaultKind::SlowSync => cluster.usual_sync(node),
+            FaultKind::ClockDrift => cluster.set_drift(node, 0),
+            FaultKind::FullDisk => {
                 cluster.disk(node).set_capacity(None);
                 self.coverage.disarm(node, fault.kind);
             }
-            Kind::FlappingNode => network::join(sim, &self.usual, cluster, node),
-            Kind::ClogNode => {
+            FaultKind::FlappingNode => network::join(sim, &self.usual, cluster, node),
+            FaultKind::ClogNode => {
                 for (after, other) in network::releases(cluster, fault) {
                     self.later(sim.elapsed() + after, Step::Release(node, other));
                 }
             }
-            Kind::Pause => {
+            FaultKind::Pause => {
                 cluster.usual_sync(node);
-                cluster.order(node, Order::Jump(Duration::from_millis(fault.between(100, MAX_FAULT_MS))));
+                cluster.command(node, Command::Jump(Duration::from_millis(fault.between(100, MAX_FAULT_MS))));
             }
             _ => {}
         }
@@ -338,14 +342,14 @@ impl Faults {
     }
 
     /// Kills a node in its turn, if it runs.
-    fn take_turn(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat, down: Duration) {
+    fn take_turn(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: HostId, down: Duration) {
         if cluster.runs(sim, node) {
             cluster.kill(sim, node);
             self.later(sim.elapsed() + down, Step::Restart(node));
         }
     }
 
-    fn restart(&self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) {
+    fn restart(&self, sim: &mut Sim<'_>, cluster: &Cluster, node: HostId) {
         if !cluster.runs(sim, node) {
             tracing::info!(node, "restart");
             cluster.restart(sim, node);
@@ -353,7 +357,7 @@ impl Faults {
     }
 
     /// Ends what has lost power during a call, and plans the restart of what has ended by itself.
-    fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: Seat) -> io::Result<()> {
+    fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: HostId) -> io::Result<()> {
         if cluster.disk(node).crashed() {
             let seed = self.power_cuts.remove(&node).unwrap_or_default();
             cluster.cut_power(sim, node, seed);
@@ -376,7 +380,8 @@ impl Faults {
             }
         }
         tracing::info!(node, reason, "ended");
-        // Half the time the machine reboots, and loses its cache; half the time only the process starts again.
+        // Half the time the machine reboots, and loses its cache; half the time only the process
+        // starts again.
         if self.rng.random() {
             cluster.cut_power(sim, node, self.rng.random());
         } else {
@@ -387,7 +392,7 @@ impl Faults {
         Ok(())
     }
 
-    fn restart_later(&mut self, sim: &Sim<'_>, node: Seat) {
+    fn restart_later(&mut self, sim: &Sim<'_>, node: HostId) {
         let down = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
         self.later(sim.elapsed() + down, Step::Restart(node));
     }

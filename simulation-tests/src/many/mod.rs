@@ -1,7 +1,8 @@
 //! Many seeds: each in a process of its own, so that every run begins the same as its replay does.
 //!
-//! Seeds run until there were so many of them, or so many simulated hours; an interrupt ends them early, and what there was is summed up
-//! all the same, with the command that goes on from there. A failing seed is told at once, with the command that replays it.
+//! Seeds run until there were so many of them, or so many simulated hours; an interrupt ends them
+//! early, and what there was is summed up all the same, with the command that goes on from there. A
+//! failing seed is told at once, with the command that replays it.
 //!
 //! `process` runs one seed, `summary` puts figures into words.
 
@@ -29,7 +30,8 @@ pub(crate) use summary::describe;
 const TELL_EVERY: Duration = Duration::from_secs(10);
 /// A seed that takes longer is named, as often, until it ends.
 const SLOW: Duration = Duration::from_secs(60);
-/// So many runs in a row without any simulated time end a soak: something is wrong with the machine, such as a full disk.
+/// So many runs in a row without any simulated time end a soak: something is wrong with the
+/// machine, such as a full disk.
 const MOST_BARREN: u32 = 20;
 /// Up to so many seeds each has a line of its own.
 const FEW_SEEDS: u64 = 50;
@@ -71,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, goal: Goal) -> Result<bool, Box<dyn Err
 
 async fn run_all(arguments: &Arguments, goal: Goal, processes: &Processes) -> Result<Sum, Box<dyn Error>> {
     let (mut interrupt, mut end) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let mut progress = Progress::new(arguments, goal);
+    let mut progress = SeedProgress::new(arguments, goal);
     let mut running = FuturesUnordered::new();
     let mut looks = interval(SLOW);
     loop {
@@ -93,7 +95,7 @@ async fn run_all(arguments: &Arguments, goal: Goal, processes: &Processes) -> Re
     Ok(progress.end())
 }
 
-struct Progress {
+struct SeedProgress {
     goal: Goal,
     coming: Range<u64>,
     /// The seeds that run, since when.
@@ -106,7 +108,7 @@ struct Progress {
     sum: Sum,
 }
 
-impl Progress {
+impl SeedProgress {
     fn new(arguments: &Arguments, goal: Goal) -> Self {
         let count = match goal {
             Goal::Seeds(seeds) => seeds,

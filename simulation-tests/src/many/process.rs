@@ -1,7 +1,8 @@
 //! One seed in a process of its own.
 //!
-//! Invariants: a process that dies, or does not come to an end, without a report has violated something as well; processes are in groups of
-//! their own, so that an interrupt reaches the one that started them and not them.
+//! Invariants: a process that dies, or does not come to an end, without a report has violated
+//! something as well; processes are in groups of their own, so that an interrupt reaches the one
+//! that started them and not them.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -18,14 +19,16 @@ use tokio::time::timeout;
 use crate::Arguments;
 use crate::report::Report;
 
-/// After this a process does not end any more. Real time, so far more than a seed takes on any machine.
-const PATIENCE: Duration = Duration::from_secs(900);
+/// After this a process does not end any more. Real time, so far more than a seed takes on any
+/// machine.
+const ANSWER_LIMIT: Duration = Duration::from_secs(900);
 
 /// Starts them all.
 pub(super) struct Processes {
     arguments: Arguments,
     program: PathBuf,
-    /// Where they keep their folders; removed with everything that those that were killed left behind.
+    /// Where they keep their folders; removed with everything that those that were killed left
+    /// behind.
     folder: TempDir,
 }
 
@@ -39,11 +42,12 @@ impl Processes {
     pub(super) async fn run(&self, seed: u64) -> Result<Report, Box<dyn Error>> {
         let mut command = Command::new(&self.program);
         command.args(options(&self.arguments, seed)).arg("--json").env("TMPDIR", self.folder.path());
-        // Memory that was freed is used again soon: giving it back to the system costs more than it is worth.
+        // Memory that was freed is used again soon: giving it back to the system costs more than it
+        // is worth.
         command.env("MIMALLOC_PURGE_DELAY", "-1");
         command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0).kill_on_drop(true);
-        let Ok(output) = timeout(PATIENCE, command.output()).await else {
-            return Ok(failed(seed, format!("the simulation itself has not ended after {PATIENCE:?}")));
+        let Ok(output) = timeout(ANSWER_LIMIT, command.output()).await else {
+            return Ok(failed(seed, format!("the simulation itself has not ended after {ANSWER_LIMIT:?}")));
         };
         let output = output?;
         let report = serde_json::from_slice(&output.stdout);
@@ -57,7 +61,8 @@ impl Processes {
     }
 }
 
-/// What cargo has to be told to build this program again: its profile names the folder that the program is in.
+/// What cargo has to be told to build this program again: its profile names the folder that the
+/// program is in.
 fn profile(program: &Path) -> String {
     match program.parent().and_then(Path::file_name).and_then(OsStr::to_str) {
         None | Some("debug") => String::new(),

@@ -1,4 +1,4 @@
-//! Reports and their sum, put into words for a person.
+//! Reports and their sum, put into words for people.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

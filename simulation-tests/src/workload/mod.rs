@@ -1,16 +1,17 @@
-//! What clients do, and what they remember of it.
+//! The workloads: what clients do, and their records.
 //!
-//! Declarations, and which of the two a run is about: `record` is what is remembered and `told` what that is with the
-//! store, `writer` does transactions and reads, `watcher` watches; `api` has the clients of the API.
+//! Declarations, and which of the two a run is about: `record` has the records and `exchange` the
+//! calls of the store's clients, `writer` does transactions and reads, `watcher` watches; `api` has
+//! the clients of the API.
 
+mod exchange;
 mod record;
-mod told;
 
 pub(crate) mod api;
 pub(crate) mod watcher;
 pub(crate) mod writer;
 
-pub(crate) use told::{Decision, Exchange, Progress, Records, Seen, WatchRecord, What};
+pub(crate) use exchange::{Decision, Seen, StoreCall, StoreExchange, StoreProgress, StoreRecords, WatchRecord};
 pub(crate) use watcher::watch;
 pub(crate) use writer::work;
 

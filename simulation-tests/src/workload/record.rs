@@ -1,30 +1,31 @@
-//! What clients know at the end, the input of the checkers, and how far they are.
+//! The records of clients, which are the input of the checkers, and their progress.
 //!
-//! Invariant: an exchange says only what the client could know; times are simulated times of the client's host.
+//! Invariant: an exchange says only what the client could know; times are simulated times of the
+//! client's host.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// One question of a client and what came of it.
+/// One call of a client and its outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Exchange<T> {
     pub(crate) client: u64,
     pub(crate) node: u64,
     pub(crate) asked: Duration,
     pub(crate) answered: Duration,
-    /// The question and its answer.
+    /// The call and its outcome.
     pub(crate) what: T,
 }
 
-/// A question with its answer.
-pub(crate) trait Asked {
+/// A call with its outcome.
+pub(crate) trait Call {
     /// The revision that the answer acknowledges, or shows.
     fn revision(&self) -> Option<u64>;
 }
 
-/// What all clients leave behind.
+/// The records of all clients.
 #[derive(Debug)]
 pub(crate) struct Records<T, W> {
     pub(crate) exchanges: Vec<Exchange<T>>,
@@ -42,11 +43,11 @@ impl<T, W> Default for Records<T, W> {
 /// How far the clients are, shared with the driver.
 #[derive(Debug)]
 pub(crate) struct Progress<T, W> {
-    inner: Arc<Mutex<Inner<T, W>>>,
+    inner: Arc<Mutex<ProgressState<T, W>>>,
 }
 
 #[derive(Debug)]
-struct Inner<T, W> {
+struct ProgressState<T, W> {
     records: Records<T, W>,
     done: u64,
     watched: u64,
@@ -61,19 +62,21 @@ impl<T, W> Clone for Progress<T, W> {
 
 impl<T, W> Default for Progress<T, W> {
     fn default() -> Self {
-        Self { inner: Arc::new(Mutex::new(Inner { records: Records::default(), done: 0, watched: 0, newest: 0 })) }
+        Self {
+            inner: Arc::new(Mutex::new(ProgressState { records: Records::default(), done: 0, watched: 0, newest: 0 })),
+        }
     }
 }
 
-impl<T: Asked, W> Progress<T, W> {
-    /// A question is over.
+impl<T: Call, W> Progress<T, W> {
+    /// Records a finished call.
     pub(crate) fn exchanged(&self, exchange: Exchange<T>) {
         let mut inner = self.inner.lock();
         inner.newest = inner.newest.max(exchange.what.revision().unwrap_or_default());
         inner.records.exchanges.push(exchange);
     }
 
-    /// A watch is over.
+    /// Records a finished watch.
     pub(crate) fn watched(&self, watch: W) {
         self.inner.lock().records.watches.push(watch);
     }
@@ -99,7 +102,7 @@ impl<T: Asked, W> Progress<T, W> {
         (inner.done, inner.watched) == (writing, watching)
     }
 
-    /// Nobody has finished the next round.
+    /// Begins the next round, which no client has finished.
     pub(crate) fn begin_round(&self) {
         let mut inner = self.inner.lock();
         (inner.done, inner.watched) = (0, 0);
@@ -110,7 +113,8 @@ impl<T: Asked, W> Progress<T, W> {
         self.inner.lock().done
     }
 
-    /// The newest revision that anybody was told, once this many clients that write have finished this round.
+    /// The newest revision that any client was told, once this many clients that write have
+    /// finished this round.
     pub(crate) fn last(&self, clients: u64) -> Option<u64> {
         let inner = self.inner.lock();
         (inner.done >= clients).then_some(inner.newest)

@@ -1,5 +1,6 @@
-//! A client that watches everything, now here, now there, and always resumes after the last batch it has seen; sometimes it reads slowly. When
-//! what it needs is no longer kept it reads, and goes on after that.
+//! A client that watches everything through changing nodes, and always resumes after the last batch
+//! it has seen; sometimes it reads slowly. When its position is compacted it reads the state, and
+//! goes on after that.
 
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use quorate_store::Revision;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::told::{Progress, Seen, WatchRecord};
-use crate::gateway::{Answer, Ask, Session};
+use super::exchange::{Seen, StoreProgress, WatchRecord};
+use crate::gateway::{Answer, GatewayRequest, Session};
 use crate::rounds::Rounds;
 
 /// How long after the faults a watcher must have seen everything.
@@ -21,7 +22,7 @@ const MAX_PAUSE_MS: u64 = 400;
 /// Longest time that a watcher stays away, milliseconds.
 const MAX_AWAY_MS: u64 = 6000;
 /// How long a read may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// Who the watcher is and what it works with.
 pub(crate) struct Watcher {
@@ -29,7 +30,7 @@ pub(crate) struct Watcher {
     pub(crate) nodes: u64,
     pub(crate) writers: u64,
     pub(crate) env: Env,
-    pub(crate) progress: Progress,
+    pub(crate) progress: StoreProgress,
     pub(crate) rounds: Rounds,
 }
 
@@ -80,7 +81,7 @@ async fn follow(
     seen: &mut WatchRecord,
 ) -> Option<()> {
     let mut session = Session::connect(&*watcher.env.network, node).await.ok()?;
-    session.start(&Ask::Watch(*cursor)).await.ok()?;
+    session.start(&GatewayRequest::Watch(*cursor)).await.ok()?;
     loop {
         match session.next().await.ok()? {
             Answer::Batch { revision, events } => {
@@ -96,7 +97,9 @@ async fn follow(
             Answer::Compacted(oldest) => {
                 seen.seen.push(Seen::Compacted { oldest, time: turmoil::elapsed() });
                 let mut session = Session::connect(&*watcher.env.network, node).await.ok()?;
-                let Ok(Answer::Read { at, .. }) = session.ask(&Ask::Read(vec![]), PATIENCE).await else { return None };
+                let Ok(Answer::Read { at, .. }) = session.ask(&GatewayRequest::Read(vec![]), ANSWER_LIMIT).await else {
+                    return None;
+                };
                 seen.seen.push(Seen::Restarted(at));
                 *cursor = at.max(*cursor);
                 return None;

@@ -1,4 +1,5 @@
-//! A client that creates, updates, deletes and reads, through any node, until the faults end; then it wants every node to serve; and so every round.
+//! A client that creates, updates, deletes and reads, through any node, until the faults of a round
+//! end; then it waits until every node serves.
 //!
 //! Invariant: no value is ever written twice, so a value says which transaction wrote it.
 
@@ -11,14 +12,14 @@ use quorate_store::{Condition, Operation, Outcome, Revision, Txn};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::told::{Decision, Exchange, Progress, What};
-use crate::gateway::{Answer, Ask, Session};
+use super::exchange::{Decision, StoreCall, StoreExchange, StoreProgress};
+use crate::gateway::{Answer, GatewayRequest, Session};
 use crate::rounds::Rounds;
 
 /// Keys that all writers share.
 const SHARED_KEYS: u64 = 6;
 /// How long a client waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 /// How long after the faults every node must serve.
 const HEALING: Duration = Duration::from_secs(20);
 
@@ -28,7 +29,7 @@ pub(crate) struct Writer {
     pub(crate) seed: u64,
     pub(crate) nodes: u64,
     pub(crate) env: Env,
-    pub(crate) progress: Progress,
+    pub(crate) progress: StoreProgress,
     /// Its longest pause between two questions.
     pub(crate) think: Duration,
     pub(crate) rounds: Rounds,
@@ -69,16 +70,16 @@ impl Working {
         }
     }
 
-    fn choose(&mut self) -> Ask {
+    fn choose(&mut self) -> GatewayRequest {
         let key = self.shared_key();
         match self.rng.random_range(0..100) {
-            0..20 => Ask::Txn(self.create()),
-            20..50 => Ask::Txn(self.update(key)),
-            50..60 => Ask::Txn(self.put_two()),
-            60..65 => Ask::Txn(self.delete(key)),
+            0..20 => GatewayRequest::Txn(self.create()),
+            20..50 => GatewayRequest::Txn(self.update(key)),
+            50..60 => GatewayRequest::Txn(self.put_two()),
+            60..65 => GatewayRequest::Txn(self.delete(key)),
             _ => {
                 let count = self.rng.random_range(1..=3);
-                Ask::Read((0..count).map(|_| self.shared_key()).collect())
+                GatewayRequest::Read((0..count).map(|_| self.shared_key()).collect())
             }
         }
     }
@@ -87,7 +88,7 @@ impl Working {
         format!("shared/{}", self.rng.random_range(0..SHARED_KEYS)).into()
     }
 
-    /// A value that nobody has written before.
+    /// A value that no client has written before.
     fn value(&mut self) -> Bytes {
         self.count += 1;
         let length = if self.rng.random_ratio(1, 20) { 3000 } else { self.rng.random_range(0..200) };
@@ -117,8 +118,8 @@ impl Working {
         Txn { conditions: vec![], operations: vec![put(first), put(second)] }
     }
 
-    /// Only of a key that is known to be there: a transaction that changes nothing has a revision and no event, and the checkers
-    /// want to see every revision.
+    /// Only of a key that is known to be there: a transaction that changes nothing has a revision
+    /// and no event, and the checkers want to see every revision.
     fn delete(&mut self, key: Bytes) -> Txn {
         if self.known.get(&key).is_none_or(|revision| *revision == Revision::ZERO) {
             return self.update(key);
@@ -126,7 +127,7 @@ impl Working {
         Txn { conditions: vec![self.modified(&key)], operations: vec![Operation::Delete { key }] }
     }
 
-    async fn ask(&mut self, ask: Ask) {
+    async fn ask(&mut self, ask: GatewayRequest) {
         if self.session.is_none() || self.rng.random_ratio(1, 10) {
             let node = self.rng.random_range(1..=self.writer.nodes);
             self.session = self.connect(node).await;
@@ -138,51 +139,54 @@ impl Working {
         Session::connect(&*self.writer.env.network, node).await.ok().map(|session| (node, session))
     }
 
-    /// Asks over the current connection, and remembers. True when a transaction was committed or a read answered.
-    async fn ask_here(&mut self, ask: Ask) -> bool {
+    /// Asks over the current connection, and remembers. True when a transaction was committed or a
+    /// read answered.
+    async fn ask_here(&mut self, ask: GatewayRequest) -> bool {
         let Some((node, session)) = &mut self.session else { return false };
         let (node, asked) = (*node, turmoil::elapsed());
-        let answer = session.ask(&ask, PATIENCE).await;
+        let answer = session.ask(&ask, ANSWER_LIMIT).await;
         if answer.is_err() {
             self.session = None;
         }
         let what = match (ask, answer) {
-            (Ask::Txn(txn), Ok(Answer::Decided(outcome))) => What::Txn(txn, Decision::Decided(outcome)),
-            (Ask::Txn(txn), Ok(Answer::Refused(_))) => What::Txn(txn, Decision::Refused),
-            (Ask::Txn(txn), _) => What::Txn(txn, Decision::Unknown),
-            (Ask::Read(keys), Ok(Answer::Read { at, found })) => What::Read { keys, at, found },
+            (GatewayRequest::Txn(txn), Ok(Answer::Decided(outcome))) => StoreCall::Txn(txn, Decision::Decided(outcome)),
+            (GatewayRequest::Txn(txn), Ok(Answer::Refused(_))) => StoreCall::Txn(txn, Decision::Refused),
+            (GatewayRequest::Txn(txn), _) => StoreCall::Txn(txn, Decision::Unknown),
+            (GatewayRequest::Read(keys), Ok(Answer::Read { at, found })) => StoreCall::Read { keys, at, found },
             _ => return false,
         };
         self.learn(&what);
         let answered = turmoil::elapsed();
-        let done = matches!(what, What::Read { .. } | What::Txn(_, Decision::Decided(Outcome::Committed { .. })));
-        self.writer.progress.exchanged(Exchange { client: self.writer.client, node, asked, answered, what });
+        let done =
+            matches!(what, StoreCall::Read { .. } | StoreCall::Txn(_, Decision::Decided(Outcome::Committed { .. })));
+        self.writer.progress.exchanged(StoreExchange { client: self.writer.client, node, asked, answered, what });
         done
     }
 
-    fn learn(&mut self, what: &What) {
+    fn learn(&mut self, what: &StoreCall) {
         match what {
-            What::Read { keys, found, .. } => {
+            StoreCall::Read { keys, found, .. } => {
                 for (key, entry) in keys.iter().zip(found) {
                     self.known.insert(key.clone(), entry.as_ref().map(|entry| entry.modified).unwrap_or_default());
                 }
             }
-            What::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => {
+            StoreCall::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => {
                 for operation in &txn.operations {
                     let deleted = matches!(operation, Operation::Delete { .. });
                     let modified = if deleted { Revision::ZERO } else { *revision };
                     self.known.insert(operation.key().clone(), modified);
                 }
             }
-            What::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, .. })) => {
+            StoreCall::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, .. })) => {
                 let modified = current.as_ref().map(|entry| entry.modified).unwrap_or_default();
                 self.known.insert(txn.conditions[*condition].key().clone(), modified);
             }
-            What::Txn(..) => {}
+            StoreCall::Txn(..) => {}
         }
     }
 
-    /// Repeats a write and a read through this node until both succeed; a violation when they do not in time.
+    /// Repeats a write and a read through this node until both succeed; a violation when they do
+    /// not in time.
     async fn insist(&mut self, node: u64, deadline: Duration) {
         let (mut written, mut read) = (false, false);
         while !(written && read) {
@@ -197,7 +201,11 @@ impl Working {
             if !matches!(&self.session, Some((current, _)) if *current == node) {
                 self.session = self.connect(node).await;
             }
-            let ask = if written { Ask::Read(vec![self.shared_key()]) } else { Ask::Txn(self.create()) };
+            let ask = if written {
+                GatewayRequest::Read(vec![self.shared_key()])
+            } else {
+                GatewayRequest::Txn(self.create())
+            };
             let done = self.ask_here(ask).await;
             (written, read) = (written || done, written && done);
         }

@@ -15,7 +15,8 @@ fn nothing_is_wrong_with_the_real_api() {
     }
 }
 
-/// Every broken variant of the API, how many seeds it takes at most, and what the checkers say about it.
+/// Every broken variant of the API, how many seeds it takes at most, and what the checkers say
+/// about it.
 const BROKEN: [(&str, u64, &str); 14] = [
     ("skipped-precondition", 2, "it was bound to"),
     ("local-read", 6, "had been shown before"),

@@ -1,4 +1,5 @@
-//! The simulation as its users run it: it repeats itself exactly, it finds nothing on the real code, and it finds every broken variant.
+//! The simulation as its users run it: it repeats itself exactly, it finds nothing on the real
+//! code, and it finds every broken variant.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -13,7 +14,8 @@ use serde_json::Value;
 /// Simulated seconds of faults; shorter than the program's default, to be quick.
 const SECONDS: &str = "8";
 
-/// That runs repeat themselves, which all that is shown here stands on: it is shown before anything else.
+/// That runs repeat themselves, which all that is shown here stands on: it is shown before anything
+/// else.
 static REPEATED: OnceLock<()> = OnceLock::new();
 
 /// Runs one seed of the store's clients in a process of its own and gives its report.
@@ -25,7 +27,8 @@ fn run(seed: u64, options: &[&str]) -> Value {
     run_exactly(seed, &short(options))
 }
 
-/// The same with these options alone: without `--seconds` and `--workload` the seed decides, as in a soak.
+/// The same with these options alone: without `--seconds` and `--workload` the seed decides, as in
+/// a soak.
 fn run_exactly(seed: u64, options: &[&str]) -> Value {
     REPEATED.get_or_init(check_repeats);
     run_unproved(seed, options)
@@ -84,11 +87,13 @@ fn a_seed_gives_the_same_trace_in_another_process_and_another_seed_does_not() {
 
 /// Two minutes of faults in two rounds, of each workload. It takes minutes in a debug build:
 ///
-/// `cargo test --profile simulation -p quorate-simulation --test it -- --ignored a_seed_of_a_soak_gives_the_same_trace`
+/// `cargo test --profile simulation -p quorate-simulation --test it -- --ignored
+/// a_seed_of_a_soak_gives_the_same_trace`
 #[test]
 #[ignore = "takes long; the command is in the comment"]
 fn a_seed_of_a_soak_gives_the_same_trace() {
-    // An even seed is about the API. Half of the seed says how long it takes: these two take two minutes, see `Scenario::faults`.
+    // An even seed is about the API. Half of the seed says how long it takes: these two take two
+    // minutes, see `Scenario::faults`.
     for seed in [2, 3] {
         let (first, second) = (run_exactly(seed, &[]), run_exactly(seed, &[]));
         assert!(first["simulated_ms"].as_u64().unwrap() > 120_000, "not two rounds: {first}");
@@ -147,7 +152,8 @@ fn a_quorum_is_lost_and_recovered_and_a_recovery_that_loses_more_is_found() {
     check_found("forgetful-recovery", &["--lose-quorum"], 10, "is left");
 }
 
-/// It takes a sync that fails, and a power cut of the same node before what was lost has been purged.
+/// It takes a sync that fails, and a power cut of the same node before what was lost has been
+/// purged.
 #[test]
 fn a_failed_sync_that_is_ignored_is_found() {
     check_found("ignored-sync-failure", &["--only", "failed-sync"], 4, "is corrupt");

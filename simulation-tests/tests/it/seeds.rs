@@ -1,15 +1,18 @@
-//! Seeds that found something once.
+//! Regression seeds: each found a violation once.
 //!
-//! They pass as long as it does not come back, and they are no proof that it does not: the simulation has changed since, its clients,
-//! its faults and the order of its draws, so that a seed no longer plays the story that it played then. What holds each bug exactly is the
-//! test that is named beside it, where there is one. What the seeds are is a small soak of runs that were hard once.
+//! They pass as long as it does not come back, and they are no proof that it does not: the
+//! simulation has changed since, its clients, its faults and the order of its draws, so that a seed
+//! no longer plays the story that it played then. What holds each bug exactly is the test that is
+//! named beside it, where there is one. What the seeds are is a small soak of runs that were hard
+//! once.
 
 use super::{run_exactly, violations};
 
 /// A seed, how it was run, and what it found.
 struct Found {
     seed: u64,
-    /// Without `--seconds` the seed decides how long it takes, as in a soak; without `--workload` what it is about.
+    /// Without `--seconds` the seed decides how long it takes, as in a soak; without `--workload`
+    /// what it is about.
     options: &'static [&'static str],
     what: &'static str,
     /// The exact regression test.
@@ -27,8 +30,8 @@ const SHORT: [Found; 3] = [
     Found {
         seed: 20,
         options: &["--workload", "store", "--lose-quorum", "--seconds", "10"],
-        what: "a disaster struck while a process that had ended by itself held its folder (the simulation's mistake)",
-        test: "none but the seed; see `ended` in simulation-tests/src/disaster.rs",
+        what: "the quorum was lost while a process that had ended by itself held its folder (the simulation's mistake)",
+        test: "none but the seed; see `ended` in simulation-tests/src/lost_quorum.rs",
     },
     Found {
         seed: 60,
@@ -66,8 +69,8 @@ const LONG: [Found; 28] = [
     Found {
         seed: 7043,
         options: &["--workload", "store", "--seconds", "60"],
-        what: "the one voter that a disaster had meant to spare was out at that moment (the simulation's mistake)",
-        test: "simulation-tests/src/disaster.rs: some_voter_that_is_there_is_spared_and_no_quorum",
+        what: "the one voter that the loss of the quorum had meant to spare was out at that moment (the simulation's mistake)",
+        test: "simulation-tests/src/lost_quorum.rs: some_voter_that_is_there_is_spared_and_no_quorum",
     },
     Found {
         seed: 7153,
@@ -129,7 +132,7 @@ const LONG: [Found; 28] = [
         seed: 440_033,
         options: &["--workload", "store"],
         what: "what a member had applied before it was on its own disk was called lost, with the quorum (the checker's mistake)",
-        test: "none but the seed; see `strike` in simulation-tests/src/disaster.rs",
+        test: "none but the seed; see `lose_voters` in simulation-tests/src/lost_quorum.rs",
     },
     Found {
         seed: 440_687,
@@ -147,7 +150,7 @@ const LONG: [Found; 28] = [
         seed: 900_413,
         options: &[],
         what: "what a member had applied while its log waited for a segment was called lost, with the quorum (the checker's mistake)",
-        test: "none but the seed; see `holds_entries` in simulation-tests/src/disaster.rs",
+        test: "none but the seed; see `holds_entries` in simulation-tests/src/lost_quorum.rs",
     },
     Found {
         seed: 1_000_212,
@@ -189,9 +192,11 @@ fn what_short_runs_have_found_stays_away() {
     check(&SHORT);
 }
 
-/// Half an hour of a processor in a debug build; several times faster with the profile of the simulation:
+/// Half an hour of a processor in a debug build; several times faster with the profile of the
+/// simulation:
 ///
-/// `cargo test --profile simulation -p quorate-simulation --test it -- --ignored everything_that_was_found_stays_away`
+/// `cargo test --profile simulation -p quorate-simulation --test it -- --ignored
+/// everything_that_was_found_stays_away`
 #[test]
 #[ignore = "takes long; the command is in the comment"]
 fn everything_that_was_found_stays_away() {

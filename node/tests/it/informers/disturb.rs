@@ -1,11 +1,12 @@
-//! What happens to a cluster while informers follow it.
+//! Faults of a cluster while informers follow it.
 
 use crate::support::{Cluster, eventually, quorate};
 
 /// How often each thing happens.
 const TIMES: usize = 3;
 
-/// The leader dies and comes back, several times; then the leadership goes round; then every node is restarted in turn.
+/// The leader dies and comes back, several times; then the leadership goes round; then every node
+/// is restarted in turn.
 pub(super) async fn disturb(cluster: &mut Cluster) {
     for _ in 0..TIMES {
         let leader = cluster.leader(1).await;
@@ -15,7 +16,8 @@ pub(super) async fn disturb(cluster: &mut Cluster) {
     }
     for _ in 0..TIMES {
         let before = cluster.leader(1).await;
-        // Refused while the successor is behind, and by a node that has lost the leadership by itself meanwhile.
+        // Refused while the successor is behind, and by a node that has lost the leadership by
+        // itself meanwhile.
         eventually("the leadership moves", async || {
             let leader = cluster.leader(1).await;
             let next = (leader % 3 + 1).to_string();

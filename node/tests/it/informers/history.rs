@@ -1,4 +1,4 @@
-//! What an informer was told, and whether it may have been told that.
+//! The history of an informer's events, checked against what was written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,8 +26,8 @@ impl History {
         self.0.len()
     }
 
-    /// Revisions rise, a name belongs to one object at a time, and nothing comes after a deletion. With a selector an object
-    /// may go and come back, so that a deletion is not its end.
+    /// Revisions rise, a name belongs to one object at a time, and nothing comes after a deletion.
+    /// With a selector an object may go and come back, so that a deletion is not its end.
     pub(super) fn check_order(&self, who: &str, selects: bool) {
         let mut alive: BTreeMap<&str, &str> = BTreeMap::new();
         let mut gone: BTreeSet<&str> = BTreeSet::new();

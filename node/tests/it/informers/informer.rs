@@ -1,7 +1,9 @@
-//! An informer made with an official client library: a program that says in lines of JSON what it is told.
+//! An informer made with an official client library: a program that prints its events as lines of
+//! JSON.
 //!
-//! `{"listed": true}` after each list; then the changes, `{"deleted", "name", "uid", "revision"}`; and, for each line that it
-//! reads, what it believes to be there: `{"store": {NAME: {"uid", "revision", "labels", "data"}}}`.
+//! `{"listed": true}` after each list; then the changes, `{"deleted", "name", "uid", "revision"}`;
+//! and, for each line that it reads, what it believes to be there: `{"store": {NAME: {"uid",
+//! "revision", "labels", "data"}}}`.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use crate::support::{Client, PATIENCE, eventually};
 /// Between two looks at what an informer believes.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// See the module. Ends with the test.
+/// A running informer; it ends with the test.
 pub(super) struct Informer {
     pub(super) name: String,
     /// The selector that it was given; empty for everything.
@@ -99,7 +101,7 @@ async fn listen(
     while let Some(line) = lines.next_line().await.unwrap() {
         let line: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         if let Some(store) = line.get("store") {
-            // Nobody asks any more when the test is over.
+            // The receiver is gone when the test is over.
             let _ = stores.send(store.clone());
         } else if line.get("listed").is_some() {
             listed.send_modify(|lists| *lists += 1);

@@ -1,4 +1,5 @@
-//! kube-rs: its watcher and reflector, with a list and a watch or with a streamed list, direct or through a load balancer.
+//! kube-rs: its watcher and reflector, with a list and a watch or with a streamed list, direct or
+//! through a load balancer.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-//! The informers of official client libraries against a cluster whose leadership changes all the time: what they believe at
-//! the end is what is there, and each object's history reached them whole and in order.
+//! The informers of official client libraries against a cluster whose leadership changes all the
+//! time: what they believe at the end is what is there, and each object's history reached them
+//! whole and in order.
 
 mod disturb;
 mod history;
@@ -15,8 +16,8 @@ use writers::{Writers, Written};
 use crate::load::collection;
 use crate::support::Cluster;
 
-/// Each informer believes what is there, and was told everything in order; each has listed once only, because its versions
-/// stayed good all the time.
+/// Each informer believes what is there, and was told everything in order; each has listed once
+/// only, because its versions stayed good all the time.
 async fn check(cluster: &mut Cluster, informers: Vec<Informer>, written: &Written) {
     println!("{} changes and {} deletions acknowledged", written.changed.len(), written.deleted.len());
     assert!(!written.changed.is_empty() && !written.deleted.is_empty());

@@ -53,7 +53,8 @@ async fn an_informer_whose_version_is_gone_lists_and_goes_on() {
             json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("before-{number}") } });
         client.post(&collection("load"), &body).await.expect(201);
     }
-    // In a namespace of its own: the informer reads small pages of one version, which must end before that is gone as well.
+    // In a namespace of its own: the informer reads small pages of one version, which must end
+    // before that is gone as well.
     make_namespace(&mut client, "elsewhere").await;
     let elsewhere = Load::start(&cluster, &[1], "elsewhere");
     let exact = format!("{}?limit=1&resourceVersionMatch=Exact&resourceVersion={begin}", collection("load"));

@@ -1,5 +1,5 @@
-//! Writers that create, change, relabel and delete a few objects each, whatever happens to the nodes, and keep what was
-//! acknowledged.
+//! Writers that create, change, relabel and delete a few objects each, whatever happens to the
+//! nodes, and keep what was acknowledged.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// What the filtered informers select.
 pub(super) const SELECTOR: &str = "tier=front";
 
-/// See the module.
+/// The writers of one test.
 pub(super) struct Writers {
     stop: Arc<AtomicBool>,
     tasks: Vec<JoinHandle<Written>>,
@@ -88,7 +88,8 @@ impl Writer {
         self.written
     }
 
-    /// Does one thing to an object: to one that is there, one of four; one that is not there is made.
+    /// Does one thing to an object: to one that is there, one of four; one that is not there is
+    /// made.
     async fn write(&mut self, name: &str, turn: u64) {
         let path = format!("{}/{name}", self.collection);
         let tier = if self.random.random_bool(0.5) { "front" } else { "back" };

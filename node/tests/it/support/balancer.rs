@@ -1,6 +1,7 @@
 //! A load balancer in front of a cluster: each new connection goes to the next node that takes one.
 //!
-//! It passes bytes on and looks at none, so clients still speak TLS with the node. Ends with the test.
+//! It passes bytes on and looks at none, so clients still speak TLS with the node. Ends with the
+//! test.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::Cluster;
 
-/// See the module.
+/// The load balancer; it ends with the runtime of its test.
 pub(crate) struct Balancer {
     address: String,
     task: JoinHandle<()>,

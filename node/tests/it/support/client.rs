@@ -43,7 +43,7 @@ impl Answer {
     }
 }
 
-/// See the module.
+/// The client.
 pub(crate) struct Client {
     address: String,
     tls: Arc<ClientConfig>,
@@ -133,8 +133,8 @@ impl Client {
         self.send(Method::POST, path, Some(body)).await.unwrap()
     }
 
-    /// Sends the head of a POST and less of a body than it announces. The server waits for the rest as long as the
-    /// connection is kept.
+    /// Sends the head of a POST and less of a body than it announces. The server waits for the rest
+    /// as long as the connection is kept.
     pub(crate) async fn begin_post(&self, path: &str) -> TlsStream<Box<dyn Io>> {
         let mut stream = self.open().await.unwrap();
         let authorization = self.authorization.as_deref().unwrap_or_default();

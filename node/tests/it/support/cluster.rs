@@ -11,7 +11,8 @@ use tempfile::TempDir;
 
 use super::{Client, eventually};
 
-/// API ports that tests take, ten apart; peer ports lie 1000 above. Below the range that systems give to clients.
+/// API ports that tests take, ten apart; peer ports lie 1000 above. Below the range that systems
+/// give to clients.
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 const FIRST_PORT: u16 = 20_000;
 const PORT_BLOCKS: u16 = 90;
@@ -23,7 +24,7 @@ pub(crate) fn quorate(arguments: &[&str]) -> Command {
     command
 }
 
-/// See the module. Everything ends and is deleted with it.
+/// A running cluster; its processes and its folder go with it.
 pub(crate) struct Cluster {
     folder: TempDir,
     port: u16,
@@ -38,7 +39,8 @@ impl Cluster {
         Self::start_with(nodes, arguments, TempDir::new().unwrap(), "")
     }
 
-    /// The same in a folder that may hold something already; `log` says how much the nodes log, if not as usual.
+    /// The same in a folder that may hold something already; `log` says how much the nodes log, if
+    /// not as usual.
     pub(crate) fn start_with(nodes: usize, arguments: &[&str], folder: TempDir, log: &str) -> Self {
         let port = free_port();
         let supervisor = supervise(&folder.path().join("data"), nodes, port, arguments, log);
@@ -60,7 +62,8 @@ impl Cluster {
         self.root().join(format!("node-{node}"))
     }
 
-    /// The API address of a node, from 1. Numbers beyond the first nodes have addresses that are free.
+    /// The API address of a node, from 1. Numbers beyond the first nodes have addresses that are
+    /// free.
     pub(crate) fn address(&self, node: u64) -> String {
         format!("127.0.0.1:{}", u64::from(self.port) + node - 1)
     }
@@ -169,7 +172,7 @@ fn supervise(root: &Path, nodes: usize, port: u16, arguments: &[&str], log: &str
         let read = output.read_line(&mut said).unwrap();
         assert!(read > 0, "dev ended before it was ready:\n{said}");
     }
-    // The rest is read by nobody, and must not block the supervisor either.
+    // The rest is not needed, and must not block the supervisor.
     std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
     child
 }
@@ -191,7 +194,8 @@ fn signal(pid: &str, name: &str) {
     Command::new("kill").args(["-s", name, pid]).stderr(Stdio::null()).status().unwrap();
 }
 
-/// Whether a process has a thread that may hold a file or a lock. One that nobody waits for stays listed, but only its first thread does.
+/// Whether a process has a thread that may hold a file or a lock. A zombie stays listed, but only
+/// its first thread does.
 fn is_running(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);

@@ -1,4 +1,5 @@
-//! The cluster of `deploy/compose.yaml` in containers, under a project name, an image name and ports of its own.
+//! The cluster of `deploy/compose.yaml` in containers, under a project name, an image name and
+//! ports of its own.
 //!
 //! Everything goes with it: containers, volumes, networks and the image, however the test ends.
 
@@ -16,7 +17,7 @@ fn service(node: u64) -> String {
     format!("node-{node}")
 }
 
-/// See the module.
+/// The running containers; they are removed with the test.
 pub(crate) struct Compose {
     /// `docker compose` or `docker-compose`.
     command: &'static [&'static str],
@@ -27,7 +28,8 @@ pub(crate) struct Compose {
 }
 
 impl Compose {
-    /// A cluster that is not there yet. Without an engine that answers, or without compose, the reason.
+    /// A cluster that is not there yet. Without an engine that answers, or without compose, the
+    /// reason.
     pub(crate) fn find() -> Result<Self, &'static str> {
         if !answers(&["docker", "version"]) {
             return Err("no Docker engine answers");
@@ -39,12 +41,13 @@ impl Compose {
         Ok(Self { command, project: format!("quorate-test-{port}"), port, folder: TempDir::new().unwrap() })
     }
 
-    /// Builds the image. Unoptimized, which uses what the tests have compiled already; the rest is as in a release. Other
-    /// tests run meanwhile and measure time: they go first.
+    /// Builds the image. Unoptimized, which uses what the tests have compiled already; the rest is
+    /// as in a release. Other tests run meanwhile and measure time: they go first.
     pub(crate) fn build_image(&self) {
         let mut command = Command::new("nice");
         command.args(["-n", "10"]).arg(deploy("image"));
-        // What cargo tells the tests of this package would make it build dependencies anew that look at it.
+        // What cargo tells the tests of this package would make it build dependencies anew that
+        // look at it.
         for (name, _) in std::env::vars_os() {
             let cargo = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "LD_LIBRARY_PATH"];
             if name.to_str().is_some_and(|name| cargo.iter().any(|prefix| name.starts_with(prefix))) {
@@ -95,7 +98,8 @@ impl Compose {
         status["leader"].as_u64().expect("a node that is ready knows the leader")
     }
 
-    /// Takes a node off the network of the cluster. Clients of this machine still reach it: over a network of its own.
+    /// Takes a node off the network of the cluster. Clients of this machine still reach it: over a
+    /// network of its own.
     pub(crate) fn cut_off(&self, node: u64) {
         let container = self.container(node);
         docker(&["network", "create", &self.aside()]);

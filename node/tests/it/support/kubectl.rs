@@ -16,8 +16,8 @@ pub(crate) struct Kubectl {
 }
 
 impl Kubectl {
-    /// The client for a `dev` cluster's folder. Without kubectl on this machine, gives nothing: the test is skipped then, see
-    /// [`skip`].
+    /// The client for a `dev` cluster's folder. Without kubectl on this machine, gives nothing: the
+    /// test is skipped then, see [`skip`].
     pub(crate) fn find(root: &Path) -> Option<Self> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let given = std::env::var_os("KUBECTL").map(PathBuf::from);

@@ -1,4 +1,5 @@
-//! What the tests with real processes need: clusters that end with the test, on loopback or in containers, an HTTP client, kubectl.
+//! What the tests with real processes need: clusters that end with the test, on loopback or in
+//! containers, an HTTP client, kubectl.
 
 mod balancer;
 mod client;

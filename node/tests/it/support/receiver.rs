@@ -1,4 +1,4 @@
-//! A server of somebody else's that a node sends something to: HTTP over TLS, in one of several moods.
+//! A server that a node sends webhooks to: HTTP over TLS, with one of several behaviours.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) enum Mood {
     Hanging,
 }
 
-/// See the module. It ends with the runtime of its test.
+/// The server; it ends with the runtime of its test.
 pub(crate) struct Receiver {
     address: String,
     authority: String,

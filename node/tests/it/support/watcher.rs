@@ -1,4 +1,5 @@
-//! A watch that lives through anything: when its stream breaks it goes on at the next node, after the last revision it saw.
+//! A watch that resumes: when its stream breaks it goes on at the next node, after the last
+//! revision that it received.
 
 use http::Method;
 use http_body_util::BodyExt;
@@ -15,7 +16,7 @@ pub(crate) struct Event {
     pub(crate) revision: u64,
 }
 
-/// See the module. Ends with the test.
+/// A running watch; it ends with the test.
 pub(crate) struct Watcher {
     events: mpsc::UnboundedReceiver<Event>,
     task: JoinHandle<()>,

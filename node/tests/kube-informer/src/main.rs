@@ -1,9 +1,10 @@
 //! An informer made of kube-rs' `watcher` and `reflector`, for the tests of the binary.
 //!
-//! Usage: `kube-informer KUBECONFIG HOST:PORT NAMESPACE list|stream [SELECTOR]`. It follows the ConfigMaps of a namespace and
-//! prints a line of JSON for each thing that it is told: `{"listed": true}` after each list, then the changes, as
-//! `{"deleted", "name", "uid", "revision"}`. When it reads a line it prints what its store holds, as `{"store": {NAME:
-//! {"uid", "revision", "labels", "data"}}}`; when its input ends it ends.
+//! Usage: `kube-informer KUBECONFIG HOST:PORT NAMESPACE list|stream [SELECTOR]`. It follows the
+//! ConfigMaps of a namespace and prints a line of JSON for each thing that it is told: `{"listed":
+//! true}` after each list, then the changes, as `{"deleted", "name", "uid", "revision"}`. When it
+//! reads a line it prints what its store holds, as `{"store": {NAME: {"uid", "revision", "labels",
+//! "data"}}}`; when its input ends it ends.
 
 use std::path::Path;
 use std::pin::pin;
@@ -65,7 +66,7 @@ async fn follow(api: Api<ConfigMap>, config: watcher::Config) -> Result<(), Fail
                 Ok(Event::InitDone) => println!("{}", json!({ "listed": true })),
                 Ok(Event::Apply(object)) => tell(&object, false),
                 Ok(Event::Delete(object)) => tell(&object, true),
-                // Nobody there, or a stream that broke off.
+                // No server answers, or the stream broke.
                 Err(error) => {
                     eprintln!("{error}");
                     tokio::time::sleep(BACKOFF).await;

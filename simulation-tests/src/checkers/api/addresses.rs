@@ -1,18 +1,19 @@
-//! Addresses and node ports of Services: no two have the same at any revision, and none loses its own while it lives.
+//! Addresses and node ports of Services: no two have the same at any revision, and none loses its
+//! own while it lives.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::past::{Past, text};
-use crate::api::Kind;
+use super::object_history::{ObjectHistory, text};
+use crate::api::ResourceKind;
 
 /// The address of a Service that wants none.
 const NONE: &str = "None";
 
 /// Everything that is wrong with what Services hold.
-pub(super) fn check(past: &Past) -> Vec<String> {
-    let services = Kind::Services.key("", "");
+pub(super) fn check(past: &ObjectHistory) -> Vec<String> {
+    let services = ResourceKind::Services.key("", "");
     let mut holders: BTreeMap<String, &str> = BTreeMap::new();
     let mut violations = Vec::new();
     for change in past.changes.iter().filter(|change| change.key.starts_with(&services)) {

@@ -1,14 +1,15 @@
-//! The API's promises, held against the committed history: what it says of objects, of writes, of reads and of watches.
+//! The checkers of the API against the committed history: objects, writes, reads and watches.
 //!
-//! The committed history is the witness of the order of everything: a write names its revision, a read the revision of the state that
-//! it shows. So each of them has one place in the order, and real time must agree with it: linearizability of any number of objects
-//! in one pass. An unknown outcome may be in the history or not, but at most once.
+//! The committed history is the witness of the order of everything: a write names its revision, a
+//! read the revision of the state that it shows. So each of them has one place in the order, and
+//! real time must agree with it: linearizability of any number of objects in one pass. An unknown
+//! outcome may be in the history or not, but at most once.
 //!
 //! Declarations, the order of the checks, and the figures of a run.
 
 mod addresses;
+mod object_history;
 mod objects;
-mod past;
 mod reads;
 mod rest;
 mod times;
@@ -22,22 +23,22 @@ use serde_json::Value;
 
 use quorate_store::{Batch, Retention};
 
-use super::retention::Kept;
+use super::retention::KeptHistory;
 use crate::api::Verb;
-use crate::workload::api::Records;
-use past::Past;
+use crate::workload::api::ApiRecords;
+use object_history::ObjectHistory;
 use times::Times;
 
 pub(crate) use rest::unfinished;
 
 /// Everything that is wrong with what the API told its clients.
-pub(super) fn check(history: &[Arc<Batch>], records: &Records, retention: Retention) -> Vec<String> {
-    let past = match Past::read(history) {
+pub(super) fn check(history: &[Arc<Batch>], records: &ApiRecords, retention: Retention) -> Vec<String> {
+    let past = match ObjectHistory::read(history) {
         Ok(past) => past,
         Err(unreadable) => return vec![unreadable],
     };
     let times = Times::new(&past, records);
-    let kept = Kept::new(history, retention, times.begun().to_vec());
+    let kept = KeptHistory::new(history, retention, times.begun().to_vec());
     let mut violations = objects::check(&past, &times, records);
     violations.extend(addresses::check(&past));
     violations.extend(writes::check(&past, &times, records));
@@ -47,7 +48,7 @@ pub(super) fn check(history: &[Arc<Batch>], records: &Records, retention: Retent
 }
 
 /// How often clients did what.
-pub(crate) fn counts(records: &Records) -> BTreeMap<String, u64> {
+pub(crate) fn counts(records: &ApiRecords) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
     for exchange in &records.exchanges {

@@ -1,13 +1,14 @@
-//! What must hold of objects whoever writes them: identity, deletion, finalizers, namespaces, generations.
+//! The checker of objects, regardless of the writer: identity, deletion, finalizers, namespaces,
+//! generations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::past::{Change, Object, Past, finalizers, is_terminating, stamp, text};
+use super::object_history::{Change, Object, ObjectHistory, finalizers, is_terminating, stamp, text};
 use super::times::Times;
-use crate::api::{HOLD, Kind, Verb, version};
-use crate::workload::api::{Exchange, Records};
+use crate::api::{HOLD, ResourceKind, Verb, version};
+use crate::workload::api::{ApiExchange, ApiRecords};
 
 /// The finalizer of an owner that waits for its dependents.
 const FOREGROUND: &str = "foregroundDeletion";
@@ -15,7 +16,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
 /// Everything that is wrong with the committed objects.
-pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String> {
+pub(super) fn check(past: &ObjectHistory, times: &Times, records: &ApiRecords) -> Vec<String> {
     let mut rules = Rules { past, times, records, uids: BTreeSet::new(), marked: BTreeMap::new() };
     let mut violations = Vec::new();
     for change in &past.changes {
@@ -33,8 +34,8 @@ pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String
     violations
 }
 
-/// No request changes an object twice, and nothing is stamped that nobody asked for.
-fn check_stamps(past: &Past, records: &Records) -> Vec<String> {
+/// No request changes an object twice, and no change has a stamp that no client sent.
+fn check_stamps(past: &ObjectHistory, records: &ApiRecords) -> Vec<String> {
     let asked: BTreeSet<&str> =
         records.exchanges.iter().filter_map(|exchange| exchange.what.ask.stamp.as_deref()).collect();
     let mut violations = Vec::new();
@@ -43,16 +44,16 @@ fn check_stamps(past: &Past, records: &Records) -> Vec<String> {
             violations.push(format!("objects: request {stamp} was carried out at {first} and again at {again}"));
         }
         if !asked.contains(stamp) {
-            violations.push(format!("objects: nobody has asked for {stamp} at {first}"));
+            violations.push(format!("objects: no client has sent {stamp}, which is there at {first}"));
         }
     }
     violations
 }
 
 struct Rules<'a> {
-    past: &'a Past,
+    past: &'a ObjectHistory,
     times: &'a Times,
-    records: &'a Records,
+    records: &'a ApiRecords,
     uids: BTreeSet<String>,
     /// When the deletion of an object began, by its uid.
     marked: BTreeMap<String, u64>,
@@ -72,7 +73,7 @@ impl Rules<'_> {
         if namespace.is_empty() {
             return Ok(());
         }
-        match self.past.get(&Kind::Namespaces.key("", namespace), change.revision - 1) {
+        match self.past.get(&ResourceKind::Namespaces.key("", namespace), change.revision - 1) {
             None => Err("it is created in a namespace that does not exist".to_owned()),
             Some(namespace) if is_terminating(namespace) => {
                 Err("it is created in a namespace that is being deleted".to_owned())
@@ -120,7 +121,7 @@ impl Rules<'_> {
                 return Err(format!("it goes before {what}: {dependent}"));
             }
         }
-        if change.key.starts_with(&Kind::Namespaces.key("", "")) {
+        if change.key.starts_with(&ResourceKind::Namespaces.key("", "")) {
             let name = text(before, "name");
             let inside = |(_, object): &(&str, &Object)| text(object, "namespace") == name;
             if let Some((left, _)) = self.past.list("o/", change.revision).find(inside) {
@@ -132,30 +133,32 @@ impl Rules<'_> {
 
     /// Whether an owner was there just before a change, and was not going.
     fn is_owned(&self, change: &Change, namespace: &str, owner: &Value) -> bool {
-        let kinds = [Kind::ConfigMaps, Kind::Secrets, Kind::Services];
+        let kinds = [ResourceKind::ConfigMaps, ResourceKind::Secrets, ResourceKind::Services];
         let Some(kind) = kinds.into_iter().find(|kind| owner["kind"] == kind.name()) else { return false };
         let key = kind.key(namespace, owner["name"].as_str().unwrap_or_default());
         let there = self.past.get(&key, change.revision - 1);
         there.is_some_and(|object| text(object, "uid") == owner["uid"] && !is_terminating(object))
     }
 
-    /// A deletion begins because somebody asked for it, all owners have gone or are going, or its namespace goes.
+    /// A deletion begins because a client asked for it, all owners have gone or are going, or the
+    /// namespace goes.
     fn check_reason(&self, change: &Change, before: &Value) -> Result<(), String> {
         let namespace = text(before, "namespace");
         let of_clients = stamp(before).is_some();
         let owners = before["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_left = !owners.is_empty() && !owners.iter().any(|owner| self.is_owned(change, namespace, owner));
-        let namespace = self.past.get(&Kind::Namespaces.key("", namespace), change.revision - 1);
+        let namespace = self.past.get(&ResourceKind::Namespaces.key("", namespace), change.revision - 1);
         if !of_clients || is_left || namespace.is_some_and(|namespace| is_terminating(namespace)) {
             return Ok(());
         }
         let asked = self.on(change).any(|exchange| {
             exchange.what.ask.verb == Verb::Delete && change.revision > self.times.shown_before(exchange.asked)
         });
-        if asked { Ok(()) } else { Err("it is deleted though nobody asked for that".to_owned()) }
+        if asked { Ok(()) } else { Err("it is deleted though no client asked for that".to_owned()) }
     }
 
-    /// Whether a client took a finalizer away with this very change: by a write, or by a deletion with another policy.
+    /// Whether a client took a finalizer away with this very change: by a write, or by a deletion
+    /// with another policy.
     fn was_released(&self, change: &Change, finalizer: &str) -> bool {
         self.on(change).any(|exchange| {
             let body = exchange.what.ask.body.as_ref();
@@ -173,7 +176,7 @@ impl Rules<'_> {
     }
 
     /// Requests about the object that may have been carried out.
-    fn on(&self, change: &Change) -> impl Iterator<Item = &Exchange> {
+    fn on(&self, change: &Change) -> impl Iterator<Item = &ApiExchange> {
         self.records.exchanges.iter().filter(|exchange| {
             let refused = exchange.what.reply.as_ref().is_some_and(|reply| reply.is_refusal());
             exchange.what.ask.writes()
@@ -183,7 +186,8 @@ impl Rules<'_> {
         })
     }
 
-    /// A dependent that an owner with this policy should have waited for: it was one all the time since the deletion began.
+    /// A dependent that an owner with this policy should have waited for: it was one all the time
+    /// since the deletion began.
     fn neglected(&self, change: &Change, owner: &Value, policy: &str) -> Option<String> {
         let uid = text(owner, "uid");
         let marked = *self.marked.get(uid)?;

@@ -1,6 +1,7 @@
-//! Reads against the history: each shows exactly the state of the revision that it names, and that revision is one that it may show.
+//! The checker of API reads: each shows exactly the state of the revision that it names, and that
+//! revision is one that it may show.
 //!
-//! - Consistent: everything that had been shown to anybody before the question.
+//! - Consistent: everything that had been shown to any client before the request.
 //! - Any version: no less than the same node has shown before.
 //! - Exact: that revision. Not older than: that or a newer one.
 //! - Later pages: the revision of the first one, going on where the page before ended.
@@ -9,17 +10,17 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::past::{Object, Past, bare, is_chosen, text};
+use super::object_history::{Object, ObjectHistory, bare, is_chosen, text};
 use super::times::Times;
-use crate::api::{Ask, At, Reply, Verb};
-use crate::checkers::retention::Kept;
-use crate::workload::api::{Exchange, Records};
+use crate::api::{ApiReply, ApiRequest, At, Verb};
+use crate::checkers::retention::KeptHistory;
+use crate::workload::api::{ApiExchange, ApiRecords};
 
 /// Where a page ended, by the token that it gave.
 type Pages<'a> = BTreeMap<&'a str, (u64, String)>;
 
 /// Everything that is wrong with the answers to reads.
-pub(super) fn check(past: &Past, times: &Times, kept: &Kept, records: &Records) -> Vec<String> {
+pub(super) fn check(past: &ObjectHistory, times: &Times, kept: &KeptHistory, records: &ApiRecords) -> Vec<String> {
     let mut pages = Pages::new();
     let mut violations = Vec::new();
     for exchange in records.exchanges.iter().filter(|exchange| !exchange.what.ask.writes()) {
@@ -33,7 +34,7 @@ pub(super) fn check(past: &Past, times: &Times, kept: &Kept, records: &Records) 
             (_, status) => Err(format!("answered {status}: {}", reply.body["message"])),
         };
         if let Err(problem) = problem {
-            let Exchange { client, node, asked, answered, what } = exchange;
+            let ApiExchange { client, node, asked, answered, what } = exchange;
             let uri = what.ask.uri();
             let what = format!("{uri} by client {client} at node {node}, {asked:?} to {answered:?}");
             violations.push(format!("reads: {what}: {problem}"));
@@ -42,7 +43,7 @@ pub(super) fn check(past: &Past, times: &Times, kept: &Kept, records: &Records) 
     violations
 }
 
-fn got(past: &Past, times: &Times, exchange: &Exchange, reply: &Reply) -> Result<(), String> {
+fn got(past: &ObjectHistory, times: &Times, exchange: &ApiExchange, reply: &ApiReply) -> Result<(), String> {
     let Some(at) = reply.revision else { return Err("the answer names no revision".to_owned()) };
     may_show(times, exchange, at)?;
     let found = bare(reply.body.clone());
@@ -52,8 +53,9 @@ fn got(past: &Past, times: &Times, exchange: &Exchange, reply: &Reply) -> Result
     }
 }
 
-/// A state may be gone only when it was no longer kept: that of the revision asked for, or of the first page.
-fn expired(kept: &Kept, exchange: &Exchange, pages: &Pages<'_>) -> Result<(), String> {
+/// A state may be gone only when it was no longer kept: that of the revision asked for, or of the
+/// first page.
+fn expired(kept: &KeptHistory, exchange: &ApiExchange, pages: &Pages<'_>) -> Result<(), String> {
     let ask = &exchange.what.ask;
     let page = ask.token.as_deref().and_then(|token| pages.get(token));
     match (page, ask.at) {
@@ -63,7 +65,7 @@ fn expired(kept: &Kept, exchange: &Exchange, pages: &Pages<'_>) -> Result<(), St
     }
 }
 
-fn missed(past: &Past, times: &Times, exchange: &Exchange) -> Result<(), String> {
+fn missed(past: &ObjectHistory, times: &Times, exchange: &ApiExchange) -> Result<(), String> {
     let least = match exchange.what.ask.at {
         At::Any => times.shown_by(exchange.node, exchange.asked),
         _ => times.shown_before(exchange.asked),
@@ -74,7 +76,7 @@ fn missed(past: &Past, times: &Times, exchange: &Exchange) -> Result<(), String>
 }
 
 /// Whether a read may show the state of this revision.
-fn may_show(times: &Times, exchange: &Exchange, at: u64) -> Result<(), String> {
+fn may_show(times: &Times, exchange: &ApiExchange, at: u64) -> Result<(), String> {
     let possible = times.possible_at(exchange.answered);
     if at > possible {
         return Err(format!("it shows {at}, but at most {possible} was committed when it was answered"));
@@ -91,10 +93,10 @@ fn may_show(times: &Times, exchange: &Exchange, at: u64) -> Result<(), String> {
 }
 
 fn listed<'r>(
-    past: &Past,
+    past: &ObjectHistory,
     times: &Times,
-    exchange: &'r Exchange,
-    reply: &'r Reply,
+    exchange: &'r ApiExchange,
+    reply: &'r ApiReply,
     pages: &mut Pages<'r>,
 ) -> Result<(), String> {
     let ask = &exchange.what.ask;
@@ -105,7 +107,9 @@ fn listed<'r>(
             String::new()
         }
         Some(token) => {
-            let Some((first, last)) = pages.get(token.as_str()) else { return Err("the token is nobody's".to_owned()) };
+            let Some((first, last)) = pages.get(token.as_str()) else {
+                return Err("no page gave the token".to_owned());
+            };
             if *first != at {
                 return Err(format!("a later page shows {at} instead of {first}"));
             }
@@ -127,9 +131,9 @@ fn listed<'r>(
 
 /// What a list from here on shows at a revision.
 fn rest<'a>(
-    past: &'a Past,
+    past: &'a ObjectHistory,
     prefix: &'a str,
-    ask: &'a Ask,
+    ask: &'a ApiRequest,
     at: u64,
     after: &'a str,
 ) -> impl Iterator<Item = &'a Object> {
@@ -138,7 +142,7 @@ fn rest<'a>(
 }
 
 /// The items are the first of the rest, all of them unless there is a limit.
-fn check_items(past: &Past, ask: &Ask, at: u64, after: &str, found: &[Value]) -> Result<(), String> {
+fn check_items(past: &ObjectHistory, ask: &ApiRequest, at: u64, after: &str, found: &[Value]) -> Result<(), String> {
     let prefix = ask.key();
     let limit = ask.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let expected: Vec<&Object> = rest(past, &prefix, ask, at, after).take(limit).collect();
@@ -154,7 +158,14 @@ fn check_items(past: &Past, ask: &Ask, at: u64, after: &str, found: &[Value]) ->
 }
 
 /// A token exactly when there is more, and how much that is.
-fn check_rest(past: &Past, ask: &Ask, at: u64, after: &str, found: &[Value], reply: &Reply) -> Result<(), String> {
+fn check_rest(
+    past: &ObjectHistory,
+    ask: &ApiRequest,
+    at: u64,
+    after: &str,
+    found: &[Value],
+    reply: &ApiReply,
+) -> Result<(), String> {
     let prefix = ask.key();
     let left = rest(past, &prefix, ask, at, after).count() - found.len();
     let token = reply.body["metadata"]["continue"].as_str().unwrap_or_default();

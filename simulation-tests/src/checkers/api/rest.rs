@@ -1,4 +1,4 @@
-//! What a cluster at rest looks like: nothing is left to do for its controllers.
+//! The check for rest: nothing is left to do for the controllers.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ const OBJECTS: &[u8] = b"o/";
 /// The finalizers that controllers take away.
 const OWN_FINALIZERS: [&str; 2] = ["foregroundDeletion", "orphan"];
 
-/// Something that controllers should have done in this state, now that nobody else does anything.
+/// Something that controllers should have done in this state, once the clients have stopped.
 pub(crate) fn unfinished(state: &Snapshot) -> Option<String> {
     let mut uids = BTreeSet::new();
     let mut owned = Vec::new();

@@ -1,17 +1,20 @@
-//! What clients' clocks say of the order of revisions.
+//! Real-time order of revisions, from the times at which clients sent requests and received
+//! answers.
 //!
-//! - What somebody has been shown by some time is committed by then: whatever begins later comes after it, or sees it.
-//! - What a request wrote that was asked after some time was not committed by then: whatever ended earlier cannot have seen it.
+//! - A revision that a client has been shown by some time is committed by then: a request that
+//!   begins later comes after it, or sees it.
+//! - A write that was sent after some time was not committed by then: a request that ended earlier
+//!   cannot have seen it.
 //! - A node never shows less than it has shown before.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::past::Past;
+use super::object_history::ObjectHistory;
 use crate::api::version;
-use crate::workload::api::Records;
+use crate::workload::api::ApiRecords;
 
-/// See the module.
+/// Bounds on the time at which each revision was committed.
 pub(super) struct Times {
     /// Until when which revision had been shown; both ascending.
     shown: Vec<(Duration, u64)>,
@@ -23,7 +26,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn new(past: &Past, records: &Records) -> Self {
+    pub(super) fn new(past: &ObjectHistory, records: &ApiRecords) -> Self {
         let (mut shown, mut shown_by): (Vec<_>, BTreeMap<u64, Vec<_>>) = Default::default();
         let mut asked = BTreeMap::new();
         for exchange in &records.exchanges {
@@ -57,7 +60,7 @@ impl Times {
         Self { shown, shown_by, begun, newest: past.newest() }
     }
 
-    /// The newest revision that had been shown to anybody before.
+    /// The newest revision that had been shown to any client before.
     pub(super) fn shown_before(&self, time: Duration) -> u64 {
         before(&self.shown, time)
     }

@@ -1,19 +1,20 @@
-//! Watches against the history: filtered, ordered, unique, without a gap, and true bookmarks.
+//! The checker of API watches: filtered, ordered, unique, without a gap, and true bookmarks.
 //!
-//! Each connection is judged from where it began; a watcher resumes where it ended, so together they are complete.
+//! Each connection is judged from where it began; a watcher resumes where it ended, so together
+//! they are complete.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::past::{Change, Object, Past, bare, is_chosen};
+use super::object_history::{Change, Object, ObjectHistory, bare, is_chosen};
 use super::times::Times;
-use crate::api::{Ask, At, version};
-use crate::checkers::retention::Kept;
-use crate::workload::api::{Records, WatchRun};
+use crate::api::{ApiRequest, At, version};
+use crate::checkers::retention::KeptHistory;
+use crate::workload::api::{ApiRecords, WatchRun};
 
 /// Everything that is wrong with what watchers were told.
-pub(super) fn check(past: &Past, times: &Times, kept: &Kept, records: &Records) -> Vec<String> {
+pub(super) fn check(past: &ObjectHistory, times: &Times, kept: &KeptHistory, records: &ApiRecords) -> Vec<String> {
     let mut violations = Vec::new();
     for run in &records.watches {
         let problem = match &run.refused {
@@ -31,14 +32,14 @@ pub(super) fn check(past: &Past, times: &Times, kept: &Kept, records: &Records) 
 }
 
 /// Whether what a watch was to begin after was no longer kept.
-fn expired(kept: &Kept, ask: &Ask, time: Duration) -> Result<(), String> {
+fn expired(kept: &KeptHistory, ask: &ApiRequest, time: Duration) -> Result<(), String> {
     match ask.at {
         At::Exact(after) => kept.check_refusal(after, None, time),
         _ => Err("answered 410 to a watch from now on".to_owned()),
     }
 }
 
-fn check_run(past: &Past, times: &Times, kept: &Kept, run: &WatchRun) -> Result<(), String> {
+fn check_run(past: &ObjectHistory, times: &Times, kept: &KeptHistory, run: &WatchRun) -> Result<(), String> {
     let (after, lines) = match run.ask.at {
         At::Exact(after) => (after, &run.lines[..]),
         _ => match initial(past, times, run)? {
@@ -78,8 +79,9 @@ fn check_run(past: &Past, times: &Times, kept: &Kept, run: &WatchRun) -> Result<
     Ok(())
 }
 
-/// The initial events: their revision and how many lines they are, with the bookmark that ends them; `None` when it has not come.
-fn initial(past: &Past, times: &Times, run: &WatchRun) -> Result<Option<(u64, usize)>, String> {
+/// The initial events: their revision and how many lines they are, with the bookmark that ends
+/// them; `None` when it has not come.
+fn initial(past: &ObjectHistory, times: &Times, run: &WatchRun) -> Result<Option<(u64, usize)>, String> {
     let Some(end) = run.lines.iter().position(|(_, line)| line["type"] == "BOOKMARK") else { return Ok(None) };
     let (time, mark) = &run.lines[end];
     let marks = |annotations: &Value| {
@@ -115,9 +117,9 @@ fn check_moment(times: &Times, run: &WatchRun, time: Duration, at: u64) -> Resul
 }
 
 /// What a change is to a watcher: revision, type, object.
-type Due<'a> = (u64, &'static str, &'a Object);
+type DueEvent<'a> = (u64, &'static str, &'a Object);
 
-fn event<'a>(change: &'a Change, prefix: &str, ask: &Ask) -> Option<Due<'a>> {
+fn event<'a>(change: &'a Change, prefix: &str, ask: &ApiRequest) -> Option<DueEvent<'a>> {
     if !change.key.starts_with(prefix) {
         return None;
     }
@@ -131,7 +133,7 @@ fn event<'a>(change: &'a Change, prefix: &str, ask: &Ask) -> Option<Due<'a>> {
     Some((change.revision, kind, object))
 }
 
-fn same(due: &Due<'_>, at: u64, line: &Value) -> Result<(), String> {
+fn same(due: &DueEvent<'_>, at: u64, line: &Value) -> Result<(), String> {
     let (revision, kind, object) = due;
     if at != *revision {
         return Err(format!("{at} comes when {revision} is due"));

@@ -1,28 +1,29 @@
-//! Requests that change something, against the history.
+//! The checker of API writes against the history.
 //!
-//! - What was acknowledged is in the history at the revision that the answer names, as the answer shows it, and follows from the state just
-//!   before; its preconditions held there.
-//! - What was refused is not in the history, and the reason held at some moment between question and answer.
+//! - What was acknowledged is in the history at the revision that the answer names, as the
+//!   answer shows it, and follows from the state just before; its preconditions held there.
+//! - What was refused is not in the history, and the reason held at some moment between question
+//!   and answer.
 //! - Real time: what was asked after something had been shown comes later.
 
 use serde_json::Value;
 
-use super::past::{Change, Object, Past, bare, is_terminating, stamp, text};
+use super::object_history::{Change, Object, ObjectHistory, bare, is_terminating, stamp, text};
 use super::times::Times;
-use crate::api::{Ask, Kind, Reply, Verb, version};
-use crate::workload::api::{Exchange, Records, What};
+use crate::api::{ApiReply, ApiRequest, ResourceKind, Verb, version};
+use crate::workload::api::{ApiCall, ApiExchange, ApiRecords};
 
 /// What the keys of ranges begin with that Services get addresses from.
 const RANGES: &str = "o/networking.svc.io/servicecidrs/";
 
 /// Everything that is wrong with the answers to writes.
-pub(super) fn check(past: &Past, times: &Times, records: &Records) -> Vec<String> {
+pub(super) fn check(past: &ObjectHistory, times: &Times, records: &ApiRecords) -> Vec<String> {
     let writes = records.exchanges.iter().filter(|exchange| exchange.what.ask.writes());
     writes.filter_map(|exchange| check_one(past, times, exchange)).collect()
 }
 
-fn check_one(past: &Past, times: &Times, exchange: &Exchange) -> Option<String> {
-    let What { ask, reply } = &exchange.what;
+fn check_one(past: &ObjectHistory, times: &Times, exchange: &ApiExchange) -> Option<String> {
+    let ApiCall { ask, reply } = &exchange.what;
     let window = (times.shown_before(exchange.asked), times.possible_at(exchange.answered));
     let written = ask.stamp.as_deref().map(|stamp| past.stamped(stamp)).unwrap_or_default();
     let problem = match reply {
@@ -35,12 +36,12 @@ fn check_one(past: &Past, times: &Times, exchange: &Exchange) -> Option<String> 
         Some(reply) if ask.verb == Verb::Delete => deleted(past, ask, reply, window),
         Some(reply) => done(past, ask, reply, window),
     };
-    let Exchange { client, node, asked, answered, .. } = exchange;
+    let ApiExchange { client, node, asked, answered, .. } = exchange;
     let what = format!("{:?} of {} by client {client} at node {node}, {asked:?} to {answered:?}", ask.verb, ask.key());
     problem.err().map(|problem| format!("writes: {what}: {problem}"))
 }
 
-fn done(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<(), String> {
+fn done(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u64, u64)) -> Result<(), String> {
     let Some(at) = reply.version() else { return Err("the answer has no resourceVersion".to_owned()) };
     let key = ask.kind.key(&ask.namespace, text(&reply.body, "name"));
     let Some(change) = past.change(&key, at) else {
@@ -63,7 +64,7 @@ fn done(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<(),
     contents(ask, change.before.as_deref(), now)
 }
 
-fn preconditions(ask: &Ask, change: &Change) -> Result<(), String> {
+fn preconditions(ask: &ApiRequest, change: &Change) -> Result<(), String> {
     let body = ask.body.as_ref().unwrap_or(&Value::Null);
     let before = change.before.as_deref();
     if ask.verb == Verb::Create && before.is_some() {
@@ -83,7 +84,7 @@ fn preconditions(ask: &Ask, change: &Change) -> Result<(), String> {
 }
 
 /// The new state is the old one, changed as asked.
-fn contents(ask: &Ask, before: Option<&Value>, now: &Value) -> Result<(), String> {
+fn contents(ask: &ApiRequest, before: Option<&Value>, now: &Value) -> Result<(), String> {
     let body = ask.body.as_ref().unwrap_or(&Value::Null);
     let replaces = matches!(ask.verb, Verb::Create | Verb::Update);
     let wanted = body["data"].as_object();
@@ -101,7 +102,7 @@ fn contents(ask: &Ask, before: Option<&Value>, now: &Value) -> Result<(), String
     }
     for field in ["labels", "ownerReferences", "finalizers"] {
         // A namespace is labelled with its name.
-        if ask.kind == Kind::Namespaces && field == "labels" {
+        if ask.kind == ResourceKind::Namespaces && field == "labels" {
             continue;
         }
         let (wanted, found) = (metadata(ask, body, before, field), &now["metadata"][field]);
@@ -112,8 +113,9 @@ fn contents(ask: &Ask, before: Option<&Value>, now: &Value) -> Result<(), String
     Ok(())
 }
 
-/// What a field of an object's metadata is to be: what the request says of it, and what it was where that does not speak of it.
-fn metadata<'a>(ask: &Ask, body: &'a Value, before: Option<&'a Value>, field: &str) -> &'a Value {
+/// What a field of an object's metadata is to be: what the request says of it, and what it was
+/// where that does not speak of it.
+fn metadata<'a>(ask: &ApiRequest, body: &'a Value, before: Option<&'a Value>, field: &str) -> &'a Value {
     let (asked, replaces) = (&body["metadata"][field], matches!(ask.verb, Verb::Create | Verb::Update));
     // Patches name the only label that there is.
     if replaces || before.is_none() || !asked.is_null() {
@@ -127,7 +129,7 @@ fn count(value: &Value) -> usize {
     value.as_object().map(serde_json::Map::len).or(value.as_array().map(Vec::len)).unwrap_or_default()
 }
 
-fn deleted(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<(), String> {
+fn deleted(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u64, u64)) -> Result<(), String> {
     let details = reply.body["details"]["uid"].as_str();
     let uid = if reply.body["kind"] == "Status" { details.unwrap_or_default() } else { text(&reply.body, "uid") };
     let body = ask.body.as_ref().unwrap_or(&Value::Null);
@@ -154,9 +156,9 @@ fn deleted(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<
 }
 
 /// Whether what the refusal says was true at some moment.
-fn refused(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<(), String> {
+fn refused(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u64, u64)) -> Result<(), String> {
     let key = ask.key();
-    let namespace = Kind::Namespaces.key("", &ask.namespace);
+    let namespace = ResourceKind::Namespaces.key("", &ask.namespace);
     let body = ask.body.as_ref().unwrap_or(&Value::Null);
     let namespace_is =
         |look: fn(Option<&Object>) -> bool| !ask.namespace.is_empty() && past.ever(&namespace, window, look);
@@ -183,7 +185,7 @@ fn refused(past: &Past, ask: &Ask, reply: &Reply, window: (u64, u64)) -> Result<
 }
 
 /// Whether a request cannot be carried out on this state.
-fn conflicts(ask: &Ask, body: &Value, object: Option<&Object>) -> bool {
+fn conflicts(ask: &ApiRequest, body: &Value, object: Option<&Object>) -> bool {
     let differs = |asked: &Value, field: &str| {
         asked.as_str().is_some_and(|asked| asked != object.map_or("", |object| text(object, field)))
     };
@@ -195,7 +197,7 @@ fn conflicts(ask: &Ask, body: &Value, object: Option<&Object>) -> bool {
 }
 
 /// Whether a request would make something of this state that is not allowed.
-fn is_invalid(ask: &Ask, object: Option<&Object>) -> bool {
+fn is_invalid(ask: &ApiRequest, object: Option<&Object>) -> bool {
     match ask.verb {
         Verb::JsonPatch => object.is_some_and(|object| {
             let expected = ask.body.as_ref().and_then(|body| body[0]["value"].as_str());
@@ -210,18 +212,19 @@ fn is_invalid(ask: &Ask, object: Option<&Object>) -> bool {
 }
 
 /// Whether a Service had, at some moment, the address that a request names.
-fn is_taken(past: &Past, ask: &Ask, window: (u64, u64)) -> bool {
-    let services = Kind::Services.key("", "");
+fn is_taken(past: &ObjectHistory, ask: &ApiRequest, window: (u64, u64)) -> bool {
+    let services = ResourceKind::Services.key("", "");
     let taken = |wanted: &str, at| past.list(&services, at).any(|(_, object)| object["spec"]["clusterIP"] == wanted);
     address(ask).is_some_and(|wanted| (window.0..=window.1).any(|at| taken(wanted, at)))
 }
 
 /// The address that a request names.
-fn address(ask: &Ask) -> Option<&str> {
+fn address(ask: &ApiRequest) -> Option<&str> {
     ask.body.as_ref()?["spec"]["clusterIP"].as_str()
 }
 
-/// Whether a Service was wanted at some moment at which there was nothing yet that it could get an address from.
-fn lacks_ranges(past: &Past, ask: &Ask, window: (u64, u64)) -> bool {
-    ask.kind == Kind::Services && (window.0..=window.1).any(|at| past.list(RANGES, at).next().is_none())
+/// Whether a Service was wanted at some moment at which there was nothing yet that it could get an
+/// address from.
+fn lacks_ranges(past: &ObjectHistory, ask: &ApiRequest, window: (u64, u64)) -> bool {
+    ask.kind == ResourceKind::Services && (window.0..=window.1).any(|at| past.list(RANGES, at).next().is_none())
 }

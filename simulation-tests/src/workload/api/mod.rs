@@ -1,18 +1,14 @@
-//! What clients of the API do, and what they remember of it.
+//! The workload of the API's clients, and its records.
 //!
-//! Declarations only: `told` is what is remembered, `actor` reads and writes, `choice` says what it tries next, `pages` reads
-//! collections in pieces, `janitor` waits for the end of a round and clears up, `watcher` watches.
+//! Declarations only: `exchange` has the requests and replies, `actor` reads and writes and ends a
+//! round, `watcher` watches.
 
 mod actor;
-mod choice;
-mod janitor;
-mod pages;
-mod told;
+mod exchange;
 mod watcher;
 
-pub(crate) use actor::act;
-pub(crate) use janitor::clear_up;
-pub(crate) use told::{Exchange, Progress, Records, WatchRun, What};
+pub(crate) use actor::{act, clear_up};
+pub(crate) use exchange::{ApiCall, ApiExchange, ApiProgress, ApiRecords, WatchRun};
 pub(crate) use watcher::watch;
 
 use std::sync::Arc;
@@ -31,8 +27,8 @@ pub(crate) const PASSING: [&str; 2] = ["t0", "t1"];
 /// Values of the label that clients select by.
 pub(crate) const COLORS: [&str; 3] = ["red", "green", "blue"];
 
-/// Who a client is and what it works with.
-pub(crate) struct Person {
+/// The settings of one client.
+pub(crate) struct ClientSetup {
     pub(crate) number: u64,
     pub(crate) seed: u64,
     /// The nodes that it knows.
@@ -42,8 +38,8 @@ pub(crate) struct Person {
     pub(crate) env: Env,
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) broken: Option<BrokenApi>,
-    pub(crate) progress: Progress,
-    /// Its longest pause between two questions.
+    pub(crate) progress: ApiProgress,
+    /// Its longest pause between two requests.
     pub(crate) think: Duration,
     pub(crate) rounds: Rounds,
 }

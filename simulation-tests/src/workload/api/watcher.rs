@@ -1,5 +1,5 @@
-//! A client that watches a collection, now here, now there: it begins with what is there, resumes after the last event or bookmark
-//! that it has seen, and now and then begins anew.
+//! A client that watches a collection through changing nodes: it begins with the present objects,
+//! resumes after the last event or bookmark that it has seen, and from time to time begins anew.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::Value;
 
-use super::told::WatchRun;
-use super::{COLORS, LASTING, PASSING, Person};
-use crate::api::{Ask, At, Client, Kind, Verb, version};
+use super::exchange::WatchRun;
+use super::{COLORS, ClientSetup, LASTING, PASSING};
+use crate::api::{ApiRequest, At, Client, ResourceKind, Verb, version};
 
 /// How long after the faults a watcher must have seen everything.
 const HEALING: Duration = Duration::from_secs(50);
 /// How long it waits for the head of an answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 /// Pause after a connection that failed.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Longest pause of a slow reader between two events, milliseconds.
@@ -24,39 +24,39 @@ const MAX_AWAY_MS: u64 = 6000;
 /// The status of what is no longer kept.
 const EXPIRED: u16 = 410;
 
-struct Watcher {
-    person: Person,
+struct ApiWatcher {
+    setup: ClientSetup,
     rng: StdRng,
-    ask: Ask,
+    ask: ApiRequest,
     /// Up to where everything has been seen; `None` before the end of the initial events.
     seen: Option<u64>,
 }
 
-/// Watches, every round until everything has been seen that anybody was promised.
-pub(crate) async fn watch(person: Person) {
-    let mut rng = StdRng::seed_from_u64(person.seed);
-    let kind = if rng.random_ratio(1, 4) { Kind::Secrets } else { Kind::ConfigMaps };
+/// Watches, every round until it has seen every acknowledged revision.
+pub(crate) async fn watch(setup: ClientSetup) {
+    let mut rng = StdRng::seed_from_u64(setup.seed);
+    let kind = if rng.random_ratio(1, 4) { ResourceKind::Secrets } else { ResourceKind::ConfigMaps };
     let namespace = ["", "", LASTING[0], PASSING[0]][rng.random_range(0..4)];
-    let mut ask = Ask::new(Verb::Watch, kind, namespace, "");
+    let mut ask = ApiRequest::new(Verb::Watch, kind, namespace, "");
     ask.color = rng.random_ratio(1, 2).then(|| COLORS[rng.random_range(0..COLORS.len())]);
-    let mut watcher = Watcher { person, rng, ask, seen: None };
-    let mut coming = Some(watcher.person.rounds.current());
+    let mut watcher = ApiWatcher { setup, rng, ask, seen: None };
+    let mut coming = Some(watcher.setup.rounds.current());
     while let Some(round) = coming {
         watcher.watch_until(round.until).await;
-        watcher.person.progress.watcher_done();
-        coming = watcher.person.rounds.after(round).await;
+        watcher.setup.progress.watcher_done();
+        coming = watcher.setup.rounds.after(round).await;
     }
 }
 
-impl Watcher {
+impl ApiWatcher {
     /// One round, whose faults end then.
     async fn watch_until(&mut self, until: Duration) {
-        let actors = self.person.actors;
-        while self.person.progress.last(actors + 1).is_none_or(|last| self.seen.is_none_or(|seen| seen < last)) {
+        let actors = self.setup.actors;
+        while self.setup.progress.last(actors + 1).is_none_or(|last| self.seen.is_none_or(|seen| seen < last)) {
             if turmoil::elapsed() > until + HEALING {
-                let (number, seen) = (self.person.number, self.seen);
+                let (number, seen) = (self.setup.number, self.seen);
                 let text = format!("liveness: watcher {number} is at {seen:?} {HEALING:?} after the faults");
-                return self.person.progress.violation(text);
+                return self.setup.progress.violation(text);
             }
             self.run().await;
         }
@@ -64,11 +64,11 @@ impl Watcher {
 
     /// One connection, from dialing to its end.
     async fn run(&mut self) {
-        let node = self.person.nodes[self.rng.random_range(0..self.person.nodes.len())];
+        let node = self.setup.nodes[self.rng.random_range(0..self.setup.nodes.len())];
         if self.rng.random_ratio(1, 12) {
             self.seen = None;
         }
-        if self.rng.random_ratio(1, 10) && turmoil::elapsed() < self.person.rounds.until() {
+        if self.rng.random_ratio(1, 10) && turmoil::elapsed() < self.setup.rounds.until() {
             tokio::time::sleep(Duration::from_millis(self.rng.random_range(0..MAX_AWAY_MS))).await;
         }
         let mut ask = self.ask.clone();
@@ -82,19 +82,19 @@ impl Watcher {
         // Sometimes this client goes before the server ends the stream.
         let stay = Duration::from_millis(self.rng.random_range(100..8000));
         let asked = turmoil::elapsed();
-        let mut run = WatchRun { client: self.person.number, node, asked, ask, lines: Vec::new(), refused: None };
+        let mut run = WatchRun { client: self.setup.number, node, asked, ask, lines: Vec::new(), refused: None };
         let followed = tokio::time::timeout(stay, self.follow(&mut run)).await;
         if !matches!(followed, Ok(Some(()))) {
             tokio::time::sleep(PAUSE).await;
         }
-        self.person.progress.watched(run);
+        self.setup.progress.watched(run);
     }
 
     /// Takes events until the stream ends; `None` when it breaks.
     async fn follow(&mut self, run: &mut WatchRun) -> Option<()> {
-        let Person { env, tls, broken, .. } = &self.person;
+        let ClientSetup { env, tls, broken, .. } = &self.setup;
         let mut client = Client::connect(&*env.network, run.node, tls.clone(), *broken).await.ok()?;
-        let mut lines = match client.watch(&run.ask, PATIENCE).await.ok()? {
+        let mut lines = match client.watch(&run.ask, ANSWER_LIMIT).await.ok()? {
             Ok(lines) => lines,
             Err(reply) => {
                 if reply.status == EXPIRED {
@@ -121,7 +121,8 @@ impl Watcher {
             self.seen = None;
         }
         let Some(at) = at.filter(|_| kind != "ERROR") else { return };
-        // The initial events come in the order of names; only the bookmark after them says up to where everything is known.
+        // The initial events come in the order of names; only the bookmark after them says up to
+        // where everything is known.
         if kind == "BOOKMARK" || self.seen.is_some() {
             self.seen = self.seen.max(Some(at));
         }

@@ -1,0 +1,200 @@
+//! The kubeconfig of a webhook: the server's address and authority, and this node's credentials.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+use rustls::ClientConfig;
+use serde::Deserialize;
+
+use crate::client::HTTP_1;
+use crate::error::Error;
+use crate::files::read_text;
+use crate::pki::{Identity, client_config};
+
+/// Where to send.
+pub(super) struct WebhookConfig {
+    /// `host:port`.
+    pub(super) address: String,
+    pub(super) path: String,
+    pub(super) token: Option<String>,
+    pub(super) tls: Arc<ClientConfig>,
+    /// Where all that stands: the file itself and those that it names.
+    pub(super) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+struct KubeconfigFile {
+    clusters: Vec<ClusterEntry>,
+    users: Vec<UserEntry>,
+    contexts: Vec<ContextEntry>,
+    current_context: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct ClusterEntry {
+    name: String,
+    cluster: Cluster,
+}
+
+#[derive(Debug, Deserialize)]
+struct UserEntry {
+    name: String,
+    user: User,
+}
+
+#[derive(Debug, Deserialize)]
+struct ContextEntry {
+    name: String,
+    context: ContextFields,
+}
+
+#[derive(Debug, Deserialize)]
+struct ContextFields {
+    cluster: String,
+    #[serde(default)]
+    user: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Cluster {
+    server: String,
+    certificate_authority: Option<PathBuf>,
+    certificate_authority_data: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+struct User {
+    token: Option<String>,
+    #[serde(rename = "tokenFile")]
+    token_file: Option<PathBuf>,
+    client_certificate: Option<PathBuf>,
+    client_certificate_data: Option<String>,
+    client_key: Option<PathBuf>,
+    client_key_data: Option<String>,
+}
+
+impl WebhookConfig {
+    /// Reads the file; paths in it begin where it lies.
+    pub(super) fn read(file: &Path) -> Result<Self, Error> {
+        let config: KubeconfigFile = parse(&read_text(file)?)?;
+        let missing = |what: &str| Error::config(format_args!("it names no {what}"));
+        let context = config.contexts.iter().find(|context| context.name == config.current_context);
+        let context = &context.ok_or_else(|| missing("current context"))?.context;
+        let cluster = config.clusters.iter().find(|cluster| cluster.name == context.cluster);
+        let cluster = &cluster.ok_or_else(|| missing("cluster of the current context"))?.cluster;
+        let anonymous = User::default();
+        let user = match config.users.iter().find(|user| user.name == context.user) {
+            Some(named) => &named.user,
+            None if context.user.is_empty() => &anonymous,
+            None => return Err(missing("user of the current context")),
+        };
+        let text = |data: &Option<String>, path: &Option<PathBuf>| pem(data.as_deref(), path.as_deref(), file);
+        let named = [&cluster.certificate_authority, &user.client_certificate, &user.client_key, &user.token_file];
+        let named = named.into_iter().flatten().map(|path| beside(file).join(path));
+        let files = std::iter::once(file.to_owned()).chain(named).collect();
+        let authority = text(&cluster.certificate_authority_data, &cluster.certificate_authority)?;
+        let authority = authority.ok_or_else(|| missing("certificate-authority"))?;
+        let certificate = text(&user.client_certificate_data, &user.client_certificate)?;
+        let key = text(&user.client_key_data, &user.client_key)?;
+        let identity = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some(Identity { certificate, key }),
+            (None, None) => None,
+            (Some(_), None) => return Err(missing("key for the client certificate")),
+            (None, Some(_)) => return Err(missing("client certificate for the key")),
+        };
+        let (address, path) = parse_url(&cluster.server)?;
+        let tls = client_config(&authority, identity.as_ref(), &HTTP_1)?;
+        let from_file = pem(None, user.token_file.as_deref(), file)?.map(|text| text.trim().to_owned());
+        let token = user.token.clone().or(from_file);
+        if token.as_ref().is_some_and(|token| HeaderValue::from_str(token).is_err()) {
+            return Err(Error::config("its token has characters that no request can carry"));
+        }
+        Ok(Self { address, path, token, tls, files })
+    }
+}
+
+/// The file as it is written. Of a mistake in it only the place is told: what stands there may be a
+/// secret.
+fn parse(text: &str) -> Result<KubeconfigFile, Error> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let place = error.location().map(|place| format!("line {}, column {}: ", place.line(), place.column()));
+        Error::config(format_args!("{}this is not what a kubeconfig says", place.unwrap_or_default()))
+    })
+}
+
+/// A text that is given in base64 or as a file.
+fn pem(data: Option<&str>, path: Option<&Path>, file: &Path) -> Result<Option<String>, Error> {
+    if let Some(data) = data {
+        let bytes = STANDARD.decode(data).map_err(Error::config)?;
+        return String::from_utf8(bytes).map(Some).map_err(Error::config);
+    }
+    path.map(|path| read_text(&beside(file).join(path))).transpose()
+}
+
+/// The folder that a file lies in.
+fn beside(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new("."))
+}
+
+/// `host:port` and path of an https URL.
+fn parse_url(url: &str) -> Result<(String, String), Error> {
+    let rest = url.strip_prefix("https://").filter(|rest| !rest.is_empty());
+    let rest = rest.ok_or_else(|| Error::config(format_args!("the server '{url}' is no https:// URL")))?;
+    let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let address = if has_port { host.to_owned() } else { format!("{host}:443") };
+    Ok((address, path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistakes_are_told_without_what_stands_there() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (file, authority) = (folder.path().join("a.kubeconfig"), folder.path().join("ca.crt"));
+        let ca = crate::pki::Authority::generate("a", time::OffsetDateTime::UNIX_EPOCH).unwrap();
+        std::fs::write(authority, &ca.identity().certificate).unwrap();
+        let whole = r#"clusters: [{name: c, cluster: {server: "https://a", certificate-authority: ca.crt}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+users:
+- name: u
+  user:
+    token: s3cr3t
+"#;
+        let check = |from: &str, to: &str, expect: &str| {
+            assert!(whole.contains(from), "{from}");
+            std::fs::write(&file, whole.replace(from, to)).unwrap();
+            let told = WebhookConfig::read(&file).err().map(|error| error.to_string()).unwrap_or_default();
+            assert_eq!(told, expect, "{to}");
+        };
+        check("u", "u", "");
+        check("  user:\n", "  user\n", "line 6, column 3: this is not what a kubeconfig says");
+        check("token: s3cr3t", "s3cr3t", "line 7, column 5: this is not what a kubeconfig says");
+        check("- name: u", "- name: other", "it names no user of the current context");
+        check("s3cr3t", r#""s3c\nr3t""#, "its token has characters that no request can carry");
+        check("token: s3cr3t", "client-key: ca.crt", "it names no client certificate for the key");
+        check("token: s3cr3t", "client-certificate: ca.crt", "it names no key for the client certificate");
+    }
+
+    #[test]
+    fn urls() {
+        let check = |url: &str, expect: Option<(&str, &str)>| {
+            let got = parse_url(url).ok();
+            assert_eq!(got.as_ref().map(|(address, path)| (address.as_str(), path.as_str())), expect, "{url}");
+        };
+        check("https://a.example", Some(("a.example:443", "/")));
+        check("https://a.example:8443/audit?x=y", Some(("a.example:8443", "/audit?x=y")));
+        check("https://[::1]:1/", Some(("[::1]:1", "/")));
+        check("http://a.example", None);
+        check("https://", None);
+    }
+}
