@@ -14,10 +14,13 @@ use crate::audit::RequestEvents;
 use crate::request_record::RequestRecord;
 use quorate_access::authentication::Identity;
 use quorate_access::request::RequestInfo;
+use quorate_registry::Catalogue;
 
 /// One request on its way through the filters.
 pub(super) struct Exchange<'a> {
     pub(super) api: &'a Arc<Api>,
+    /// What is served while the request runs.
+    pub(super) catalogue: Arc<Catalogue>,
     /// What the connection proved about its client.
     pub(super) identity: &'a Identity,
     pub(super) headers: HeaderMap,
@@ -34,7 +37,8 @@ impl<'a> Exchange<'a> {
         let id = request_id::of(&head.headers, api.process, &api.requests);
         let info = RequestInfo::parse(api.names, &head.method, &head.uri);
         let record = RequestRecord::new(id, head.uri, info, api.env.clock.now_ms());
-        Self { api, identity, headers: head.headers, record, epoch: api.authorizer.epoch(), events: None }
+        let catalogue = api.catalogue.load();
+        Self { api, catalogue, identity, headers: head.headers, record, epoch: api.authorizer.epoch(), events: None }
     }
 }
 
