@@ -105,8 +105,8 @@ impl Appender {
         self.direct.is_some() && bytes >= LONG_BYTES
     }
 
-    /// Lets the disk take the whole blocks, as far as the file system does that; says how many
-    /// bytes it has taken.
+    /// Writes the whole blocks directly, where the file system supports that; returns the bytes
+    /// that were written.
     fn write_blocks(&mut self, lines: &[u8]) -> usize {
         let Some(mut direct) = self.direct.take() else { return 0 };
         let blocks = &lines[..lines.len() / BLOCK_BYTES * BLOCK_BYTES];
@@ -137,7 +137,7 @@ fn open_direct(_: &Path) -> Option<File> {
     None
 }
 
-/// Whether this lies in memory as a disk wants it.
+/// Whether the bytes are aligned in memory for a direct write.
 fn begins_a_block(bytes: &[u8]) -> bool {
     bytes.as_ptr().align_offset(BLOCK_BYTES) == 0
 }

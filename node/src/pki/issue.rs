@@ -1,7 +1,7 @@
 //! Certificates whose subject a request says: the name, the key and the alternative names are the
 //! request's own, everything else is the issuer's.
 //!
-//! Made with x509-cert, because rcgen knows one organization in a name at most, and the
+//! Made with x509-cert, because rcgen writes one organization in a name at most, and the
 //! organizations of a client's name are its groups. The issuer's key signs through rcgen, which
 //! holds it anyway.
 
