@@ -5,14 +5,11 @@ use super::Exchange;
 use crate::authentication::User;
 use crate::authorization::Action;
 use crate::error::Error;
-use crate::request_record::Milestone;
 
 /// Asks the authorizer. The record keeps its decision.
-pub(super) async fn authorize(x: &mut Exchange<'_>, user: &User) -> Result<(), Error> {
-    let action = Action::of(x.record.info());
-    let decision = x.api.authorizer.decide(user, &action).await;
-    let refused = if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(user, &action) };
+pub(super) async fn authorize(x: &mut Exchange<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+    let decision = x.api.authorizer.decide(user, action).await;
+    let refused = if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(user, action) };
     x.record.decided(decision);
-    x.record.reach(Milestone::Authorized);
     refused
 }

@@ -10,13 +10,14 @@ use super::Exchange;
 use crate::authentication::User;
 use crate::authorization::Action;
 use crate::error::Error;
-use crate::request_record::Milestone;
 
 /// The user on whose behalf the request goes on.
-pub(super) async fn impersonate(x: &mut Exchange<'_>, authenticated: Arc<User>) -> Result<Arc<User>, Error> {
-    let action = Action::of(x.record.info());
-    let impersonated = x.api.authorizer.acting(&authenticated, &x.headers, &action).await?;
-    x.record.reach(Milestone::Authenticated);
+pub(super) async fn impersonate(
+    x: &mut Exchange<'_>,
+    authenticated: Arc<User>,
+    action: &Action<'_>,
+) -> Result<Arc<User>, Error> {
+    let impersonated = x.api.authorizer.acting(&authenticated, &x.headers, action).await?;
     let Some(user) = impersonated.map(Arc::new) else { return Ok(authenticated) };
     x.record.impersonated(Arc::clone(&user));
     Ok(user)
