@@ -3,7 +3,7 @@
 //!
 //! Invariants that the order keeps: nothing about the cluster is told before authentication,
 //! nothing about what exists before authorization; a request takes no place in flight before it is
-//! allowed, and its body is read only when it has one; the user's time, and a panic, end the
+//! allowed, and its body is read only when it has one; the deadline, and a panic, end the
 //! filters and the handler but nothing of what follows them, so every request gets a response in a
 //! syntax that its client reads, and the audit trail sees every request and every response.
 //!
