@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, request};
+use http::{HeaderMap, Uri};
 
 use super::{audit, request_id};
 use crate::Api;
@@ -24,7 +24,7 @@ pub(super) struct Exchange<'a> {
     /// What the connection proved about its client.
     pub(super) identity: &'a Identity,
     pub(super) headers: HeaderMap,
-    pub(super) record: RequestRecord,
+    pub(super) record: RequestRecord<'a>,
     /// The authorizer's epoch before the first filter asked it.
     pub(super) epoch: Option<u64>,
     /// The audit events of the request, once its user is known.
@@ -33,12 +33,16 @@ pub(super) struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     /// The exchange of a request that has just come in.
-    pub(super) fn new(api: &'a Arc<Api>, identity: &'a Identity, head: request::Parts) -> Self {
-        let id = request_id::of(&head.headers, api.process, &api.requests);
-        let info = RequestInfo::parse(api.names, &head.method, &head.uri);
-        let record = RequestRecord::new(id, head.uri, info, api.env.clock.now_ms());
+    pub(super) fn new(
+        api: &'a Arc<Api>,
+        identity: &'a Identity,
+        (uri, info): (&'a Uri, &'a RequestInfo),
+        headers: HeaderMap,
+    ) -> Self {
+        let id = request_id::of(&headers, api.process, &api.requests);
+        let record = RequestRecord::new(id, uri, info, api.env.clock.now_ms());
         let catalogue = api.catalogue.load();
-        Self { api, catalogue, identity, headers: head.headers, record, epoch: api.authorizer.epoch(), events: None }
+        Self { api, catalogue, identity, headers, record, epoch: api.authorizer.epoch(), events: None }
     }
 }
 

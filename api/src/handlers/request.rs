@@ -40,7 +40,7 @@ pub(crate) struct Request<'a> {
     /// The body, whole and within the limit; empty for reads.
     pub(crate) body: Bytes,
     /// Where the handler notes what observers of requests should know.
-    pub(crate) record: &'a RequestRecord,
+    pub(crate) record: &'a RequestRecord<'a>,
 }
 
 impl Request<'_> {
