@@ -38,6 +38,7 @@ pub use tls::{Credentials, PeerTls, TlsError, authority_hash};
     clippy::allow_attributes,
     clippy::allow_attributes_without_reason,
     clippy::default_constructed_unit_structs,
+    clippy::too_many_lines,
     reason = "generated code"
 )]
 pub(crate) mod rpc {
