@@ -1,5 +1,6 @@
 //! The semantics of each served kind: a folder per group, a file per kind, and the table that finds them.
 
+mod address_warnings;
 mod admissionregistration;
 mod apiregistration;
 mod apps;
@@ -14,8 +15,7 @@ mod discovery;
 mod events;
 mod field;
 mod flowcontrol;
-mod loadbalancer;
-mod net_warnings;
+mod load_balancer_status;
 mod networking;
 mod node;
 mod plain;

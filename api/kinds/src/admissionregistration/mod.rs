@@ -4,10 +4,10 @@
 
 mod expressions;
 mod matching;
-mod policy;
-mod policybinding;
+mod validating_admission_policy;
+mod validating_admission_policy_binding;
 mod webhook;
-mod webhookconfiguration;
+mod webhook_configuration;
 
 use std::sync::Arc;
 
@@ -15,12 +15,14 @@ use quorate_registry::Strategy;
 
 /// The strategy of a kind of this group.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
-    use webhookconfiguration::WebhookConfiguration;
+    use webhook_configuration::WebhookConfiguration;
     Some(match kind {
         "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: true }),
         "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: false }),
-        "ValidatingAdmissionPolicy" => Arc::new(policy::ValidatingAdmissionPolicy),
-        "ValidatingAdmissionPolicyBinding" => Arc::new(policybinding::ValidatingAdmissionPolicyBinding),
+        "ValidatingAdmissionPolicy" => Arc::new(validating_admission_policy::ValidatingAdmissionPolicy),
+        "ValidatingAdmissionPolicyBinding" => {
+            Arc::new(validating_admission_policy_binding::ValidatingAdmissionPolicyBinding)
+        }
         _ => return None,
     })
 }

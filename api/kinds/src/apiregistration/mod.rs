@@ -1,6 +1,6 @@
 //! The kinds of the apiregistration group.
 
-mod apiservice;
+mod api_service;
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     match kind {
-        "APIService" => Some(Arc::new(apiservice::ApiService)),
+        "APIService" => Some(Arc::new(api_service::ApiService)),
         _ => None,
     }
 }

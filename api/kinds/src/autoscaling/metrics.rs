@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, name};
 
-use super::horizontalpodautoscaler::check_reference;
+use super::horizontal_pod_autoscaler::check_reference;
 use crate::field::Field;
 
 /// Field and type of each source, in the order in which more than one is complained about.

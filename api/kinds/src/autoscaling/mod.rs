@@ -1,10 +1,10 @@
 //! The kinds of the autoscaling group. HorizontalPodAutoscalers have two versions and are stored as v2.
 
 mod behavior;
-mod behavior_form;
-mod convert;
-mod horizontalpodautoscaler;
-mod metric_form;
+mod behavior_conversion;
+mod conversion;
+mod horizontal_pod_autoscaler;
+mod metric_conversion;
 mod metrics;
 mod v1;
 
@@ -18,7 +18,7 @@ use quorate_registry::{Conversion, Strategy};
 pub(super) fn strategy(version: &str, kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match (version, kind) {
         ("v1", "HorizontalPodAutoscaler") => Arc::new(v1::HorizontalPodAutoscaler),
-        (_, "HorizontalPodAutoscaler") => Arc::new(horizontalpodautoscaler::HorizontalPodAutoscaler),
+        (_, "HorizontalPodAutoscaler") => Arc::new(horizontal_pod_autoscaler::HorizontalPodAutoscaler),
         _ => return None,
     })
 }
@@ -26,7 +26,7 @@ pub(super) fn strategy(version: &str, kind: &str) -> Option<Arc<dyn Strategy>> {
 /// Between a version of a kind of this group and the stored one.
 pub(super) fn conversion(names: &'static Names, version: &str, kind: &str) -> Option<Arc<dyn Conversion>> {
     match (version, kind) {
-        ("v1", "HorizontalPodAutoscaler") => Some(Arc::new(convert::Convert::new(names))),
+        ("v1", "HorizontalPodAutoscaler") => Some(Arc::new(conversion::Convert::new(names))),
         _ => None,
     }
 }

@@ -2,8 +2,8 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::convert::Convert;
-use super::horizontalpodautoscaler::HorizontalPodAutoscaler as Stored;
+use super::conversion::Convert;
+use super::horizontal_pod_autoscaler::HorizontalPodAutoscaler as Stored;
 use quorate_registry::{Conversion, Part, Strategy};
 
 /// The semantics of autoscalers as version 1 says them.

@@ -1,6 +1,6 @@
 //! The kinds of the batch group: work that ends.
 
-mod cronjob;
+mod cron_job;
 mod indexes;
 mod job;
 mod job_spec;
@@ -14,7 +14,7 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group that has one of its own.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "CronJob" => Arc::new(cronjob::CronJob),
+        "CronJob" => Arc::new(cron_job::CronJob),
         "Job" => Arc::new(job::Job),
         _ => return None,
     })

@@ -3,7 +3,7 @@
 use quorate_meta::{Cause, Names, Path, Time, Value, name};
 
 use crate::field::Field;
-use crate::{net_warnings, rules};
+use crate::{address_warnings, rules};
 use quorate_meta::net;
 use quorate_registry::Strategy;
 
@@ -39,7 +39,7 @@ impl Strategy for Endpoints {
         let mut warnings = Vec::new();
         for subset in Field::root(new).get("subsets").items() {
             for list in ["addresses", "notReadyAddresses"].map(|field| subset.get(field)) {
-                warnings.extend(list.items().filter_map(|own| net_warnings::of_address(&own.get("ip"))));
+                warnings.extend(list.items().filter_map(|own| address_warnings::of_address(&own.get("ip"))));
             }
         }
         warnings

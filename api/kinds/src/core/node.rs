@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, Path, Value, name};
 
 use super::pod::{check_amount, check_taint_effect};
+use crate::address_warnings;
 use crate::field::Field;
-use crate::net_warnings;
 use quorate_meta::net;
 use quorate_registry::{Part, Strategy};
 
@@ -65,7 +65,7 @@ impl Strategy for Node {
         ];
         let old = old.into_iter().filter(|(field, _)| !spec.get(field).is_empty());
         let mut warnings: Vec<String> = old.map(|(field, why)| format!("spec.{field}: {why}")).collect();
-        warnings.extend(spec.get("podCIDRs").items().flat_map(|range| net_warnings::of_range(&range)));
+        warnings.extend(spec.get("podCIDRs").items().flat_map(|range| address_warnings::of_range(&range)));
         warnings
     }
 

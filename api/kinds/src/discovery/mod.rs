@@ -1,6 +1,6 @@
 //! The kinds of the discovery group.
 
-mod endpointslice;
+mod endpoint_slice;
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     match kind {
-        "EndpointSlice" => Some(Arc::new(endpointslice::EndpointSlice)),
+        "EndpointSlice" => Some(Arc::new(endpoint_slice::EndpointSlice)),
         _ => None,
     }
 }

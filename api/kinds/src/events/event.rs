@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::convert::Convert;
+use super::conversion::Convert;
 use crate::core::event_problems;
 use crate::field::Field;
 use crate::rules;

@@ -1,6 +1,6 @@
 //! The kinds of the events group: events in their newer form, stored in the older one.
 
-mod convert;
+mod conversion;
 mod event;
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
 /// Between a kind of this group and its stored form.
 pub(super) fn conversion(kind: &str) -> Option<Arc<dyn Conversion>> {
     match kind {
-        "Event" => Some(Arc::new(convert::Convert)),
+        "Event" => Some(Arc::new(conversion::Convert)),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
 use super::ingress_rules;
 use crate::field::Field;
-use crate::{loadbalancer, rules};
+use crate::{load_balancer_status, rules};
 use quorate_registry::Strategy;
 
 /// The semantics of ingresses.
@@ -53,7 +53,7 @@ impl Strategy for Ingress {
             }
             rules::optional_name(&tls.get("secretName"), name::dns_subdomain, &mut causes);
         }
-        loadbalancer::check_addresses(&object.get("status.loadBalancer"), &mut causes);
+        load_balancer_status::check_addresses(&object.get("status.loadBalancer"), &mut causes);
         causes
     }
 

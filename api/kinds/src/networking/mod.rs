@@ -1,11 +1,11 @@
 //! The kinds of the networking group.
 
 mod ingress;
+mod ingress_class;
 mod ingress_rules;
-mod ingressclass;
-mod ipaddress;
-mod networkpolicy;
-mod servicecidr;
+mod ip_address;
+mod network_policy;
+mod service_cidr;
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use quorate_registry::Strategy;
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "Ingress" => Arc::new(ingress::Ingress),
-        "IngressClass" => Arc::new(ingressclass::IngressClass),
-        "IPAddress" => Arc::new(ipaddress::IpAddress),
-        "NetworkPolicy" => Arc::new(networkpolicy::NetworkPolicy),
-        "ServiceCIDR" => Arc::new(servicecidr::ServiceCidr),
+        "IngressClass" => Arc::new(ingress_class::IngressClass),
+        "IPAddress" => Arc::new(ip_address::IpAddress),
+        "NetworkPolicy" => Arc::new(network_policy::NetworkPolicy),
+        "ServiceCIDR" => Arc::new(service_cidr::ServiceCidr),
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! The kinds of the node group.
 
-mod runtimeclass;
+mod runtime_class;
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group that has one of its own.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "RuntimeClass" => Arc::new(runtimeclass::RuntimeClass),
+        "RuntimeClass" => Arc::new(runtime_class::RuntimeClass),
         _ => return None,
     })
 }

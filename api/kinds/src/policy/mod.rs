@@ -1,6 +1,6 @@
 //! The kinds of the policy group.
 
-mod poddisruptionbudget;
+mod pod_disruption_budget;
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group that has one of its own.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "PodDisruptionBudget" => Arc::new(poddisruptionbudget::PodDisruptionBudget),
+        "PodDisruptionBudget" => Arc::new(pod_disruption_budget::PodDisruptionBudget),
         _ => return None,
     })
 }

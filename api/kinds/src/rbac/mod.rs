@@ -1,7 +1,7 @@
 //! The kinds of the group rbac.authorization.
 
-mod binding;
 mod role;
+mod role_binding;
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "Role" => Arc::new(role::Role { namespaced: true }),
         "ClusterRole" => Arc::new(role::Role { namespaced: false }),
-        "RoleBinding" => Arc::new(binding::Binding { namespaced: true }),
-        "ClusterRoleBinding" => Arc::new(binding::Binding { namespaced: false }),
+        "RoleBinding" => Arc::new(role_binding::Binding { namespaced: true }),
+        "ClusterRoleBinding" => Arc::new(role_binding::Binding { namespaced: false }),
         _ => return None,
     })
 }

@@ -1,13 +1,13 @@
 //! The kinds of the resource group: devices, and claims to them. The schema says most of what they must have.
 
 mod attributes;
-mod claim_status;
-mod deviceclass;
+mod device_class;
 mod names;
 mod placement;
 mod requests;
-mod resourceclaim;
-mod resourceslice;
+mod resource_claim;
+mod resource_claim_status;
+mod resource_slice;
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "DeviceClass" => Arc::new(deviceclass::DeviceClass),
-        "ResourceClaim" => Arc::new(resourceclaim::ResourceClaim),
-        "ResourceClaimTemplate" => Arc::new(resourceclaim::ResourceClaimTemplate),
-        "ResourceSlice" => Arc::new(resourceslice::ResourceSlice),
+        "DeviceClass" => Arc::new(device_class::DeviceClass),
+        "ResourceClaim" => Arc::new(resource_claim::ResourceClaim),
+        "ResourceClaimTemplate" => Arc::new(resource_claim::ResourceClaimTemplate),
+        "ResourceSlice" => Arc::new(resource_slice::ResourceSlice),
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! The kinds of the scheduling group.
 
-mod priorityclass;
+mod priority_class;
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group that has one of its own.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "PriorityClass" => Arc::new(priorityclass::PriorityClass),
+        "PriorityClass" => Arc::new(priority_class::PriorityClass),
         _ => return None,
     })
 }

@@ -1,11 +1,11 @@
 //! The kinds of the storage group.
 
-mod csidriver;
-mod csinode;
-mod csistoragecapacity;
-mod storageclass;
-mod volumeattachment;
-mod volumeattributesclass;
+mod csi_driver;
+mod csi_node;
+mod csi_storage_capacity;
+mod storage_class;
+mod volume_attachment;
+mod volume_attributes_class;
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ const MAX_DRIVER_NAME: usize = 63;
 /// The strategy of a kind of this group.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "CSIDriver" => Arc::new(csidriver::CsiDriver),
-        "CSINode" => Arc::new(csinode::CsiNode),
-        "CSIStorageCapacity" => Arc::new(csistoragecapacity::CsiStorageCapacity),
-        "StorageClass" => Arc::new(storageclass::StorageClass),
-        "VolumeAttachment" => Arc::new(volumeattachment::VolumeAttachment),
-        "VolumeAttributesClass" => Arc::new(volumeattributesclass::VolumeAttributesClass),
+        "CSIDriver" => Arc::new(csi_driver::CsiDriver),
+        "CSINode" => Arc::new(csi_node::CsiNode),
+        "CSIStorageCapacity" => Arc::new(csi_storage_capacity::CsiStorageCapacity),
+        "StorageClass" => Arc::new(storage_class::StorageClass),
+        "VolumeAttachment" => Arc::new(volume_attachment::VolumeAttachment),
+        "VolumeAttributesClass" => Arc::new(volume_attributes_class::VolumeAttributesClass),
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Value, name};
 
 use crate::core::service::{addresses, fields as kind};
 use crate::field::Field;
-use crate::{loadbalancer, rules};
+use crate::{load_balancer_status, rules};
 use quorate_meta::net;
 
 /// Seconds of a day: a client stays with its endpoint no longer.
@@ -175,7 +175,7 @@ fn check_status(service: &Value, causes: &mut Vec<Cause>) {
         causes.push(entries.forbidden("may only be used when `spec.type` is \"LoadBalancer\""));
         return;
     }
-    loadbalancer::check_addresses(&balancer, causes);
+    load_balancer_status::check_addresses(&balancer, causes);
     for entry in entries.items() {
         let mode = entry.get("ipMode");
         match (entry.get("ip").is_empty(), mode.is_set()) {

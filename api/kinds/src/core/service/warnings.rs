@@ -2,9 +2,9 @@
 
 use quorate_meta::{Names, Value};
 
+use crate::address_warnings;
 use crate::core::service::fields as kind;
 use crate::field::Field;
-use crate::net_warnings;
 
 /// What is odd about a service.
 pub(super) fn of(names: &Names, service: &Value) -> Vec<String> {
@@ -17,13 +17,13 @@ pub(super) fn of(names: &Names, service: &Value) -> Vec<String> {
         warnings.push(format!("annotation {hints} is deprecated, please use {mode} instead"));
     }
     if !headless {
-        warnings.extend(spec.get("clusterIPs").items().filter_map(|own| net_warnings::of_address(&own)));
+        warnings.extend(spec.get("clusterIPs").items().filter_map(|own| address_warnings::of_address(&own)));
     } else {
         warnings.extend(ignored_of_headless(&spec));
     }
-    warnings.extend(spec.get("externalIPs").items().filter_map(|own| net_warnings::of_address(&own)));
-    warnings.extend(net_warnings::of_address(&spec.get("loadBalancerIP")));
-    warnings.extend(spec.get("loadBalancerSourceRanges").items().flat_map(|range| net_warnings::of_range(&range)));
+    warnings.extend(spec.get("externalIPs").items().filter_map(|own| address_warnings::of_address(&own)));
+    warnings.extend(address_warnings::of_address(&spec.get("loadBalancerIP")));
+    warnings.extend(spec.get("loadBalancerSourceRanges").items().flat_map(|range| address_warnings::of_range(&range)));
     let elsewhere = kind::kind(service) == "ExternalName";
     if elsewhere && !spec.get("externalIPs").is_empty() {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, Value, name};
 use quorate_wire::json;
 
-use super::volumeattributesclass::check_parameters;
+use super::volume_attributes_class::check_parameters;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};

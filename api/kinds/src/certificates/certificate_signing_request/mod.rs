@@ -3,6 +3,9 @@
 //! Invariants: what is asked for, and who asks, never changes; the decision is written through `approval`, the certificate
 //! through `status`, each by those only who may do so for the signer.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
 
 use base64::Engine;

@@ -1,11 +1,11 @@
-//! FlowSchema: which requests belong together, and at which priority level they wait. Its rules are checked in `flowrules`.
+//! FlowSchema: which requests belong together, and at which priority level they wait. Its rules are checked in `policy_rules`.
 
 use quorate_meta::{Cause, Names, Value, name};
 
 use quorate_meta::flow_control::EXEMPT;
 
 use super::mandatory;
-use super::{conditions, flowrules};
+use super::{conditions, policy_rules};
 use crate::field::Field;
 use quorate_registry::Strategy;
 
@@ -56,7 +56,7 @@ impl Strategy for FlowSchema {
         } else {
             causes.extend(level.invalid_for(&name::dns_subdomain(level.text())));
         }
-        spec.get("rules").items().for_each(|rule| flowrules::check(&rule, &mut causes));
+        spec.get("rules").items().for_each(|rule| policy_rules::check(&rule, &mut causes));
         mandatory::check_schema(object.str_at(&["metadata", "name"]).unwrap_or_default(), &spec, &mut causes);
         conditions::check(object, &mut causes);
         causes

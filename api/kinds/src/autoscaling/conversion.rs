@@ -6,8 +6,8 @@
 use quorate_meta::{Map, Names, Value};
 use quorate_wire::json;
 
-use super::horizontalpodautoscaler::default_spec;
-use super::{behavior_form, metric_form};
+use super::horizontal_pod_autoscaler::default_spec;
+use super::{behavior_conversion, metric_conversion};
 use quorate_registry::Conversion;
 
 /// The conversion, with the names of the annotations.
@@ -43,8 +43,8 @@ impl Conversion for Convert {
         };
         let list =
             |key: &str| carried(key).and_then(|value| value.as_list().map(<[Value]>::to_vec)).unwrap_or_default();
-        let mut metrics: Vec<Value> = list(&self.metrics).iter().map(metric_form::spec_to_v2).collect();
-        let statuses: Vec<Value> = list(&self.current_metrics).iter().map(metric_form::status_to_v2).collect();
+        let mut metrics: Vec<Value> = list(&self.metrics).iter().map(metric_conversion::spec_to_v2).collect();
+        let statuses: Vec<Value> = list(&self.current_metrics).iter().map(metric_conversion::status_to_v2).collect();
         let (conditions, behavior) = (list(&self.conditions), carried(&self.behavior));
         self.drop_annotations(object);
         let Some(map) = object.as_map_mut() else { return };
@@ -56,7 +56,7 @@ impl Conversion for Convert {
                 ));
             }
             put(spec, "metrics", metrics);
-            if let Some(behavior) = behavior.as_ref().and_then(behavior_form::to_v2) {
+            if let Some(behavior) = behavior.as_ref().and_then(behavior_conversion::to_v2) {
                 spec.insert("behavior", behavior);
             }
             default_spec(spec);
@@ -87,8 +87,8 @@ impl Conversion for Convert {
                 status.insert("currentCPUUtilizationPercentage", percent.clone());
             }
         }
-        let metrics = metrics.iter().map(metric_form::spec_to_v1).collect();
-        let statuses = statuses.iter().map(metric_form::status_to_v1).collect();
+        let metrics = metrics.iter().map(metric_conversion::spec_to_v1).collect();
+        let statuses = statuses.iter().map(metric_conversion::status_to_v1).collect();
         for (key, list) in [(&self.metrics, metrics), (&self.current_metrics, statuses), (&self.conditions, conditions)]
         {
             if !list.is_empty() {
@@ -96,7 +96,7 @@ impl Conversion for Convert {
             }
         }
         if let Some(behavior) = behavior.filter(|behavior| !behavior.is_empty()) {
-            annotate(map, &self.behavior, behavior_form::to_v1(&behavior));
+            annotate(map, &self.behavior, behavior_conversion::to_v1(&behavior));
         }
     }
 }

@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Names, Value};
 
 use super::requests;
 use crate::field::Field;
-use crate::resource::claim_status;
+use crate::resource::resource_claim_status;
 use crate::rules;
 use quorate_registry::{Disabled, Part, Strategy};
 
@@ -43,7 +43,7 @@ impl Strategy for ResourceClaim {
         let mut causes = Vec::new();
         spec_stays(old, new, &mut causes);
         if part == Part::Status {
-            claim_status::check(&Field::root(old), &Field::root(new), &mut causes);
+            resource_claim_status::check(&Field::root(old), &Field::root(new), &mut causes);
         }
         causes
     }

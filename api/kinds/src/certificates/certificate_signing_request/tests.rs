@@ -6,7 +6,7 @@ use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Naming, Value};
 use serde_json::json;
 
-use super::request::CertificateSigningRequest;
+use super::CertificateSigningRequest;
 use quorate_registry::{Part, Strategy, Who};
 
 fn encoded(text: &str) -> String {

@@ -1,9 +1,9 @@
-//! PersistentVolume: storage that exists whether it is claimed or not. Where it comes from is checked in `volumesource`.
+//! PersistentVolume: storage that exists whether it is claimed or not. Where it comes from is checked in `volume_source`.
 
 use quorate_meta::{Cause, Map, Names, Time, Value, name};
 
 use super::pod::{check_node_selector, node_labels};
-use super::volumesource;
+use super::volume_source;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
@@ -49,7 +49,7 @@ impl Strategy for PersistentVolume {
         access_modes(&modes, &mut causes);
         let policy = spec.get("persistentVolumeReclaimPolicy");
         rules::optional_one_of(&policy, &["Delete", "Recycle", "Retain"], &mut causes);
-        volumesource::check(&spec, &mut causes);
+        volume_source::check(&spec, &mut causes);
         if policy.text() == "Recycle" && is_root(spec.get("hostPath.path").text()) {
             causes.push(policy.forbidden("may not be 'recycle' for a hostPath mount of '/'"));
         }
@@ -65,7 +65,7 @@ impl Strategy for PersistentVolume {
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        if !volumesource::stays(old, new) {
+        if !volume_source::stays(old, new) {
             let why = "spec.persistentvolumesource is immutable after creation";
             causes.push(Cause::forbidden("spec.persistentvolumesource", why));
         }
@@ -88,7 +88,7 @@ impl Strategy for PersistentVolume {
             let why = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
             warnings.push(format!("spec.persistentVolumeReclaimPolicy: {why}"));
         }
-        warnings.extend(volumesource::warnings(new));
+        warnings.extend(volume_source::warnings(new));
         warnings
     }
 }
@@ -181,7 +181,7 @@ pub(crate) fn check_inline(spec: &Field<'_>, causes: &mut Vec<Cause>) {
         causes.push(policy.forbidden(&format!("may only be Retain {INLINE}")));
     }
     forbid(&["nodeAffinity"], causes);
-    volumesource::check(spec, causes);
+    volume_source::check(spec, causes);
     forbid(&["storageClassName"], causes);
     if !matches!(mode.text(), "" | "Filesystem") {
         causes.push(mode.forbidden(&format!("may not specify volumeMode other than Filesystem {INLINE}")));

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Map, Names, Value, name};
 
-use super::statefulset_status::check_status;
+use super::stateful_set_status::check_status;
 use crate::core::pod::{check_claim_template, template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, Value, name};
 
 use crate::field::Field;
-use crate::{net_warnings, rules};
+use crate::{address_warnings, rules};
 use quorate_meta::net;
 use quorate_registry::{Part, Strategy};
 
@@ -73,7 +73,7 @@ impl Strategy for EndpointSlice {
         }
         let mut warnings = Vec::new();
         for endpoint in Field::root(new).get("endpoints").items() {
-            warnings.extend(endpoint.get("addresses").items().filter_map(|own| net_warnings::of_address(&own)));
+            warnings.extend(endpoint.get("addresses").items().filter_map(|own| address_warnings::of_address(&own)));
         }
         warnings
     }

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Map, Names, Value, name, quoted};
 
-use super::persistentvolume::{access_modes, protect, warning_of_class};
+use super::persistent_volume::{access_modes, protect, warning_of_class};
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::strategy::status;

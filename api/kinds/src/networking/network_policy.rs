@@ -3,7 +3,7 @@
 use quorate_meta::{Cause, Names, Value};
 
 use crate::field::Field;
-use crate::{net_warnings, rules};
+use crate::{address_warnings, rules};
 use quorate_meta::net::{NOT_A_RANGE, Range};
 use quorate_registry::Strategy;
 
@@ -37,8 +37,8 @@ impl Strategy for NetworkPolicy {
         for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
             for rule in spec.get(direction).items() {
                 for block in rule.get(peers).items().map(|peer| peer.get("ipBlock")) {
-                    warnings.extend(net_warnings::of_range(&block.get("cidr")));
-                    warnings.extend(block.get("except").items().flat_map(|range| net_warnings::of_range(&range)));
+                    warnings.extend(address_warnings::of_range(&block.get("cidr")));
+                    warnings.extend(block.get("except").items().flat_map(|range| address_warnings::of_range(&range)));
                 }
             }
         }
