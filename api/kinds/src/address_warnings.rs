@@ -1,11 +1,14 @@
-//! What writers of addresses and ranges should know: forms that are taken today, and that others may not understand.
+//! Warnings about IP addresses and CIDRs that are accepted today and ambiguous or not canonical
+//! (KEP-4858, "IP/CIDR validation improvements").
+//!
+//! Whether an address is valid at all is checked in `rules`.
 
 use std::net::IpAddr;
 
 use super::field::Field;
 use quorate_meta::net::{self, Range};
 
-/// What is odd about an address.
+/// The warning about an address.
 pub(super) fn of_address(field: &Field<'_>) -> Option<String> {
     let (path, text) = (field.path().as_str(), field.text());
     let address = net::address(text)?;
@@ -20,7 +23,7 @@ pub(super) fn of_address(field: &Field<'_>) -> Option<String> {
     }
 }
 
-/// What is odd about a range of addresses.
+/// The warnings about a CIDR.
 pub(super) fn of_range(field: &Field<'_>) -> Vec<String> {
     let (path, text) = (field.path().as_str(), field.text());
     let (Some(range), Some((start, prefix))) = (Range::parse(text), text.split_once('/')) else { return Vec::new() };
@@ -43,7 +46,7 @@ pub(super) fn of_range(field: &Field<'_>) -> Vec<String> {
     warnings
 }
 
-/// The address, when no part of it has leading zeros and it is none of the fourth version in the form of the sixth.
+/// The address, unless a part of it has leading zeros or it is an IPv4-mapped IPv6 address.
 fn strict(text: &str) -> Option<IpAddr> {
     let address: IpAddr = text.parse().ok()?;
     let mapped = matches!(address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some());

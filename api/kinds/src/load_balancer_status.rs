@@ -1,4 +1,4 @@
-//! The status of what is reached from outside: addresses and host names of load balancers.
+//! LoadBalancerStatus: the addresses and host names in the status of Services and Ingresses.
 
 use quorate_meta::{Cause, name};
 
@@ -6,7 +6,8 @@ use super::field::Field;
 use super::rules;
 use quorate_meta::net;
 
-/// Checks `ingress[]` below a status: addresses are addresses, and host names are none.
+/// Checks `ingress[]` of a status: IP addresses and DNS names are valid, and a host name is no IP
+/// address.
 pub(super) fn check_addresses(load_balancer: &Field<'_>, causes: &mut Vec<Cause>) {
     for entry in load_balancer.get("ingress").items() {
         let (ip, host) = (entry.get("ip"), entry.get("hostname"));

@@ -1,12 +1,14 @@
-//! Names of what pods use and quotas count: those of the system itself, and those that others bring along.
+//! Resource names: those of `resources`, `ResourceQuota` and `LimitRange`, native or extended.
+//!
+//! Amounts are checked where they are used.
 
 use quorate_meta::{Cause, Names, Quantity, name};
 
 use super::field::Field;
 
-/// What a container may have by a plain name.
+/// The native resources of containers, but for huge pages.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-/// Everything else with a plain name.
+/// The other resource names without a domain, which quotas count.
 const OTHERS: [&str; 17] = [
     "requests.cpu",
     "requests.memory",
@@ -29,7 +31,7 @@ const OTHERS: [&str; 17] = [
 const HUGE_PAGES: &str = "hugepages-";
 const REQUESTS: &str = "requests.";
 
-/// What is wrong with the name of a resource whose amount stands in this map.
+/// Checks a resource name; `amounts` is the map that has it as a key.
 pub(super) fn check(amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     let wrong = name::qualified_name(resource);
     causes.extend(wrong.iter().map(|why| invalid(amounts, resource, why)));
@@ -38,7 +40,7 @@ pub(super) fn check(amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>
     }
 }
 
-/// What is wrong with the name of a resource that a container may have.
+/// Checks the resource name of a container's requests or limits.
 pub(super) fn check_of_container(names: &Names, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     check(amounts, resource, causes);
     let why = if !resource.contains('/') {
@@ -60,31 +62,31 @@ fn is_standard(resource: &str) -> bool {
     OF_CONTAINERS.contains(&resource) || OTHERS.contains(&resource) || pages
 }
 
-/// Whether these are pages of memory of a larger size.
+/// Whether the resource is a size of huge pages.
 pub(super) fn is_huge_pages(resource: &str) -> bool {
     resource.starts_with(HUGE_PAGES)
 }
 
-/// Bytes of one page of such memory, if its name says that well.
+/// Bytes of one huge page, if the resource name has a valid size.
 pub(super) fn page_size(resource: &str) -> Option<i64> {
     let size = resource.strip_prefix(HUGE_PAGES).and_then(Quantity::parse)?;
     Some(size.units()).filter(|bytes| *bytes > 0 && size.is_whole())
 }
 
-/// Resources of the system itself; all others are somebody's extension.
+/// Whether the resource is native: its name has no domain or the domain of the project.
 pub(super) fn is_native(names: &Names, resource: &str) -> bool {
     let of_domain = |(at, _)| resource[..at].ends_with(names.domain);
     !resource.contains('/') || resource.match_indices('/').any(of_domain)
 }
 
-/// Whether this can be the name of somebody's extension, of which a quota counts what is requested.
+/// Whether the name can be that of an extended resource, of which a quota counts the requests.
 pub(super) fn is_extension(names: &Names, resource: &str) -> bool {
     !is_native(names, resource)
         && !resource.starts_with(REQUESTS)
         && name::qualified_name(&format!("{REQUESTS}{resource}")).is_empty()
 }
 
-/// Whether less of it may be requested than the limit is.
+/// Whether a request may be lower than the limit.
 pub(super) fn may_overcommit(names: &Names, resource: &str) -> bool {
     is_native(names, resource) && !is_huge_pages(resource)
 }

@@ -1,4 +1,5 @@
-//! Which requests webhooks and policies are about: operations, groups, versions, resources, scopes.
+//! Match resources: which requests a webhook or policy applies to, by operation, group, version,
+//! resource and scope.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use crate::rules;
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
-/// A rule: none of its lists is empty, and `*` stands alone.
+/// Checks a `RuleWithOperations`: no list is empty, and `*` is the only entry where it occurs.
 pub(super) fn rule_with_operations(rule: &Field<'_>, causes: &mut Vec<Cause>) {
     let operations = rule.get("operations");
     star_alone(&operations, "operations", causes);
@@ -23,7 +24,7 @@ pub(super) fn rule_with_operations(rule: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::optional_one_of(&rule.get("scope"), &["*", "Cluster", "Namespaced"], causes);
 }
 
-/// What objects a policy is about: selectors and rules.
+/// Checks a `MatchResources`: selectors and rules.
 pub(super) fn match_resources(resources: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::optional_one_of(&resources.get("matchPolicy"), &["Equivalent", "Exact"], causes);
     rules::selector(&resources.get("namespaceSelector"), causes);
@@ -51,7 +52,8 @@ fn star_alone(list: &Field<'_>, what: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Resources, with `*` for all, `a/*` for all below one, `*/b` for one below all, `*/*` for everything.
+/// Checks resources: `*` for all, `a/*` for all subresources of one, `*/b` for one subresource of
+/// all, `*/*` for everything.
 fn resources(list: &Field<'_>, causes: &mut Vec<Cause>) {
     if list.is_empty() {
         causes.push(list.required(""));

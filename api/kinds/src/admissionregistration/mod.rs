@@ -1,6 +1,7 @@
-//! The kinds of the admissionregistration group, as objects: who is asked, and which rules hold, when others are written.
+//! The kinds of the admissionregistration group, as objects.
 //!
-//! What they do to requests is the business of admission. Expressions are checked for being there, not for their syntax.
+//! What they do to requests is part of admission. CEL expressions are checked for presence, not for
+//! syntax.
 
 mod expressions;
 mod matching;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     use webhook_configuration::WebhookConfiguration;
     Some(match kind {

@@ -1,4 +1,6 @@
-//! ValidatingAdmissionPolicy: rules, written as expressions, that objects must keep.
+//! ValidatingAdmissionPolicy: CEL expressions that objects must satisfy.
+//!
+//! Expressions are not compiled here.
 
 use std::collections::HashSet;
 
@@ -10,10 +12,10 @@ use crate::{conditions, rules};
 use quorate_registry::{Part, Strategy};
 
 const NO_RULES: &str = "validations or auditAnnotations must be specified";
-/// Annotations that one policy may write.
+/// Audit annotations of one policy, at most.
 const MAX_ANNOTATIONS: usize = 20;
 
-/// The semantics of policies.
+/// The strategy of ValidatingAdmissionPolicy.
 #[derive(Debug)]
 pub(super) struct ValidatingAdmissionPolicy;
 

@@ -1,4 +1,5 @@
-//! ValidatingAdmissionPolicyBinding: where a policy holds, with which parameters, and what a failure does.
+//! ValidatingAdmissionPolicyBinding: where a policy applies, with which parameters, and which
+//! actions a failure has.
 
 use std::collections::HashSet;
 
@@ -11,7 +12,7 @@ use quorate_registry::Strategy;
 
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
-/// The semantics of bindings.
+/// The strategy of ValidatingAdmissionPolicyBinding.
 #[derive(Debug)]
 pub(super) struct ValidatingAdmissionPolicyBinding;
 

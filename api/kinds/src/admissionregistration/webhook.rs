@@ -1,4 +1,4 @@
-//! One webhook: where it is, what it is asked about, and what happens when it does not answer.
+//! Admission webhooks: the client configuration, rules, policies and timeout of one webhook.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use super::{expressions, matching};
 use crate::field::Field;
 use crate::rules;
 
-/// Versions of reviews that this server can send.
+/// The versions of AdmissionReview that the server can send.
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const ONE_CLIENT: &str = "exactly one of url or service is required";
-/// Seconds that a webhook may take at most.
+/// Seconds that a webhook may take, at most.
 const MAX_TIMEOUT: i64 = 30;
 
 /// Checks a webhook.
@@ -41,7 +41,7 @@ pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
     expressions::match_conditions(&hook.get("matchConditions"), causes);
 }
 
-/// What is wrong with a host name of at least three parts.
+/// Why a text is no domain name with at least three labels.
 fn full_name(text: &str) -> Vec<String> {
     let wrong = name::dns_subdomain(text);
     if wrong.is_empty() && text.split('.').count() < 3 {
@@ -95,7 +95,8 @@ fn check_url(field: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// A service's place. That the name is missing is told of the namespace, and the other way round: so clients know it.
+/// Checks a service reference. A missing name is reported at `namespace` and a missing namespace at
+/// `name`, as clients know it from Kubernetes.
 fn check_service(service: &Field<'_>, causes: &mut Vec<Cause>) {
     for (missing, told_of) in [("name", "namespace"), ("namespace", "name")] {
         if service.get(missing).is_empty() {

@@ -1,4 +1,7 @@
-//! Webhook configurations, both kinds: a list of webhooks with names of their own. One webhook is checked in `webhook`.
+//! MutatingWebhookConfiguration and ValidatingWebhookConfiguration: lists of webhooks with unique
+//! names.
+//!
+//! A single webhook is checked in `webhook`.
 
 use std::collections::HashSet;
 
@@ -8,7 +11,7 @@ use super::webhook;
 use crate::field::Field;
 use quorate_registry::Strategy;
 
-/// The semantics of webhook configurations.
+/// The strategy of both kinds of webhook configurations.
 #[derive(Debug)]
 pub(super) struct WebhookConfiguration {
     /// Whether its webhooks may change objects.

@@ -1,4 +1,5 @@
-//! APIService: who serves a version of a group: this server, or a service that it passes requests on to.
+//! APIService: which server serves a version of a group, this one or an extension API server behind
+//! a Service.
 
 use quorate_meta::{Cause, Map, Names, Time, Value, name};
 
@@ -9,7 +10,7 @@ use quorate_registry::{NameRule, Strategy};
 const MAX_GROUP_PRIORITY: i64 = 20_000;
 const MAX_VERSION_PRIORITY: i64 = 1000;
 
-/// The semantics of API services.
+/// The strategy of APIService.
 #[derive(Debug)]
 pub(super) struct ApiService;
 
@@ -34,7 +35,7 @@ impl Strategy for ApiService {
         true
     }
 
-    /// What this server serves itself is available from the beginning.
+    /// Marks a local API service as available.
     fn stamp(&self, _: &Names, old: Option<&Value>, new: &mut Value, now: Time) {
         if old.is_none() && new.at(&["spec", "service"]).is_none() {
             let condition = Map::from([

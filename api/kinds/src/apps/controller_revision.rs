@@ -1,4 +1,6 @@
-//! ControllerRevision: a state of a workload that can be gone back to.
+//! ControllerRevision: a snapshot of a workload's state for rollbacks.
+//!
+//! Invariant: its data never changes.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -6,7 +8,7 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// The semantics of revisions.
+/// The strategy of ControllerRevision.
 #[derive(Debug)]
 pub(super) struct ControllerRevision;
 

@@ -1,6 +1,7 @@
 //! DaemonSet: a pod on each node.
 //!
-//! The generation of the template has no field any more; an annotation carries it for clients that know it.
+//! The template generation is no field any more; a deprecated annotation keeps it for clients that
+//! read it.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -14,7 +15,7 @@ const TEMPLATE_GENERATION: [&str; 3] = ["metadata", "annotations", "deprecated.d
 
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
-/// The semantics of daemon sets.
+/// The strategy of DaemonSet.
 #[derive(Debug)]
 pub(super) struct DaemonSet;
 

@@ -1,4 +1,4 @@
-//! Deployment: pods of one template, and how they are replaced when it changes.
+//! Deployment: pods of one template, and how a rollout replaces them.
 
 use quorate_meta::{Cause, Map, Names, Value};
 
@@ -8,12 +8,12 @@ use crate::{rules, workload};
 use quorate_registry::strategy::status;
 use quorate_registry::{Disabled, Part, Strategy};
 
-/// How many pods may be missing or too many during a change, where nothing is said.
+/// The default of `maxSurge` and `maxUnavailable`.
 const DEFAULT_SLACK: &str = "25%";
 
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
-/// The semantics of deployments.
+/// The strategy of Deployment.
 #[derive(Debug)]
 pub(super) struct Deployment;
 
@@ -26,7 +26,7 @@ impl Strategy for Deployment {
         true
     }
 
-    /// Annotations count too: controllers look for changes of some of them.
+    /// Annotations count too: the deployment controller acts on some of them.
     fn changes_intent(&self, old: &Value, new: &Value) -> bool {
         let annotations = |object: &Value| object.at(&["metadata", "annotations"]).cloned();
         old.get("spec") != new.get("spec") || annotations(old) != annotations(new)

@@ -13,7 +13,7 @@ pub(crate) use replica_set::check_replicas;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "ControllerRevision" => Arc::new(controller_revision::ControllerRevision),

@@ -9,7 +9,7 @@ use quorate_registry::{Disabled, Part, Strategy};
 
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
-/// The semantics of replica sets.
+/// The strategy of ReplicaSet.
 #[derive(Debug)]
 pub(super) struct ReplicaSet;
 
@@ -65,7 +65,7 @@ impl Strategy for ReplicaSet {
     }
 }
 
-/// What is wrong with the counts of a status: those of a set and of a replication controller are alike.
+/// Checks the counts of a status, of a ReplicaSet or a ReplicationController.
 pub(crate) fn check_replicas(status: &Field<'_>, causes: &mut Vec<Cause>) {
     let counted = [
         "replicas",

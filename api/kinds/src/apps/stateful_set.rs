@@ -1,4 +1,4 @@
-//! StatefulSet: pods with names, an order, and storage of their own.
+//! StatefulSet: pods with a stable identity, an order, and storage of their own.
 
 use quorate_meta::{Cause, Map, Names, Value, name};
 
@@ -8,7 +8,7 @@ use crate::field::Field;
 use crate::{rules, workload};
 use quorate_registry::{Disabled, NameRule, Part, Strategy};
 
-/// What may change in a specification.
+/// The fields of a specification that may change.
 const CHANGEABLE: [&str; 7] = [
     "replicas",
     "template",
@@ -21,13 +21,13 @@ const CHANGEABLE: [&str; 7] = [
 const WHY: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', \
                    'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
-/// How many pods of a set may be away at once, and what its pods lack.
+/// Gated fields: `maxUnavailable` (KEP-961) and those of the pod template.
 const DISABLED: &[Disabled] = &[
     Disabled { below: "spec", fields: &["updateStrategy.rollingUpdate.maxUnavailable"] },
     template::disabled("spec.template.spec"),
 ];
 
-/// The semantics of stateful sets.
+/// The strategy of StatefulSet.
 #[derive(Debug)]
 pub(super) struct StatefulSet;
 
@@ -120,7 +120,7 @@ impl Strategy for StatefulSet {
     }
 }
 
-/// A set that says nothing of updates rolls them out over all its pods.
+/// Defaults the update strategy to a rolling update of all pods.
 fn default_strategy(strategy: &mut Map) {
     if strategy.get_str("type").is_none_or(str::is_empty) {
         strategy.insert("type", "RollingUpdate");

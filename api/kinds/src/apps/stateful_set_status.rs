@@ -1,11 +1,11 @@
-//! The status of a StatefulSet: how its counts relate.
+//! The status of a StatefulSet: no count is negative or larger than `replicas`.
 
 use quorate_meta::Cause;
 
 use crate::field::Field;
 use crate::workload;
 
-/// What is wrong with a status.
+/// Checks a status.
 pub(super) fn check_status(status: &Field<'_>, causes: &mut Vec<Cause>) {
     let counted = [
         "replicas",

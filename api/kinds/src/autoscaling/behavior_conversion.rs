@@ -1,6 +1,7 @@
-//! How an autoscaler behaves, as v1 carries it in an annotation: the fields of v2 in an order of their own, with capital letters.
+//! The behavior annotation of autoscaling/v1: the fields of v2 in a fixed order, with capital
+//! letters.
 //!
-//! Clients also write the names as v2 has them, so their letters count for nothing when they are read.
+//! Clients also write the names as v2 spells them, so reading ignores the case.
 
 use quorate_meta::{Map, Value};
 use quorate_wire::json;
@@ -11,12 +12,13 @@ const POLICY: [&str; 3] = ["type", "value", "periodSeconds"];
 const POLICIES: &str = "policies";
 const NULL: &str = "null";
 
-/// The text of the annotation.
+/// The value of the annotation.
 pub(super) fn to_v1(behavior: &Value) -> String {
     text(behavior, &DIRECTIONS, |_, rules| text(rules, &RULES, rule_text))
 }
 
-/// What the parsed annotation says in v2; `None` when it is no behavior. What has the wrong type is left out.
+/// The behavior of v2 for a parsed annotation; `None` when it is no object. Fields of a wrong type
+/// are left out.
 pub(super) fn to_v2(behavior: &Value) -> Option<Value> {
     read(behavior, &DIRECTIONS, |_, rules| read(rules, &RULES, read_rule))
 }
@@ -31,7 +33,7 @@ fn rule_text(name: &str, value: &Value) -> String {
     }
 }
 
-/// An object with these fields, which are `null` where they are absent.
+/// A JSON object with these fields; absent ones are `null`.
 fn text(value: &Value, names: &[&str], write: impl Fn(&str, &Value) -> String) -> String {
     if value.is_null() {
         return NULL.to_owned();

@@ -1,7 +1,7 @@
-//! HorizontalPodAutoscaler v1 to v2 and back.
+//! The conversion between HorizontalPodAutoscaler v1 and v2.
 //!
-//! v1 knows one metric, the average use of CPU. What else v2 can say travels in annotations of the v1 form, as JSON of the
-//! metrics as v1 would write them and of the behavior, so that a client of v1 that writes back what it read loses nothing.
+//! v1 has one metric, the average CPU utilization. The v1 form carries the other fields of v2 in
+//! annotations, as JSON, so that a client of v1 that writes back what it has read loses nothing.
 
 use quorate_meta::{Map, Names, Value};
 use quorate_wire::json;
@@ -10,7 +10,7 @@ use super::horizontal_pod_autoscaler::default_spec;
 use super::{behavior_conversion, metric_conversion};
 use quorate_registry::Conversion;
 
-/// The conversion, with the names of the annotations.
+/// The conversion between v1 and v2, with the names of the annotations.
 #[derive(Debug)]
 pub(super) struct Convert {
     metrics: String,
@@ -117,7 +117,7 @@ fn annotate(object: &mut Map, key: &str, text: String) {
     }
 }
 
-/// The status of v2: the metric that v1 can show is not told twice.
+/// The status of v2. The metric that v1 has a field for is not repeated among the others.
 fn status_to_stored(status: &mut Map, mut metrics: Vec<Value>, percent: Option<Value>, conditions: Vec<Value>) {
     if let Some(percent) = percent {
         match metrics.iter_mut().find(|metric| utilization(metric, "current").is_some()) {
@@ -135,7 +135,7 @@ fn status_to_stored(status: &mut Map, mut metrics: Vec<Value>, percent: Option<V
     put(status, "conditions", conditions);
 }
 
-/// The percentage in a metric about the average use of CPU.
+/// The average CPU utilization in a metric, in percent.
 fn utilization<'v>(metric: &'v Value, part: &str) -> Option<&'v Value> {
     let is_cpu = metric.str_at(&["type"]) == Some("Resource") && metric.str_at(&["resource", "name"]) == Some("cpu");
     metric.at(&["resource", part, "averageUtilization"]).filter(|value| is_cpu && !value.is_null())

@@ -1,4 +1,5 @@
-//! HorizontalPodAutoscaler (the stored form, v2): how many pods a workload should have, by metrics.
+//! HorizontalPodAutoscaler v2, the stored version: the bounds, metrics and behavior of a scaled
+//! workload.
 
 use quorate_meta::{Cause, Map, Names, Value, name};
 
@@ -7,10 +8,10 @@ use crate::field::Field;
 use crate::workload;
 use quorate_registry::{Part, Strategy};
 
-/// The use of CPU that is aimed at where nothing is said, in percent of what is requested.
+/// The default target of CPU utilization, in percent of the requests.
 const DEFAULT_CPU_PERCENT: i64 = 80;
 
-/// The semantics of autoscalers.
+/// The strategy of HorizontalPodAutoscaler v2.
 #[derive(Debug)]
 pub(super) struct HorizontalPodAutoscaler;
 
@@ -53,7 +54,7 @@ impl Strategy for HorizontalPodAutoscaler {
     }
 }
 
-/// Fills in what an autoscaler aims at and how fast, where it says nothing of that.
+/// Defaults replicas, metrics and behavior.
 pub(super) fn default_spec(spec: &mut Map) {
     spec.get_or_insert_with("minReplicas", || 1.into());
     if spec.get("metrics").is_none_or(Value::is_empty) {
@@ -81,7 +82,8 @@ fn check_bounds(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is scaled. Its group must be told, but for the one kind of the core group that can be scaled.
+/// Checks the scale target. Its API version is required, but for ReplicationController of the core
+/// group.
 fn check_target(target: &Field<'_>, causes: &mut Vec<Cause>) {
     check_reference(target, causes);
     let version = target.get("apiVersion");
@@ -91,7 +93,7 @@ fn check_target(target: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Kind and name of a reference.
+/// Checks kind and name of a reference.
 pub(super) fn check_reference(reference: &Field<'_>, causes: &mut Vec<Cause>) {
     for field in [reference.get("kind"), reference.get("name")] {
         if field.is_empty() {

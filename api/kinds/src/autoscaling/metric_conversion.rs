@@ -1,11 +1,11 @@
-//! Metrics as v1 writes them into annotations, and as v2 has them.
+//! The metrics annotations of autoscaling/v1, and the same metrics in v2.
 //!
-//! v1 has one flat message for each type of metric, v2 has identifier, target and current values as messages of their own.
-//! Both are told as one table of fields; what a table does not name is not carried over.
+//! v1 has one flat message for each type of metric; v2 nests identifier, target and current values.
+//! One table of fields defines both directions; fields outside the table are not converted.
 
 use quorate_meta::{Map, Value};
 
-/// A field of v1 and its path in v2, below the message of the metric's type.
+/// A field of v1 and its path in v2, below the message of the metric type.
 type Pair = (&'static str, &'static [&'static str]);
 
 const TARGETS: [(&str, &[Pair]); 5] = [
@@ -102,17 +102,17 @@ const CURRENTS: [(&str, &[Pair]); 5] = [
     ),
 ];
 
-/// A wished metric in the form of v1.
+/// A metric of the specification in the form of v1.
 pub(super) fn spec_to_v1(metric: &Value) -> Value {
     to_v1(metric, &TARGETS)
 }
 
-/// A measured metric in the form of v1.
+/// A metric of the status in the form of v1.
 pub(super) fn status_to_v1(metric: &Value) -> Value {
     to_v1(metric, &CURRENTS)
 }
 
-/// A wished metric in the form of v2, with the type of target that its value asks for.
+/// A metric of the specification in the form of v2, with the target type that its value implies.
 pub(super) fn spec_to_v2(metric: &Value) -> Value {
     let mut metric = to_v2(metric, &TARGETS);
     for (message, _) in TARGETS {
@@ -127,7 +127,7 @@ pub(super) fn spec_to_v2(metric: &Value) -> Value {
     metric
 }
 
-/// A measured metric in the form of v2.
+/// A metric of the status in the form of v2.
 pub(super) fn status_to_v2(metric: &Value) -> Value {
     to_v2(metric, &CURRENTS)
 }

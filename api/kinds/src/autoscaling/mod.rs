@@ -1,4 +1,6 @@
-//! The kinds of the autoscaling group. HorizontalPodAutoscalers have two versions and are stored as v2.
+//! The kinds of the autoscaling group.
+//!
+//! HorizontalPodAutoscaler has the versions v1 and v2 and is stored as v2.
 
 mod behavior;
 mod behavior_conversion;
@@ -14,7 +16,7 @@ use quorate_meta::Names;
 
 use quorate_registry::{Conversion, Strategy};
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(version: &str, kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match (version, kind) {
         ("v1", "HorizontalPodAutoscaler") => Arc::new(v1::HorizontalPodAutoscaler),
@@ -23,7 +25,7 @@ pub(super) fn strategy(version: &str, kind: &str) -> Option<Arc<dyn Strategy>> {
     })
 }
 
-/// Between a version of a kind of this group and the stored one.
+/// The conversion between a version of a kind of this group and the stored one.
 pub(super) fn conversion(names: &'static Names, version: &str, kind: &str) -> Option<Arc<dyn Conversion>> {
     match (version, kind) {
         ("v1", "HorizontalPodAutoscaler") => Some(Arc::new(conversion::Convert::new(names))),

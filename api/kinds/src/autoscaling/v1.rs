@@ -1,4 +1,4 @@
-//! HorizontalPodAutoscaler v1: everything it means is said by the stored form that it becomes.
+//! HorizontalPodAutoscaler v1: its defaults and checks are those of the v2 form.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -6,7 +6,7 @@ use super::conversion::Convert;
 use super::horizontal_pod_autoscaler::HorizontalPodAutoscaler as Stored;
 use quorate_registry::{Conversion, Part, Strategy};
 
-/// The semantics of autoscalers as version 1 says them.
+/// The strategy of HorizontalPodAutoscaler v1.
 #[derive(Debug)]
 pub(super) struct HorizontalPodAutoscaler;
 

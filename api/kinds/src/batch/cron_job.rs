@@ -1,4 +1,4 @@
-//! CronJob: jobs of one template, again and again.
+//! CronJob: a template of jobs and a cron schedule.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -8,13 +8,13 @@ use crate::field::Field;
 use crate::{rules, workload};
 use quorate_registry::{Disabled, Strategy};
 
-/// Characters of a name: the names of the jobs append a time to it.
+/// Characters of a name, at most: the names of the jobs append a timestamp.
 const MAX_NAME: usize = 52;
 const TEMPLATE: [&str; 4] = ["spec", "jobTemplate", "spec", "template"];
 
 const DISABLED: &[Disabled] = &[template::disabled("spec.jobTemplate.spec.template.spec")];
 
-/// The semantics of cron jobs.
+/// The strategy of CronJob.
 #[derive(Debug)]
 pub(super) struct CronJob;
 

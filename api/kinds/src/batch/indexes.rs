@@ -1,12 +1,12 @@
-//! Lists of the indexes of a job's pods, such as `1,3-5`: numbers and ranges that ascend and are below the number of
+//! Lists of completion indexes, such as `1,3-5`: ascending numbers and ranges below the number of
 //! completions.
 
 use quorate_meta::quoted;
 
-/// The first and the last of indexes that follow one another.
+/// The first and the last index of a range.
 type Range = (i64, i64);
 
-/// How many indexes a list has; `Err` is why it is none.
+/// The number of indexes in a list, or why it is malformed.
 pub(super) fn count(text: &str, completions: i64) -> Result<i64, String> {
     let mut last: Option<i64> = None;
     let mut total = 0;
@@ -21,7 +21,7 @@ pub(super) fn count(text: &str, completions: i64) -> Result<i64, String> {
     Ok(total)
 }
 
-/// An index that both lists have; parts that are malformed have none.
+/// An index that both lists contain; malformed parts contain none.
 pub(super) fn common(one: &str, other: &str, completions: i64) -> Option<i64> {
     let ranges = |text| parts(text).filter_map(move |part| range(part, completions).ok());
     let (mut left, mut right) = (ranges(one).peekable(), ranges(other).peekable());

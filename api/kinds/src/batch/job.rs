@@ -1,7 +1,7 @@
-//! Job: pods that run until enough of them have succeeded.
+//! Job: pods that run to completion.
 //!
-//! A job's pods are told from all others by its own identity, which the server writes into template and selector unless
-//! the client takes care of both.
+//! Invariant: unless `manualSelector` is set, the server writes the job's UID into the labels of
+//! the template and into the selector, so that they match no other job's pods.
 
 use quorate_meta::{Cause, LabelSelector, Map, Names, Value, name};
 
@@ -16,9 +16,10 @@ use quorate_registry::{Disabled, Part, Strategy};
 
 const TEMPLATE: [&str; 2] = ["spec", "template"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
-/// Failures that are borne, without and with a limit for each index.
+/// The default of `backoffLimit`, without and with `backoffLimitPerIndex`.
 const BACKOFF: [i64; 2] = [6, 2_147_483_647];
-/// What of a template may change while the job waits and has never run.
+/// The scheduling directives of a template, which may change while a suspended job has never run
+/// (KEP-2926).
 const SCHEDULING: [&[&str]; 6] = [
     &["spec", "nodeSelector"],
     &["spec", "affinity", "nodeAffinity"],
@@ -30,7 +31,7 @@ const SCHEDULING: [&[&str]; 6] = [
 
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
-/// The semantics of jobs.
+/// The strategy of Job.
 #[derive(Debug)]
 pub(super) struct Job;
 
@@ -113,7 +114,7 @@ impl Strategy for Job {
         causes
     }
 
-    /// Pods of a finished job are looked at; so they stay unless somebody says otherwise.
+    /// Deleting a Job orphans its pods by default, as batch/v1 always did.
     fn propagation(&self) -> Propagation {
         Propagation::Orphan
     }
@@ -140,12 +141,12 @@ impl Strategy for Job {
     }
 }
 
-/// Whether the client takes care of the selector.
+/// Whether the client sets the selector (`manualSelector`).
 fn chooses_itself(object: &Value) -> bool {
     object.at(&["spec", "manualSelector"]).and_then(Value::as_bool) == Some(true)
 }
 
-/// The labels that tell the job's pods from all others: its identity first, then its name, each in a new and an old form.
+/// The labels of the job's pods: its UID, then its name, each with a domain and in the legacy form.
 fn own_labels(names: &Names, object: &Value) -> [(String, String); 4] {
     let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
     let key = |name: &str| format!("batch.{}", names.domain_key(name));
@@ -157,7 +158,7 @@ fn own_labels(names: &Names, object: &Value) -> [(String, String); 4] {
     ]
 }
 
-/// A job without labels has those of its pods.
+/// Defaults the labels of a job to those of its template.
 fn default_labels(object: &mut Value) {
     let labels = object.at(&TEMPLATE_LABELS).filter(|labels| !labels.is_empty()).cloned();
     if let Some(labels) = labels
@@ -207,7 +208,7 @@ fn check_own_labels(names: &Names, root: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The pods of an indexed job are called by its name and their indexes, and so are the hosts that they are.
+/// Checks that job name and index make a valid host name in an Indexed job.
 fn check_host_names(job: &Field<'_>, causes: &mut Vec<Cause>) {
     let (own, completions) = (job.get("metadata.name"), job.get("spec.completions").int().unwrap_or_default());
     if job.get("spec.completionMode").text() == "Indexed" && completions > 0 {
@@ -218,7 +219,8 @@ fn check_host_names(job: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The number of completions only follows the number of pods side by side, in an indexed job.
+/// Checks a change of `completions`: only with `parallelism`, in an Indexed job (KEP-3715, "Elastic
+/// Indexed Jobs").
 fn check_completions(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     let (had, has) = (before.get("completions"), after.get("completions"));
     let elastic = |spec: &Field<'_>| {
@@ -248,7 +250,7 @@ fn check_template(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// An affinity to nothing is the same as none.
+/// Removes an affinity without terms, which means the same as none.
 fn forget_empty_affinity(template: &mut Value) {
     let path = ["spec", "affinity"];
     if template.at(&path).is_some_and(Value::is_empty) {

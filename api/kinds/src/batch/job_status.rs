@@ -1,4 +1,6 @@
-//! The status of a job: counts, times and conditions that must agree, and that only ever go forward.
+//! JobStatus: counts, times and conditions that agree with each other and with the specification.
+//!
+//! Invariant of an update: what is finished stays finished, and counts do not decrease.
 
 use std::collections::HashSet;
 
@@ -8,11 +10,11 @@ use super::indexes;
 use crate::field::Field;
 use crate::{rules, workload};
 
-/// A condition that ends a job, and the one that must come before it.
+/// A terminal condition, and the condition that must precede it (KEP-3329 and KEP-3998).
 const ENDINGS: [(&str, &str); 2] = [("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")];
 const CONDITIONS: &str = "conditions";
 
-/// What is wrong with a status and with how it has changed.
+/// Checks a status and its change.
 pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     let (before, after, spec) = (old.get("status"), new.get("status"), new.get("spec"));
     workload::not_negative(&after, &["active", "succeeded", "failed", "ready", "terminating"], causes);
@@ -74,7 +76,7 @@ fn check_conditions(status: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Each pod is to be counted once.
+/// Checks that no pod is listed twice in `uncountedTerminatedPods`.
 fn check_uncounted(uncounted: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for list in ["succeeded", "failed"].map(|name| uncounted.get(name)) {
@@ -88,7 +90,8 @@ fn check_uncounted(uncounted: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Lists of indexes that are new; those that were there before may be of a time when the job had more completions.
+/// Checks lists of indexes that have changed; unchanged ones may date from when the job had more
+/// completions.
 fn check_indexes(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let (completed, failed) = (after.get("completedIndexes"), after.get("failedIndexes"));
     let changed = |list: &str| before.get(list).value() != after.get(list).value();
@@ -117,7 +120,7 @@ fn check_indexes(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes
     }
 }
 
-/// A job that runs does not begin again.
+/// Checks that the start time of a running job does not change.
 fn check_start(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let (had, has) = (before.get("startTime"), after.get("startTime"));
     if had.is_set() && had.value() != has.value() && !spec.get("suspend").is_true() {
@@ -146,7 +149,8 @@ fn check_times(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What has ended stays so, and what has been counted stays counted, but for indexes of a job that became smaller.
+/// Checks that a terminal state stays, and that counts do not decrease, but for indexes of a job
+/// that was scaled down.
 fn check_progress(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     for kind in ["Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"] {
         if holds(before, kind) && !holds(after, kind) {

@@ -1,4 +1,4 @@
-//! The kinds of the batch group: work that ends.
+//! The kinds of the batch group: workloads that run to completion.
 
 mod cron_job;
 mod indexes;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "CronJob" => Arc::new(cron_job::CronJob),

@@ -1,8 +1,8 @@
-//! Schedules: five fields as cron has them, or a word such as `@daily`.
+//! Cron schedules: five fields, or a macro such as `@daily`.
 //!
-//! Only the syntax is looked at; when a schedule is due is the business of whoever runs the jobs.
+//! Only the syntax is checked; the CronJob controller computes the times.
 
-/// A field's name, bounds and the names that stand for its numbers.
+/// The name, bounds and symbolic names of a field.
 type FieldRule = (&'static str, u32, u32, &'static [&'static str]);
 
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -17,7 +17,7 @@ const FIELDS: [FieldRule; 5] = [
 const WORDS: [&str; 7] = ["yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly"];
 const UNITS: [&str; 7] = ["ns", "us", "µs", "ms", "s", "m", "h"];
 
-/// What is wrong with a schedule; `None` when nothing is.
+/// Why a schedule is malformed; `None` for a valid one.
 pub(super) fn problem(text: &str) -> Option<String> {
     if let Some(word) = text.strip_prefix('@') {
         let interval = word.strip_prefix("every ");
@@ -31,7 +31,7 @@ pub(super) fn problem(text: &str) -> Option<String> {
     fields.iter().zip(&FIELDS).find_map(|(field, rule)| field.split(',').find_map(|part| part_problem(part, rule)))
 }
 
-/// Whether a text is a duration such as `1h30m`.
+/// Whether a text is a Go duration such as `1h30m`.
 fn is_duration(text: &str) -> bool {
     let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     let mut any = false;
@@ -46,7 +46,7 @@ fn is_duration(text: &str) -> bool {
     any
 }
 
-/// What is wrong with `*`, `n`, `a-b` or one of them with `/step`.
+/// Why a part is none of `*`, `n`, `a-b`, each with an optional `/step`.
 fn part_problem(part: &str, rule: &FieldRule) -> Option<String> {
     let (name, low, high, _) = *rule;
     let (range, step) = part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));

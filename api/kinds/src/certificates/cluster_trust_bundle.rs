@@ -1,4 +1,7 @@
-//! ClusterTrustBundle: certificates of authorities, of one signer or of nobody in particular (document 000).
+//! ClusterTrustBundle: trust anchors (root certificates), of one signer or of none (KEP-3257).
+//!
+//! Which clients may write the bundles of a signer is declared here as a permission and decided by
+//! the authorizer.
 
 use std::collections::HashMap;
 
@@ -8,12 +11,12 @@ use super::signer;
 use quorate_registry::{NameRule, Part, Permission, Strategy};
 use quorate_wire::pem_text::{self, CERTIFICATE};
 
-/// Bytes of a bundle at most.
+/// Bytes of a trust bundle, at most.
 const MAX_BUNDLE_BYTES: usize = 1 << 20;
-/// What a message shows instead of a bundle.
+/// The replacement of a bundle in messages.
 const OMITTED: &str = "<value omitted>";
 
-/// The semantics of trust bundles.
+/// The strategy of ClusterTrustBundle.
 #[derive(Debug)]
 pub(super) struct ClusterTrustBundle;
 
@@ -63,7 +66,7 @@ fn signer_of(object: &Value) -> &str {
     object.str_at(&["spec", "signerName"]).unwrap_or_default()
 }
 
-/// The name of a signer's bundle begins with the signer's own, of other bundles with none.
+/// Checks that the name has the signer name as its prefix, or no colon without a signer.
 fn check_name(own: &str, signer: &str) -> Vec<Cause> {
     const FIELD: &str = "metadata.name";
     if own.is_empty() {
@@ -85,7 +88,7 @@ fn check_name(own: &str, signer: &str) -> Vec<Cause> {
     name::dns_subdomain(rest).iter().map(|why| Cause::invalid(FIELD, own, why)).collect()
 }
 
-/// Checks that a text holds certificates of authorities, each once, and nothing else.
+/// Checks that a PEM text has certificates of certificate authorities, each once, and nothing else.
 fn check_bundle(text: &str) -> Result<(), String> {
     let blocks = pem_text::blocks(text.as_bytes())?;
     let mut seen: HashMap<&[u8], usize> = HashMap::new();

@@ -1,4 +1,6 @@
 //! The kinds of the certificates group.
+//!
+//! Signing is done by controllers, not here.
 
 mod certificate_signing_request;
 mod cluster_trust_bundle;
@@ -9,7 +11,7 @@ use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "CertificateSigningRequest" => Arc::new(certificate_signing_request::CertificateSigningRequest),

@@ -1,11 +1,11 @@
-//! ConfigMap: texts and bytes by name.
+//! ConfigMap: strings and bytes by key.
 
 use quorate_meta::{Cause, Names, Path, Value};
 
 use super::data;
 use quorate_registry::{Part, Strategy};
 
-/// The semantics of ConfigMaps.
+/// The strategy of ConfigMap.
 #[derive(Debug)]
 pub(super) struct ConfigMap;
 

@@ -1,4 +1,6 @@
-//! Endpoints: the addresses that serve a service, all in one object. Deprecated; EndpointSlice is what clients should use.
+//! Endpoints: all addresses of a Service in one object.
+//!
+//! Deprecated; clients use EndpointSlice.
 
 use quorate_meta::{Cause, Names, Path, Time, Value, name};
 
@@ -7,7 +9,7 @@ use crate::{address_warnings, rules};
 use quorate_meta::net;
 use quorate_registry::Strategy;
 
-/// The semantics of endpoints.
+/// The strategy of Endpoints.
 #[derive(Debug)]
 pub(super) struct Endpoints;
 
@@ -73,7 +75,7 @@ fn check_subset(subset: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with one part of a host name.
+/// Why a text is no label of a host name.
 fn host_name(text: &str) -> Vec<String> {
     if text.contains('.') { vec!["must not contain dots".to_owned()] } else { name::dns_label(text) }
 }

@@ -1,19 +1,19 @@
-//! Event (core form): a report about an object.
+//! Event of v1: a report about an object.
 //!
-//! Events expire: a controller removes them some time after they were last written.
+//! Events expire: a controller deletes them some time after their last write.
 
 use quorate_meta::{Cause, Names, Value, well_known};
 
 use quorate_meta::name::qualified_name;
 use quorate_registry::Strategy;
 
-/// Bytes of a reporting instance, an action or a reason.
+/// Bytes of a reporting instance, an action or a reason, at most.
 const MAX_WORD_BYTES: usize = 128;
-/// Bytes of a message.
+/// Bytes of a message, at most.
 const MAX_MESSAGE_BYTES: usize = 1024;
 const WRONG_NAMESPACE: &str = "does not match event.namespace";
 
-/// The semantics of events.
+/// The strategy of Event of v1.
 #[derive(Debug)]
 pub(super) struct Event;
 
@@ -37,8 +37,8 @@ impl Strategy for Event {
     }
 }
 
-/// What is wrong with an event in this form, whichever form its writer knows; `reporter` is how that one calls the component
-/// that reports.
+/// Checks an event in this form, written through either group; `reporter` is the name that the
+/// client's version has for the reporting controller.
 pub(crate) fn problems(names: &Names, object: &Value, reporter: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     let text = |keys: &[&str]| object.str_at(keys).unwrap_or_default();
@@ -58,7 +58,7 @@ pub(crate) fn problems(names: &Names, object: &Value, reporter: &str) -> Vec<Cau
     causes
 }
 
-/// What events with an `eventTime` must have.
+/// Checks the fields that events with `eventTime` must have.
 fn check_new_form(object: &Value, reporter: &str, causes: &mut Vec<Cause>) {
     let text = |key: &str| object.str_at(&[key]).unwrap_or_default();
     let component = text("reportingComponent");

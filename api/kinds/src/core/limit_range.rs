@@ -1,4 +1,7 @@
-//! LimitRange: what a single pod, container or claim of a namespace may ask for, and what it asks for by default.
+//! LimitRange: minimum, maximum and default resources of pods, containers and claims in a
+//! namespace.
+//!
+//! The LimitRanger admission plugin applies them.
 
 use std::collections::HashSet;
 use std::iter;
@@ -11,7 +14,7 @@ use quorate_registry::Strategy;
 
 const TYPES: [&str; 3] = ["Pod", "Container", "PersistentVolumeClaim"];
 
-/// The semantics of limit ranges.
+/// The strategy of LimitRange.
 #[derive(Debug)]
 pub(super) struct LimitRange;
 
@@ -48,7 +51,7 @@ impl Strategy for LimitRange {
     }
 }
 
-/// The limit is the most there may be, and the request is the limit or the least.
+/// Defaults `default` to `max`, and `defaultRequest` to `default` or `min`.
 fn default_item(item: &mut Map) {
     let amounts = |item: &Map, field: &str| item.get(field).and_then(Value::as_map).cloned().unwrap_or_default();
     let (max, min) = (amounts(item, "max"), amounts(item, "min"));
@@ -105,7 +108,7 @@ fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Only what containers use can be limited for them and for pods.
+/// Checks a resource name; limits of containers and pods are about resources of containers.
 fn check_resource(names: &Names, kind: &str, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     match kind {
         "Pod" | "Container" => resource_names::check_of_container(names, amounts, resource, causes),
@@ -113,13 +116,13 @@ fn check_resource(names: &Names, kind: &str, amounts: &Field<'_>, resource: &str
     }
 }
 
-/// What one of the maps says of a resource.
+/// The amount of a resource in one of the maps.
 struct Amount<'f, 'v> {
     map: &'f Field<'v>,
     quantity: Option<Quantity>,
 }
 
-/// What each of these maps says of every resource that any of them has.
+/// For every resource in any of these maps, its amount in each of them.
 fn side_by_side<'f, 'v: 'f, const N: usize>(
     maps: [&'f Field<'v>; N],
 ) -> impl Iterator<Item = (&'v str, [Amount<'f, 'v>; N])> {
@@ -136,13 +139,13 @@ fn side_by_side<'f, 'v: 'f, const N: usize>(
     })
 }
 
-/// A cause that shows an amount of a resource that stands elsewhere.
+/// A field error at one amount that shows another one as its value.
 fn wrong(at: &Amount<'_, '_>, resource: &str, shown: &Amount<'_, '_>, why: &str) -> Cause {
     let value = shown.map.value().get(resource).cloned().unwrap_or_default();
     Cause::invalid(at.map.path().key(resource), value, why)
 }
 
-/// Each amount must not be above those that come after it.
+/// Checks that no amount is above those after it.
 fn check_order(resource: &str, [min, request, default, max]: [&Amount<'_, '_>; 4], causes: &mut Vec<Cause>) {
     let mut check = |small: (&Amount<'_, '_>, &str), large: (&Amount<'_, '_>, &str), at, shown| {
         let (Some(low), Some(high)) = (small.0.quantity, large.0.quantity) else { return };
@@ -159,7 +162,7 @@ fn check_order(resource: &str, [min, request, default, max]: [&Amount<'_, '_>; 4
     check((default, "default"), (max, "max"), default, max);
 }
 
-/// What cannot be shared is requested as far as it is limited.
+/// Checks that request and limit are equal for resources that cannot be overcommitted.
 fn check_equal(resource: &str, request: &Amount<'_, '_>, default: &Amount<'_, '_>, causes: &mut Vec<Cause>) {
     let (Some(asked), Some(limit)) = (request.quantity, default.quantity) else { return };
     if asked != limit {
@@ -174,7 +177,7 @@ fn check_ratio(resource: &str, ratio: &Amount<'_, '_>, [min, max]: [&Amount<'_, 
         causes.push(wrong(ratio, resource, ratio, &format!("ratio {asked} is less than 1")));
     }
     let (Some(low), Some(high)) = (min.quantity, max.quantity) else { return };
-    // As clients know it, this is an inexact number.
+    // The message shows an inexact number, as in Kubernetes.
     let most = high.millis() as f64 / low.millis() as f64;
     if asked.millis() as f64 / 1000.0 > most {
         causes.push(wrong(ratio, resource, ratio, &format!("ratio {asked} is greater than max/min = {most:.6}")));

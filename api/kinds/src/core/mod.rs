@@ -25,7 +25,7 @@ use quorate_registry::Strategy;
 pub(super) use event::problems as event_problems;
 pub(super) use persistent_volume::check_inline as check_inline_volume;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "ConfigMap" => Arc::new(config_map::ConfigMap),

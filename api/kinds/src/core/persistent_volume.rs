@@ -1,4 +1,6 @@
-//! PersistentVolume: storage that exists whether it is claimed or not. Where it comes from is checked in `volume_source`.
+//! PersistentVolume: storage with a life of its own.
+//!
+//! Its source is checked in `volume_source`.
 
 use quorate_meta::{Cause, Map, Names, Time, Value, name};
 
@@ -10,7 +12,7 @@ use quorate_registry::{Part, Strategy};
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
-/// The semantics of volumes.
+/// The strategy of PersistentVolume.
 #[derive(Debug)]
 pub(super) struct PersistentVolume;
 
@@ -28,7 +30,7 @@ impl Strategy for PersistentVolume {
         protect(object, names.domain_key("pv-protection"));
     }
 
-    /// The time of the last change of phase follows the phase, unless the writer says it.
+    /// Sets `lastPhaseTransitionTime` with the phase, unless the client sets it.
     fn stamp(&self, _: &Names, old: Option<&Value>, new: &mut Value, now: Time) {
         const TIME: [&str; 2] = ["status", "lastPhaseTransitionTime"];
         const PHASE: [&str; 2] = ["status", "phase"];
@@ -93,7 +95,7 @@ impl Strategy for PersistentVolume {
     }
 }
 
-/// What is told of a class that is named in the annotation of old.
+/// The warning about the deprecated storage class annotation.
 pub(super) fn warning_of_class(names: &Names, object: &Value) -> Option<String> {
     let old = format!("volume.beta.{}", names.domain_key("storage-class"));
     object.at(&["metadata", "annotations", &old])?;
@@ -101,7 +103,7 @@ pub(super) fn warning_of_class(names: &Names, object: &Value) -> Option<String> 
     Some(format!("metadata.annotations[{old}]: {why}"))
 }
 
-/// Adds the finalizer that keeps a volume or a claim while it is in use.
+/// Adds the finalizer that protects a volume or claim in use from deletion.
 pub(super) fn protect(object: &mut Value, finalizer: String) {
     let finalizers = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     if !finalizers.iter().any(|own| own.as_str() == Some(&finalizer)) {
@@ -110,7 +112,7 @@ pub(super) fn protect(object: &mut Value, finalizer: String) {
     }
 }
 
-/// The ways of access must be known, and the one for a single pod stands alone.
+/// Checks access modes: known ones, and `ReadWriteOncePod` only alone.
 pub(super) fn access_modes(modes: &Field<'_>, causes: &mut Vec<Cause>) {
     let unknown = modes.items().filter(|mode| !MODES.contains(&mode.text()));
     causes.extend(unknown.map(|mode| Cause::not_supported(modes.path(), mode.text(), &MODES)));
@@ -144,7 +146,7 @@ fn check_affinity(affinity: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Only drivers know attributes that can change.
+/// Checks the volume attributes class, which only CSI volumes may have.
 fn check_attributes_class(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let class = spec.get("volumeAttributesClassName");
     if !class.is_set() {
@@ -160,7 +162,7 @@ fn check_attributes_class(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the specification of a volume that has no object of its own: a driver's, and little more.
+/// Checks the inline specification of a VolumeAttachment: a CSI source, and few other fields.
 pub(crate) fn check_inline(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     const INLINE: &str = "in the context of inline volumes";
     let forbid = |fields: &[&str], causes: &mut Vec<Cause>| {

@@ -1,4 +1,4 @@
-//! PersistentVolumeClaim: storage that a namespace asks for.
+//! PersistentVolumeClaim: a request of a namespace for storage.
 
 use quorate_meta::{Cause, Map, Names, Value, name, quoted};
 
@@ -12,7 +12,7 @@ const FIXED: &str =
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const CLAIM: &str = "PersistentVolumeClaim";
 
-/// The semantics of claims.
+/// The strategy of PersistentVolumeClaim.
 #[derive(Debug)]
 pub(super) struct PersistentVolumeClaim;
 
@@ -105,7 +105,7 @@ impl Strategy for PersistentVolumeClaim {
     }
 }
 
-/// The part of a claim's spec that does not change any more, given what the claim was.
+/// The immutable part of a claim's specification, given the old claim.
 fn fixed(old: &Value, claim: &Value) -> Option<Map> {
     let mut spec = claim.get("spec")?.as_map()?.clone();
     let was = |field: &str| old.at(&["spec", field]).is_some_and(|value| !value.is_empty());
@@ -115,7 +115,8 @@ fn fixed(old: &Value, claim: &Value) -> Option<Map> {
             requests.remove_at(&["storage"]);
         }
     }
-    // The binder names the volume, and the default class comes later than the claim.
+    // The volume binder sets `volumeName`; the default storage class may be assigned retroactively
+    // (KEP-3333).
     if !was("volumeName") {
         spec.remove("volumeName");
     }
@@ -125,7 +126,8 @@ fn fixed(old: &Value, claim: &Value) -> Option<Map> {
     Some(spec)
 }
 
-/// Drops a source in another namespace, which is a feature that is off, unless the claim has it already.
+/// Drops a data source in another namespace (KEP-3294, off by default), unless the old claim has
+/// one.
 fn drop_foreign_source(old: Option<&Value>, new: &mut Value) {
     const SOURCE: [&str; 2] = ["spec", "dataSourceRef"];
     let source = |claim: &Value| claim.at(&SOURCE).cloned();
@@ -136,7 +138,7 @@ fn drop_foreign_source(old: Option<&Value>, new: &mut Value) {
     }
 }
 
-/// The two ways of naming where the first contents come from say the same. The older one knows claims and snapshots only.
+/// Copies `dataSource` to `dataSourceRef` or back. The former only allows claims and snapshots.
 fn align_sources(names: &Names, object: &mut Value) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
     let newer = spec.get("dataSourceRef").filter(|source| !source.is_null()).cloned();

@@ -1,4 +1,4 @@
-//! PodTemplate: a template of pods by itself.
+//! PodTemplate: a pod template as an object.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -8,7 +8,7 @@ use quorate_registry::{Disabled, Strategy};
 
 const DISABLED: &[Disabled] = &[template::disabled("template.spec")];
 
-/// The semantics of templates.
+/// The strategy of PodTemplate.
 #[derive(Debug)]
 pub(super) struct PodTemplate;
 

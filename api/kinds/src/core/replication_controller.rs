@@ -1,4 +1,4 @@
-//! ReplicationController: the older form of a ReplicaSet.
+//! ReplicationController: the predecessor of ReplicaSet.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -14,12 +14,12 @@ const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
-/// The semantics of replication controllers.
+/// The strategy of ReplicationController.
 #[derive(Debug)]
 pub(super) struct ReplicationController;
 
 impl Strategy for ReplicationController {
-    /// As it was before dependents were collected.
+    /// Deleting a controller orphans its pods by default, as it did before garbage collection.
     fn propagation(&self) -> Propagation {
         Propagation::Orphan
     }

@@ -1,4 +1,6 @@
-//! ResourceQuota: how much a namespace may have of what.
+//! ResourceQuota: limits of the resources and objects of a namespace.
+//!
+//! Usage is charged by the ResourceQuota admission plugin and recomputed by the quota controller.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,7 +12,7 @@ use crate::rules;
 use quorate_registry::strategy::status;
 use quorate_registry::{Part, Strategy};
 
-/// Resources that pods use, whatever their scope is.
+/// Resource names of pods, for most of which a quota may have scopes.
 const COMPUTE: [&str; 9] = [
     "pods",
     "cpu",
@@ -22,7 +24,7 @@ const COMPUTE: [&str; 9] = [
     "limits.memory",
     "hugepages-",
 ];
-/// Further resources with a plain name.
+/// The other resources without a domain.
 const OTHER: [&str; 12] = [
     "requests.ephemeral-storage",
     "limits.ephemeral-storage",
@@ -47,7 +49,7 @@ const SCOPES: [&str; 7] = [
     "VolumeAttributesClass",
 ];
 
-/// The semantics of quotas.
+/// The strategy of ResourceQuota.
 #[derive(Debug)]
 pub(super) struct ResourceQuota;
 
@@ -94,8 +96,8 @@ impl Strategy for ResourceQuota {
     }
 }
 
-/// Forgets how much is used of what the quota no longer limits, and all of it when the quota is about other objects now: nobody keeps such
-/// numbers in step, so they would be wrong where they come to matter again.
+/// Removes the usage of resources that the quota no longer limits, and all usage when its scopes
+/// change: no controller keeps these numbers up to date.
 fn forget_use(old: &Value, new: &mut Value) {
     let chooses_others = ["scopes", "scopeSelector"].into_iter().any(|field| filled(old, field) != filled(new, field));
     let limited = new.at(&["spec", "hard"]).and_then(Value::as_map).cloned().unwrap_or_default();
@@ -106,7 +108,7 @@ fn forget_use(old: &Value, new: &mut Value) {
     }
 }
 
-/// A field of the specification that says something.
+/// A field of the specification that is not empty.
 fn filled<'v>(quota: &'v Value, field: &str) -> Option<&'v Value> {
     quota.at(&["spec", field]).filter(|value| !value.is_empty())
 }
@@ -125,8 +127,8 @@ fn check_amounts(names: &Names, amounts: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Scopes must be known, fit every resource, and not exclude each other. Each cause shows the whole list, so a scope that
-/// is there again and again is looked at once, and no more of them than there are.
+/// Checks scopes: known, applicable to every resource, without contradictions. Each field error
+/// shows the whole list, so a repeated scope is checked once, and no more scopes than there are.
 fn check_scopes(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let field = spec.get("scopes");
     let scopes: BTreeSet<&str> = field.items().map(|scope| scope.text()).collect();
@@ -148,7 +150,7 @@ fn check_scopes(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Whether a scope can say which part of a resource is meant; unknown ones are told of elsewhere.
+/// Whether a scope applies to a resource; true for unknown scopes, which are reported elsewhere.
 fn fits(scope: &str, resource: &str) -> bool {
     let compute = COMPUTE.contains(&resource)
         || resource.starts_with("hugepages-")

@@ -1,10 +1,10 @@
-//! ServiceAccount: an identity for programs.
+//! ServiceAccount: an identity of pods.
 
 use quorate_meta::{Map, Names, Value};
 
 use quorate_registry::{Part, Strategy};
 
-/// The semantics of service accounts.
+/// The strategy of ServiceAccount.
 #[derive(Debug)]
 pub(super) struct ServiceAccount;
 
@@ -29,7 +29,7 @@ impl Strategy for ServiceAccount {
     }
 }
 
-/// Secrets are named, nothing more: the rest of a reference is dropped.
+/// Keeps only the names of references to secrets.
 fn keep_names_of_secrets(object: &mut Value) {
     for secret in object.get_mut("secrets").and_then(Value::as_list_mut).into_iter().flatten() {
         let name = secret.get("name").cloned();

@@ -1,4 +1,4 @@
-//! Where a PersistentVolume's storage is: exactly one source, with what that one needs.
+//! PersistentVolumeSource: exactly one source, with its required fields.
 
 use quorate_meta::{Cause, Value, name};
 
@@ -6,7 +6,7 @@ use super::pod::check_source_of;
 use crate::field::Field;
 use crate::{rules, storage};
 
-/// A kind of source: its field, what it must have, and what is said of sources that are out of use.
+/// A type of source: its field, its required fields, and the warning about a deprecated one.
 struct Source {
     field: &'static str,
     required: &'static [&'static str],
@@ -21,7 +21,7 @@ const fn old(field: &'static str, required: &'static [&'static str], warning: &'
     Source { field, required, warning }
 }
 
-/// All sources, in the order in which the first one given counts.
+/// The source types, in the order in which the first one that is set counts.
 const SOURCES: [Source; 22] = [
     source("hostPath", &["path"]),
     old("gcePersistentDisk", &["pdName"], "deprecated in v1.17, non-functional in v1.28+; use CSI instead"),
@@ -46,17 +46,17 @@ const SOURCES: [Source; 22] = [
     old("storageos", &["volumeName"], "deprecated in v1.22, non-functional in v1.25+"),
     source("csi", &[]),
 ];
-/// The secrets that a driver is handed, all but the one for which nothing is asked.
+/// The secret references of CSI that must have name and namespace.
 const CSI_SECRETS: [&str; 4] =
     ["controllerPublishSecretRef", EXPAND_SECRET, "nodePublishSecretRef", "nodeExpandSecretRef"];
 const EXPAND_SECRET: &str = "controllerExpandSecretRef";
 
-/// The source of a volume: the first one that it has.
+/// The source of a volume: the first one that is set.
 pub(super) fn of(volume: &Value) -> Option<(&'static str, &Value)> {
     SOURCES.iter().find_map(|source| Some((source.field, volume.at(&["spec", source.field])?)))
 }
 
-/// Whether the source stays as it is. A driver may be given the secret with which it makes a volume larger later.
+/// Whether the source has not changed. `controllerExpandSecretRef` of CSI may be added later.
 pub(super) fn stays(old: &Value, new: &Value) -> bool {
     let (Some((kind, before)), Some((other, after))) = (of(old), of(new)) else { return of(old) == of(new) };
     let mut after = after.clone();
@@ -66,7 +66,7 @@ pub(super) fn stays(old: &Value, new: &Value) -> bool {
     (kind, before) == (other, &after)
 }
 
-/// Checks that there is one source, and that it has what it needs.
+/// Checks that there is exactly one source, and its required fields.
 pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut given = SOURCES.iter().filter(|source| spec.get(source.field).is_set());
     let Some(first) = given.next() else {
@@ -99,7 +99,7 @@ fn check_csi(csi: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What users of a source that is out of use should know.
+/// The warnings about a deprecated source.
 pub(super) fn warnings(volume: &Value) -> Vec<String> {
     let given = SOURCES.iter().filter(|source| !source.warning.is_empty());
     let given = given.filter(|source| volume.at(&["spec", source.field]).is_some());

@@ -1,4 +1,4 @@
-//! EndpointSlice: some of the addresses that serve a service.
+//! EndpointSlice: a part of the endpoints of a Service.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use crate::{address_warnings, rules};
 use quorate_meta::net;
 use quorate_registry::{Part, Strategy};
 
-/// Endpoints of one slice.
+/// Endpoints of a slice, at most.
 const MAX_ENDPOINTS: usize = 1000;
-/// Addresses of one endpoint.
+/// Addresses of an endpoint, at most.
 const MAX_ADDRESSES: usize = 100;
-/// Ports of one slice.
+/// Ports of a slice, at most.
 const MAX_PORTS: usize = 20_000;
-/// Zones or nodes that an endpoint is meant for.
+/// Zones or nodes in the hints of an endpoint, at most.
 const MAX_HINTS: usize = 8;
 
-/// The semantics of slices.
+/// The strategy of EndpointSlice.
 #[derive(Debug)]
 pub(super) struct EndpointSlice;
 
@@ -31,7 +31,7 @@ impl Strategy for EndpointSlice {
         true
     }
 
-    /// Labels are part of what a slice means: they name its service.
+    /// Labels count too: a label names the Service of a slice.
     fn changes_intent(&self, old: &Value, new: &Value) -> bool {
         let labels = |object: &Value| object.at(&["metadata", "labels"]).cloned();
         quorate_registry::strategy::intent_differs(old, new) || labels(old) != labels(new)
@@ -79,7 +79,7 @@ impl Strategy for EndpointSlice {
     }
 }
 
-/// Older versions had a map of labels for each endpoint; this one has fields for what was in it.
+/// Normalizes a slice: empty lists are `null`, and `deprecatedTopology` of v1beta1 is removed.
 fn tidy(object: &mut Value) {
     for list in ["endpoints", "ports"] {
         rules::null_when_empty(object, &[list]);
@@ -136,7 +136,7 @@ fn check_address(all: &Field<'_>, address: &Field<'_>, kind: &str, causes: &mut 
     causes.extend(address.invalid_for(&net::not_of_an_endpoint(parsed)));
 }
 
-/// What is wrong with a host name of at least two parts.
+/// Why a text is no domain name with at least two labels.
 fn full_name(text: &str) -> Vec<String> {
     let mut wrong = name::dns_subdomain(text);
     if wrong.is_empty() && !text.contains('.') {

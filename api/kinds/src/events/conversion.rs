@@ -1,10 +1,11 @@
-//! The newer form of an Event to the older one and back: the same fields, most of them under other names.
+//! The conversion between Event of events/v1 and of v1: the same fields, most of them under other
+//! names.
 
 use quorate_meta::{Map, Value};
 
 use quorate_registry::Conversion;
 
-/// Fields that have two names: the newer and the older one.
+/// Fields with two names: that of events/v1 and that of v1.
 const NAMES: [(&str, &str); 7] = [
     ("deprecatedCount", "count"),
     ("deprecatedFirstTimestamp", "firstTimestamp"),
@@ -14,9 +15,9 @@ const NAMES: [(&str, &str); 7] = [
     ("regarding", "involvedObject"),
     ("reportingController", "reportingComponent"),
 ];
-/// Texts that the older form always has and the newer one only when they are not empty.
+/// Strings that v1 always has, and events/v1 only when they are not empty.
 const REPORTER: [&str; 2] = ["reportingComponent", "reportingInstance"];
-/// Fields that newer events are selected by under another name.
+/// Selectable fields that events/v1 has under another name.
 const SELECTED: [(&str, &str); 8] = [
     ("regarding.apiVersion", "involvedObject.apiVersion"),
     ("regarding.fieldPath", "involvedObject.fieldPath"),
@@ -28,7 +29,7 @@ const SELECTED: [(&str, &str); 8] = [
     ("reportingController", "reportingComponent"),
 ];
 
-/// The conversion.
+/// The conversion between the two groups.
 #[derive(Debug)]
 pub(super) struct Convert;
 

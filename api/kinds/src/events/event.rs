@@ -1,4 +1,4 @@
-//! Event in its newer form: complete from the beginning, and fixed but for its repetitions.
+//! Event of events/v1: only its series may change.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -8,9 +8,9 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Conversion, Part, Strategy};
 
-/// Repetitions that a series begins with.
+/// Occurrences of a new series, at least.
 const MIN_SERIES: i64 = 2;
-/// What stays, with the name that causes give it.
+/// Immutable fields, with the name that field errors have for them.
 const FIXED: [(&str, &str); 13] = [
     ("regarding", "involvedObject"),
     ("reason", "reason"),
@@ -27,7 +27,7 @@ const FIXED: [(&str, &str); 13] = [
     ("eventTime", "eventTime"),
 ];
 
-/// The semantics of events.
+/// The strategy of Event of events/v1.
 #[derive(Debug)]
 pub(super) struct Event;
 

@@ -1,4 +1,6 @@
-//! The kinds of the events group: events in their newer form, stored in the older one.
+//! The kinds of the events group.
+//!
+//! An Event of events/v1 is stored as one of v1.
 
 mod conversion;
 mod event;
@@ -7,7 +9,7 @@ use std::sync::Arc;
 
 use quorate_registry::{Conversion, Strategy};
 
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     match kind {
         "Event" => Some(Arc::new(event::Event)),
@@ -15,7 +17,7 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     }
 }
 
-/// Between a kind of this group and its stored form.
+/// The conversion between a kind of this group and its stored form.
 pub(super) fn conversion(kind: &str) -> Option<Arc<dyn Conversion>> {
     match kind {
         "Event" => Some(Arc::new(conversion::Convert)),

@@ -1,4 +1,6 @@
-//! FlowSchema: which requests belong together, and at which priority level they wait. Its rules are checked in `policy_rules`.
+//! FlowSchema: which requests form a flow, and their priority level.
+//!
+//! Its rules are checked in `policy_rules`.
 
 use quorate_meta::{Cause, Names, Value, name};
 
@@ -11,7 +13,7 @@ use quorate_registry::Strategy;
 
 const MAX_PRECEDENCE: i64 = 10_000;
 
-/// The semantics of schemas.
+/// The strategy of FlowSchema.
 #[derive(Debug)]
 pub(super) struct FlowSchema;
 

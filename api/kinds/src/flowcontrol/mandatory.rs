@@ -1,11 +1,12 @@
-//! Validation of the mandatory flow schemas and priority levels: their specifications are fixed.
+//! The mandatory FlowSchemas and PriorityLevelConfigurations of API Priority and Fairness: their
+//! specifications are fixed.
 
 use quorate_meta::flow_control::{EXEMPT, level, schema};
 use quorate_meta::{Cause, Value};
 
 use crate::field::Field;
 
-/// What is wrong with the level of this name, if its specification is fixed. How much the exempt one has and lends may change.
+/// Checks the specification of a mandatory priority level. Only the shares of `exempt` may change.
 pub(super) fn check_level(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let Some(mut fixed) = level(name) else { return };
     let mut why = format!("spec of '{name}' must equal the fixed value");
@@ -21,7 +22,7 @@ pub(super) fn check_level(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>)
     }
 }
 
-/// The same of a schema.
+/// Checks the specification of a mandatory flow schema.
 pub(super) fn check_schema(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     if schema(name).is_some_and(|fixed| *spec.value() != Value::Map(fixed)) {
         causes.push(spec.invalid(&format!("spec of '{name}' must equal the fixed value")));

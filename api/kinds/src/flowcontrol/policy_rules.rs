@@ -1,4 +1,4 @@
-//! The rules of a FlowSchema: who asks, for what.
+//! PolicyRulesWithSubjects: which subjects and which requests a FlowSchema matches.
 
 use quorate_meta::{Cause, name};
 
@@ -102,7 +102,7 @@ fn check_paths(rule: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Paths are asked for with the same verbs as objects.
+/// Checks verbs; rules of non-resource URLs have the same verbs as rules of resources.
 fn check_verbs(verbs: &Field<'_>, causes: &mut Vec<Cause>) {
     if verbs.is_empty() {
         causes.push(verbs.required("verbs must contain at least one value"));
@@ -111,7 +111,7 @@ fn check_verbs(verbs: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Whether the list has a `*`, which must be all that it has.
+/// Whether the list has a `*`, which must be its only item.
 fn star_alone(list: &Field<'_>, what: &str, causes: &mut Vec<Cause>) -> bool {
     let has_star = list.items().any(|item| item.text() == "*");
     if has_star && list.items().len() > 1 {

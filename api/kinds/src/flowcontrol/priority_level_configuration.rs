@@ -1,4 +1,5 @@
-//! PriorityLevelConfiguration: how many requests of a level run at once, and what becomes of those that do not.
+//! PriorityLevelConfiguration: concurrency shares, and queuing or rejection of the requests above
+//! them.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -11,10 +12,10 @@ use crate::rules;
 use quorate_registry::Strategy;
 
 const MAX_QUEUES: i64 = 10_000_000;
-/// Bits that dealing a hand of queues may need.
+/// Bits of entropy that shuffle sharding may need.
 const MAX_HAND_BITS: f64 = 60.0;
 
-/// The semantics of priority levels.
+/// The strategy of PriorityLevelConfiguration.
 #[derive(Debug)]
 pub(super) struct PriorityLevelConfiguration;
 
@@ -116,9 +117,10 @@ fn check_queuing(queuing: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Bits of randomness that it takes to deal a hand of distinct queues; no queue has fewer than one.
+/// Bits of entropy for a hand of distinct queues in shuffle sharding.
 fn hand_bits(queues: i64, hand: i64) -> f64 {
-    // A hand beyond this many queues needs more bits than are allowed, unless there are hardly more queues than that.
+    // A hand of more than 64 queues exceeds the limit, unless there are hardly more queues than
+    // that.
     let dealt = hand.clamp(0, 64);
     (0..dealt)
         .filter_map(|taken| u32::try_from(queues - taken).ok())

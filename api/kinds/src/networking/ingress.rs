@@ -1,4 +1,6 @@
-//! Ingress: how requests from outside reach services. What its rules must look like is in `ingress_rules`.
+//! Ingress: routes of HTTP requests to Services.
+//!
+//! Its rules are checked in `ingress_rules`.
 
 use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
@@ -7,7 +9,7 @@ use crate::field::Field;
 use crate::{load_balancer_status, rules};
 use quorate_registry::Strategy;
 
-/// The semantics of ingresses.
+/// The strategy of Ingress.
 #[derive(Debug)]
 pub(super) struct Ingress;
 

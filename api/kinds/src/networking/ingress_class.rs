@@ -1,4 +1,4 @@
-//! IngressClass: who carries out the ingresses that name it.
+//! IngressClass: the controller that implements the Ingresses of a class.
 
 use quorate_meta::{Cause, Names, Value, name};
 
@@ -6,10 +6,10 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// Characters of a controller's name.
+/// Characters of a controller name, at most.
 const MAX_CONTROLLER: usize = 250;
 
-/// The semantics of ingress classes.
+/// The strategy of IngressClass.
 #[derive(Debug)]
 pub(super) struct IngressClass;
 
@@ -69,7 +69,7 @@ fn check_parameters(parameters: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with a name of the form `example.com/what`.
+/// Why a text is no domain-prefixed path such as `example.com/what`.
 fn domain_prefixed_path(text: &str) -> Vec<String> {
     let Some((domain, path)) = text.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty())
     else {

@@ -1,4 +1,6 @@
-//! IPAddress: an address and the object that has it. Those of services come and go with the service (`core::service_claims`).
+//! IPAddress: an address and the object that owns it.
+//!
+//! The IPAddresses of Services are written with the Service (see `core::service::allocation`).
 
 use quorate_meta::{Cause, Names, Value, name};
 
@@ -7,7 +9,7 @@ use crate::rules;
 use quorate_meta::net;
 use quorate_registry::{NameRule, Part, Strategy};
 
-/// The semantics of addresses.
+/// The strategy of IPAddress.
 #[derive(Debug)]
 pub(super) struct IpAddress;
 

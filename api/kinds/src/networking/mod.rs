@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "Ingress" => Arc::new(ingress::Ingress),

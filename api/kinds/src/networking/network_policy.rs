@@ -1,4 +1,4 @@
-//! NetworkPolicy: which traffic reaches pods.
+//! NetworkPolicy: the ingress and egress traffic of pods.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -7,7 +7,7 @@ use crate::{address_warnings, rules};
 use quorate_meta::net::{NOT_A_RANGE, Range};
 use quorate_registry::Strategy;
 
-/// The semantics of network policies.
+/// The strategy of NetworkPolicy.
 #[derive(Debug)]
 pub(super) struct NetworkPolicy;
 

@@ -1,4 +1,4 @@
-//! ServiceCIDR: ranges that services get their addresses from.
+//! ServiceCIDR: ranges of cluster IPs for Services (KEP-1880).
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -7,10 +7,10 @@ use crate::rules;
 use quorate_meta::net::{NOT_A_RANGE, Range};
 use quorate_registry::{Part, Strategy};
 
-/// Ranges that one object may have: one of each version of addresses.
+/// Ranges of an object, at most: one of each IP family.
 const MAX_RANGES: usize = 2;
 
-/// The semantics of ranges.
+/// The strategy of ServiceCIDR.
 #[derive(Debug)]
 pub(super) struct ServiceCidr;
 
@@ -63,7 +63,7 @@ impl Strategy for ServiceCidr {
         let (old, new) = (cidrs(old), cidrs(new));
         let list = |field: &Field<'_>| field.value().as_list().unwrap_or_default().to_vec();
         let (before, after) = (list(&old), list(&new));
-        // A range of the other version of addresses may be added.
+        // A range of the other IP family may be added.
         let grows = before.len() == 1 && after.len() == 2 && before[0] == after[0];
         if !grows {
             rules::immutable(&old, &new, &mut causes);

@@ -1,4 +1,4 @@
-//! RuntimeClass: how nodes run the containers of a pod, by name.
+//! RuntimeClass: a container runtime configuration of nodes.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// The semantics of runtime classes.
+/// The strategy of RuntimeClass.
 #[derive(Debug)]
 pub(super) struct RuntimeClass;
 

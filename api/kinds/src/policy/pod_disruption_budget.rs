@@ -1,4 +1,6 @@
-//! PodDisruptionBudget: how many pods of a kind may be taken away at a time.
+//! PodDisruptionBudget: how many pods of a selector may be evicted at the same time.
+//!
+//! The limit is enforced by the eviction subresource.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -8,7 +10,7 @@ use quorate_registry::{Part, Strategy};
 
 const COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
 
-/// The semantics of budgets.
+/// The strategy of PodDisruptionBudget.
 #[derive(Debug)]
 pub(super) struct PodDisruptionBudget;
 

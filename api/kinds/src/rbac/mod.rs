@@ -1,4 +1,6 @@
 //! The kinds of the group rbac.authorization.
+//!
+//! Privilege escalation is prevented in `quorate_access`.
 
 mod role;
 mod role_binding;
@@ -9,7 +11,7 @@ use quorate_meta::Value;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "Role" => Arc::new(role::Role { namespaced: true }),
@@ -20,7 +22,8 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     })
 }
 
-/// Whether two states differ in more than what concerns deletion: the server itself changes that.
+/// Whether two objects differ in more than the metadata that garbage collection and the server
+/// change.
 fn differs(old: &Value, new: &Value) -> bool {
     let bare = |object: &Value| {
         let mut object = object.clone();

@@ -1,7 +1,7 @@
-//! RoleBinding and ClusterRoleBinding: to whom a role's rules apply.
+//! RoleBinding and ClusterRoleBinding: the subjects that a role is granted to.
 //!
-//! Invariants: a binding is about one role for its whole life; subjects say which group their kind is of. A user or group
-//! with a namespace is stored as it is: that is for the authorizer to report (document 000).
+//! Invariants: `roleRef` never changes; the subjects have an API group. A user or group with a
+//! namespace is stored as it is; the authorizer reports it.
 
 use quorate_meta::{Cause, Names, Path, Value, name};
 
@@ -10,10 +10,10 @@ use quorate_registry::{Gift, NameRule, Part, Strategy};
 
 const GROUP: &str = "rbac.authorization";
 
-/// The semantics of bindings.
+/// The strategy of RoleBinding and ClusterRoleBinding.
 #[derive(Debug)]
 pub(super) struct Binding {
-    /// Whether it is the one that lives in a namespace.
+    /// Whether the kind is namespaced.
     pub(super) namespaced: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Attributes of devices: their names, which are C identifiers, with the domain of who defines them before a slash, and their
+//! Device attributes: qualified names, which are C identifiers with an optional domain, and typed
 //! values.
 
 use quorate_meta::Cause;
@@ -6,16 +6,16 @@ use quorate_meta::Cause;
 use super::names;
 use crate::field::Field;
 
-/// Bytes of a name without its domain.
+/// Bytes of an identifier, at most.
 const MAX_IDENTIFIER: usize = 32;
-/// Bytes of a value that is a text.
+/// Bytes of a string value, at most.
 const MAX_TEXT: usize = 64;
 const NOT_AN_IDENTIFIER: &str = "a valid C identifier must start with alphabetic character or '_', followed by a string of \
                                  alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for \
                                  validation is '[A-Za-z_][A-Za-z0-9_]*')";
 const VALUES: [&str; 4] = ["int", "bool", "string", "version"];
 
-/// Checks the name of an attribute, which stands at this field.
+/// Checks the qualified name of an attribute; `field` is where it stands.
 pub(super) fn check_name(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>) {
     match text.split_once('/') {
         None => check_identifier(field, text, causes),
@@ -37,7 +37,7 @@ pub(super) fn check_name(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>)
     }
 }
 
-/// Checks the name of an attribute that must have a domain.
+/// Checks a fully qualified name, with a domain.
 pub(super) fn check_qualified(field: &Field<'_>, causes: &mut Vec<Cause>) {
     check_name(field, field.text(), causes);
     if !field.text().contains('/') {
@@ -56,7 +56,7 @@ fn check_identifier(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks the value of an attribute: one of several types.
+/// Checks the value of an attribute: exactly one type.
 pub(super) fn check_value(attribute: &Field<'_>, causes: &mut Vec<Cause>) {
     let version = attribute.get("version");
     if version.is_set() && !is_version(version.text()) {

@@ -1,4 +1,4 @@
-//! DeviceClass: devices that administrators offer under a name.
+//! DeviceClass: selectors and configuration of devices under a name.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -7,7 +7,7 @@ use crate::field::Field;
 use crate::resource_names;
 use quorate_registry::Strategy;
 
-/// The semantics of classes.
+/// The strategy of DeviceClass.
 #[derive(Debug)]
 pub(super) struct DeviceClass;
 

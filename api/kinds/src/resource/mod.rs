@@ -1,4 +1,6 @@
-//! The kinds of the resource group: devices, and claims to them. The schema says most of what they must have.
+//! The kinds of the resource group (Dynamic Resource Allocation, KEP-4381).
+//!
+//! The schema has most structural checks; the scheduler allocates devices.
 
 mod attributes;
 mod device_class;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "DeviceClass" => Arc::new(device_class::DeviceClass),

@@ -1,4 +1,5 @@
-//! On which nodes devices can be used: those of a slice together, or each of them by itself.
+//! Node selection of a ResourceSlice: from which nodes its devices can be used, for the slice or
+//! for each device.
 
 use quorate_meta::{Cause, name};
 
@@ -7,7 +8,7 @@ use crate::field::Field;
 
 const EACH: &str = "perDeviceNodeSelection";
 
-/// What is wrong with where the devices of a slice are: exactly one of its fields says it.
+/// Checks the node selection of a slice: exactly one field is set.
 pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let nodes = spec.get("nodeSelector");
     let terms = nodes.get("nodeSelectorTerms");
@@ -25,7 +26,8 @@ pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     spec.get("devices").items().for_each(|device| check_device(&device, each, causes));
 }
 
-/// A device says where it is when its slice leaves that to each of them, and only then.
+/// Checks the node selection of a device: set if and only if the slice has
+/// `perDeviceNodeSelection`.
 fn check_device(device: &Field<'_>, each: bool, causes: &mut Vec<Cause>) {
     const PLACES: [&str; 3] = ["nodeName", "nodeSelector", "allNodes"];
     if !each {
@@ -50,7 +52,7 @@ fn several(field: &Field<'_>, given: &[String], why: &str) -> Cause {
     Cause::invalid(field.path(), format!("{{{}}}", given.join(", ")), why)
 }
 
-/// Those of the fields that say something, each of which is checked.
+/// The names of those of the fields that are set; checks each of them.
 fn places(holder: &Field<'_>, fields: &[&str], causes: &mut Vec<Cause>) -> Vec<String> {
     let mut given = Vec::new();
     for place in fields {

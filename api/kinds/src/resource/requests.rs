@@ -1,4 +1,4 @@
-//! What claims and classes have in common: requests for devices, selectors, and configuration.
+//! Device requests of ResourceClaims: requests, selectors, constraints and configuration.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use super::super::rules;
 use super::{attributes, names};
 use quorate_registry::Disabled;
 
-/// Requests, and choices within one.
+/// Device requests of a claim, at most; also requests in a reference list.
 const MAX_REQUESTS: usize = 32;
-/// What holds between requests.
+/// Constraints of a claim, at most.
 const MAX_CONSTRAINTS: usize = 32;
-/// Choices within one request.
+/// Subrequests of a request, at most.
 const MAX_CHOICES: usize = 8;
-/// Selectors of one request.
+/// Selectors of a request, at most.
 const MAX_SELECTORS: usize = 32;
 
-/// What belongs to features that are off: taints of devices, and devices of which a part is used.
+/// Gated fields: device taints (KEP-5055), consumable capacity (KEP-5075).
 const DISABLED: &[&str] = &[
     "requests[].exactly.tolerations",
     "requests[].firstAvailable[].tolerations",
@@ -27,12 +27,12 @@ const DISABLED: &[&str] = &[
     "constraints[].distinctAttribute",
 ];
 
-/// The fields of features that are off, of a claim for devices at a path.
+/// The gated fields of a claim specification at a path.
 pub(super) const fn disabled(below: &'static str) -> Disabled {
     Disabled { below, fields: DISABLED }
 }
 
-/// Fills in the number of devices of each request below `spec`.
+/// Defaults the device count of each request below `spec`.
 pub(super) fn default_counts(spec: &mut Value) {
     let requests = spec.at_mut(&["devices", "requests"]).and_then(Value::as_list_mut);
     for request in requests.into_iter().flatten() {
@@ -51,7 +51,7 @@ fn default_count(request: &mut Value) {
     }
 }
 
-/// Checks the devices that a claim asks for.
+/// Checks the requests, constraints and configuration of a claim.
 pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
     let requests = devices.get("requests");
     rules::at_most_items(&requests, MAX_REQUESTS, causes);
@@ -97,7 +97,8 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What requests are called by others: by their names, and their choices by both names.
+/// The names that references can have: of requests, and of subrequests after the name of their
+/// request.
 pub(super) fn names_of(requests: &Field<'_>) -> HashSet<String> {
     let mut names = HashSet::new();
     for request in requests.items() {
@@ -109,7 +110,7 @@ pub(super) fn names_of(requests: &Field<'_>) -> HashSet<String> {
     names
 }
 
-/// Checks which requests something is about.
+/// Checks a list of references to requests.
 pub(super) fn references(list: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
     rules::at_most_items(list, MAX_REQUESTS, causes);
     let mut seen = HashSet::new();
@@ -121,7 +122,7 @@ pub(super) fn references(list: &Field<'_>, known: &HashSet<String>, causes: &mut
     }
 }
 
-/// Checks which request something is about.
+/// Checks a reference to a request.
 pub(super) fn reference(reference: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
     const UNKNOWN: &str =
         "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
@@ -157,14 +158,14 @@ fn check_request(request: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks selectors: each has an expression.
+/// Checks device selectors: each has a CEL expression.
 pub(super) fn selectors(list: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::at_most_items(list, MAX_SELECTORS, causes);
     let empty = list.items().map(|selector| selector.get("cel")).filter(|cel| !cel.is_set());
     causes.extend(empty.map(|cel| cel.required("")));
 }
 
-/// Checks configuration: parameters for one driver, which are an object.
+/// Checks a device configuration: opaque parameters of one driver.
 pub(super) fn configuration(config: &Field<'_>, causes: &mut Vec<Cause>) {
     let opaque = config.get("opaque");
     if !opaque.is_set() {

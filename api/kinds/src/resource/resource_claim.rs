@@ -1,4 +1,4 @@
-//! ResourceClaim and ResourceClaimTemplate: devices that a workload asks for, and the pattern of such a claim.
+//! ResourceClaim and ResourceClaimTemplate: requests for devices, and a template of such a claim.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -8,7 +8,7 @@ use crate::resource::resource_claim_status;
 use crate::rules;
 use quorate_registry::{Disabled, Part, Strategy};
 
-/// The semantics of claims.
+/// The strategy of ResourceClaim.
 #[derive(Debug)]
 pub(super) struct ResourceClaim;
 
@@ -32,7 +32,7 @@ impl Strategy for ResourceClaim {
         }
     }
 
-    /// What is asked for never changes, and so is looked at once.
+    /// The specification is immutable, so it is only checked here.
     fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         requests::devices(&Field::root(object).get("spec.devices"), &mut causes);
@@ -49,7 +49,7 @@ impl Strategy for ResourceClaim {
     }
 }
 
-/// The semantics of templates.
+/// The strategy of ResourceClaimTemplate.
 #[derive(Debug)]
 pub(super) struct ResourceClaimTemplate;
 

@@ -1,4 +1,5 @@
-//! The status of a claim: which devices it was given, who may use them, and what their drivers tell of them.
+//! ResourceClaimStatus: the allocated devices, the pods that reserved them, and their status from
+//! the drivers.
 
 use std::collections::HashSet;
 
@@ -10,22 +11,22 @@ use crate::field::Field;
 use crate::rules;
 use quorate_meta::net;
 
-/// Users of one claim.
+/// Consumers of a claim (`reservedFor`), at most.
 const MAX_RESERVED: usize = 256;
-/// Devices given to one claim.
+/// Allocated devices of a claim, at most.
 const MAX_RESULTS: usize = 32;
-/// Configurations of them: those of classes and those of the claim.
+/// Configurations of an allocation, at most: those of the classes and of the claim.
 const MAX_CONFIGURATIONS: usize = 64;
-/// Conditions of a device.
+/// Conditions of a device, at most.
 const MAX_CONDITIONS: usize = 8;
-/// Bytes of the name of a network interface.
+/// Bytes of the name of a network interface, at most.
 const MAX_INTERFACE: usize = 256;
-/// Bytes of the address of a network interface.
+/// Bytes of the hardware address of a network interface, at most.
 const MAX_HARDWARE_ADDRESS: usize = 128;
-/// Addresses of a network interface.
+/// IP addresses of a network interface, at most.
 const MAX_ADDRESSES: usize = 16;
 
-/// What is wrong with a status and with how it has changed.
+/// Checks a status and its change.
 pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     let (before, after) = (old.get("status"), new.get("status"));
     let deleting = new.get("metadata.deletionTimestamp").is_set();
@@ -79,21 +80,21 @@ fn check_allocation(allocation: &Field<'_>, known: &HashSet<String>, causes: &mu
     }
 }
 
-/// What names one device of a cluster.
+/// Checks the names that identify a device.
 fn check_identity(device: &Field<'_>, causes: &mut Vec<Cause>) {
     names::driver(&device.get("driver"), causes);
     names::pool(&device.get("pool"), causes);
     rules::optional_name(&device.get("device"), name::dns_label, causes);
 }
 
-/// The name of one device of a cluster, or of a share of it.
+/// The identity of a device, or of a share of it.
 fn identity(device: &Field<'_>) -> String {
     let part = |field: &str| device.get(field).text();
     let share = if part("shareID").is_empty() { String::new() } else { format!("/{}", part("shareID")) };
     format!("{}/{}/{}{share}", part("driver"), part("pool"), part("device"))
 }
 
-/// What drivers tell of devices: only of those that were given, and of each once.
+/// Checks the device status from drivers: only of allocated devices, and of each once.
 fn check_devices(devices: &Field<'_>, allocation: &Field<'_>, causes: &mut Vec<Cause>) {
     let given: HashSet<String> = allocation.get("devices.results").items().map(|result| identity(&result)).collect();
     let mut seen = HashSet::new();

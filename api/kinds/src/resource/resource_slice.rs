@@ -1,4 +1,4 @@
-//! ResourceSlice: some of the devices that a driver offers.
+//! ResourceSlice: a part of the devices of a pool.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// Devices of one slice.
+/// Devices of a slice, at most.
 const MAX_DEVICES: usize = 128;
 
-/// The semantics of slices.
+/// The strategy of ResourceSlice.
 #[derive(Debug)]
 pub(super) struct ResourceSlice;
 
@@ -21,7 +21,7 @@ impl Strategy for ResourceSlice {
         true
     }
 
-    /// A taint begins when it is first written.
+    /// Sets `timeAdded` of new taints.
     fn stamp(&self, _: &Names, _: Option<&Value>, new: &mut Value, now: Time) {
         let devices = new.at_mut(&["spec", "devices"]).and_then(Value::as_list_mut);
         let taints = devices.into_iter().flatten().filter_map(|device| device.get_mut("taints")?.as_list_mut());

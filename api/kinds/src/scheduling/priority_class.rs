@@ -1,4 +1,4 @@
-//! PriorityClass: how important pods are, by name.
+//! PriorityClass: a pod priority by name.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -6,13 +6,13 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// The highest priority that users may give.
+/// The highest priority of a class that is not built in.
 const HIGHEST_OF_USERS: i64 = 1_000_000_000;
 const SYSTEM_PREFIX: &str = "system-";
-/// The classes of the system itself, and their priorities.
+/// The built-in priority classes and their values.
 const SYSTEM: [(&str, i64); 2] = [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
 
-/// The semantics of priority classes.
+/// The strategy of PriorityClass.
 #[derive(Debug)]
 pub(super) struct PriorityClass;
 
@@ -25,7 +25,7 @@ impl Strategy for PriorityClass {
         true
     }
 
-    /// Nothing that matters can change.
+    /// No field that can change counts.
     fn changes_intent(&self, _: &Value, _: &Value) -> bool {
         false
     }
@@ -67,7 +67,7 @@ impl Strategy for PriorityClass {
     }
 }
 
-/// Why a class of this name and value is none of the system's.
+/// The message for a name with the prefix `system-` that is no built-in class.
 fn unknown(name: &str, value: i64) -> String {
     match SYSTEM.iter().find(|(own, _)| *own == name) {
         Some((_, number)) if *number != value => format!("value of {name} PriorityClass must be {number}"),

@@ -1,4 +1,4 @@
-//! CSIDriver: what a volume driver can do.
+//! CSIDriver: the capabilities of a CSI volume driver.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// Seconds that a token for a driver lives at least.
+/// The lower limit of the expiration of a service account token, in seconds.
 const MIN_TOKEN_SECONDS: i64 = 600;
-/// Seconds that it lives at most.
+/// The upper limit of the expiration of a service account token, in seconds.
 const MAX_TOKEN_SECONDS: i64 = 1 << 32;
-/// Seconds between updates of how many volumes a node takes, at least.
+/// The lower limit of `nodeAllocatableUpdatePeriodSeconds`.
 const MIN_PERIOD_SECONDS: i64 = 10;
-/// What may change; each change counts as one of the intent.
+/// The fields whose change increases the generation.
 const COUNTED: [&str; 3] = ["requiresRepublish", "seLinuxMount", "tokenRequests"];
 
-/// The semantics of drivers.
+/// The strategy of CSIDriver.
 #[derive(Debug)]
 pub(super) struct CsiDriver;
 

@@ -1,4 +1,4 @@
-//! CSINode: the volume drivers of a node.
+//! CSINode: the CSI drivers of a node.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,10 +9,10 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// Bytes of a driver's own id of the node.
+/// Bytes of the node ID of a driver, at most.
 const MAX_NODE_ID: usize = 256;
 
-/// The semantics of nodes' drivers.
+/// The strategy of CSINode.
 #[derive(Debug)]
 pub(super) struct CsiNode;
 

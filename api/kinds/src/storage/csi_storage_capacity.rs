@@ -1,4 +1,4 @@
-//! CSIStorageCapacity: how much storage of a class is left somewhere.
+//! CSIStorageCapacity: the available storage of a storage class in a topology segment.
 
 use quorate_meta::{Cause, Names, Value, name};
 
@@ -6,7 +6,7 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// The semantics of capacities.
+/// The strategy of CSIStorageCapacity.
 #[derive(Debug)]
 pub(super) struct CsiStorageCapacity;
 

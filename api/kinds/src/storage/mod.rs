@@ -14,10 +14,10 @@ use quorate_meta::{Cause, name};
 use super::field::Field;
 use quorate_registry::Strategy;
 
-/// Characters of a driver's name.
+/// Characters of a driver name, at most.
 const MAX_DRIVER_NAME: usize = 63;
 
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "CSIDriver" => Arc::new(csi_driver::CsiDriver),
@@ -30,7 +30,7 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     })
 }
 
-/// The text must be the name of a driver.
+/// Checks a driver name.
 pub(super) fn driver_name(driver: &Field<'_>, causes: &mut Vec<Cause>) {
     if driver.is_empty() {
         causes.push(driver.required(""));

@@ -1,4 +1,4 @@
-//! StorageClass: how volumes are made on demand.
+//! StorageClass: the provisioner of volumes and its parameters.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// The semantics of storage classes.
+/// The strategy of StorageClass.
 #[derive(Debug)]
 pub(super) struct StorageClass;
 
@@ -51,7 +51,7 @@ impl Strategy for StorageClass {
     }
 }
 
-/// One term: keys that differ, each with values that differ.
+/// Checks a topology term: distinct keys, each with distinct values.
 fn check_topology(term: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut keys = HashSet::new();
     for expression in term.get("matchLabelExpressions").items() {

@@ -1,4 +1,4 @@
-//! VolumeAttachment: a volume that is, or should be, attached to a node.
+//! VolumeAttachment: the intent and state of attaching a volume to a node.
 
 use quorate_meta::{Cause, Map, Names, Value, name};
 
@@ -8,13 +8,13 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
 
-/// Bytes of a driver's message.
+/// Bytes of an attach or detach error, at most.
 const MAX_MESSAGE: usize = 1024;
-/// Bytes of what a driver says of an attached volume.
+/// Bytes of the attachment metadata, at most.
 const MAX_METADATA: usize = 262_144;
 const ONE_SOURCE: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
 
-/// The semantics of attachments.
+/// The strategy of VolumeAttachment.
 #[derive(Debug)]
 pub(super) struct VolumeAttachment;
 
@@ -57,7 +57,7 @@ impl Strategy for VolumeAttachment {
         for field in ["attachError", "detachError"] {
             let message = status.get(field).get("message");
             if message.text().len() > MAX_MESSAGE {
-                // Clients know it with the other number.
+                // Kubernetes reports the limit of the metadata here.
                 causes.push(Cause::too_long(message.path(), MAX_METADATA));
             }
         }

@@ -1,4 +1,4 @@
-//! VolumeAttributesClass: properties of volumes that may be changed later.
+//! VolumeAttributesClass: mutable parameters of volumes (KEP-3751).
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -6,12 +6,12 @@ use super::driver_name;
 use crate::field::Field;
 use quorate_registry::{Part, Strategy};
 
-/// Entries of parameters.
+/// Parameters of a class, at most.
 const MAX_PARAMETERS: usize = 512;
-/// Bytes of parameters, names and values together.
+/// Bytes of the parameters of a class, names and values, at most.
 const MAX_PARAMETER_BYTES: usize = 256 * 1024;
 
-/// The semantics of classes of attributes.
+/// The strategy of VolumeAttributesClass.
 #[derive(Debug)]
 pub(super) struct VolumeAttributesClass;
 
@@ -38,7 +38,7 @@ impl Strategy for VolumeAttributesClass {
     }
 }
 
-/// The map must be of a sensible size, without an empty name.
+/// Checks the number and size of parameters; no name is empty.
 pub(super) fn check_parameters(parameters: &Field<'_>, causes: &mut Vec<Cause>) {
     let count = parameters.entries().count();
     if count > MAX_PARAMETERS {

@@ -1,7 +1,8 @@
-//! CertificateSigningRequest: asks a signer for a certificate; others approve it (document 000).
+//! CertificateSigningRequest: a client asks a signer for a certificate, an approver approves it
+//! (KEP-1513).
 //!
-//! Invariants: what is asked for, and who asks, never changes; the decision is written through `approval`, the certificate
-//! through `status`, each by those only who may do so for the signer.
+//! Invariants: the request and its author never change. The decision is written through `approval`,
+//! the certificate through `status`, each only by clients that may act for the signer.
 
 #[cfg(test)]
 mod tests;
@@ -18,14 +19,14 @@ use super::signer;
 use quorate_registry::{NameRule, Part, Permission, Strategy, Who};
 use quorate_wire::pem_text::{self, CERTIFICATE};
 
-/// Seconds that a certificate may be asked for at least.
+/// The lower limit of `expirationSeconds`.
 const MIN_EXPIRATION_SECONDS: i64 = 600;
-/// What a message shows instead of the certificate.
+/// The replacement of a certificate in messages.
 const REDACTED: &str = "<certificate data>";
-/// Fields that say who asks.
+/// The fields about the requesting user, which the server sets.
 const AUTHOR_FIELDS: [&str; 4] = ["username", "uid", "groups", "extra"];
 
-/// The semantics of requests for certificates.
+/// The strategy of CertificateSigningRequest.
 #[derive(Debug)]
 pub(super) struct CertificateSigningRequest;
 
@@ -36,7 +37,7 @@ impl Strategy for CertificateSigningRequest {
 
     fn ignored(&self, part: Part) -> &'static [&'static str] {
         match part {
-            // What is asked for never changes, so nobody owns it.
+            // The specification never changes, so it has no field managers.
             Part::Main | Part::Finalize | Part::Scale | Part::Binding | Part::EphemeralContainers => {
                 &["spec", "status"]
             }
@@ -83,7 +84,7 @@ impl Strategy for CertificateSigningRequest {
         old: Option<&Value>,
         new: &Value,
     ) -> Result<Option<Permission>, String> {
-        // What is asked for never changes, so the old object says it as well as the new one.
+        // The signer name never changes, so the new object has that of the old one.
         let asked = signer_of(new);
         match (part, old) {
             (Part::Main, None) => refuse_masters(names, new).map(|()| None),
@@ -146,7 +147,7 @@ fn signer_of(object: &Value) -> &str {
     object.str_at(&["spec", "signerName"]).unwrap_or_default()
 }
 
-/// Nobody becomes an administrator by asking for a certificate.
+/// Refuses a request for a client certificate of the group `system:masters`.
 fn refuse_masters(names: &Names, object: &Value) -> Result<(), String> {
     let request = object.at(&["spec", "request"]).cloned().unwrap_or_default();
     let asked = signer_of(object);
@@ -170,7 +171,7 @@ fn check_usages(object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks the issued certificate, if there is one: nothing but certificates, and at least one.
+/// Checks an issued certificate: PEM with at least one certificate and no other block.
 fn check_certificate(object: &Value) -> Result<(), String> {
     let certificate = object.at(&["status", "certificate"]).cloned().unwrap_or_default();
     if certificate.is_empty() {
@@ -194,12 +195,12 @@ fn check_certificate(object: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes of a field that the schema knows as such.
+/// The bytes of a field of type `bytes`.
 fn bytes(value: &Value) -> Vec<u8> {
     STANDARD.decode(value.as_str().unwrap_or_default()).unwrap_or_default()
 }
 
-/// Gives `new` the value that `old` has at a path.
+/// Sets a path of `new` to its value in `old`.
 fn restore(old: &Value, new: &mut Value, path: &[&str]) {
     match old.at(path) {
         Some(value) => {

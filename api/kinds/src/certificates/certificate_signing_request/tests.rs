@@ -1,4 +1,4 @@
-//! What requests for certificates may say, and how they change.
+//! Values and changes of CertificateSigningRequests.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

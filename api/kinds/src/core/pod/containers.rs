@@ -1,4 +1,6 @@
-//! The lists of containers: what each must have, and how their names relate.
+//! Containers and init containers: the fields of each, and their unique names.
+//!
+//! Ephemeral containers are in `ephemeral`.
 
 use std::collections::HashSet;
 
@@ -10,16 +12,16 @@ use crate::rules;
 
 const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 
-/// What containers are checked against.
+/// The names that containers of a pod may refer to.
 pub(super) struct Around<'a> {
     pub(super) names: &'a Names,
-    /// Names of the pod's volumes.
+    /// The names of the pod's volumes.
     pub(super) volumes: HashSet<String>,
-    /// Names of the pod's resource claims.
+    /// The names of the pod's resource claims.
     pub(super) claims: HashSet<String>,
 }
 
-/// What is wrong with the containers that run side by side, and with those that run before them.
+/// Checks containers and init containers.
 pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let (main, first) = (spec.get("containers"), spec.get("initContainers"));
     let grace = spec.get("terminationGracePeriodSeconds").int();
@@ -43,7 +45,7 @@ pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Caus
     ports::check_host_conflicts(&first, causes);
 }
 
-/// What every container must have.
+/// Checks the fields that every type of container has.
 pub(super) fn check_one(around: &Around<'_>, container: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::name(&container.get("name"), name::dns_label, causes);
     let image = container.get("image");
@@ -69,7 +71,8 @@ fn check_name_is_free<'v>(container: &Field<'v>, names: &mut HashSet<&'v str>, c
     }
 }
 
-/// A container that runs before the others has no hooks and probes, unless it goes on running beside them.
+/// Checks lifecycle and probes of an init container: only a sidecar (`restartPolicy: Always`,
+/// KEP-753) has them.
 fn check_first(container: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
     handlers::check_restart_rules(container, causes);
     if container.get("restartPolicy").text() == "Always" {

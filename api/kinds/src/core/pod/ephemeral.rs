@@ -1,4 +1,5 @@
-//! Ephemeral containers: guests for looking into a running pod, with less than others may have.
+//! Ephemeral containers (KEP-277): containers that are added to a running pod, with fewer fields
+//! than others.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,14 +8,14 @@ use quorate_meta::{Cause, Value};
 use super::containers::{self, Around};
 use crate::field::Field;
 
-/// What a guest may not have.
+/// The fields that an ephemeral container must not have.
 const NOT_ALLOWED: [&str; 7] =
     ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy"];
 
-/// Where the guests are.
+/// The path of the list.
 const LIST: [&str; 2] = ["spec", "ephemeralContainers"];
 
-/// What is wrong with the guests.
+/// Checks ephemeral containers.
 pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let hosts: HashSet<&str> = ["containers", "initContainers"]
         .into_iter()
@@ -49,7 +50,7 @@ pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Caus
     }
 }
 
-/// Restores everything but the guests, and who owns what.
+/// Restores all fields but the ephemeral containers and the managed fields.
 pub(super) fn restore(old: &Value, new: &mut Value) {
     const OWNERS: [&str; 2] = ["metadata", "managedFields"];
     let kept = [&LIST, &OWNERS].map(|path| (path, new.at(path).cloned()));
@@ -66,7 +67,7 @@ pub(super) fn restore(old: &Value, new: &mut Value) {
     }
 }
 
-/// What is wrong with a change of the guests: they only come.
+/// Checks a change: ephemeral containers are only added.
 pub(super) fn check_update(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let (before, after) = (Field::root(old).get("spec.ephemeralContainers"), Field::root(new));
     let after = after.get("spec.ephemeralContainers");

@@ -1,10 +1,10 @@
-//! Labels of nodes that have other names by now: what those who choose nodes by the old ones are told.
+//! Deprecated node labels, and the warnings about their use in node selectors.
 
 use quorate_meta::{Names, quoted};
 
 use crate::field::Field;
 
-/// Since when a label is called something else, and what; `None` for labels that are not.
+/// Since when a label is deprecated, and its replacement; `None` for other labels.
 fn renamed(names: &Names, key: &str) -> Option<String> {
     let (domain, name) = key.split_once('/')?;
     let below = domain.strip_suffix(names.domain)?;
@@ -17,20 +17,20 @@ fn renamed(names: &Names, key: &str) -> Option<String> {
     Some(format!("deprecated since {since}; use {} instead", quoted(&now)))
 }
 
-/// What is told of the keys of labels that nodes must have.
+/// Warnings about the keys of a `nodeSelector`.
 pub(super) fn of_selector(names: &Names, selector: &Field<'_>, told: &mut Vec<String>) {
     for (key, field) in selector.entries() {
         told.extend(renamed(names, key).map(|why| format!("{}: {why}", field.path())));
     }
 }
 
-/// What is told of a field that holds such a key.
+/// The warning about a field that holds a label key.
 pub(super) fn of_key(names: &Names, field: &Field<'_>, told: &mut Vec<String>) {
     let key = field.text();
     told.extend(renamed(names, key).map(|why| format!("{}: {key} is {why}", field.path())));
 }
 
-/// What is told of a term that nodes must meet.
+/// Warnings about a NodeSelectorTerm.
 pub(crate) fn of_term(names: &Names, term: &Field<'_>, told: &mut Vec<String>) {
     for expression in term.get("matchExpressions").items() {
         of_key(names, &expression.get("key"), told);

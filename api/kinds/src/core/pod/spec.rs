@@ -1,4 +1,4 @@
-//! A pod's specification as a whole: every part checked in turn.
+//! PodSpec: the checks of all its parts, in order.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,8 @@ use crate::rules;
 const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const MAX_DEADLINE: i64 = 2_147_483_647;
 
-/// What is wrong with a specification; a template's may leave open what only pods need, and may count on further volumes.
+/// Checks a specification. A template may omit what only pods need; `further` are names of volumes
+/// that are added to its pods.
 pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Vec<&str>, causes: &mut Vec<Cause>) {
     volumes::check(&spec.get("volumes"), causes);
     let (volumes, claims) = (spec.get("volumes"), spec.get("resourceClaims"));

@@ -1,4 +1,4 @@
-//! Pod: containers that run together, once, on one node.
+//! Pod: containers that run together on one node.
 
 use quorate_meta::{Cause, Map, Names, Value};
 
@@ -10,7 +10,7 @@ use quorate_registry::{Disabled, Part, Strategy};
 
 const DISABLED: &[Disabled] = &[template::disabled("spec")];
 
-/// The semantics of pods.
+/// The strategy of Pod.
 #[derive(Debug)]
 pub(in crate::core) struct Pod;
 
@@ -24,7 +24,7 @@ impl Strategy for Pod {
     }
 
     fn changes_intent(&self, old: &Value, new: &Value) -> bool {
-        // To say where a pod runs is not to want another pod.
+        // Binding a pod to a node does not change its generation.
         let node = |pod: &Value| pod.at(&["spec", "nodeName"]).cloned();
         node(old) == node(new) && intent_differs(old, new)
     }
@@ -44,7 +44,7 @@ impl Strategy for Pod {
 
     fn ignored(&self, part: Part) -> &'static [&'static str] {
         match part {
-            // Who reports what becomes of a pod does not decide whose it is.
+            // A writer of the status must not change the owners.
             Part::Status => &["metadata.ownerReferences", "spec"],
             part => status::ignored(part),
         }
@@ -151,7 +151,7 @@ impl Strategy for Pod {
     }
 }
 
-/// Who says nothing of a pod's priority leaves it.
+/// Restores the priority that the client omitted.
 fn keep_priority(old: &Value, new: &mut Value) {
     for field in ["priority", "preemptionPolicy"] {
         let said = new.at(&["spec", field]).is_some_and(|said| !said.is_null());
@@ -161,7 +161,7 @@ fn keep_priority(old: &Value, new: &mut Value) {
     }
 }
 
-/// Less than no time to end in is the shortest time that there is.
+/// Replaces a negative termination grace period by the shortest one.
 fn set_grace(object: &mut Value) {
     const SHORTEST_SECONDS: i64 = 1;
     if object.at(&["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64).is_some_and(|seconds| seconds < 0)
@@ -170,7 +170,8 @@ fn set_grace(object: &mut Value) {
     }
 }
 
-/// A pod stays for some time on a node that is not there, unless it says otherwise.
+/// Adds the default tolerations of the taints `not-ready` and `unreachable`, unless the pod
+/// tolerates them.
 fn add_tolerations(names: &Names, object: &mut Value) {
     const SECONDS: i64 = 300;
     let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };

@@ -1,4 +1,4 @@
-//! The operating system that a pod says it runs on, and what it cannot have there.
+//! The operating system of a pod (KEP-2802), and the fields that it excludes.
 
 use quorate_meta::Cause;
 
@@ -6,7 +6,7 @@ use super::defaults::CONTAINERS;
 use crate::field::Field;
 use crate::rules;
 
-/// What only Linux has: of a pod, of its security settings, and of those of its containers.
+/// Linux-only fields: of a pod, of its security context, and of those of its containers.
 const LINUX_POD: [&str; 4] = ["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"];
 const LINUX_POD_SETTINGS: [&str; 10] = [
     "appArmorProfile",
@@ -33,7 +33,7 @@ const LINUX_SETTINGS: [&str; 10] = [
     "runAsGroup",
 ];
 
-/// What is wrong with the system of a pod.
+/// Checks the fields against the operating system of a pod.
 pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let system = spec.get("os");
     if !system.is_set() {

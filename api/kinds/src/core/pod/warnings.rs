@@ -1,4 +1,5 @@
-//! What the writer of a pod or a template should know: parts that are accepted and do not do what they seem to.
+//! Warnings about pods and pod templates: deprecated fields, and valid ones without the expected
+//! effect.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -9,7 +10,7 @@ use super::defaults::CONTAINERS;
 use super::node_labels;
 use crate::field::Field;
 
-/// Volume sources that are gone or going, and what is said of them.
+/// Deprecated volume sources and their warnings.
 const OLD_VOLUMES: [(&str, &str); 16] = [
     ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
@@ -29,7 +30,8 @@ const OLD_VOLUMES: [(&str, &str); 16] = [
     ("portworxVolume", "deprecated in v1.25, in-tree driver replaced in v1.31+"),
 ];
 
-/// What is odd about the name of a new pod, or of what makes pods, and becomes this.
+/// The warning about the name of a new object that is no DNS label; `becomes` is what the name is
+/// used for.
 fn of_name(object: &Value, becomes: &str) -> Option<String> {
     let text = object.str_at(&["metadata", "name"]).unwrap_or_default();
     let wrong = name::dns_label(text);
@@ -43,7 +45,7 @@ fn of_name(object: &Value, becomes: &str) -> Option<String> {
     ))
 }
 
-/// What is odd about a pod; nothing when its specification has been there before.
+/// Warnings about a pod; none when its specification has not changed.
 pub(super) fn of_pod(names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
     if old.is_some_and(|old| old.get("spec") == new.get("spec")) {
         return Vec::new();
@@ -52,13 +54,13 @@ pub(super) fn of_pod(names: &Names, old: Option<&Value>, new: &Value) -> Vec<Str
     own.into_iter().chain(of_spec(names, &Field::root(new).get("spec"))).collect()
 }
 
-/// What is odd about a workload whose pods have names that begin with its own, and about its template.
+/// Warnings about a workload whose pods have its name as a prefix, and about its template.
 pub(crate) fn of_workload(names: &Names, old: Option<&Value>, new: &Value, path: &str) -> Vec<String> {
     let own = if old.is_none() { of_name(new, "Pod names and hostnames") } else { None };
     own.into_iter().chain(of_template(names, old, new, path)).collect()
 }
 
-/// What is odd about the template at a path of a workload; nothing when it has been there before.
+/// Warnings about the template at a path; none when it has not changed.
 pub(crate) fn of_template(names: &Names, old: Option<&Value>, new: &Value, path: &str) -> Vec<String> {
     let template = Field::root(new).get(path);
     if old.is_some_and(|old| Field::root(old).get(path).value() == template.value()) {
@@ -67,7 +69,7 @@ pub(crate) fn of_template(names: &Names, old: Option<&Value>, new: &Value, path:
     of_spec(names, &template.get("spec"))
 }
 
-/// What is odd about a specification.
+/// Warnings about a specification.
 fn of_spec(names: &Names, spec: &Field<'_>) -> Vec<String> {
     let mut told = Vec::new();
     of_nodes(names, spec, &mut told);
@@ -88,7 +90,7 @@ fn of_spec(names: &Names, spec: &Field<'_>) -> Vec<String> {
     told
 }
 
-/// Labels that choose nodes, and how pods are spread over them.
+/// Warnings about node selectors and topology spread constraints.
 fn of_nodes(names: &Names, spec: &Field<'_>, told: &mut Vec<String>) {
     node_labels::of_selector(names, &spec.get("nodeSelector"), told);
     let affinity = spec.get("affinity.nodeAffinity");
@@ -157,7 +159,7 @@ fn of_ports(spec: &Field<'_>, told: &mut Vec<String>) {
     }
 }
 
-/// Selectors that are missing choose nothing, unlike empty ones.
+/// Warnings about absent label selectors, which match nothing, while empty ones match all.
 fn of_selectors(spec: &Field<'_>, told: &mut Vec<String>) {
     let why = "a null labelSelector results in matching no pod";
     let mut push = |term: &Field<'_>| {

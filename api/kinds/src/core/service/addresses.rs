@@ -1,4 +1,6 @@
-//! The addresses of a Service and their versions, as its writer says them.
+//! Cluster IPs and IP families of a Service, as the client sets them.
+//!
+//! Which families the cluster has is checked in `allocation`.
 
 use std::collections::HashSet;
 
@@ -9,11 +11,11 @@ use crate::field::Field;
 use crate::rules;
 use quorate_meta::net;
 
-/// Addresses of a service: one of each version.
+/// Cluster IPs of a Service, at most: one of each IP family.
 const MAX_ADDRESSES: usize = 2;
 const FIXED: &str = "may not change once set";
 
-/// Checks addresses and versions.
+/// Checks cluster IPs and IP families.
 pub(super) fn check(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let (own, all) = (spec.get("clusterIP"), spec.get("clusterIPs"));
     let (versions, policy) = (spec.get("ipFamilies"), spec.get("ipFamilyPolicy"));
@@ -53,7 +55,7 @@ pub(super) fn check(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) 
     }
 }
 
-/// The version of addresses as objects name it.
+/// The name of an IP family.
 pub(super) fn version(v4: bool) -> &'static str {
     if v4 { "IPv4" } else { "IPv6" }
 }
@@ -78,7 +80,7 @@ fn check_all(all: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks that addresses stay: the first one always, the second one while there is one.
+/// Checks that cluster IPs do not change: the primary never, the secondary while it is needed.
 pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     if !kind::needs_address(old) || !kind::needs_address(new) {
@@ -109,7 +111,7 @@ pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
     }
     let (before, after) = (field(old, "ipFamilies"), field(new, "ipFamilies"));
     let (was, is) = (at(&before, 0), at(&after, 0));
-    // Where there is an address, it tells that the version does not fit.
+    // For a Service with a cluster IP, the field error of the address is enough.
     let headless = kind::address(new) == kind::HEADLESS;
     if headless && !was.is_empty() && !is.is_empty() && was != is {
         causes.push(Cause::invalid(after.path().index(0), after.value().clone(), FIXED));

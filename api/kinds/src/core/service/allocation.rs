@@ -1,7 +1,9 @@
-//! What a Service gets: addresses out of the ServiceCIDRs, ports of nodes, and the versions of addresses that follow.
+//! Allocation for Services: cluster IPs out of the ServiceCIDRs, node ports, and the IP families
+//! that follow.
 //!
-//! Chosen ones come from the upper part of a range first: the lower part is left to those who name an address or a port
-//! themselves. An address has an IPAddress as its shadow.
+//! A dynamic allocation takes the upper part of a range first, which leaves the lower part to
+//! clients that name an address or a port (KEP-3070 and KEP-3668). Every cluster IP has an
+//! IPAddress object, written in the same transaction.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -17,12 +19,12 @@ use quorate_registry::keys::Key;
 
 const ADDRESS: &str = "address";
 const PORT: &str = "port";
-/// Ports of nodes that services get.
+/// The node port range.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
-/// How many of them are left to those who name one.
+/// Node ports at the beginning of the range that dynamic allocation takes last.
 const NAMED_NODE_PORTS: u128 = 86;
 
-/// The holdings of services.
+/// The allocation of a Service.
 #[derive(Debug)]
 pub(super) struct ServiceHoldings;
 
@@ -57,7 +59,7 @@ impl Holder for ServiceHoldings {
     }
 }
 
-/// Namespace and name of a service.
+/// Namespace and name of a Service.
 struct Owner {
     namespace: String,
     name: String,
@@ -99,7 +101,7 @@ fn strings<'v>(object: &'v Value, field: &str) -> Vec<&'v str> {
     list.iter().filter_map(Value::as_str).collect()
 }
 
-/// Every port of nodes that the service has, that of health checks as well.
+/// All node ports of a Service, including that of health checks.
 fn node_ports(object: &Value) -> Vec<i64> {
     let ports = object.at(&["spec", "ports"]).and_then(Value::as_list).unwrap_or_default();
     let health = object.at(&["spec", "healthCheckNodePort"]);
@@ -107,7 +109,8 @@ fn node_ports(object: &Value) -> Vec<i64> {
     all.filter_map(|port| port?.as_i64()).filter(|port| *port != 0).collect()
 }
 
-/// Whether the old service had addresses and the new one asks for the same, whatever has become of the ranges since.
+/// Whether the old Service had cluster IPs and the new one asks for the same, whatever ServiceCIDRs
+/// there are now.
 fn keeps_addresses(old: &Value, new: &Value) -> bool {
     let same = |field: &str| {
         let had = old.at(&["spec", field]).filter(|value| !value.is_empty());
@@ -116,7 +119,7 @@ fn keeps_addresses(old: &Value, new: &Value) -> bool {
     kind::is_bare(old) == kind::is_bare(new) && ["clusterIPs", "ipFamilies", "ipFamilyPolicy"].into_iter().all(same)
 }
 
-/// Says which versions of addresses the service has.
+/// Sets the IP families and the IP family policy.
 fn settle_versions(ranges: &Ranges, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
     const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
     if old.is_some_and(|old| keeps_addresses(old, new)) {
@@ -234,7 +237,8 @@ fn free_address(world: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str)
     Err(Unavailable::Exhausted(format!("failed to allocate a serviceIP: {why}")))
 }
 
-/// The first of `size` places, from a random one on, that gives something; the first `named` of them come last.
+/// The first result of `look` over `size` indexes, from a random one on; the first `named` indexes
+/// come last.
 fn search<T>(world: &World<'_>, size: u128, named: u128, look: impl Fn(u128) -> Option<T>) -> Option<T> {
     let upper = size - named;
     let start = named + world.below(upper);
@@ -278,7 +282,7 @@ fn choose_node_ports(world: &World<'_>, old: Option<&Value>, new: &mut Value) ->
     Ok(())
 }
 
-/// Ports of nodes that the writer names, with their paths.
+/// The node ports that the client names, with their paths.
 fn named_ports(object: &Value) -> Vec<(Path, i64)> {
     let ports = object.at(&["spec", "ports"]).and_then(Value::as_list).unwrap_or_default();
     let path = |index| Path::new("spec.ports").index(index).child("nodePort");
@@ -288,7 +292,7 @@ fn named_ports(object: &Value) -> Vec<(Path, i64)> {
     all.filter(|(_, port)| *port != 0).collect()
 }
 
-/// Gives every port one of nodes; the same port under another protocol gets the same one.
+/// Allocates the missing node ports; one port under several protocols has the same node port.
 fn fill_node_ports(new: &mut Value, pick: &mut impl FnMut() -> Result<i64, Unavailable>) -> Result<(), Unavailable> {
     let number = |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
     let Some(ports) = new.at_mut(&["spec", "ports"]).and_then(Value::as_list_mut) else { return Ok(()) };

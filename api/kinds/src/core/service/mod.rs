@@ -1,4 +1,6 @@
-//! Service: a name, addresses and ports for what serves. Checks are in `servicerules`, choices in `serviceholdings`.
+//! Service: a name, cluster IPs and ports for a set of endpoints.
+//!
+//! Checks are in `validation`, allocation is in `allocation`. Endpoints are written by controllers.
 
 mod addresses;
 mod allocation;
@@ -18,10 +20,10 @@ use quorate_registry::allocation::Holder;
 use quorate_registry::strategy::status;
 use quorate_registry::{NameRule, Part, Strategy};
 
-/// Seconds for which a client stays with its endpoint.
+/// The default timeout of `ClientIP` session affinity, in seconds.
 const AFFINITY_SECONDS: i64 = 10_800;
 
-/// The semantics of services.
+/// The strategy of Service.
 #[derive(Debug)]
 pub(super) struct Service;
 
@@ -134,7 +136,7 @@ fn same(old: &Value, new: &Value, name: &str) -> bool {
     field(old, name) == field(new, name) || (is_empty(old, name) && is_empty(new, name))
 }
 
-/// A writer that knows only one of the two fields of addresses means both.
+/// Aligns `clusterIPs` with `clusterIP` when the client has changed only the latter.
 fn align_addresses(old: &Value, new: &mut Value) {
     let (before, after) = (kind::address(old), kind::address(new).to_owned());
     if before == after || !same(old, new, "clusterIPs") {
@@ -147,7 +149,7 @@ fn align_addresses(old: &Value, new: &mut Value) {
     }
 }
 
-/// What was chosen for the old object stays when the writer does not say it.
+/// Restores allocated values that the client omitted.
 fn keep_chosen(old: &Value, new: &mut Value) {
     let copy = |new: &mut Value, name: &str| {
         if let Some(value) = field(old, name).filter(|_| is_empty(new, name)) {
@@ -193,7 +195,7 @@ fn keep_node_ports(old: &Value, new: &mut Value) {
     }
 }
 
-/// A service of another type loses what only the old type needed, unless the writer has changed it.
+/// Drops fields that only the old type needs, unless the client has changed them.
 fn drop_unneeded(old: &Value, new: &mut Value) {
     let drop_same = |new: &mut Value, name: &str| {
         if same(old, new, name) {

@@ -1,4 +1,6 @@
-//! What a Service must look like. Checks of its addresses are in `serviceaddresses`.
+//! Validation of Services.
+//!
+//! Cluster IPs and IP families are checked in `addresses`.
 
 use std::collections::HashSet;
 
@@ -9,10 +11,10 @@ use crate::field::Field;
 use crate::{load_balancer_status, rules};
 use quorate_meta::net;
 
-/// Seconds of a day: a client stays with its endpoint no longer.
+/// The longest timeout of `ClientIP` session affinity, in seconds.
 const MAX_AFFINITY_SECONDS: i64 = 86_400;
 
-/// What is wrong with a service.
+/// Checks a Service.
 pub(super) fn check(service: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let spec = Field::root(service).get("spec");
@@ -33,7 +35,7 @@ pub(super) fn check(service: &Value) -> Vec<Cause> {
     causes
 }
 
-/// What is wrong with the change of a service, besides [`check`].
+/// Checks a change, besides [`check`].
 pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = addresses::check_change(old, new);
     let field = |object, name| Field::root(object).get("spec").get(name);

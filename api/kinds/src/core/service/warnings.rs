@@ -1,4 +1,4 @@
-//! What the writer of a service should know: what has no effect, what is old, and odd forms of addresses.
+//! Warnings about Services: fields without effect, deprecated ones, and non-canonical addresses.
 
 use quorate_meta::{Names, Value};
 
@@ -6,7 +6,7 @@ use crate::address_warnings;
 use crate::core::service::fields as kind;
 use crate::field::Field;
 
-/// What is odd about a service.
+/// Warnings about a Service.
 pub(super) fn of(names: &Names, service: &Value) -> Vec<String> {
     let root = Field::root(service);
     let (spec, headless) = (root.get("spec"), kind::address(service) == kind::HEADLESS);
