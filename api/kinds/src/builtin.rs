@@ -31,7 +31,7 @@ const VIRTUAL: [(&str, &str); 7] = [
 
 /// Neutral group and kind of what can be read but is never stored: computed from the state of the
 /// server at each request.
-const OBSERVED: [(&str, &str); 1] = [("core", "ComponentStatus")];
+const COMPUTED: [(&str, &str); 1] = [("core", "ComponentStatus")];
 
 /// Neutral group and kind of what is served while a feature gate is on.
 const GATED: [(&str, &str, Feature); 1] = [("certificates", "ClusterTrustBundle", Feature::ClusterTrustBundle)];
@@ -91,7 +91,7 @@ pub fn registry_with(graph: &Graph, gates: &Gates) -> Registry {
 /// in [`NOT_SERVED`].
 #[expect(clippy::option_option, reason = "whether it is served, and then whether it is converted")]
 fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredForm>> {
-    if is_virtual(kind) || OBSERVED.contains(&(kind.neutral_group, kind.kind.as_ref())) {
+    if is_virtual(kind) || COMPUTED.contains(&(kind.neutral_group, kind.kind.as_ref())) {
         return Some(None);
     }
     let version = kind.storage_version.as_ref()?;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_or_no_objects_is_not_served() {
+    fn kinds_that_are_not_served() {
         let registry = registry(&Graph::builtin(Naming::Svc.names()));
         for plural in ["customresourcedefinitions", "mutatingadmissionpolicies", "scales"] {
             assert!(registry.iter().all(|resource| resource.plural != plural), "{plural}");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_is_what_its_kind_says() {
+    fn resources_follow_their_kinds() {
         let registry = registry(&Graph::builtin(Naming::Svc.names()));
         let namespaces = registry.find("", "v1", "namespaces").unwrap();
         assert!(!namespaces.namespaced && namespaces.delete_returns_object && !namespaces.serves("deletecollection"));

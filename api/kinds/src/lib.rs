@@ -29,6 +29,8 @@ mod resource_names;
 mod rules;
 mod scheduling;
 mod storage;
+#[cfg(test)]
+mod tests;
 mod workload;
 
 use std::sync::Arc;

@@ -7,9 +7,9 @@ use quorate_meta::{Cause, Names, Quantity, name};
 use super::field::Field;
 
 /// The native resources of containers, but for huge pages.
-const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+const CONTAINER_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 /// The other resource names without a domain, which quotas count.
-const OTHERS: [&str; 17] = [
+const QUOTA_RESOURCES: [&str; 17] = [
     "requests.cpu",
     "requests.memory",
     "requests.ephemeral-storage",
@@ -41,13 +41,13 @@ pub(super) fn check(amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>
 }
 
 /// Checks the resource name of a container's requests or limits.
-pub(super) fn check_of_container(names: &Names, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+pub(super) fn check_container_resource(names: &Names, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     check(amounts, resource, causes);
     let why = if !resource.contains('/') {
-        let known = OF_CONTAINERS.contains(&resource) || is_huge_pages(resource);
+        let known = CONTAINER_RESOURCES.contains(&resource) || is_huge_pages(resource);
         (!known).then_some("must be a standard resource for containers")
     } else {
-        let known = is_native(names, resource) || is_extension(names, resource);
+        let known = is_native(names, resource) || is_extended(names, resource);
         (!known).then_some("doesn't follow extended resource name standard")
     };
     causes.extend(why.map(|why| invalid(amounts, resource, why)));
@@ -59,7 +59,7 @@ fn invalid(amounts: &Field<'_>, resource: &str, why: &str) -> Cause {
 
 fn is_standard(resource: &str) -> bool {
     let pages = is_huge_pages(resource) || resource.strip_prefix(REQUESTS).is_some_and(is_huge_pages);
-    OF_CONTAINERS.contains(&resource) || OTHERS.contains(&resource) || pages
+    CONTAINER_RESOURCES.contains(&resource) || QUOTA_RESOURCES.contains(&resource) || pages
 }
 
 /// Whether the resource is a size of huge pages.
@@ -80,7 +80,7 @@ pub(super) fn is_native(names: &Names, resource: &str) -> bool {
 }
 
 /// Whether the name can be that of an extended resource, of which a quota counts the requests.
-pub(super) fn is_extension(names: &Names, resource: &str) -> bool {
+pub(super) fn is_extended(names: &Names, resource: &str) -> bool {
     !is_native(names, resource)
         && !resource.starts_with(REQUESTS)
         && name::qualified_name(&format!("{REQUESTS}{resource}")).is_empty()
@@ -104,7 +104,7 @@ mod tests {
             let amounts = Field::root(&object);
             let (mut all, mut container) = (Vec::new(), Vec::new());
             check(&amounts, resource, &mut all);
-            check_of_container(Naming::Svc.names(), &amounts, resource, &mut container);
+            check_container_resource(Naming::Svc.names(), &amounts, resource, &mut container);
             assert_eq!((all.len(), container.len()), (plain, of_container), "{resource}");
         };
         for resource in ["cpu", "hugepages-2Mi", "example.com/gpu", "svc.io/foo"] {
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn extensions() {
         let check = |resource: &str, expect: bool| {
-            assert_eq!(is_extension(Naming::Svc.names(), resource), expect, "{resource}");
+            assert_eq!(is_extended(Naming::Svc.names(), resource), expect, "{resource}");
             assert_eq!(may_overcommit(Naming::Svc.names(), resource), !resource.contains('.'), "{resource}");
         };
         check("cpu", false);

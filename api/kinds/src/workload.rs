@@ -27,11 +27,11 @@ pub(super) fn check_selector(selector: &Field<'_>, workload: &str, causes: &mut 
         causes.push(selector.required(""));
         return true;
     }
-    check_well_formed(selector, workload, causes)
+    check_optional_selector(selector, workload, causes)
 }
 
 /// Like [`check_selector`], for an optional selector.
-pub(super) fn check_well_formed(selector: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) -> bool {
+pub(super) fn check_optional_selector(selector: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) -> bool {
     if !selector.is_set() {
         return true;
     }
@@ -59,14 +59,14 @@ pub(super) fn number_or_percent(field: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks that a percentage is at most 100%.
-pub(super) fn at_most_all(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(super) fn at_most_100_percent(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if percent(field.text()).is_some_and(|percent| percent > 100) {
         causes.push(field.invalid("must not be greater than 100%"));
     }
 }
 
 /// Whether a number or percentage is zero; false for a malformed one.
-pub(super) fn is_nothing(field: &Field<'_>) -> bool {
+pub(super) fn is_zero(field: &Field<'_>) -> bool {
     field.int().or_else(|| percent(field.text())) == Some(0)
 }
 
@@ -79,7 +79,7 @@ fn percent(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::json;
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
             let mut causes = Vec::new();
             let field = Field::root(&object).get("v");
             number_or_percent(&field, &mut causes);
-            at_most_all(&field, &mut causes);
+            at_most_100_percent(&field, &mut causes);
             assert_eq!(shown(&causes), expect, "{value}");
         };
         for good in [json!(0), json!(7), json!("0%"), json!("100%"), json!(null)] {

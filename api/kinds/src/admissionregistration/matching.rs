@@ -84,14 +84,14 @@ fn resources(list: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[test]
     fn rules_have_everything_and_stars_alone() {
         let check = |field: &str, value: Json, expect: &[&str]| {
             let rule = json!({"apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["b"]});
-            let object = but(&rule, &[(&format!("/{field}"), value)]);
+            let object = patched(&rule, &[(&format!("/{field}"), value)]);
             let mut causes = Vec::new();
             rule_with_operations(&Field::root(&object), &mut causes);
             assert_eq!(shown(&causes), expect, "{field}");

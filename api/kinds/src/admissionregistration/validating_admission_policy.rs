@@ -134,7 +134,7 @@ fn check_annotations(list: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -160,7 +160,7 @@ mod tests {
         let base =
             json!({"spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]}});
         let check = |field: &str, value: Json, expect: &[&str]| {
-            let object = but(&base, &[(&format!("/spec/{field}"), value)]);
+            let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
             let causes = ValidatingAdmissionPolicy.validate(Naming::Svc.names(), &object);
             assert_eq!(shown(&causes), expect, "{field}");
         };

@@ -79,7 +79,7 @@ fn check_actions(actions: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -87,7 +87,7 @@ mod tests {
     fn bindings() {
         let base = json!({"spec": {"policyName": "p", "validationActions": ["Deny"]}});
         let check = |field: &str, value: Json, expect: &[&str]| {
-            let object = but(&base, &[(&format!("/spec/{field}"), value)]);
+            let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
             let causes = ValidatingAdmissionPolicyBinding.validate(Naming::Svc.names(), &object);
             assert_eq!(shown(&causes), expect, "{field}");
         };

@@ -134,7 +134,7 @@ fn check_service(service: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[track_caller]
@@ -144,7 +144,7 @@ mod tests {
             "name": "one.example.com", "clientConfig": {"url": "https://127.0.0.1:1/x"}, "sideEffects": "None",
             "admissionReviewVersions": ["v1"], "rules": [rule], "timeoutSeconds": 10, "failurePolicy": "Fail"
         });
-        let object = but(&hook, &[(pointer, value)]);
+        let object = patched(&hook, &[(pointer, value)]);
         let mut causes = Vec::new();
         check(&Field::root(&object), true, &mut causes);
         assert_eq!(shown(&causes), expect, "{pointer}");

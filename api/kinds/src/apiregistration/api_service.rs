@@ -93,7 +93,7 @@ fn check_service(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn services() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let causes = ApiService.validate(Naming::Svc.names(), &but(&service(), &[(pointer, value)]));
+            let causes = ApiService.validate(Naming::Svc.names(), &patched(&service(), &[(pointer, value)]));
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/spec/versionPriority", json!(1000), &[]);
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn what_is_local_is_available() {
         let check = |changes: &[(&str, Json)], expect: Json| {
-            let mut object = but(&service(), changes);
+            let mut object = patched(&service(), changes);
             ApiService.stamp(Naming::Svc.names(), None, &mut object, Time::from_ms(0));
             assert_eq!(object.get("status"), Some(&expect.into()));
         };

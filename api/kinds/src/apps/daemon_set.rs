@@ -71,8 +71,8 @@ impl Strategy for DaemonSet {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         let (selector, template) = (spec.get("selector"), spec.get("template"));
-        if workload::check_well_formed(&selector, "daemonset", &mut causes) {
-            template::check_chosen(&selector, &template, &mut causes);
+        if workload::check_optional_selector(&selector, "daemonset", &mut causes) {
+            template::check_selector_matches(&selector, &template, &mut causes);
         }
         template::check_long_running(names, &template, "DaemonSet", &mut causes);
         workload::not_negative(&spec, &["minReadySeconds"], &mut causes);
@@ -108,9 +108,9 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
             let (missing, surplus) = (update.get("maxUnavailable"), update.get("maxSurge"));
             for field in [&missing, &surplus] {
                 workload::number_or_percent(field, causes);
-                workload::at_most_all(field, causes);
+                workload::at_most_100_percent(field, causes);
             }
-            match (workload::is_nothing(&missing), workload::is_nothing(&surplus)) {
+            match (workload::is_zero(&missing), workload::is_zero(&surplus)) {
                 (true, true) => causes.push(missing.required("cannot be 0 when maxSurge is 0")),
                 (false, false) => causes.push(surplus.invalid("may not be set when maxUnavailable is non-zero")),
                 _ => {}
@@ -141,7 +141,7 @@ fn check_status(status: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::field_causes;
+    use crate::tests::field_causes;
     use quorate_meta::Naming;
     use serde_json::json;
 

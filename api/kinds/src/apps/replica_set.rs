@@ -44,7 +44,7 @@ impl Strategy for ReplicaSet {
         let selector = spec.get("selector");
         workload::not_negative(&spec, &["replicas", "minReadySeconds"], &mut causes);
         if workload::check_selector(&selector, "deployment", &mut causes) {
-            template::check_chosen(&selector, &spec.get("template"), &mut causes);
+            template::check_selector_matches(&selector, &spec.get("template"), &mut causes);
             template::check_long_running(names, &spec.get("template"), "ReplicaSet", &mut causes);
         }
         causes
@@ -85,7 +85,7 @@ pub(crate) fn check_replicas(status: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -84,7 +84,7 @@ impl Strategy for StatefulSet {
         );
         let (selector, template) = (spec.get("selector"), spec.get("template"));
         if workload::check_selector(&selector, "statefulset", &mut causes) {
-            template::check_chosen(&selector, &template, &mut causes);
+            template::check_selector_matches(&selector, &template, &mut causes);
             let claims = spec.get("volumeClaimTemplates");
             let volumes = claims.items().map(|claim| claim.get("metadata.name").text()).collect();
             template::check_with_volumes(names, &template, volumes, &mut causes);
@@ -155,10 +155,10 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
             let missing = update.get("maxUnavailable");
             if missing.is_set() {
                 workload::number_or_percent(&missing, causes);
-                if workload::is_nothing(&missing) {
+                if workload::is_zero(&missing) {
                     causes.push(missing.invalid("cannot be 0"));
                 }
-                workload::at_most_all(&missing, causes);
+                workload::at_most_100_percent(&missing, causes);
             }
         }
         _ => causes.push(strategy.invalid("must be 'RollingUpdate' or 'OnDelete'")),
@@ -168,7 +168,7 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{field_causes, shown};
+    use crate::tests::{field_causes, shown};
     use quorate_meta::Naming;
     use serde_json::json;
 

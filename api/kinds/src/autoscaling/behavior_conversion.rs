@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_do_not_count_and_types_do() {
+    fn case_is_ignored_and_types_are_not() {
         let check = |given: serde_json::Value, expect: Option<serde_json::Value>| {
             assert_eq!(to_v2(&given.into()), expect.map(Value::from));
         };

@@ -12,14 +12,14 @@ use quorate_registry::Conversion;
 
 /// The conversion between v1 and v2, with the names of the annotations.
 #[derive(Debug)]
-pub(super) struct Convert {
+pub(super) struct HorizontalPodAutoscalerConversion {
     metrics: String,
     current_metrics: String,
     behavior: String,
     conditions: String,
 }
 
-impl Convert {
+impl HorizontalPodAutoscalerConversion {
     pub(super) fn new(names: &Names) -> Self {
         let key = |name: &str| format!("autoscaling.alpha.{}", names.domain_key(name));
         Self {
@@ -35,7 +35,7 @@ impl Convert {
     }
 }
 
-impl Conversion for Convert {
+impl Conversion for HorizontalPodAutoscalerConversion {
     fn to_stored(&self, object: &mut Value) {
         let carried = |key: &str| {
             let (value, _) = json::parse(object.str_at(&["metadata", "annotations", key])?.as_bytes()).ok()?;
@@ -101,7 +101,7 @@ impl Conversion for Convert {
     }
 }
 
-impl Convert {
+impl HorizontalPodAutoscalerConversion {
     fn drop_annotations(&self, object: &mut Value) {
         let Some(annotations) = object.at_mut(&["metadata", "annotations"]).and_then(Value::as_map_mut) else { return };
         annotations.retain(|key, _| !self.annotations().contains(&key));
@@ -169,7 +169,7 @@ mod tests {
 
     #[track_caller]
     fn check(v2: serde_json::Value, expect: serde_json::Value) {
-        let convert = Convert::new(Naming::Svc.names());
+        let convert = HorizontalPodAutoscalerConversion::new(Naming::Svc.names());
         let stored = Value::from(v2);
         let mut object = stored.clone();
         convert.to_served(&mut object);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_v1_cannot_say_travels_along() {
+    fn annotations_carry_fields_that_v1_lacks() {
         let other = json!({"type": "Pods", "pods": {"metric": {"name": "m", "selector": {"matchLabels": {"a": "b"}}},
             "target": {"type": "AverageValue", "averageValue": "5"}}});
         let rules = json!({"policies": [], "selectPolicy": "Disabled", "stabilizationWindowSeconds": 0});
@@ -211,8 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn a_target_of_v1_joins_what_travels_along() {
-        let convert = Convert::new(Naming::Svc.names());
+    fn the_target_of_v1_joins_the_annotations() {
+        let convert = HorizontalPodAutoscalerConversion::new(Naming::Svc.names());
         let mut object = Value::from(json!({"metadata": {"annotations": {"autoscaling.alpha.svc.io/metrics":
             r#"[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1Gi"}}]"#}},
             "spec": {"targetCPUUtilizationPercentage": 5}}));

@@ -6,9 +6,9 @@
 use quorate_meta::{Map, Value};
 
 /// A field of v1 and its path in v2, below the message of the metric type.
-type Pair = (&'static str, &'static [&'static str]);
+type FieldPair = (&'static str, &'static [&'static str]);
 
-const TARGETS: [(&str, &[Pair]); 5] = [
+const TARGETS: [(&str, &[FieldPair]); 5] = [
     (
         "object",
         &[
@@ -55,7 +55,7 @@ const TARGETS: [(&str, &[Pair]); 5] = [
     ),
 ];
 
-const CURRENTS: [(&str, &[Pair]); 5] = [
+const CURRENTS: [(&str, &[FieldPair]); 5] = [
     (
         "object",
         &[
@@ -132,18 +132,18 @@ pub(super) fn status_to_v2(metric: &Value) -> Value {
     to_v2(metric, &CURRENTS)
 }
 
-fn to_v1(metric: &Value, table: &[(&str, &[Pair])]) -> Value {
+fn to_v1(metric: &Value, table: &[(&str, &[FieldPair])]) -> Value {
     convert(metric, table, |message, (flat, path)| Some((vec![flat], message.at(path)?.clone())))
 }
 
-fn to_v2(metric: &Value, table: &[(&str, &[Pair])]) -> Value {
+fn to_v2(metric: &Value, table: &[(&str, &[FieldPair])]) -> Value {
     convert(metric, table, |message, (flat, path)| Some((path.to_vec(), message.get(flat)?.clone())))
 }
 
 fn convert(
     metric: &Value,
-    table: &[(&str, &[Pair])],
-    step: impl Fn(&Value, Pair) -> Option<(Vec<&'static str>, Value)>,
+    table: &[(&str, &[FieldPair])],
+    step: impl Fn(&Value, FieldPair) -> Option<(Vec<&'static str>, Value)>,
 ) -> Value {
     let mut converted = Value::Map(Map::new());
     if let Some(kind) = metric.get("type") {

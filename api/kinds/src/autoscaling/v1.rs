@@ -2,15 +2,15 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::conversion::Convert;
+use super::conversion::HorizontalPodAutoscalerConversion;
 use super::horizontal_pod_autoscaler::HorizontalPodAutoscaler as Stored;
 use quorate_registry::{Conversion, Part, Strategy};
 
 /// The strategy of HorizontalPodAutoscaler v1.
 #[derive(Debug)]
-pub(super) struct HorizontalPodAutoscaler;
+pub(super) struct HorizontalPodAutoscalerV1;
 
-impl Strategy for HorizontalPodAutoscaler {
+impl Strategy for HorizontalPodAutoscalerV1 {
     fn checks_structure(&self) -> bool {
         false
     }
@@ -20,20 +20,20 @@ impl Strategy for HorizontalPodAutoscaler {
     }
 
     fn default(&self, names: &Names, object: &mut Value) {
-        let convert = Convert::new(names);
+        let convert = HorizontalPodAutoscalerConversion::new(names);
         convert.to_stored(object);
         convert.to_served(object);
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
-        let convert = Convert::new(names);
+        let convert = HorizontalPodAutoscalerConversion::new(names);
         convert.to_stored(object);
         Stored.prepare_create(names, object);
         convert.to_served(object);
     }
 
     fn prepare_update(&self, names: &Names, part: Part, old: &Value, new: &mut Value) {
-        let convert = Convert::new(names);
+        let convert = HorizontalPodAutoscalerConversion::new(names);
         let mut old = old.clone();
         convert.to_stored(&mut old);
         convert.to_stored(new);
@@ -43,7 +43,7 @@ impl Strategy for HorizontalPodAutoscaler {
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut stored = object.clone();
-        Convert::new(names).to_stored(&mut stored);
+        HorizontalPodAutoscalerConversion::new(names).to_stored(&mut stored);
         Stored.validate(names, &stored)
     }
 }

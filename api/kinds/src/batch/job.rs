@@ -62,7 +62,7 @@ impl Strategy for Job {
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::new());
-        if !chooses_itself(object) {
+        if !has_manual_selector(object) {
             let own = own_labels(names, object);
             for (key, value) in &own {
                 let path = [&TEMPLATE_LABELS[..], &[key]].concat();
@@ -82,7 +82,7 @@ impl Strategy for Job {
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let root = Field::root(object);
-        if !chooses_itself(object) {
+        if !has_manual_selector(object) {
             check_own_labels(names, &root, &mut causes);
         }
         let spec = root.get("spec");
@@ -93,7 +93,7 @@ impl Strategy for Job {
         } else {
             causes.push(selector.required(""));
         }
-        template::check_chosen(&selector, &spec.get("template"), &mut causes);
+        template::check_selector_matches(&selector, &spec.get("template"), &mut causes);
         check_host_names(&root, &mut causes);
         causes
     }
@@ -142,7 +142,7 @@ impl Strategy for Job {
 }
 
 /// Whether the client sets the selector (`manualSelector`).
-fn chooses_itself(object: &Value) -> bool {
+fn has_manual_selector(object: &Value) -> bool {
     object.at(&["spec", "manualSelector"]).and_then(Value::as_bool) == Some(true)
 }
 
@@ -242,8 +242,8 @@ fn check_template(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
         for path in SCHEDULING {
             status::keep_at(path, &had, &mut wanted);
         }
-        forget_empty_affinity(&mut wanted);
-        forget_empty_affinity(&mut had);
+        drop_empty_affinity(&mut wanted);
+        drop_empty_affinity(&mut had);
     }
     if wanted != had {
         causes.push(Field::root(new).get("spec.template").invalid(rules::IMMUTABLE));
@@ -251,7 +251,7 @@ fn check_template(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
 }
 
 /// Removes an affinity without terms, which means the same as none.
-fn forget_empty_affinity(template: &mut Value) {
+fn drop_empty_affinity(template: &mut Value) {
     let path = ["spec", "affinity"];
     if template.at(&path).is_some_and(Value::is_empty) {
         template.remove_at(&path);
@@ -261,7 +261,7 @@ fn forget_empty_affinity(template: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -11,7 +11,7 @@ use crate::field::Field;
 use crate::{rules, workload};
 
 /// A terminal condition, and the condition that must precede it (KEP-3329 and KEP-3998).
-const ENDINGS: [(&str, &str); 2] = [("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")];
+const TERMINAL_CONDITIONS: [(&str, &str); 2] = [("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")];
 const CONDITIONS: &str = "conditions";
 
 /// Checks a status and its change.
@@ -41,7 +41,7 @@ fn wrong_conditions(status: &Field<'_>, why: &str, causes: &mut Vec<Cause>) {
 }
 
 fn check_conditions(status: &Field<'_>, causes: &mut Vec<Cause>) {
-    let ended = ENDINGS.iter().any(|(ending, _)| holds(status, ending));
+    let ended = TERMINAL_CONDITIONS.iter().any(|(ending, _)| holds(status, ending));
     for (one, other) in [
         ("Complete", "Failed"),
         ("Complete", "FailureTarget"),
@@ -52,7 +52,7 @@ fn check_conditions(status: &Field<'_>, causes: &mut Vec<Cause>) {
             wrong_conditions(status, &format!("cannot set {one}=True and {other}=true conditions"), causes);
         }
     }
-    for (ending, first) in ENDINGS {
+    for (ending, first) in TERMINAL_CONDITIONS {
         if holds(status, ending) && !holds(status, first) {
             wrong_conditions(
                 status,
@@ -172,7 +172,7 @@ fn check_progress(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, cause
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_run_have_begun() {
+    fn running_jobs_have_a_start_time() {
         let (old, new) = (json!({"startTime": "2024-01-01T00:00:00Z"}), json!({"startTime": "2025-01-01T00:00:00Z"}));
         changed(json!({}), json!({}), new.clone(), &[]);
         changed(json!({}), old.clone(), new.clone(), &["Required status.startTime"]);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_became_smaller_count_less() {
+    fn counts_of_scaled_down_jobs() {
         let check = |parallelism: i64, expect: &[&str]| {
             let spec = json!({"completionMode": "Indexed", "completions": 2, "parallelism": parallelism});
             changed(spec, json!({"succeeded": 3}), json!({"succeeded": 2}), expect);

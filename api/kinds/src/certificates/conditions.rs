@@ -17,7 +17,7 @@ pub(super) const DENIED: &str = "Denied";
 /// The type of the condition that the signer sets when it could not issue the certificate.
 pub(super) const FAILED: &str = "Failed";
 /// Conditions that are never removed and whose status is `True`.
-const LASTING: [&str; 3] = [APPROVED, DENIED, FAILED];
+const PERMANENT: [&str; 3] = [APPROVED, DENIED, FAILED];
 const FIELD: &str = "status.conditions";
 
 /// The conditions of a request.
@@ -47,7 +47,7 @@ pub(super) fn check(object: &Value) -> Vec<Cause> {
         let (kind, status) = (text(condition, "type"), text(condition, "status"));
         let path = Path::new(FIELD).index(index);
         // The schema has checked that `status` is present and in its enumeration.
-        if LASTING.contains(&kind) && ["False", "Unknown"].contains(&status) {
+        if PERMANENT.contains(&kind) && ["False", "Unknown"].contains(&status) {
             causes.push(Cause::not_supported(path.child("status"), status, &["True"]));
         }
         let excluded = match kind {
@@ -71,7 +71,7 @@ pub(super) fn check_change(part: Part, old: &Value, new: &Value) -> Vec<Cause> {
     let mut forbid = |what: &str, kind: &str| {
         causes.push(Cause::forbidden(FIELD, &format!("updates may not {what} a condition of type {kind:?}")));
     };
-    for kind in LASTING {
+    for kind in PERMANENT {
         let (before, after) = (of_type(old, kind), of_type(new, kind));
         let decided_here = (kind == FAILED) == (part == Part::Status);
         if after.len() < before.len() {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_conditions_may_say() {
+    fn values_of_conditions() {
         let check = |conditions: &[(&str, &str)], expect: &[&str]| {
             assert_eq!(shown(&check(&with(conditions))), expect, "{conditions:?}");
         };

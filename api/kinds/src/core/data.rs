@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_of_what_is_meant() {
+    fn sizes_are_those_of_the_type() {
         let object =
             Value::from(serde_json::json!({"data": {"a": "xyz", "b": "é"}, "binaryData": {"a": "AAEC/w==", "b": ""}}));
         assert_eq!(text_bytes(&object, "data"), 5);

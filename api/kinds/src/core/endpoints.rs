@@ -83,7 +83,7 @@ fn host_name(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -93,7 +93,7 @@ mod tests {
         let base =
             json!({"subsets": [{"addresses": [{"ip": "10.1.1.1", "hostname": "h", "nodeName": "n"}], "ports": ports}]});
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let object = but(&base, &[(&format!("/subsets{pointer}"), value)]);
+            let object = patched(&base, &[(&format!("/subsets{pointer}"), value)]);
             assert_eq!(shown(&Endpoints.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
         };
         check("", json!([]), &[]);

@@ -43,8 +43,8 @@ pub(crate) fn problems(names: &Names, object: &Value, reporter: &str) -> Vec<Cau
     let mut causes = Vec::new();
     let text = |keys: &[&str]| object.str_at(keys).unwrap_or_default();
     let (own, involved) = (text(&["metadata", "namespace"]), text(&["involvedObject", "namespace"]));
-    let new_form = object.get("eventTime").is_some_and(|time| !time.is_empty());
-    let agrees = match (new_form, involved.is_empty()) {
+    let has_event_time = object.get("eventTime").is_some_and(|time| !time.is_empty());
+    let agrees = match (has_event_time, involved.is_empty()) {
         (false, true) => own.is_empty() || own == well_known::NAMESPACE_DEFAULT,
         (true, true) => own == well_known::NAMESPACE_DEFAULT || own == names.namespace_system,
         (_, false) => own == involved,
@@ -52,14 +52,14 @@ pub(crate) fn problems(names: &Names, object: &Value, reporter: &str) -> Vec<Cau
     if !agrees {
         causes.push(Cause::invalid("involvedObject.namespace", involved, WRONG_NAMESPACE));
     }
-    if new_form {
-        check_new_form(object, reporter, &mut causes);
+    if has_event_time {
+        check_event_time_fields(object, reporter, &mut causes);
     }
     causes
 }
 
 /// Checks the fields that events with `eventTime` must have.
-fn check_new_form(object: &Value, reporter: &str, causes: &mut Vec<Cause>) {
+fn check_event_time_fields(object: &Value, reporter: &str, causes: &mut Vec<Cause>) {
     let text = |key: &str| object.str_at(&[key]).unwrap_or_default();
     let component = text("reportingComponent");
     if component.is_empty() {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_new_form_asks_for_more() {
+    fn event_time_requires_more_fields() {
         let mut object = Value::from(json!({
             "metadata": {"namespace": "a"}, "involvedObject": {"namespace": "a"}, "eventTime": "2026-01-01T00:00:00.000000Z",
             "reportingComponent": "example.com/c", "reportingInstance": "i", "action": "Act", "reason": "Why"

@@ -99,7 +99,7 @@ fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
             check_resource(names, item.get("type").text(), map, resource, causes);
         }
     }
-    for (resource, [max, min, default, request, ratio]) in side_by_side(maps) {
+    for (resource, [max, min, default, request, ratio]) in amounts_by_resource(maps) {
         check_order(resource, [&min, &request, &default, &max], causes);
         check_ratio(resource, &ratio, [&min, &max], causes);
         if !resource_names::may_overcommit(names, resource) {
@@ -111,7 +111,7 @@ fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
 /// Checks a resource name; limits of containers and pods are about resources of containers.
 fn check_resource(names: &Names, kind: &str, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     match kind {
-        "Pod" | "Container" => resource_names::check_of_container(names, amounts, resource, causes),
+        "Pod" | "Container" => resource_names::check_container_resource(names, amounts, resource, causes),
         _ => resource_names::check(amounts, resource, causes),
     }
 }
@@ -123,7 +123,7 @@ struct Amount<'f, 'v> {
 }
 
 /// For every resource in any of these maps, its amount in each of them.
-fn side_by_side<'f, 'v: 'f, const N: usize>(
+fn amounts_by_resource<'f, 'v: 'f, const N: usize>(
     maps: [&'f Field<'v>; N],
 ) -> impl Iterator<Item = (&'v str, [Amount<'f, 'v>; N])> {
     let mut rest = maps.map(|map| (map, map.value().as_map().into_iter().flat_map(Map::iter).peekable()));
@@ -187,7 +187,7 @@ fn check_ratio(resource: &str, ratio: &Amount<'_, '_>, [min, max]: [&Amount<'_, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -208,7 +208,7 @@ mod tests {
         let object = Value::from(json!({"a": {"cpu": "1", "pods": "2"}, "b": {"memory": "3", "pods": "4"}, "c": {}}));
         let root = Field::root(&object);
         let (a, b, c) = (root.get("a"), root.get("b"), root.get("c"));
-        let all: Vec<_> = side_by_side([&a, &b, &c])
+        let all: Vec<_> = amounts_by_resource([&a, &b, &c])
             .map(|(resource, amounts)| (resource, amounts.map(|amount| amount.quantity.map(Quantity::units))))
             .collect();
         let expect =

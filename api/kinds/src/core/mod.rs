@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-pub(super) use event::problems as event_problems;
+pub(super) use event::problems as check_event;
 pub(super) use persistent_volume::check_inline as check_inline_volume;
 
 /// The strategy of a kind of this group; `None` for a kind without one.

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_live_marker_follows_the_life() {
+    fn the_live_marker_follows_the_phase() {
         let key = b"n/a".as_slice();
         assert!(matches!(&Namespace.companions(Step::Created, "a")[..], [Operation::Put { key: k, .. }] if k == key));
         assert!(

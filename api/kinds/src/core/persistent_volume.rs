@@ -27,15 +27,15 @@ impl Strategy for PersistentVolume {
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::from([("phase", "Pending")]));
-        protect(object, names.domain_key("pv-protection"));
+        add_protection(object, names.domain_key("pv-protection"));
     }
 
     /// Sets `lastPhaseTransitionTime` with the phase, unless the client sets it.
     fn stamp(&self, _: &Names, old: Option<&Value>, new: &mut Value, now: Time) {
         const TIME: [&str; 2] = ["status", "lastPhaseTransitionTime"];
         const PHASE: [&str; 2] = ["status", "phase"];
-        let stays = old.is_some_and(|old| old.at(&PHASE) == new.at(&PHASE) || old.at(&TIME) != new.at(&TIME));
-        if !stays {
+        let keeps_time = old.is_some_and(|old| old.at(&PHASE) == new.at(&PHASE) || old.at(&TIME) != new.at(&TIME));
+        if !keeps_time {
             new.set_at(&TIME, now.seconds());
         }
     }
@@ -67,7 +67,7 @@ impl Strategy for PersistentVolume {
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        if !volume_source::stays(old, new) {
+        if !volume_source::is_unchanged(old, new) {
             let why = "spec.persistentvolumesource is immutable after creation";
             causes.push(Cause::forbidden("spec.persistentvolumesource", why));
         }
@@ -83,7 +83,7 @@ impl Strategy for PersistentVolume {
     }
 
     fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
-        let mut warnings: Vec<String> = warning_of_class(names, new).into_iter().collect();
+        let mut warnings: Vec<String> = class_annotation_warning(names, new).into_iter().collect();
         let terms = Field::root(new).get("spec.nodeAffinity.required.nodeSelectorTerms");
         terms.items().for_each(|term| node_labels::of_term(names, &term, &mut warnings));
         if new.str_at(&["spec", "persistentVolumeReclaimPolicy"]) == Some("Recycle") {
@@ -96,7 +96,7 @@ impl Strategy for PersistentVolume {
 }
 
 /// The warning about the deprecated storage class annotation.
-pub(super) fn warning_of_class(names: &Names, object: &Value) -> Option<String> {
+pub(super) fn class_annotation_warning(names: &Names, object: &Value) -> Option<String> {
     let old = format!("volume.beta.{}", names.domain_key("storage-class"));
     object.at(&["metadata", "annotations", &old])?;
     let why = "deprecated since v1.8; use \"storageClassName\" attribute instead";
@@ -104,7 +104,7 @@ pub(super) fn warning_of_class(names: &Names, object: &Value) -> Option<String> 
 }
 
 /// Adds the finalizer that protects a volume or claim in use from deletion.
-pub(super) fn protect(object: &mut Value, finalizer: String) {
+pub(super) fn add_protection(object: &mut Value, finalizer: String) {
     let finalizers = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     if !finalizers.iter().any(|own| own.as_str() == Some(&finalizer)) {
         let all = finalizers.iter().cloned().chain([finalizer.into()]).collect();
@@ -194,7 +194,7 @@ pub(crate) fn check_inline(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn volumes() {
         let check = |changes: &[(&str, Json)], expect: &[&str]| {
-            let causes = PersistentVolume.validate(Naming::Svc.names(), &but(&volume(), changes));
+            let causes = PersistentVolume.validate(Naming::Svc.names(), &patched(&volume(), changes));
             assert_eq!(shown(&causes), expect, "{changes:?}");
         };
         check(&[], &[]);
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn affinities() {
         let check = |affinity: Json, expect: &[&str]| {
-            let object = but(&volume(), &[("/spec/nodeAffinity", affinity)]);
+            let object = patched(&volume(), &[("/spec/nodeAffinity", affinity)]);
             assert_eq!(shown(&PersistentVolume.validate(Naming::Svc.names(), &object)), expect);
         };
         const TERMS: &str = "spec.nodeAffinity.required.nodeSelectorTerms";
@@ -267,7 +267,7 @@ mod tests {
     fn volumes_without_an_object() {
         let check = |changes: &[(&str, Json)], expect: &[&str]| {
             let base = json!({"spec": {"csi": {"driver": "d", "volumeHandle": "h"}, "accessModes": ["ReadWriteOnce"]}});
-            let object = but(&base, changes);
+            let object = patched(&base, changes);
             let mut causes = Vec::new();
             check_inline(&Field::root(&object).get("spec"), &mut causes);
             assert_eq!(shown(&causes), expect, "{changes:?}");
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn changes() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let new = but(&volume(), &[(pointer, value)]);
+            let new = patched(&volume(), &[(pointer, value)]);
             let causes = PersistentVolume.validate_update(Naming::Svc.names(), Part::Main, &volume().into(), &new);
             assert_eq!(shown(&causes), expect, "{pointer}");
         };

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Map, Names, Value, name, quoted};
 
-use super::persistent_volume::{access_modes, protect, warning_of_class};
+use super::persistent_volume::{access_modes, add_protection, class_annotation_warning};
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::strategy::status;
@@ -27,14 +27,14 @@ impl Strategy for PersistentVolumeClaim {
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::from([("phase", "Pending")]));
-        protect(object, names.domain_key("pvc-protection"));
-        drop_foreign_source(None, object);
+        add_protection(object, names.domain_key("pvc-protection"));
+        drop_cross_namespace_source(None, object);
         align_sources(names, object);
     }
 
     fn prepare_update(&self, names: &Names, part: Part, old: &Value, new: &mut Value) {
         status::restore(part, old, new);
-        drop_foreign_source(Some(old), new);
+        drop_cross_namespace_source(Some(old), new);
         align_sources(names, new);
     }
 
@@ -96,7 +96,7 @@ impl Strategy for PersistentVolumeClaim {
     fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
         let size = Field::root(new).get("spec.resources.requests");
         let size = Field::new(size.get("storage").value(), size.path().key("storage"));
-        let mut warnings: Vec<String> = warning_of_class(names, new).into_iter().collect();
+        let mut warnings: Vec<String> = class_annotation_warning(names, new).into_iter().collect();
         if !rules::quantity(&size).is_whole() {
             let text = quoted(size.text());
             warnings.push(format!("{}: fractional byte value {text} is invalid, must be an integer", size.path()));
@@ -128,7 +128,7 @@ fn fixed(old: &Value, claim: &Value) -> Option<Map> {
 
 /// Drops a data source in another namespace (KEP-3294, off by default), unless the old claim has
 /// one.
-fn drop_foreign_source(old: Option<&Value>, new: &mut Value) {
+fn drop_cross_namespace_source(old: Option<&Value>, new: &mut Value) {
     const SOURCE: [&str; 2] = ["spec", "dataSourceRef"];
     let source = |claim: &Value| claim.at(&SOURCE).cloned();
     let is_foreign = |source: &Value| source.str_at(&["namespace"]).is_some_and(|namespace| !namespace.is_empty());
@@ -190,14 +190,14 @@ fn check_sources(names: &Names, spec: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn what_is_told() {
+    fn reported_warnings() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let claim = but(&claim(), &[(pointer, value)]);
+            let claim = patched(&claim(), &[(pointer, value)]);
             assert_eq!(PersistentVolumeClaim.warnings(Naming::Svc.names(), None, &claim), expect);
         };
         check("/metadata/annotations", json!({"a": "b"}), &[]);
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn claims() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let object = but(&claim(), &[(pointer, value)]);
+            let object = patched(&claim(), &[(pointer, value)]);
             assert_eq!(shown(&PersistentVolumeClaim.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
         };
         check("/spec/storageClassName", json!(""), &[]);
@@ -263,7 +263,7 @@ mod tests {
         let check = |old: Option<Json>, namespace: &str, expect: bool| {
             let old = old.map(|source| Value::from(json!({"spec": {"dataSourceRef": source}})));
             let mut object = json!({"spec": {"dataSourceRef": source(namespace)}}).into();
-            drop_foreign_source(old.as_ref(), &mut object);
+            drop_cross_namespace_source(old.as_ref(), &mut object);
             assert_eq!(object.at(&["spec", "dataSourceRef"]).is_some(), expect);
         };
         check(None, "", true);
@@ -272,9 +272,9 @@ mod tests {
     }
 
     #[test]
-    fn what_may_change() {
+    fn mutable_fields() {
         let check = |old: &[(&str, Json)], pointer: &str, value: Json, expect: &[&str]| {
-            let (old, new) = (but(&claim(), old), but(&claim(), &[old, &[(pointer, value)]].concat()));
+            let (old, new) = (patched(&claim(), old), patched(&claim(), &[old, &[(pointer, value)]].concat()));
             let causes = PersistentVolumeClaim.validate_update(Naming::Svc.names(), Part::Main, &old, &new);
             assert_eq!(shown(&causes), expect, "{pointer}");
         };

@@ -65,7 +65,7 @@ impl Strategy for ResourceQuota {
     fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
         status::restore(part, old, new);
         if part == Part::Main {
-            forget_use(old, new);
+            drop_usage(old, new);
         }
     }
 
@@ -98,8 +98,9 @@ impl Strategy for ResourceQuota {
 
 /// Removes the usage of resources that the quota no longer limits, and all usage when its scopes
 /// change: no controller keeps these numbers up to date.
-fn forget_use(old: &Value, new: &mut Value) {
-    let chooses_others = ["scopes", "scopeSelector"].into_iter().any(|field| filled(old, field) != filled(new, field));
+fn drop_usage(old: &Value, new: &mut Value) {
+    let chooses_others =
+        ["scopes", "scopeSelector"].into_iter().any(|field| not_empty(old, field) != not_empty(new, field));
     let limited = new.at(&["spec", "hard"]).and_then(Value::as_map).cloned().unwrap_or_default();
     let Some(used) = new.at_mut(&["status", "used"]).and_then(Value::as_map_mut) else { return };
     used.retain(|name, _| !chooses_others && limited.contains_key(name));
@@ -109,7 +110,7 @@ fn forget_use(old: &Value, new: &mut Value) {
 }
 
 /// A field of the specification that is not empty.
-fn filled<'v>(quota: &'v Value, field: &str) -> Option<&'v Value> {
+fn not_empty<'v>(quota: &'v Value, field: &str) -> Option<&'v Value> {
     quota.at(&["spec", field]).filter(|value| !value.is_empty())
 }
 
@@ -137,7 +138,7 @@ fn check_scopes(spec: &Field<'_>, causes: &mut Vec<Cause>) {
             causes.push(field.invalid("unsupported scope"));
         }
         for (resource, _) in spec.get("hard").entries() {
-            if !fits(scope, resource) {
+            if !scope_applies(scope, resource) {
                 causes.push(field.invalid("unsupported scope applied to resource"));
                 break;
             }
@@ -151,7 +152,7 @@ fn check_scopes(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Whether a scope applies to a resource; true for unknown scopes, which are reported elsewhere.
-fn fits(scope: &str, resource: &str) -> bool {
+fn scope_applies(scope: &str, resource: &str) -> bool {
     let compute = COMPUTE.contains(&resource)
         || resource.starts_with("hugepages-")
         || matches!(resource, "requests.ephemeral-storage" | "limits.ephemeral-storage" | "count/pods");
@@ -199,12 +200,12 @@ fn check_scope_selector(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
     #[test]
-    fn what_is_used_of_something_else_is_forgotten() {
+    fn usage_of_other_objects_is_dropped() {
         let check = |before: serde_json::Value, after: serde_json::Value, expect: serde_json::Value| {
             let status = json!({"hard": {"pods": "9", "secrets": "9"}, "used": {"pods": "1", "secrets": "2"}});
             let old = Value::from(json!({"spec": before, "status": status}));
@@ -212,7 +213,7 @@ mod tests {
             ResourceQuota.prepare_update(Naming::Svc.names(), Part::Main, &old, &mut new);
             let expect = Some(Value::from(expect)).filter(|used| !used.is_null());
             assert_eq!(new.at(&["status", "used"]), expect.as_ref());
-            assert_eq!(new.at(&["status", "hard"]), old.at(&["status", "hard"]), "what has been told is not changed");
+            assert_eq!(new.at(&["status", "hard"]), old.at(&["status", "hard"]), "the reported limits are not changed");
         };
         let both = || json!({"pods": "9", "secrets": "9"});
         let used = json!({"pods": "1", "secrets": "2"});

@@ -111,7 +111,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn texts_become_data_and_win() {
+    fn string_data_replaces_data() {
         let mut object =
             Value::from(json!({"data": {"a": "b25l", "b": "dHdv"}, "stringData": {"b": "three", "c": "four"}}));
         Secret.default(Naming::Svc.names(), &mut object);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn types_ask_for_their_contents() {
+    fn types_require_keys() {
         let check = |kind: &str, data: serde_json::Value, expect: &[&str]| {
             let object = json!({"type": kind, "data": data}).into();
             let causes = Secret.validate(Naming::Svc.names(), &object);

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deprecated_annotation_is_told_of_when_it_is_new() {
+    fn new_deprecated_annotations_have_a_warning() {
         let check = |old: Option<serde_json::Value>, new: serde_json::Value, expect: usize| {
             let warnings = ServiceAccount.warnings(Naming::Svc.names(), old.map(Value::from).as_ref(), &new.into());
             assert_eq!(warnings.len(), expect);

@@ -17,33 +17,33 @@ const fn source(field: &'static str, required: &'static [&'static str]) -> Sourc
     Source { field, required, warning: "" }
 }
 
-const fn old(field: &'static str, required: &'static [&'static str], warning: &'static str) -> Source {
+const fn deprecated(field: &'static str, required: &'static [&'static str], warning: &'static str) -> Source {
     Source { field, required, warning }
 }
 
 /// The source types, in the order in which the first one that is set counts.
 const SOURCES: [Source; 22] = [
     source("hostPath", &["path"]),
-    old("gcePersistentDisk", &["pdName"], "deprecated in v1.17, non-functional in v1.28+; use CSI instead"),
-    old("awsElasticBlockStore", &["volumeID"], "deprecated in v1.17, non-functional in v1.27+"),
-    old("glusterfs", &["endpoints", "path"], "deprecated in v1.25, non-functional in v1.26+"),
+    deprecated("gcePersistentDisk", &["pdName"], "deprecated in v1.17, non-functional in v1.28+; use CSI instead"),
+    deprecated("awsElasticBlockStore", &["volumeID"], "deprecated in v1.17, non-functional in v1.27+"),
+    deprecated("glusterfs", &["endpoints", "path"], "deprecated in v1.25, non-functional in v1.26+"),
     source("nfs", &["server", "path"]),
-    old("rbd", &["monitors", "image"], "deprecated in v1.28, non-functional in v1.31+"),
-    old("quobyte", &["registry", "volume"], "deprecated in v1.22, non-functional in v1.25+"),
-    old("cephfs", &["monitors"], "deprecated in v1.28, non-functional in v1.31+"),
+    deprecated("rbd", &["monitors", "image"], "deprecated in v1.28, non-functional in v1.31+"),
+    deprecated("quobyte", &["registry", "volume"], "deprecated in v1.22, non-functional in v1.25+"),
+    deprecated("cephfs", &["monitors"], "deprecated in v1.28, non-functional in v1.31+"),
     source("iscsi", &["targetPortal", "iqn"]),
-    old("cinder", &["volumeID"], "deprecated in v1.11, non-functional in v1.26+"),
+    deprecated("cinder", &["volumeID"], "deprecated in v1.11, non-functional in v1.26+"),
     source("fc", &[]),
     source("flexVolume", &["driver"]),
-    old("flocker", &[], "deprecated in v1.22, non-functional in v1.25+"),
-    old("azureFile", &["secretName", "shareName"], "deprecated in v1.21, non-functional in v1.26+"),
-    old("vsphereVolume", &["volumePath"], "deprecated in v1.19, non-functional in v1.29+"),
-    old("azureDisk", &["diskName", "diskURI"], "deprecated in v1.19, non-functional in v1.27+"),
-    old("photonPersistentDisk", &["pdID"], "deprecated in v1.11, non-functional in v1.16+"),
-    old("portworxVolume", &["volumeID"], "deprecated in v1.25, non-functional in v1.31+"),
-    old("scaleIO", &["gateway", "system", "volumeName"], "deprecated in v1.16, non-functional in v1.22+"),
+    deprecated("flocker", &[], "deprecated in v1.22, non-functional in v1.25+"),
+    deprecated("azureFile", &["secretName", "shareName"], "deprecated in v1.21, non-functional in v1.26+"),
+    deprecated("vsphereVolume", &["volumePath"], "deprecated in v1.19, non-functional in v1.29+"),
+    deprecated("azureDisk", &["diskName", "diskURI"], "deprecated in v1.19, non-functional in v1.27+"),
+    deprecated("photonPersistentDisk", &["pdID"], "deprecated in v1.11, non-functional in v1.16+"),
+    deprecated("portworxVolume", &["volumeID"], "deprecated in v1.25, non-functional in v1.31+"),
+    deprecated("scaleIO", &["gateway", "system", "volumeName"], "deprecated in v1.16, non-functional in v1.22+"),
     source("local", &["path"]),
-    old("storageos", &["volumeName"], "deprecated in v1.22, non-functional in v1.25+"),
+    deprecated("storageos", &["volumeName"], "deprecated in v1.22, non-functional in v1.25+"),
     source("csi", &[]),
 ];
 /// The secret references of CSI that must have name and namespace.
@@ -57,7 +57,7 @@ pub(super) fn of(volume: &Value) -> Option<(&'static str, &Value)> {
 }
 
 /// Whether the source has not changed. `controllerExpandSecretRef` of CSI may be added later.
-pub(super) fn stays(old: &Value, new: &Value) -> bool {
+pub(super) fn is_unchanged(old: &Value, new: &Value) -> bool {
     let (Some((kind, before)), Some((other, after))) = (of(old), of(new)) else { return of(old) == of(new) };
     let mut after = after.clone();
     if kind == "csi" && before.get(EXPAND_SECRET).is_none_or(Value::is_null) {
@@ -109,7 +109,7 @@ pub(super) fn warnings(volume: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[test]
@@ -145,10 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn a_source_stays_but_for_a_secret_that_comes() {
+    fn sources_are_immutable_but_for_the_expand_secret() {
         let check = |old: Json, new: Json, expect: bool| {
             let volume = |source: Json| Value::from(json!({"spec": {"csi": source}}));
-            assert_eq!(stays(&volume(old), &volume(new)), expect);
+            assert_eq!(is_unchanged(&volume(old), &volume(new)), expect);
         };
         let secret = |name: &str| json!({"driver": "d", "controllerExpandSecretRef": {"name": name}});
         check(json!({"driver": "d"}), json!({"driver": "d"}), true);

@@ -38,11 +38,11 @@ impl Strategy for EndpointSlice {
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
-        tidy(object);
+        normalize(object);
     }
 
     fn prepare_update(&self, _: &Names, _: Part, _: &Value, new: &mut Value) {
-        tidy(new);
+        normalize(new);
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
@@ -80,7 +80,7 @@ impl Strategy for EndpointSlice {
 }
 
 /// Normalizes a slice: empty lists are `null`, and `deprecatedTopology` of v1beta1 is removed.
-fn tidy(object: &mut Value) {
+fn normalize(object: &mut Value) {
     for list in ["endpoints", "ports"] {
         rules::null_when_empty(object, &[list]);
     }
@@ -168,7 +168,7 @@ fn check_ports(ports: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn slices() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let object = but(&slice(), &[(pointer, value)]);
+            let object = patched(&slice(), &[(pointer, value)]);
             assert_eq!(shown(&EndpointSlice.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
         };
         check("/endpoints", json!(null), &[]);
@@ -206,7 +206,7 @@ mod tests {
     fn names_instead_of_addresses() {
         let check = |address: &str, expect: usize| {
             let object =
-                but(&slice(), &[("/addressType", json!("FQDN")), ("/endpoints/0/addresses/0", json!(address))]);
+                patched(&slice(), &[("/addressType", json!("FQDN")), ("/endpoints/0/addresses/0", json!(address))]);
             assert_eq!(EndpointSlice.validate(Naming::Svc.names(), &object).len(), expect, "{address}");
             assert_eq!(EndpointSlice.warnings(Naming::Svc.names(), None, &object).len(), 1);
         };
@@ -227,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn what_older_versions_had_is_dropped() {
-        let mut object = but(&slice(), &[("/endpoints/0/deprecatedTopology", json!({"k": "v"}))]);
+    fn deprecated_topology_is_dropped() {
+        let mut object = patched(&slice(), &[("/endpoints/0/deprecatedTopology", json!({"k": "v"}))]);
         EndpointSlice.prepare_create(Naming::Svc.names(), &mut object);
         assert_eq!(object, slice().into());
     }

@@ -31,9 +31,9 @@ const SELECTED: [(&str, &str); 8] = [
 
 /// The conversion between the two groups.
 #[derive(Debug)]
-pub(super) struct Convert;
+pub(super) struct EventConversion;
 
-impl Conversion for Convert {
+impl Conversion for EventConversion {
     fn to_stored(&self, object: &mut Value) {
         let Some(map) = object.as_map_mut() else { return };
         for (newer, older) in NAMES {
@@ -84,9 +84,9 @@ mod tests {
     fn both_forms_say_the_same() {
         let check = |newer: Json, older: Json| {
             let mut object = Value::from(newer.clone());
-            Convert.to_stored(&mut object);
+            EventConversion.to_stored(&mut object);
             assert_eq!(object, older.into());
-            Convert.to_served(&mut object);
+            EventConversion.to_served(&mut object);
             assert_eq!(object, newer.into());
         };
         check(
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn selected_fields_have_stored_names() {
-        let check = |newer: &str, older: &str| assert_eq!(Convert.stored_field(newer), older);
+        let check = |newer: &str, older: &str| assert_eq!(EventConversion.stored_field(newer), older);
         check("regarding.name", "involvedObject.name");
         check("reportingController", "reportingComponent");
         check("reason", "reason");

@@ -12,7 +12,7 @@ use quorate_registry::{Conversion, Strategy};
 /// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     match kind {
-        "Event" => Some(Arc::new(event::Event)),
+        "Event" => Some(Arc::new(event::EventsV1Event)),
         _ => None,
     }
 }
@@ -20,7 +20,7 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
 /// The conversion between a kind of this group and its stored form.
 pub(super) fn conversion(kind: &str) -> Option<Arc<dyn Conversion>> {
     match kind {
-        "Event" => Some(Arc::new(conversion::Convert)),
+        "Event" => Some(Arc::new(conversion::EventConversion)),
         _ => None,
     }
 }

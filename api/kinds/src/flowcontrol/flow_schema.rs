@@ -68,7 +68,7 @@ impl Strategy for FlowSchema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -76,7 +76,7 @@ mod tests {
     fn schemas() {
         let base = json!({"metadata": {"name": "a"}, "spec": {"matchingPrecedence": 1000, "priorityLevelConfiguration": {"name": "p"}}});
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let causes = FlowSchema.validate(Naming::Svc.names(), &but(&base, &[(pointer, value)]));
+            let causes = FlowSchema.validate(Naming::Svc.names(), &patched(&base, &[(pointer, value)]));
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/spec/distinguisherMethod", json!({"type": "ByUser"}), &[]);
@@ -88,7 +88,7 @@ mod tests {
         check(level, json!(""), &["Required spec.priorityLevelConfiguration.name"]);
         check(level, json!("A b"), &["Invalid spec.priorityLevelConfiguration.name"]);
         check("/spec/rules", json!([{}]), &["Required spec.rules[0].subjects", "Required spec.rules[0]"]);
-        let exempt = but(&base, &[("/metadata/name", json!("exempt")), ("/spec/matchingPrecedence", json!(1))]);
+        let exempt = patched(&base, &[("/metadata/name", json!("exempt")), ("/spec/matchingPrecedence", json!(1))]);
         assert_eq!(shown(&FlowSchema.validate(Naming::Svc.names(), &exempt)), ["Invalid spec"]);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn check_schema(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Map;
     use quorate_meta::flow_control::NAMES;
     use serde_json::{Value as Json, json};
@@ -46,7 +46,7 @@ mod tests {
         expect: &[&str],
     ) {
         let spec = serde_json::to_value(Value::Map(fixed.unwrap_or_default())).unwrap();
-        let spec = but(&json!({ "spec": spec }), &[change]);
+        let spec = patched(&json!({ "spec": spec }), &[change]);
         let mut causes = Vec::new();
         rule(name, &Field::root(&spec).get("spec"), &mut causes);
         assert_eq!(shown(&causes), expect, "{name} {spec:?}");

@@ -123,7 +123,7 @@ fn star_alone(list: &Field<'_>, what: &str, causes: &mut Vec<Cause>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[track_caller]
@@ -132,7 +132,7 @@ mod tests {
         let paths = json!({"verbs": ["get"], "nonResourceURLs": ["/x/*"]});
         let subject = json!({"kind": "User", "user": {"name": "u"}});
         let rule = json!({"subjects": [subject], "resourceRules": [resources], "nonResourceRules": [paths]});
-        let object = but(&rule, &[(pointer, value)]);
+        let object = patched(&rule, &[(pointer, value)]);
         let mut causes = Vec::new();
         check(&Field::root(&object), &mut causes);
         assert_eq!(shown(&causes), expect, "{pointer}");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for() {
+    fn requested_devices() {
         check_with("/resourceRules", json!([]), &[]);
         check_with("/resourceRules/0/verbs", json!([]), &["Required resourceRules[0].verbs"]);
         check_with("/resourceRules/0/verbs", json!(["*", "get"]), &["Invalid resourceRules[0].verbs"]);

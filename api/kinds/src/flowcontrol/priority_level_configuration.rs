@@ -132,7 +132,7 @@ fn hand_bits(queues: i64, hand: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -141,7 +141,7 @@ mod tests {
         let response = json!({"type": "Queue", "queuing": {"queues": 8, "handSize": 2, "queueLengthLimit": 5}});
         let limited = json!({"nominalConcurrencyShares": 5, "limitResponse": response});
         let base = json!({"metadata": {"name": "a"}, "spec": {"type": "Limited", "limited": limited}});
-        let causes = PriorityLevelConfiguration.validate(Naming::Svc.names(), &but(&base, &[(pointer, value)]));
+        let causes = PriorityLevelConfiguration.validate(Naming::Svc.names(), &patched(&base, &[(pointer, value)]));
         assert_eq!(shown(&causes), expect, "{pointer}");
     }
 

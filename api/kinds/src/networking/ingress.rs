@@ -85,7 +85,7 @@ impl Strategy for Ingress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn specs() {
         let check = |changes: &[(&str, Json)], expect: &[&str]| {
-            let causes = Ingress.validate(Naming::Svc.names(), &but(&minimal(), changes));
+            let causes = Ingress.validate(Naming::Svc.names(), &patched(&minimal(), changes));
             assert_eq!(shown(&causes), expect, "{changes:?}");
         };
         check(&[], &[]);
@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_new_ingress_has_no_address() {
-        let mut object = but(&minimal(), &[("/status", json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}))]);
+        let mut object =
+            patched(&minimal(), &[("/status", json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}))]);
         Ingress.prepare_create(Naming::Svc.names(), &mut object);
         assert_eq!(object.get("status"), Some(&json!({"loadBalancer": {}}).into()));
     }

@@ -86,7 +86,7 @@ fn domain_prefixed_path(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -94,7 +94,7 @@ mod tests {
     fn specs() {
         let base = json!({"spec": {"controller": "example.com/x", "parameters": {"kind": "K", "name": "p"}}});
         let check = |changes: &[(&str, serde_json::Value)], expect: &[&str]| {
-            let mut object = but(&base, changes);
+            let mut object = patched(&base, changes);
             IngressClass.default(Naming::Svc.names(), &mut object);
             assert_eq!(shown(&IngressClass.validate(Naming::Svc.names(), &object)), expect, "{changes:?}");
         };

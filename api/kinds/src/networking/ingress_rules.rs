@@ -100,13 +100,13 @@ pub(super) fn host_problems(host: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[track_caller]
     fn check(change: &[(&str, Json)], expect: &[&str]) {
         let path = json!({"path": "/p", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {"name": "http"}}}});
-        let object = but(&json!({"host": "x.example.com", "http": {"paths": [path]}}), change);
+        let object = patched(&json!({"host": "x.example.com", "http": {"paths": [path]}}), change);
         let mut causes = Vec::new();
         rule(&Field::root(&object), &mut causes);
         assert_eq!(shown(&causes), expect, "{change:?}");

@@ -44,7 +44,7 @@ impl Strategy for PodDisruptionBudget {
         }
         for field in [&least, &most] {
             workload::number_or_percent(field, &mut causes);
-            workload::at_most_all(field, &mut causes);
+            workload::at_most_100_percent(field, &mut causes);
         }
         rules::selector(&spec.get("selector"), &mut causes);
         let policy = spec.get("unhealthyPodEvictionPolicy");
@@ -66,7 +66,7 @@ impl Strategy for PodDisruptionBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -16,8 +16,8 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "Role" => Arc::new(role::Role { namespaced: true }),
         "ClusterRole" => Arc::new(role::Role { namespaced: false }),
-        "RoleBinding" => Arc::new(role_binding::Binding { namespaced: true }),
-        "ClusterRoleBinding" => Arc::new(role_binding::Binding { namespaced: false }),
+        "RoleBinding" => Arc::new(role_binding::RoleBinding { namespaced: true }),
+        "ClusterRoleBinding" => Arc::new(role_binding::RoleBinding { namespaced: false }),
         _ => return None,
     })
 }

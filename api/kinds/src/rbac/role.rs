@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_changed_gives_all_that_the_role_has() {
+    fn every_change_grants_all_rules_of_the_role() {
         let check = |old: serde_json::Value, new: serde_json::Value, expect: Option<(usize, bool)>| {
             let gift = Role { namespaced: false }.gift(Some(&old.clone().into()), &new.clone().into());
             let found = gift.map(|gift| match gift {

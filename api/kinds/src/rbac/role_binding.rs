@@ -12,12 +12,12 @@ const GROUP: &str = "rbac.authorization";
 
 /// The strategy of RoleBinding and ClusterRoleBinding.
 #[derive(Debug)]
-pub(super) struct Binding {
+pub(super) struct RoleBinding {
     /// Whether the kind is namespaced.
     pub(super) namespaced: bool,
 }
 
-impl Strategy for Binding {
+impl Strategy for RoleBinding {
     fn name_rule(&self) -> NameRule {
         NameRule::PathSegment
     }
@@ -67,7 +67,7 @@ impl Strategy for Binding {
     }
 }
 
-impl Binding {
+impl RoleBinding {
     fn check_role(&self, role: &Value, group: &str, causes: &mut Vec<Cause>) {
         let path = Path::new("roleRef");
         if text(role, "apiGroup") != group {
@@ -130,7 +130,7 @@ mod tests {
     fn check(namespaced: bool, role: serde_json::Value, subject: serde_json::Value, expect: &[&str]) {
         let names = Naming::Svc.names();
         let mut object = Value::from(json!({"roleRef": role, "subjects": [subject]}));
-        let binding = Binding { namespaced };
+        let binding = RoleBinding { namespaced };
         binding.default(names, &mut object);
         assert_eq!(shown(&binding.validate(names, &object)), expect);
     }
@@ -176,7 +176,7 @@ mod tests {
         let check = |new: serde_json::Value, expect: usize| {
             let object = |role: serde_json::Value| Value::from(json!({"roleRef": role}));
             let (old, new) = (object(role("Role")), object(new));
-            let causes = Binding { namespaced: true }.validate_update(Naming::Svc.names(), Part::Main, &old, &new);
+            let causes = RoleBinding { namespaced: true }.validate_update(Naming::Svc.names(), Part::Main, &old, &new);
             assert_eq!(causes.len(), expect);
         };
         check(role("Role"), 0);

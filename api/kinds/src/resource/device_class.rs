@@ -22,7 +22,7 @@ impl Strategy for DeviceClass {
         requests::selectors(&spec.get("selectors"), &mut causes);
         spec.get("config").items().for_each(|config| requests::configuration(&config, &mut causes));
         let resource = spec.get("extendedResourceName");
-        if resource.is_set() && !resource_names::is_extension(names, resource.text()) {
+        if resource.is_set() && !resource_names::is_extended(names, resource.text()) {
             causes.push(resource.invalid("must be a valid extended resource name"));
         }
         causes
@@ -32,7 +32,7 @@ impl Strategy for DeviceClass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -6,13 +6,13 @@ use quorate_meta::{Cause, name};
 use crate::core::pod::check_node_selector;
 use crate::field::Field;
 
-const EACH: &str = "perDeviceNodeSelection";
+const PER_DEVICE: &str = "perDeviceNodeSelection";
 
 /// Checks the node selection of a slice: exactly one field is set.
 pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let nodes = spec.get("nodeSelector");
     let terms = nodes.get("nodeSelectorTerms");
-    let given = places(spec, &["nodeName", "nodeSelector", "allNodes", EACH], causes);
+    let given = set_fields(spec, &["nodeName", "nodeSelector", "allNodes", PER_DEVICE], causes);
     if nodes.is_set() && terms.items().len() != 1 {
         causes.push(terms.invalid("must have exactly one node selector term"));
     }
@@ -22,23 +22,23 @@ pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
         1 => {}
         _ => causes.push(several(spec, &given, &format!("{why}, but multiple fields are set"))),
     }
-    let each = spec.get(EACH).is_true();
-    spec.get("devices").items().for_each(|device| check_device(&device, each, causes));
+    let per_device = spec.get(PER_DEVICE).is_true();
+    spec.get("devices").items().for_each(|device| check_device(&device, per_device, causes));
 }
 
 /// Checks the node selection of a device: set if and only if the slice has
 /// `perDeviceNodeSelection`.
-fn check_device(device: &Field<'_>, each: bool, causes: &mut Vec<Cause>) {
-    const PLACES: [&str; 3] = ["nodeName", "nodeSelector", "allNodes"];
-    if !each {
-        if PLACES.iter().any(|place| device.get(place).is_set()) {
+fn check_device(device: &Field<'_>, per_device: bool, causes: &mut Vec<Cause>) {
+    const NODE_SELECTIONS: [&str; 3] = ["nodeName", "nodeSelector", "allNodes"];
+    if !per_device {
+        if NODE_SELECTIONS.iter().any(|field_name| device.get(field_name).is_set()) {
             let why = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to \
                        true in the ResourceSlice spec";
             causes.push(Cause::invalid(device.path(), quorate_meta::Value::Null, why));
         }
         return;
     }
-    let given = places(device, &PLACES, causes);
+    let given = set_fields(device, &NODE_SELECTIONS, causes);
     let why = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set \
                to true in the ResourceSlice spec";
     match given.len() {
@@ -53,11 +53,11 @@ fn several(field: &Field<'_>, given: &[String], why: &str) -> Cause {
 }
 
 /// The names of those of the fields that are set; checks each of them.
-fn places(holder: &Field<'_>, fields: &[&str], causes: &mut Vec<Cause>) -> Vec<String> {
+fn set_fields(parent: &Field<'_>, fields: &[&str], causes: &mut Vec<Cause>) -> Vec<String> {
     let mut given = Vec::new();
-    for place in fields {
-        let field = holder.get(place);
-        let says = match *place {
+    for field_name in fields {
+        let field = parent.get(field_name);
+        let is_selection = match *field_name {
             _ if !field.is_set() => continue,
             "nodeName" if field.is_empty() => {
                 causes.push(field.invalid("must be either unset or set to a non-empty string"));
@@ -77,8 +77,8 @@ fn places(holder: &Field<'_>, fields: &[&str], causes: &mut Vec<Cause>) -> Vec<S
             }
             _ => true,
         };
-        if says {
-            given.push(format!("`{place}`"));
+        if is_selection {
+            given.push(format!("`{field_name}`"));
         }
     }
     given
@@ -87,7 +87,7 @@ fn places(holder: &Field<'_>, fields: &[&str], causes: &mut Vec<Cause>) -> Vec<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::field_causes;
+    use crate::tests::field_causes;
     use serde_json::{Value as Json, json};
 
     fn run(spec: Json, expect: &[&str]) {
@@ -115,11 +115,11 @@ mod tests {
 
     #[test]
     fn devices() {
-        let each = |device: Json, expect: &[&str]| run(json!({EACH: true, "devices": [device]}), expect);
-        each(json!({"nodeName": "n"}), &[]);
-        each(json!({"nodeSelector": selector(2)}), &[]);
-        each(json!({}), &["Required s.devices[0]"]);
-        each(json!({"nodeName": "n", "allNodes": true}), &["Invalid s.devices[0]"]);
+        let per_device = |device: Json, expect: &[&str]| run(json!({PER_DEVICE: true, "devices": [device]}), expect);
+        per_device(json!({"nodeName": "n"}), &[]);
+        per_device(json!({"nodeSelector": selector(2)}), &[]);
+        per_device(json!({}), &["Required s.devices[0]"]);
+        per_device(json!({"nodeName": "n", "allNodes": true}), &["Invalid s.devices[0]"]);
         run(json!({"nodeName": "n", "devices": [{"allNodes": true}]}), &["Invalid s.devices[0]"]);
     }
 }

@@ -14,7 +14,7 @@ const MAX_REQUESTS: usize = 32;
 /// Constraints of a claim, at most.
 const MAX_CONSTRAINTS: usize = 32;
 /// Subrequests of a request, at most.
-const MAX_CHOICES: usize = 8;
+const MAX_SUBREQUESTS: usize = 8;
 /// Selectors of a request, at most.
 const MAX_SELECTORS: usize = 32;
 
@@ -39,8 +39,8 @@ pub(super) fn default_counts(spec: &mut Value) {
         if let Some(exactly) = request.get_mut("exactly") {
             default_count(exactly);
         }
-        let choices = request.get_mut("firstAvailable").and_then(Value::as_list_mut);
-        choices.into_iter().flatten().for_each(default_count);
+        let subrequests = request.get_mut("firstAvailable").and_then(Value::as_list_mut);
+        subrequests.into_iter().flatten().for_each(default_count);
     }
 }
 
@@ -58,8 +58,8 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut names = HashSet::new();
     for request in requests.items() {
         named(&request, &mut names, causes);
-        let (exactly, choices) = (request.get("exactly"), request.get("firstAvailable"));
-        match (exactly.is_set(), choices.is_empty()) {
+        let (exactly, subrequests) = (request.get("exactly"), request.get("firstAvailable"));
+        match (exactly.is_set(), subrequests.is_empty()) {
             (false, true) => causes.push(request.required("exactly one of `exactly` or `firstAvailable` is required")),
             (true, false) => {
                 causes.push(
@@ -70,11 +70,11 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
             }
             (true, true) => check_request(&exactly, causes),
             (false, false) => {
-                rules::at_most_items(&choices, MAX_CHOICES, causes);
+                rules::at_most_items(&subrequests, MAX_SUBREQUESTS, causes);
                 let mut names = HashSet::new();
-                for choice in choices.items() {
-                    named(&choice, &mut names, causes);
-                    check_request(&choice, causes);
+                for subrequest in subrequests.items() {
+                    named(&subrequest, &mut names, causes);
+                    check_request(&subrequest, causes);
                 }
             }
         }
@@ -103,8 +103,8 @@ pub(super) fn names_of(requests: &Field<'_>) -> HashSet<String> {
     let mut names = HashSet::new();
     for request in requests.items() {
         let own = request.get("name").text();
-        let choices = request.get("firstAvailable");
-        names.extend(choices.items().map(|choice| format!("{own}/{}", choice.get("name").text())));
+        let subrequests = request.get("firstAvailable");
+        names.extend(subrequests.items().map(|subrequest| format!("{own}/{}", subrequest.get("name").text())));
         names.insert(own.to_owned());
     }
     names
@@ -182,7 +182,7 @@ pub(super) fn configuration(config: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn taints_and_parts_of_devices_are_not_taken_yet() {
+    fn gated_fields_of_devices_are_dropped() {
         let with = json!({"deviceClassName": "c", "tolerations": [{"operator": "Exists"}], "capacity": {}});
         let without = json!({"deviceClassName": "c"});
         let claim = |request: &Json| json!({"d": {"requests": [{"exactly": request}, {"firstAvailable": [request]}]}});
@@ -236,11 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn what_constraints_and_configurations_are_about() {
+    fn references_of_constraints_and_configurations() {
         let one = json!({"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1});
-        let mut choice = one.clone();
-        choice["name"] = "s".into();
-        let requests = json!([{"name": "a", "exactly": one}, {"name": "b", "firstAvailable": [choice]}]);
+        let mut subrequest = one.clone();
+        subrequest["name"] = "s".into();
+        let requests = json!([{"name": "a", "exactly": one}, {"name": "b", "firstAvailable": [subrequest]}]);
         let check = |field: &str, entry: Json, expect: &[&str]| {
             let object = json!({"requests": requests, field: [entry]}).into();
             let mut causes = Vec::new();

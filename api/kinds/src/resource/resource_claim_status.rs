@@ -12,7 +12,7 @@ use crate::rules;
 use quorate_meta::net;
 
 /// Consumers of a claim (`reservedFor`), at most.
-const MAX_RESERVED: usize = 256;
+const MAX_CONSUMERS: usize = 256;
 /// Allocated devices of a claim, at most.
 const MAX_RESULTS: usize = 32;
 /// Configurations of an allocation, at most: those of the classes and of the claim.
@@ -30,7 +30,7 @@ const MAX_ADDRESSES: usize = 16;
 pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     let (before, after) = (old.get("status"), new.get("status"));
     let deleting = new.get("metadata.deletionTimestamp").is_set();
-    check_users(&before.get("reservedFor"), &after, deleting, causes);
+    check_consumers(&before.get("reservedFor"), &after, deleting, causes);
     let (had, allocation) = (before.get("allocation"), after.get("allocation"));
     check_devices(&after.get("devices"), &allocation, causes);
     if had.is_set() && allocation.is_set() {
@@ -41,23 +41,23 @@ pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_users(before: &Field<'_>, status: &Field<'_>, deleting: bool, causes: &mut Vec<Cause>) {
-    let users = status.get("reservedFor");
-    rules::at_most_items(&users, MAX_RESERVED, causes);
+fn check_consumers(before: &Field<'_>, status: &Field<'_>, deleting: bool, causes: &mut Vec<Cause>) {
+    let consumers = status.get("reservedFor");
+    rules::at_most_items(&consumers, MAX_CONSUMERS, causes);
     let mut seen = HashSet::new();
-    for user in users.items() {
-        let uid = user.get("uid").text();
+    for consumer in consumers.items() {
+        let uid = consumer.get("uid").text();
         if !seen.insert(uid) {
-            causes.push(Cause::duplicate(user.path(), uid));
+            causes.push(Cause::duplicate(consumer.path(), uid));
         }
     }
-    if !users.is_empty() && !status.get("allocation").is_set() {
-        causes.push(users.forbidden("may not be specified when `allocated` is not set"));
+    if !consumers.is_empty() && !status.get("allocation").is_set() {
+        causes.push(consumers.forbidden("may not be specified when `allocated` is not set"));
     } else if deleting {
-        let had: Vec<_> = before.items().map(|user| user.value()).collect();
-        if users.items().any(|user| !had.contains(&user.value())) {
+        let had: Vec<_> = before.items().map(|consumer| consumer.value()).collect();
+        if consumers.items().any(|consumer| !had.contains(&consumer.value())) {
             let why = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
-            causes.push(users.forbidden(why));
+            causes.push(consumers.forbidden(why));
         }
     }
 }
@@ -136,7 +136,7 @@ fn check_network(network: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::{Value as Json, json};
 
     fn run(old: Json, status: Json, expect: &[&str]) {
@@ -182,16 +182,16 @@ mod tests {
     }
 
     #[test]
-    fn users() {
-        let users = |uids: &[&str]| uids.iter().map(|uid| json!({"uid": uid})).collect::<Vec<_>>();
+    fn consumers() {
+        let consumers = |uids: &[&str]| uids.iter().map(|uid| json!({"uid": uid})).collect::<Vec<_>>();
         let check = |uids: &[&str], expect: &[&str]| {
-            run(json!({}), json!({"allocation": {}, "reservedFor": users(uids)}), expect);
+            run(json!({}), json!({"allocation": {}, "reservedFor": consumers(uids)}), expect);
         };
         check(&["u", "v"], &[]);
         check(&["u", "u"], &["Duplicate status.reservedFor[1]"]);
-        run(json!({}), json!({"reservedFor": users(&["u"])}), &["Forbidden status.reservedFor"]);
+        run(json!({}), json!({"reservedFor": consumers(&["u"])}), &["Forbidden status.reservedFor"]);
         let deleted = |uids: &[&str], expect: &[&str]| {
-            let status = |uids: &[&str]| json!({"allocation": {}, "reservedFor": users(uids)});
+            let status = |uids: &[&str]| json!({"allocation": {}, "reservedFor": consumers(uids)});
             let old = json!({"status": status(&["u"])}).into();
             let new = json!({"metadata": {"deletionTimestamp": "t"}, "status": status(uids)}).into();
             let mut causes = Vec::new();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_drivers_tell() {
+    fn device_status() {
         let check = |devices: Json, expect: &[&str]| {
             run(json!({}), json!({"allocation": {"devices": {"results": [result()]}}, "devices": devices}), expect);
         };

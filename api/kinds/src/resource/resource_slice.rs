@@ -77,7 +77,7 @@ fn check_devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn slices() {
         let check = |field: &str, value: Json, expect: &[&str]| {
-            let object = but(&slice(), &[(&format!("/spec/{field}"), value)]);
+            let object = patched(&slice(), &[(&format!("/spec/{field}"), value)]);
             assert_eq!(shown(&ResourceSlice.validate(Naming::Svc.names(), &object)), expect, "{field}");
         };
         check("allNodes", json!(false), &["Invalid spec.allNodes"]);
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn driver_pool_and_node_stay() {
         let check = |field: &str, expect: &[&str]| {
-            let new = but(&slice(), &[(field, json!("other"))]);
+            let new = patched(&slice(), &[(field, json!("other"))]);
             let causes = ResourceSlice.validate_update(Naming::Svc.names(), Part::Main, &slice().into(), &new);
             assert_eq!(shown(&causes), expect);
         };
@@ -128,8 +128,8 @@ mod tests {
     }
 
     #[test]
-    fn taints_begin_now() {
-        let mut object = but(
+    fn new_taints_get_a_time() {
+        let mut object = patched(
             &slice(),
             &[("/spec/devices/0/taints", json!([{"key": "k"}, {"key": "l", "timeAdded": "2001-01-01T00:00:00Z"}]))],
         );

@@ -7,7 +7,7 @@ use crate::rules;
 use quorate_registry::{Part, Strategy};
 
 /// The highest priority of a class that is not built in.
-const HIGHEST_OF_USERS: i64 = 1_000_000_000;
+const MAX_USER_PRIORITY: i64 = 1_000_000_000;
 const SYSTEM_PREFIX: &str = "system-";
 /// The built-in priority classes and their values.
 const SYSTEM: [(&str, i64); 2] = [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
@@ -43,8 +43,8 @@ impl Strategy for PriorityClass {
                 );
                 causes.push(name.forbidden(&why));
             }
-        } else if value.int().is_some_and(|value| value > HIGHEST_OF_USERS) {
-            let why = format!("maximum allowed value of a user defined priority is {HIGHEST_OF_USERS}");
+        } else if value.int().is_some_and(|value| value > MAX_USER_PRIORITY) {
+            let why = format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
             causes.push(value.forbidden(&why));
         }
         rules::optional_one_of(&root.get("preemptionPolicy"), &["PreemptLowerPriority", "Never"], &mut causes);
@@ -78,7 +78,7 @@ fn unknown(name: &str, value: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays() {
+    fn immutable_fields() {
         let object = |value: i64, policy: &str| Value::from(json!({"value": value, "preemptionPolicy": policy}));
         let causes =
             PriorityClass.validate_update(Naming::Svc.names(), Part::Main, &object(1, "Never"), &object(2, "Other"));

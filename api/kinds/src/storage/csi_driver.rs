@@ -94,7 +94,7 @@ impl Strategy for CsiDriver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_in_attributes_are_warned_about() {
+    fn tokens_in_attributes_have_a_warning() {
         let check = |spec: Json, expect: usize| {
             let object = json!({"spec": spec}).into();
             assert_eq!(CsiDriver.warnings(Naming::Svc.names(), None, &object).len(), expect);

@@ -97,7 +97,7 @@ fn check_driver(driver: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn drivers() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let object = but(&node(), &[(&format!("/spec/drivers{pointer}"), value)]);
+            let object = patched(&node(), &[(&format!("/spec/drivers{pointer}"), value)]);
             assert_eq!(shown(&CsiNode.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
         };
         check("", json!([]), &[]);
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn empty_lists_are_null() {
         let check = |pointer: &str, expect: Json| {
-            let mut object = but(&node(), &[(pointer, json!([]))]);
+            let mut object = patched(&node(), &[(pointer, json!([]))]);
             CsiNode.prepare_create(Naming::Svc.names(), &mut object);
             assert_eq!(serde_json::to_value(&object).unwrap().pointer(pointer), Some(&expect));
         };
@@ -133,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_comes_and_goes_but_keeps_its_id() {
+    fn drivers_come_and_go_with_a_fixed_id() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let new = but(&node(), &[(&format!("/spec/drivers{pointer}"), value)]);
+            let new = patched(&node(), &[(&format!("/spec/drivers{pointer}"), value)]);
             let causes = CsiNode.validate_update(Naming::Svc.names(), Part::Main, &node().into(), &new);
             assert_eq!(shown(&causes), expect, "{pointer}");
         };

@@ -70,7 +70,7 @@ fn check_topology(term: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn classes() {
         let check = |field: &str, value: Json, expect: &[&str]| {
-            let object = but(&class(), &[(&format!("/{field}"), value)]);
+            let object = patched(&class(), &[(&format!("/{field}"), value)]);
             assert_eq!(shown(&StorageClass.validate(Naming::Svc.names(), &object)), expect, "{field}");
         };
         check("mountOptions", json!(["x"]), &[]);
@@ -105,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn little_of_it_changes() {
+    fn most_fields_are_immutable() {
         let check = |field: &str, value: Json, expect: &[&str]| {
-            let (old, new) = (class().into(), but(&class(), &[(&format!("/{field}"), value)]));
+            let (old, new) = (class().into(), patched(&class(), &[(&format!("/{field}"), value)]));
             let causes = StorageClass.validate_update(Naming::Svc.names(), Part::Main, &old, &new);
             assert_eq!(shown(&causes), expect);
         };

@@ -78,7 +78,7 @@ impl Strategy for VolumeAttachment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn attachments() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let object = but(&attachment(), &[(pointer, value)]);
+            let object = patched(&attachment(), &[(pointer, value)]);
             assert_eq!(shown(&VolumeAttachment.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
         };
         check("/status/attached", json!(false), &[]);
@@ -121,7 +121,7 @@ mod tests {
         let mut object = attachment().into();
         VolumeAttachment.prepare_create(names, &mut object);
         assert_eq!(object.get("status"), Some(&json!({"attached": false}).into()));
-        let other = but(&attachment(), &[("/spec/nodeName", json!("other"))]);
+        let other = patched(&attachment(), &[("/spec/nodeName", json!("other"))]);
         let change = |part| VolumeAttachment.validate_update(names, part, &attachment().into(), &other);
         assert_eq!(shown(&change(Part::Main)), ["Invalid spec"]);
         let mut new = other.clone();

@@ -56,7 +56,7 @@ pub(super) fn check_parameters(parameters: &Field<'_>, causes: &mut Vec<Cause>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_it_changes() {
+    fn all_fields_are_immutable() {
         let (old, new) =
             (json!({"driverName": "a", "parameters": {"k": "v"}}), json!({"driverName": "b", "parameters": {}}));
         let causes = VolumeAttributesClass.validate_update(Naming::Svc.names(), Part::Main, &old.into(), &new.into());

@@ -45,7 +45,7 @@ fn check(change: serde_json::Value, expect: &[&str]) {
 }
 
 #[test]
-fn what_a_request_says() {
+fn values_of_a_request() {
     check(json!({}), &[]);
     check(json!({"spec": {"request": encoded("hello")}}), &["FieldValueInvalid spec.request"]);
     check(json!({"spec": {"request": null}}), &["FieldValueInvalid spec.request"]);

@@ -44,7 +44,7 @@ pub(super) fn check(env: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks `envFrom`.
-pub(super) fn check_whole(list: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(super) fn check_env_from(list: &Field<'_>, causes: &mut Vec<Cause>) {
     for from in list.items() {
         rules::optional_name(&from.get("prefix"), variable_name, causes);
         let given: Vec<Field<'_>> =
@@ -158,7 +158,7 @@ fn known_amount(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 
@@ -200,11 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn whole_objects() {
+    fn env_from() {
         let check = |from: serde_json::Value, expect: &[&str]| {
             let object = Value::from(json!({"e": [from]}));
             let mut causes = Vec::new();
-            check_whole(&Field::root(&object).get("e"), &mut causes);
+            check_env_from(&Field::root(&object).get("e"), &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         check(json!({"prefix": "P_", "secretRef": {"name": "s"}}), &[]);

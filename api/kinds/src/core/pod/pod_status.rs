@@ -37,7 +37,7 @@ pub(super) fn check_change(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
     let spec = Field::root(old).get("spec");
     for (list, statuses) in CONTAINERS.iter().zip(STATUSES) {
-        check_ends(&spec, list, (&before.get(statuses), &after.get(statuses)), causes);
+        check_terminated(&spec, list, (&before.get(statuses), &after.get(statuses)), causes);
     }
     check_claims(&spec.get("resourceClaims"), &after.get("resourceClaimStatuses"), causes);
     check_addresses(&before.get("podIPs"), &after.get("podIPs"), causes);
@@ -60,7 +60,7 @@ fn check_conditions(conditions: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks that a terminated container only runs again where it may restart.
-fn check_ends(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field<'_>), causes: &mut Vec<Cause>) {
+fn check_terminated(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field<'_>), causes: &mut Vec<Cause>) {
     let has_ended = |status: &Field<'_>| status.get("state.terminated").is_set();
     for status in before.items().filter(has_ended) {
         let own = status.get("name").text();
@@ -68,7 +68,7 @@ fn check_ends(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field
         let code = status.get("state.terminated.exitCode").int().unwrap_or_default();
         let containers = spec.get(list);
         let container = containers.items().find(|container| container.get("name").text() == own);
-        let restarts = list != "ephemeralContainers" && starts_again(spec, container.as_ref(), code);
+        let restarts = list != "ephemeralContainers" && restarts(spec, container.as_ref(), code);
         if runs && !restarts {
             causes.push(status.get("state").forbidden("may not be transitioned to non-terminated state"));
         }
@@ -77,7 +77,7 @@ fn check_ends(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field
 
 /// Whether a container restarts after this exit code: its restart rules come first, then its
 /// restart policy, then that of the pod.
-fn starts_again(spec: &Field<'_>, container: Option<&Field<'_>>, code: i64) -> bool {
+fn restarts(spec: &Field<'_>, container: Option<&Field<'_>>, code: i64) -> bool {
     let own = container.map(|container| container.get("restartPolicy")).filter(|policy| !policy.is_empty());
     if let (Some(container), Some(_)) = (container, &own) {
         let matches = |rule: &Field<'_>| {
@@ -141,7 +141,7 @@ fn check_addresses(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[track_caller]
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_address_counts() {
+    fn pod_ip_wins() {
         let run = |status: Json, expect: Json| {
             let mut status = Value::from(status);
             align_addresses(status.as_map_mut().unwrap());
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_that_have_ended() {
+    fn terminated_containers() {
         let run = |spec: Json, list: &str, code: i64, expect: bool| {
             let of = |state: Json| json!({list: [{"name": "c", "state": state}]});
             let at = format!("Forbidden status.{list}[0].state");

@@ -19,7 +19,7 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
     let mut compute = false;
     for list in [&limits, &requests] {
         for (resource, amount) in list.entries() {
-            resource_names::check_of_container(names, list, resource, causes);
+            resource_names::check_container_resource(names, list, resource, causes);
             check_amount(names, resource, &amount, causes);
             if is_huge_pages(resource) {
                 huge = true;
@@ -109,7 +109,7 @@ fn amount(value: &Value) -> Quantity {
 }
 
 /// The QoS class of a specification, from the requests and limits of CPU and memory.
-pub(super) fn quality_class(spec: &Value) -> &'static str {
+pub(super) fn qos_class(spec: &Value) -> &'static str {
     let own = spec.get("resources").filter(|own| {
         ["limits", "requests"].iter().any(|field| own.get(field).is_some_and(|amounts| !amounts.is_empty()))
     });
@@ -140,7 +140,7 @@ pub(super) fn quality_class(spec: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn classes() {
-        let check = |spec: serde_json::Value, expect: &str| assert_eq!(quality_class(&spec.into()), expect);
+        let check = |spec: serde_json::Value, expect: &str| assert_eq!(qos_class(&spec.into()), expect);
         let with = |resources: serde_json::Value| json!({"containers": [{"resources": resources}]});
         check(with(json!({})), "BestEffort");
         check(with(json!({"limits": {"example.com/gpu": "2"}})), "BestEffort");

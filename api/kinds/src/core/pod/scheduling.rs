@@ -53,7 +53,7 @@ pub(crate) fn check_taint_effect(effect: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks topology spread constraints.
-pub(super) fn check_spread(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(super) fn check_topology_spread(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut pairs = HashSet::new();
     for constraint in constraints.items() {
         let part = |field: &str| constraint.get(field);
@@ -141,7 +141,7 @@ pub(super) fn only_adds_tolerations(old: &Value, new: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::json;
 
     fn run(of: fn(&Field<'_>, &mut Vec<Cause>), value: serde_json::Value) -> Vec<String> {
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn spread() {
-        let check = |list: serde_json::Value, expect: &[&str]| assert_eq!(run(check_spread, list), expect);
+        let check = |list: serde_json::Value, expect: &[&str]| assert_eq!(run(check_topology_spread, list), expect);
         let good = json!({"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"});
         check(json!([good]), &[]);
         check(json!([good, good]), &["Duplicate l[1].{topologyKey, whenUnsatisfiable}"]);

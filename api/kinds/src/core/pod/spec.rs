@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, name};
 
-use super::containers::{self, Around};
+use super::containers::{self, PodContext};
 use super::{affinity, ephemeral, network, resources, scheduling, security, system, volumes};
 use crate::field::Field;
 use crate::rules;
@@ -19,9 +19,9 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Ve
     let (volumes, claims) = (spec.get("volumes"), spec.get("resourceClaims"));
     let texts = |list: &Field<'_>| list.items().map(|item| item.get("name").text().to_owned()).collect::<HashSet<_>>();
     let volumes = texts(&volumes).into_iter().chain(further.into_iter().map(str::to_owned)).collect();
-    let around = Around { names, volumes, claims: texts(&claims) };
-    containers::check(&around, spec, causes);
-    ephemeral::check(&around, spec, causes);
+    let context = PodContext { names, volumes, claims: texts(&claims) };
+    containers::check(&context, spec, causes);
+    ephemeral::check(&context, spec, causes);
     scheduling::check_claims(&spec.get("resourceClaims"), causes);
     check_restart_policy(&spec.get("restartPolicy"), causes);
     network::check_policy(&spec.get("dnsPolicy"), causes);
@@ -30,7 +30,7 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Ve
     affinity::check(&spec.get("affinity"), causes);
     network::check_dns(spec, causes);
     scheduling::check_gates(spec, causes);
-    scheduling::check_spread(&spec.get("topologySpreadConstraints"), causes);
+    scheduling::check_topology_spread(&spec.get("topologySpreadConstraints"), causes);
     for (field, rule) in [
         ("serviceAccountName", name::dns_subdomain as fn(&str) -> Vec<String>),
         ("nodeName", name::dns_subdomain),

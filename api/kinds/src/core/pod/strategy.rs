@@ -59,10 +59,10 @@ impl Strategy for Pod {
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
-        set_grace(object);
+        set_grace_period(object);
         add_tolerations(names, object);
         let spec = object.get("spec").cloned().unwrap_or_default();
-        let quality = resources::quality_class(&spec);
+        let quality = resources::qos_class(&spec);
         let mut status = Map::from([("phase", Value::from("Pending")), ("qosClass", quality.into())]);
         if spec.get("schedulingGates").is_some_and(|gates| !gates.is_empty()) {
             let condition = [
@@ -91,8 +91,8 @@ impl Strategy for Pod {
         }
         if part == Part::Status && new.str_at(&["status", "qosClass"]).unwrap_or_default().is_empty() {
             let quality = old.at(&["status", "qosClass"]).cloned();
-            let quality = quality
-                .unwrap_or_else(|| resources::quality_class(&new.get("spec").cloned().unwrap_or_default()).into());
+            let quality =
+                quality.unwrap_or_else(|| resources::qos_class(&new.get("spec").cloned().unwrap_or_default()).into());
             new.set_at(&["status", "qosClass"], quality);
         }
     }
@@ -154,15 +154,15 @@ impl Strategy for Pod {
 /// Restores the priority that the client omitted.
 fn keep_priority(old: &Value, new: &mut Value) {
     for field in ["priority", "preemptionPolicy"] {
-        let said = new.at(&["spec", field]).is_some_and(|said| !said.is_null());
-        if let Some(known) = old.at(&["spec", field]).filter(|_| !said) {
+        let given = new.at(&["spec", field]).is_some_and(|given| !given.is_null());
+        if let Some(known) = old.at(&["spec", field]).filter(|_| !given) {
             new.set_at(&["spec", field], known.clone());
         }
     }
 }
 
 /// Replaces a negative termination grace period by the shortest one.
-fn set_grace(object: &mut Value) {
+fn set_grace_period(object: &mut Value) {
     const SHORTEST_SECONDS: i64 = 1;
     if object.at(&["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64).is_some_and(|seconds| seconds < 0)
     {
@@ -178,11 +178,11 @@ fn add_tolerations(names: &Names, object: &mut Value) {
     let mut list = spec.get("tolerations").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
     for condition in ["not-ready", "unreachable"] {
         let key = names.node_taint(condition);
-        let told = list.iter().any(|toleration| {
+        let tolerated = list.iter().any(|toleration| {
             let text = |field: &str| toleration.str_at(&[field]).unwrap_or_default();
             (text("key").is_empty() || text("key") == key) && matches!(text("effect"), "" | "NoExecute")
         });
-        if !told {
+        if !tolerated {
             list.push(Value::from([
                 ("effect", Value::from("NoExecute")),
                 ("key", key.into()),
@@ -197,7 +197,7 @@ fn add_tolerations(names: &Names, object: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_wait_for_their_node() {
+    fn default_tolerations_are_added() {
         let check = |naming: Naming, spec: serde_json::Value, expect: &[&str]| {
             let mut object = Value::from(json!({ "spec": spec }));
             add_tolerations(naming.names(), &mut object);

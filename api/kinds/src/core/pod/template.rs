@@ -67,7 +67,7 @@ pub(crate) fn check_restarts(template: &Field<'_>, workload: &str, causes: &mut 
 }
 
 /// Checks that an optional selector matches the labels of the template.
-pub(crate) fn check_chosen(selector: &Field<'_>, template: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn check_selector_matches(selector: &Field<'_>, template: &Field<'_>, causes: &mut Vec<Cause>) {
     let labels = template.get("metadata.labels");
     let met = selector.is_set()
         && LabelSelector::from_object(selector.value()).is_some_and(|selector| {
@@ -82,7 +82,7 @@ pub(crate) fn check_chosen(selector: &Field<'_>, template: &Field<'_>, causes: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_and_workloads_are_not_taken_yet() {
+    fn gated_fields_of_pods_are_dropped() {
         let spec = |part: serde_json::Value| json!({"containers": [part], "initContainers": [part]});
         let mut object = Value::from(json!({"t": spec(json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}}))}));
         object.set_at(&["t", "workloadRef"], [("name", "w")]);
@@ -131,7 +131,7 @@ mod tests {
             let object = Value::from(json!({"s": selector, "t": good()}));
             let root = Field::root(&object);
             let mut causes = Vec::new();
-            check_chosen(&root.get("s"), &root.get("t"), &mut causes);
+            check_selector_matches(&root.get("s"), &root.get("t"), &mut causes);
             assert_eq!(causes.is_empty(), expect, "{object:?}");
         };
         check(json!({"matchLabels": {"app": "a"}}), true);

@@ -89,13 +89,13 @@ pub(super) fn check_projected(projected: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         if let Some(part) = given.first() {
             check_source(part, causes);
-            check_paths_are_free(projected, part, &mut paths, causes);
+            check_distinct_paths(projected, part, &mut paths, causes);
         }
     }
 }
 
 /// Checks that no two sources have the same path; those of tokens are not compared.
-fn check_paths_are_free<'v>(
+fn check_distinct_paths<'v>(
     projected: &Field<'v>,
     part: &Field<'v>,
     paths: &mut HashSet<&'v str>,
@@ -151,7 +151,7 @@ fn check_source(part: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

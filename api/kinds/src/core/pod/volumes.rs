@@ -112,7 +112,7 @@ pub(in crate::core) fn check_source_of(kind: &str, source: &Field<'_>, causes: &
         "csi" => check_csi(source, causes),
         "fc" => check_fibre_channel(source, causes),
         "azureDisk" => check_azure_disk(source, causes),
-        "gcePersistentDisk" | "awsElasticBlockStore" => check_byte(&source.get("partition"), causes),
+        "gcePersistentDisk" | "awsElasticBlockStore" => check_disk_unit(&source.get("partition"), causes),
         "gitRepo" => {
             let directory = source.get("directory");
             causes.extend(directory.invalid_for(&file_path_problems(directory.text())));
@@ -155,7 +155,7 @@ fn check_fibre_channel(source: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     if !targets.is_empty() {
         if lun.is_set() {
-            check_byte(&lun, causes);
+            check_disk_unit(&lun, causes);
         } else {
             causes.push(lun.required("lun is required if targetWWNs is specified"));
         }
@@ -176,7 +176,7 @@ fn check_azure_disk(source: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks an optional number of a disk unit or partition.
-fn check_byte(field: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_disk_unit(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if field.is_set() {
         rules::between(field, 0, 255, "must be between 0 and 255, inclusive", causes);
     }
@@ -188,7 +188,7 @@ fn check_iscsi(source: &Field<'_>, causes: &mut Vec<Cause>) {
     if !target.is_empty() && !known {
         causes.push(target.invalid("must be valid format starting with iqn, eui, or naa"));
     }
-    check_byte(&source.get("lun"), causes);
+    check_disk_unit(&source.get("lun"), causes);
     let authenticates = ["chapAuthDiscovery", "chapAuthSession"].iter().any(|field| source.get(field).is_true());
     if authenticates && !source.get("secretRef").is_set() {
         causes.push(source.get("secretRef").required(""));
@@ -214,7 +214,7 @@ pub(crate) fn check_claim_template(template: &Field<'_>, causes: &mut Vec<Cause>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

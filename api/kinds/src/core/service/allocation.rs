@@ -10,9 +10,9 @@ use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Map, Names, Path, Value};
 
-use crate::core::service::addresses::version;
+use crate::core::service::addresses::ip_family;
 use crate::core::service::fields as kind;
-use crate::core::service::ranges::{OTHER_VERSION, Ranges, USUAL_VERSION};
+use crate::core::service::ranges::{DEFAULT_FAMILY, Ranges, SECOND_FAMILY};
 use quorate_meta::net;
 use quorate_registry::allocation::{Holder, Holding, Shadow, Unavailable, World};
 use quorate_registry::keys::Key;
@@ -22,38 +22,38 @@ const PORT: &str = "port";
 /// The node port range.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// Node ports at the beginning of the range that dynamic allocation takes last.
-const NAMED_NODE_PORTS: u128 = 86;
+const STATIC_NODE_PORTS: u128 = 86;
 
 /// The allocation of a Service.
 #[derive(Debug)]
-pub(super) struct ServiceHoldings;
+pub(super) struct ServiceAllocation;
 
-impl Holder for ServiceHoldings {
-    fn choose(&self, world: World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+impl Holder for ServiceAllocation {
+    fn choose(&self, view: World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
         if kind::needs_address(new) {
-            let ranges = Ranges::read(&world);
-            settle_versions(&ranges, old, new)?;
+            let ranges = Ranges::read(&view);
+            set_ip_families(&ranges, old, new)?;
             if kind::address(new) != kind::HEADLESS {
-                choose_addresses(&world, &ranges, old, new)?;
+                allocate_addresses(&view, &ranges, old, new)?;
             }
         }
-        choose_node_ports(&world, old, new)
+        allocate_node_ports(&view, old, new)
     }
 
     fn holdings(&self, names: &Names, object: &Value) -> Vec<Holding> {
         let owner = owner(object);
         let addresses = strings(object, "clusterIPs");
         let addresses =
-            addresses.into_iter().filter_map(net::address).map(|ip| address_holding(names, &owner, &ip.to_string()));
+            addresses.into_iter().filter_map(net::address).map(|ip| address_allocation(names, &owner, &ip.to_string()));
         let ports = node_ports(object).into_iter().collect::<std::collections::BTreeSet<_>>();
-        addresses.chain(ports.into_iter().map(|port| port_holding(&owner, port))).collect()
+        addresses.chain(ports.into_iter().map(|port| port_allocation(&owner, port))).collect()
     }
 
     fn holding(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Holding> {
         let owner = Owner { namespace: namespace.to_owned(), name: name.to_owned() };
         match class {
-            ADDRESS => Some(address_holding(names, &owner, which)),
-            PORT => which.parse().ok().map(|port| port_holding(&owner, port)),
+            ADDRESS => Some(address_allocation(names, &owner, which)),
+            PORT => which.parse().ok().map(|port| port_allocation(&owner, port)),
             _ => None,
         }
     }
@@ -76,14 +76,14 @@ impl Owner {
     }
 }
 
-fn port_holding(owner: &Owner, port: i64) -> Holding {
+fn port_allocation(owner: &Owner, port: i64) -> Holding {
     Holding { class: PORT, name: port.to_string(), owner: owner.text(), shadow: None }
 }
 
-fn address_holding(names: &Names, owner: &Owner, address: &str) -> Holding {
+fn address_allocation(names: &Names, owner: &Owner, address: &str) -> Holding {
     let label = |name: &str| format!("ipaddress.{}", names.domain_key(name));
     let mut labels = Map::new();
-    labels.insert(label("ip-family"), version(!address.contains(':')));
+    labels.insert(label("ip-family"), ip_family(!address.contains(':')));
     labels.insert(label("managed-by"), format!("ipallocator.{}", names.group_suffix));
     let parent =
         Map::from([("namespace", owner.namespace.as_str()), ("name", owner.name.as_str()), ("resource", "services")]);
@@ -116,47 +116,48 @@ fn keeps_addresses(old: &Value, new: &Value) -> bool {
         let had = old.at(&["spec", field]).filter(|value| !value.is_empty());
         had.is_some() && had == new.at(&["spec", field])
     };
-    kind::is_bare(old) == kind::is_bare(new) && ["clusterIPs", "ipFamilies", "ipFamilyPolicy"].into_iter().all(same)
+    kind::is_headless_without_selector(old) == kind::is_headless_without_selector(new)
+        && ["clusterIPs", "ipFamilies", "ipFamilyPolicy"].into_iter().all(same)
 }
 
 /// Sets the IP families and the IP family policy.
-fn settle_versions(ranges: &Ranges, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+fn set_ip_families(ranges: &Ranges, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
     const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
     if old.is_some_and(|old| keeps_addresses(old, new)) {
         return Ok(());
     }
-    let known = ranges.versions();
+    let known = ranges.families();
     let mut wanted: Vec<&'static str> =
-        strings(new, "ipFamilies").into_iter().map(|text| version(text == "IPv4")).collect();
+        strings(new, "ipFamilies").into_iter().map(|text| ip_family(text == "IPv4")).collect();
     for address in strings(new, "clusterIPs").into_iter().filter_map(net::address) {
-        let own = version(address.is_ipv4());
+        let own = ip_family(address.is_ipv4());
         if !wanted.contains(&own) {
             wanted.push(own);
         }
     }
-    let bare = kind::is_bare(new);
+    let headless_without_selector = kind::is_headless_without_selector(new);
     let policy = match new.str_at(&POLICY) {
         Some(policy) => policy.to_owned(),
-        None if bare => "RequireDualStack".to_owned(),
+        None if headless_without_selector => "RequireDualStack".to_owned(),
         None if wanted.len() > 1 => "RequireDualStack".to_owned(),
         None => "SingleStack".to_owned(),
     };
     if wanted.is_empty() {
-        wanted.push(USUAL_VERSION);
+        wanted.push(DEFAULT_FAMILY);
     }
-    let choice = if bare { vec![USUAL_VERSION, OTHER_VERSION] } else { known.clone() };
+    let choice = if headless_without_selector { vec![DEFAULT_FAMILY, SECOND_FAMILY] } else { known.clone() };
     if policy != "SingleStack" {
-        let more: Vec<&str> = choice.iter().filter(|version| !wanted.contains(version)).copied().collect();
+        let more: Vec<&str> = choice.iter().filter(|ip_family| !wanted.contains(ip_family)).copied().collect();
         wanted.extend(more);
     }
-    if !bare {
+    if !headless_without_selector {
         let refuse =
             |path: Path, value: Value, why: &str| Err(Unavailable::Refused(vec![Cause::invalid(path, value, why)]));
         if policy == "RequireDualStack" && known.len() < 2 {
             let why = "this cluster is not configured for dual-stack services";
             return refuse(Path::new("spec.ipFamilyPolicy"), policy.into(), why);
         }
-        if let Some(index) = wanted.iter().position(|version| !known.contains(version)) {
+        if let Some(index) = wanted.iter().position(|ip_family| !known.contains(ip_family)) {
             let path = Path::new("spec.ipFamilies").index(index);
             return refuse(path, wanted[index].into(), "not configured on this cluster");
         }
@@ -166,8 +167,8 @@ fn settle_versions(ranges: &Ranges, old: Option<&Value>, new: &mut Value) -> Res
     Ok(())
 }
 
-fn choose_addresses(
-    world: &World<'_>,
+fn allocate_addresses(
+    view: &World<'_>,
     ranges: &Ranges,
     old: Option<&Value>,
     new: &mut Value,
@@ -176,13 +177,13 @@ fn choose_addresses(
     let had: Vec<String> =
         old.map_or_else(Vec::new, |old| strings(old, "clusterIPs").into_iter().map(str::to_owned).collect());
     let asked: Vec<String> = strings(new, "clusterIPs").into_iter().map(str::to_owned).collect();
-    let versions: Vec<String> = strings(new, "ipFamilies").into_iter().map(str::to_owned).collect();
+    let families: Vec<String> = strings(new, "ipFamilies").into_iter().map(str::to_owned).collect();
     let mut chosen = Vec::new();
-    for (index, wanted) in versions.iter().enumerate() {
+    for (index, wanted) in families.iter().enumerate() {
         let address = match asked.get(index) {
             Some(address) if had.contains(address) => address.clone(),
-            Some(address) => named_address(world, ranges, &owner, address, &asked)?,
-            None => free_address(world, ranges, &owner, wanted)?,
+            Some(address) => requested_address(view, ranges, &owner, address, &asked)?,
+            None => allocate_address(view, ranges, &owner, wanted)?,
         };
         chosen.push(Value::from(address));
     }
@@ -193,8 +194,8 @@ fn choose_addresses(
     Ok(())
 }
 
-fn named_address(
-    world: &World<'_>,
+fn requested_address(
+    view: &World<'_>,
     ranges: &Ranges,
     owner: &Owner,
     address: &str,
@@ -216,18 +217,18 @@ fn named_address(
             shown.join(",")
         ));
     }
-    let holding = address_holding(world.names, owner, &parsed.to_string());
-    if world.is_taken(&holding) { refuse("provided IP is already allocated") } else { Ok(address.to_owned()) }
+    let holding = address_allocation(view.names, owner, &parsed.to_string());
+    if view.is_taken(&holding) { refuse("provided IP is already allocated") } else { Ok(address.to_owned()) }
 }
 
-fn free_address(world: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str) -> Result<String, Unavailable> {
+fn allocate_address(view: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str) -> Result<String, Unavailable> {
     let mut why = format!("no ServiceCIDR with {wanted} addresses is ready");
     for range in ranges.of(wanted) {
         let size = range.usable();
         let named = if size < 32 { 0 } else { (size / 16).clamp(16, 256) };
-        let free = search(world, size, named, |index| {
+        let free = search(view, size, named, |index| {
             let address = range.usable_at(index)?.to_string();
-            (!world.is_taken(&address_holding(world.names, owner, &address))).then_some(address)
+            (!view.is_taken(&address_allocation(view.names, owner, &address))).then_some(address)
         });
         if let Some(address) = free {
             return Ok(address);
@@ -239,19 +240,19 @@ fn free_address(world: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str)
 
 /// The first result of `look` over `size` indexes, from a random one on; the first `named` indexes
 /// come last.
-fn search<T>(world: &World<'_>, size: u128, named: u128, look: impl Fn(u128) -> Option<T>) -> Option<T> {
+fn search<T>(view: &World<'_>, size: u128, named: u128, look: impl Fn(u128) -> Option<T>) -> Option<T> {
     let upper = size - named;
-    let start = named + world.below(upper);
+    let start = named + view.below(upper);
     let places = (start..size).chain(named..start).chain(0..named);
     places.into_iter().find_map(look)
 }
 
-fn choose_node_ports(world: &World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+fn allocate_node_ports(view: &World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
     let owner = owner(new);
     let had: HashSet<i64> = old.map_or_else(Vec::new, node_ports).into_iter().collect();
     let mut used: HashSet<i64> = node_ports(new).into_iter().collect();
-    let free = |port: i64| had.contains(&port) || !world.is_taken(&port_holding(&owner, port));
-    for (path, port) in named_ports(new) {
+    let free = |port: i64| had.contains(&port) || !view.is_taken(&port_allocation(&owner, port));
+    for (path, port) in requested_ports(new) {
         let why = if !NODE_PORTS.contains(&port) && !had.contains(&port) {
             "provided port is not in the valid range. The range of valid ports is 30000-32767"
         } else if free(port) {
@@ -263,9 +264,9 @@ fn choose_node_ports(world: &World<'_>, old: Option<&Value>, new: &mut Value) ->
     }
     let mut pick = || {
         let size = u128::try_from(NODE_PORTS.end() - NODE_PORTS.start() + 1).unwrap_or_default();
-        let port = search(world, size, NAMED_NODE_PORTS, |index| {
+        let port = search(view, size, STATIC_NODE_PORTS, |index| {
             let port = NODE_PORTS.start() + i64::try_from(index).ok()?;
-            (!used.contains(&port) && !world.is_taken(&port_holding(&owner, port))).then_some(port)
+            (!used.contains(&port) && !view.is_taken(&port_allocation(&owner, port))).then_some(port)
         });
         used.extend(port);
         port.ok_or_else(|| Unavailable::Exhausted("failed to allocate a nodePort: range is full".to_owned()))
@@ -283,7 +284,7 @@ fn choose_node_ports(world: &World<'_>, old: Option<&Value>, new: &mut Value) ->
 }
 
 /// The node ports that the client names, with their paths.
-fn named_ports(object: &Value) -> Vec<(Path, i64)> {
+fn requested_ports(object: &Value) -> Vec<(Path, i64)> {
     let ports = object.at(&["spec", "ports"]).and_then(Value::as_list).unwrap_or_default();
     let path = |index| Path::new("spec.ports").index(index).child("nodePort");
     let named = ports.iter().enumerate().map(|(index, port)| (path(index), port.get("nodePort")));
@@ -302,7 +303,7 @@ fn fill_node_ports(new: &mut Value, pick: &mut impl FnMut() -> Result<i64, Unava
     }
     for port in ports.iter_mut().filter(|port| number(port, "nodePort") == 0) {
         let node_port = match chosen.entry(number(port, "port")) {
-            Entry::Occupied(twin) => *twin.get(),
+            Entry::Occupied(existing) => *existing.get(),
             Entry::Vacant(own) => *own.insert(pick()?),
         };
         port.set_at(&["nodePort"], node_port);
@@ -321,32 +322,32 @@ mod tests {
         let ranges = Ranges(cidrs.iter().map(|cidr| Range::parse(cidr).unwrap()).collect());
         let old = old.map(|spec| Value::from(json!({ "spec": spec })));
         let mut new = Value::from(json!({ "spec": new }));
-        let settled = match settle_versions(&ranges, old.as_ref(), &mut new) {
+        let result = match set_ip_families(&ranges, old.as_ref(), &mut new) {
             Ok(()) => Ok((new.str_at(&["spec", "ipFamilyPolicy"]).unwrap_or_default(), strings(&new, "ipFamilies"))),
             Err(Unavailable::Refused(causes)) => Err(causes[0].field.clone()),
             Err(Unavailable::Exhausted(why)) => Err(why),
         };
-        assert_eq!(settled, expect.map(|(policy, versions)| (policy, versions.to_vec())).map_err(str::to_owned));
+        assert_eq!(result, expect.map(|(policy, families)| (policy, families.to_vec())).map_err(str::to_owned));
     }
 
     const FOUR: &str = "10.0.0.0/24";
     const SIX: &str = "fd00::/112";
 
     #[test]
-    fn the_usual_version_does_not_depend_on_ranges() {
+    fn the_default_family_does_not_depend_on_ranges() {
         for cidrs in [&[][..], &[FOUR], &[SIX], &[SIX, FOUR]] {
             check(cidrs, None, json!({"type": "ClusterIP"}), Ok(("SingleStack", &["IPv4"])));
             let selects =
                 json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"a": "b"}});
             check(cidrs, None, selects, Ok(("SingleStack", &["IPv4"])));
-            let bare = json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]});
-            check(cidrs, None, bare, Ok(("RequireDualStack", &["IPv4", "IPv6"])));
+            let headless_without_selector = json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]});
+            check(cidrs, None, headless_without_selector, Ok(("RequireDualStack", &["IPv4", "IPv6"])));
         }
     }
 
     #[test]
-    fn the_other_version_needs_a_range() {
-        let of = |versions: &[&str], policy: &str| json!({"type": "ClusterIP", "ipFamilies": versions, "ipFamilyPolicy": policy});
+    fn the_second_family_needs_a_range() {
+        let of = |families: &[&str], policy: &str| json!({"type": "ClusterIP", "ipFamilies": families, "ipFamilyPolicy": policy});
         for cidrs in [&[][..], &[FOUR]] {
             check(cidrs, None, of(&["IPv6"], "SingleStack"), Err("spec.ipFamilies[0]"));
             check(cidrs, None, of(&[], "PreferDualStack"), Ok(("PreferDualStack", &["IPv4"])));
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_settled_stays() {
+    fn ip_families_are_stable() {
         let old = |policy: &str| json!({"type": "ClusterIP", "clusterIPs": ["fd00::1"], "ipFamilies": ["IPv6"], "ipFamilyPolicy": policy});
         check(&[], Some(old("SingleStack")), old("SingleStack"), Ok(("SingleStack", &["IPv6"])));
         check(&[FOUR, SIX], Some(old("PreferDualStack")), old("PreferDualStack"), Ok(("PreferDualStack", &["IPv6"])));

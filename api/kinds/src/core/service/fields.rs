@@ -51,7 +51,7 @@ pub(super) fn needs_health_port(service: &Value) -> bool {
 }
 
 /// Whether the Service is headless and has no selector.
-pub(super) fn is_bare(service: &Value) -> bool {
+pub(super) fn is_headless_without_selector(service: &Value) -> bool {
     let selected = service.at(&["spec", "selector"]).is_some_and(|selector| !selector.is_empty());
     address(service) == HEADLESS && !selected
 }

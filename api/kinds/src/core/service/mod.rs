@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Map, Names, Value};
 
-use crate::core::service::allocation::ServiceHoldings;
+use crate::core::service::allocation::ServiceAllocation;
 use crate::core::service::fields as kind;
 use quorate_registry::allocation::Holder;
 use quorate_registry::strategy::status;
@@ -85,7 +85,7 @@ impl Strategy for Service {
         status::restore(part, old, new);
         if part == Part::Main {
             align_addresses(old, new);
-            keep_chosen(old, new);
+            keep_allocated(old, new);
             drop_unneeded(old, new);
         }
     }
@@ -105,7 +105,7 @@ impl Strategy for Service {
     }
 
     fn holder(&self) -> Option<&dyn Holder> {
-        Some(&ServiceHoldings)
+        Some(&ServiceAllocation)
     }
 }
 
@@ -150,7 +150,7 @@ fn align_addresses(old: &Value, new: &mut Value) {
 }
 
 /// Restores allocated values that the client omitted.
-fn keep_chosen(old: &Value, new: &mut Value) {
+fn keep_allocated(old: &Value, new: &mut Value) {
     let copy = |new: &mut Value, name: &str| {
         if let Some(value) = field(old, name).filter(|_| is_empty(new, name)) {
             new.set_at(&["spec", name], value.clone());
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chosen_stays() {
+    fn allocated_values_are_kept() {
         let own = json!({"type": "ClusterIP", "clusterIP": "10.0.0.5", "clusterIPs": ["10.0.0.5"], "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"});
         changed(own.clone(), json!({"type": "ClusterIP"}), own.clone());
         let mut cleared = own.clone();

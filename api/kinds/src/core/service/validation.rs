@@ -192,7 +192,7 @@ fn check_status(service: &Value, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     fn service() -> Json {
@@ -206,7 +206,7 @@ mod tests {
 
     #[track_caller]
     fn refused(changes: &[(&str, Json)], expect: &[&str]) {
-        assert_eq!(shown(&check(&but(&service(), changes))), expect, "{changes:?}");
+        assert_eq!(shown(&check(&patched(&service(), changes))), expect, "{changes:?}");
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         let with = |port: Json, expect: &[&str]| refused(&[("/spec/ports/0", port)], expect);
         let port = |change: &[(&str, Json)]| {
             let port = json!({"port": 1, "protocol": "TCP", "targetPort": 1});
-            serde_json::to_value(but(&port, change)).unwrap()
+            serde_json::to_value(patched(&port, change)).unwrap()
         };
         with(port(&[("/port", json!(0))]), &["Invalid spec.ports[0].port"]);
         with(port(&[("/port", json!(65_536))]), &["Invalid spec.ports[0].port"]);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_are_of_balancers() {
+    fn only_load_balancers_have_a_status() {
         let status = |entry: Json, expect: &[&str]| {
             let balanced = [
                 ("/spec/type", json!("LoadBalancer")),

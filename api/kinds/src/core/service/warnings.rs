@@ -55,7 +55,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn what_has_no_effect_is_told() {
+    fn ineffective_fields_have_warnings() {
         let check = |spec: Json, expect: usize| {
             let object = json!({"spec": spec}).into();
             assert_eq!(of(Naming::Svc.names(), &object).len(), expect);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_or_odd_is_told() {
+    fn deprecated_fields_have_warnings() {
         let check = |object: Json, expect: &[&str]| {
             let found = of(Naming::Svc.names(), &object.into());
             let begins = found.iter().map(|text| text.split(": ").next().unwrap_or_default()).collect::<Vec<_>>();
