@@ -1,5 +1,5 @@
-//! Generates the client and server stubs of the peer RPC service. Messages are opaque bytes here (no protobuf compiler is
-//! needed); `src/network/wire.rs` says what is inside them.
+//! Generates the client and server stubs of the peer RPC service. Messages are opaque bytes here
+//! (no protobuf compiler is needed); `src/network/wire.rs` says what is inside them.
 
 use tonic_build::manual::{Builder, Method, Service};
 

@@ -21,7 +21,6 @@ use quorate_controllers::{Controllers, ControllersOptions};
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
-use quorate_schema::Graph;
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Outcome, Store, Txn};
 
 const NAMING: Naming = Naming::Svc;
@@ -59,11 +58,9 @@ struct Start {
 }
 
 fn api(store: Arc<dyn Store>) -> Arc<Api> {
-    let graph = Arc::new(Graph::builtin(NAMING.names()));
     Api::new(ApiOptions {
         naming: NAMING,
-        registry: Arc::new(builtin::registry(&graph)),
-        graph,
+        catalogue: builtin::catalogue_of(NAMING.names()),
         store,
         env: SystemEnv::env(),
         version: Version::default(),

@@ -30,7 +30,6 @@ use quorate_api::{Api, ApiOptions, Version, filters};
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
-use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore};
 use tokio::runtime::Runtime;
 
@@ -51,11 +50,9 @@ fn identity() -> Identity {
 
 fn api() -> Arc<Api> {
     let env = SystemEnv::env();
-    let graph = Arc::new(Graph::builtin(NAMING.names()));
     Api::new(ApiOptions {
         naming: NAMING,
-        registry: Arc::new(builtin::registry(&graph)),
-        graph,
+        catalogue: builtin::catalogue_of(NAMING.names()),
         store: Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone()))),
         env,
         version: Version::default(),

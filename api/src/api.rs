@@ -11,7 +11,6 @@ use std::sync::atomic::AtomicU64;
 use quorate_controllers::Cluster;
 use quorate_env::Env;
 use quorate_meta::{Names, Naming};
-use quorate_schema::Graph;
 use quorate_store::Store;
 
 use crate::audit::Audit;
@@ -26,18 +25,16 @@ use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use quorate_access::flow_control::FlowControl;
 use quorate_access::flow_control::{InFlight, InFlightLimits};
 use quorate_admission::Admission;
-use quorate_registry::Registry;
 use quorate_registry::features::{Feature, Gates};
 use quorate_registry::write::Writer;
+use quorate_registry::{Catalogue, CurrentCatalogue};
 
 /// What an [`Api`] is made of.
 pub struct ApiOptions {
     /// The naming profile of the cluster.
     pub naming: Naming,
-    /// The schema of that profile.
-    pub graph: Arc<Graph>,
-    /// What is served.
-    pub registry: Arc<Registry>,
+    /// What is served at first.
+    pub catalogue: Catalogue,
     /// Where objects live.
     pub store: Arc<dyn Store>,
     /// Clock, randomness, network.
@@ -80,10 +77,8 @@ pub struct Version {
 pub struct Api {
     /// Every name that depends on the naming profile.
     pub names: &'static Names,
-    /// The schema.
-    pub graph: Arc<Graph>,
     /// What is served.
-    pub registry: Arc<Registry>,
+    pub catalogue: Arc<CurrentCatalogue>,
     /// Where objects live.
     pub store: Arc<dyn Store>,
     /// Clock, randomness, network.
@@ -119,9 +114,12 @@ impl Api {
     #[must_use]
     pub fn new(options: ApiOptions) -> Arc<Self> {
         let names = options.naming.names();
+        let formats =
+            Formats::new(options.catalogue.graph().clone(), options.gates.has(Feature::CborServingAndStorage));
+        let catalogue = CurrentCatalogue::new(options.catalogue);
         let authorizer = Arc::new(Authorizer::new(AuthorizerOptions {
             names,
-            registry: &options.registry,
+            catalogue: &catalogue.load(),
             store: options.store.clone(),
             modes: &options.authorization,
         }));
@@ -130,7 +128,7 @@ impl Api {
         let store = authorizer.noting(options.store);
         Arc::new(Self {
             names,
-            admission: Arc::new(Admission::new(names, options.registry.clone(), store.clone())),
+            admission: Arc::new(Admission::new(names, catalogue.clone(), store.clone())),
             audit: options.audit,
             authentication: Authentication::new(names, options.authentication),
             store,
@@ -139,15 +137,14 @@ impl Api {
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
             in_flight: InFlight::new(options.in_flight),
-            flow_control: FlowControl::new(names, &options.registry),
-            formats: Formats::new(options.graph.clone(), options.gates.has(Feature::CborServingAndStorage)),
+            flow_control: FlowControl::new(names, &catalogue.load()),
+            formats,
             gates: options.gates,
             health: Health::default(),
             process,
             requests: AtomicU64::new(0),
             lifecycle: Lifecycle::new(options.phase),
-            graph: options.graph,
-            registry: options.registry,
+            catalogue,
             env: options.env,
             version: options.version,
             address: options.address,
@@ -157,7 +154,7 @@ impl Api {
     /// The one way to write objects, for handlers and controllers alike.
     #[must_use]
     pub fn writer(&self) -> Writer {
-        Writer::new(self.graph.clone(), self.store.clone(), self.env.clone())
+        Writer::new(self.names, self.store.clone(), self.env.clone())
     }
 
     /// What controllers read and write with.
@@ -165,8 +162,7 @@ impl Api {
     pub fn cluster(&self) -> Arc<Cluster> {
         Arc::new(Cluster {
             names: self.names,
-            graph: self.graph.clone(),
-            registry: self.registry.clone(),
+            catalogue: self.catalogue.clone(),
             store: self.store.clone(),
             env: self.env.clone(),
             writer: self.writer(),

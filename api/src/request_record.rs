@@ -21,16 +21,13 @@ use quorate_access::authorization::Decision;
 use quorate_access::flow_control::Flow;
 use quorate_access::request::RequestInfo;
 
-/// A point that a request reaches on its way through the filters, in their order.
+/// A point that a request reaches on its way through the filters, in their order. There are few,
+/// because each takes a reading of the clock: those before which a request may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Milestone {
-    /// The user is known, after impersonation.
-    Authenticated,
-    /// The authorizer has allowed the request.
-    Authorized,
-    /// The request has its place among those in flight.
+    /// The request is allowed and has its place among those in flight.
     Admitted,
-    /// The body has been read; for requests without one, there is none to read.
+    /// The body has been read; only writes have one.
     BodyRead,
     /// The handler has given its answer.
     Handled,
@@ -42,10 +39,10 @@ impl Milestone {
 
 /// The record of one request.
 #[derive(Debug)]
-pub struct RequestRecord {
+pub struct RequestRecord<'a> {
     id: HeaderValue,
-    uri: Uri,
-    info: RequestInfo,
+    uri: &'a Uri,
+    info: &'a RequestInfo,
     received_ms: u64,
     received: Instant,
     reached: [Option<Instant>; Milestone::COUNT],
@@ -66,7 +63,7 @@ pub struct RequestRecord {
 }
 
 /// What readers ask.
-impl RequestRecord {
+impl<'a> RequestRecord<'a> {
     /// The audit ID, which the response carries as well.
     #[must_use]
     pub fn id(&self) -> &HeaderValue {
@@ -75,14 +72,14 @@ impl RequestRecord {
 
     /// The target of the request line.
     #[must_use]
-    pub fn uri(&self) -> &Uri {
-        &self.uri
+    pub fn uri(&self) -> &'a Uri {
+        self.uri
     }
 
     /// Verb, resource and query parameters.
     #[must_use]
-    pub fn info(&self) -> &RequestInfo {
-        &self.info
+    pub fn info(&self) -> &'a RequestInfo {
+        self.info
     }
 
     /// When the request came in, in milliseconds since the Unix epoch.
@@ -171,9 +168,9 @@ impl RequestRecord {
 }
 
 /// What filters write.
-impl RequestRecord {
+impl<'a> RequestRecord<'a> {
     /// The record of a request that comes in now.
-    pub(crate) fn new(id: HeaderValue, uri: Uri, info: RequestInfo, received_ms: u64) -> Self {
+    pub(crate) fn new(id: HeaderValue, uri: &'a Uri, info: &'a RequestInfo, received_ms: u64) -> Self {
         Self {
             id,
             uri,
@@ -202,9 +199,11 @@ impl RequestRecord {
         self.received
     }
 
-    /// The request reaches a milestone now.
-    pub(crate) fn reach(&mut self, milestone: Milestone) {
-        self.reached[milestone as usize] = Some(Instant::now());
+    /// The request reaches a milestone now; gives the moment.
+    pub(crate) fn reach(&mut self, milestone: Milestone) -> Instant {
+        let now = Instant::now();
+        self.reached[milestone as usize] = Some(now);
+        now
     }
 
     /// The user is authenticated.
@@ -254,7 +253,7 @@ impl RequestRecord {
 }
 
 /// What handlers add. The first value of each counts.
-impl RequestRecord {
+impl<'a> RequestRecord<'a> {
     /// The authorizer has decided again, by a newer state.
     pub(crate) fn decided_again(&self, decision: Decision) {
         self.later_decision.get_or_init(|| decision);

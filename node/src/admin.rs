@@ -25,7 +25,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(crate) struct Admin {
     client: AdminClient,
-    /// Who the node is.
+    /// The node's identity.
     pub(crate) config: NodeConfig,
     /// Its data folder.
     pub(crate) dir: DataDir,

@@ -16,7 +16,7 @@ use crate::files::{read_text, write_public};
 /// The layout of data folders that this program reads and writes.
 pub(crate) const FORMAT: u32 = 1;
 
-/// Who a node is.
+/// The identity of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NodeConfig {

@@ -54,7 +54,7 @@ impl DataDir {
         &self.root
     }
 
-    /// Who the node is.
+    /// The file with the node's identity.
     pub(crate) fn config(&self) -> PathBuf {
         self.root.join("node.json")
     }
@@ -90,7 +90,7 @@ impl DataDir {
     }
 
     /// Keeps every other process out for as long as the result lives, and leaves the process id
-    /// behind. A process that is just dying gets a moment to let go.
+    /// behind. Waits up to [`LOCK_TIMEOUT`] for a process that is ending.
     pub(crate) async fn lock(&self) -> Result<Lock, Error> {
         let path = self.root.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;

@@ -36,7 +36,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(PRIVATE_FOLDER).create(path).map_err(at(path))
 }
 
-/// Gives a new name to a file, for good.
+/// Renames a file, durably.
 pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), Error> {
     std::fs::rename(from, to).map_err(at(to))?;
     let parent = parent(to);

@@ -46,7 +46,7 @@ fn main() -> ExitCode {
         Ok(runtime) => {
             let outcome = runtime.block_on(command::run(cli.command));
             // Nothing is logged behind the last line. A read of standard input ends when the other
-            // side wants it to, so not for long.
+            // side wants it to, so the wait is bounded.
             runtime.shutdown_timeout(LAST_TASKS);
             outcome
         }

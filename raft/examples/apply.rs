@@ -1,7 +1,8 @@
 //! Measures the state machine: applying groups, restarting, sending and receiving a snapshot.
 //!
-//! `cargo run --release -p quorate-raft --example apply -- [GROUPS] [GROUP] [VALUE BYTES] [OBJECTS]`. Prints one line per
-//! measurement with CPU time of the whole process (background threads included) where it matters.
+//! `cargo run --release -p quorate-raft --example apply -- [GROUPS] [GROUP] [VALUE BYTES]
+//! [OBJECTS]`. Prints one line per measurement with CPU time of the whole process (background
+//! threads included) where it matters.
 
 use std::time::Instant;
 

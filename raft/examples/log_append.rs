@@ -1,8 +1,9 @@
-//! Measures the log alone on the real disk: durable appends of 1 KiB per second, from several writers that each wait for their own.
+//! Measures the log alone on the real disk: durable appends of 1 KiB per second, from several
+//! writers that each wait for their own.
 //!
-//! `cargo run --release -p quorate-raft --example log_append -- [FOLDER [SECONDS]]`. Writers share one handle as Raft's one core task
-//! does, so entries that arrive together are appended together. Also the time to make a log and to open it again. Not a test: it
-//! asserts nothing.
+//! `cargo run --release -p quorate-raft --example log_append -- [FOLDER [SECONDS]]`. Writers share
+//! one handle as Raft's one core task does, so entries that arrive together are appended together.
+//! Also the time to make a log and to open it again. Not a test: it asserts nothing.
 
 #![expect(clippy::print_stdout, reason = "a tool that prints its figures")]
 

@@ -1,7 +1,9 @@
-//! Measures whole replicas: writes and linearizable reads per second, their latency, and the CPU that they cost.
+//! Measures whole replicas: writes and linearizable reads per second, their latency, and the CPU
+//! that they cost.
 //!
-//! `cargo run --release -p quorate-raft --example replicas -- [VOTERS] [CLIENTS] [VALUE BYTES] [SECONDS] [ENTRIES BETWEEN SNAPSHOTS]`. Everything runs in one
-//! process, over mutual TLS on loopback, with every log synced. Prints one line per measurement.
+//! `cargo run --release -p quorate-raft --example replicas -- [VOTERS] [CLIENTS] [VALUE BYTES]
+//! [SECONDS] [ENTRIES BETWEEN SNAPSHOTS]`. Everything runs in one process, over mutual TLS on
+//! loopback, with every log synced. Prints one line per measurement.
 
 #[path = "../tests/it/cluster/mod.rs"]
 #[expect(dead_code, reason = "the tests use more of it")]

@@ -1,7 +1,8 @@
-//! The identity of a cluster: 128 random bits made once, when its first node is initialized.
+//! The cluster id: 128 random bits made once, when the cluster's first node is initialized.
 //!
-//! Invariant: everything that outlives a process or crosses the network carries it (log segments, peer RPCs), so that a disk
-//! or an address of another cluster is refused and never mixed in. This file only makes, prints and parses it.
+//! Invariant: everything that outlives a process or crosses the network carries it (log segments,
+//! peer RPCs), so that a disk or an address of another cluster is refused and never mixed in. This
+//! file only makes, prints and parses it.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,15 +1,18 @@
-//! The keys that replication keeps in the replicated store itself, under `s/` (owned by the system, never an API object).
+//! Keys of the replicated store that belong to replication itself, under `s/` (owned by the system,
+//! never an API object).
 //!
-//! - `s/members/last`: the largest node number given out, in decimal digits.
-//! - `s/members/removed/NUMBER`: this member was removed; its certificate is valid still, and refused.
-//! - `s/given-up/CLUSTER`: the id of the cluster that took the place of this one when it had lost its quorum, see `recovery`.
-//! - `s/tokens/ID`: a join token, see `admin::tokens`.
+//! - `s/members/last`: the largest node id given out, in decimal digits.
+//! - `s/members/removed/NUMBER`: this member was removed; its certificate is still valid, and
+//!   refused.
+//! - `s/given-up/CLUSTER`: the id of the cluster that took the place of this one after it had lost
+//!   its quorum (`recovery`).
+//! - `s/tokens/ID`: a join token (`admin::tokens`).
 
 use quorate_store::NodeId;
 
 use crate::cluster::ClusterId;
 
-/// The largest node number given out.
+/// The largest node id given out.
 pub(crate) const LAST_NODE: &[u8] = b"s/members/last";
 /// What comes before a token's id.
 pub(crate) const TOKENS: &[u8] = b"s/tokens/";

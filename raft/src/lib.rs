@@ -1,8 +1,10 @@
-//! The replicated store: Raft over mutual TLS, a segmented log with group commit, a state machine on disk with its serving
-//! form in memory.
+//! The replicated store: Raft over mutual TLS, a segmented log with group commit, a state machine
+//! on disk with its serving form in memory.
 //!
-//! This crate implements `quorate_store::Store` for one member of a cluster, and owns membership, snapshots and the peer
-//! RPC. It knows nothing of HTTP, of resources, or of where certificates come from.
+//! This crate implements `quorate_store::Store` for one member of a cluster, and owns membership,
+//! snapshots and the peer RPC. The modules use each other in one direction: `types`, then `log` and
+//! `state_machine`, then `core`, `rollback`, `network`, `membership`, `admin` and `recovery`, then
+//! `replica`, which wires them. Not here: HTTP, resources, and where certificates come from.
 
 pub mod log;
 pub mod state_machine;

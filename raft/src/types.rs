@@ -1,7 +1,8 @@
-//! The types that Raft is built of here: what a log entry carries, what applying it answers, how a member is described.
+//! Raft's types: what a log entry carries, what applying it answers, how a member is described.
 //!
-//! Invariants: everything that applying a [`Command`] depends on is inside it (the proposer's clock included), so that every
-//! replica computes the same state; [`Response`] is never stored or sent between replicas of the log. This file holds no behaviour.
+//! Invariants: everything that applying a [`Command`] depends on is inside it (the proposer's clock
+//! included), so that every replica computes the same state; [`Response`] is never stored or sent
+//! between replicas of the log. This file holds no behaviour.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +13,15 @@ use serde::{Deserialize, Serialize};
 /// Bytes of an encoded command besides its transactions, at most: two numbers of variable length.
 const COMMAND_OVERHEAD: usize = 20;
 
-/// What a log entry asks the state machine to do: decide these transactions one after the other, as if each were an entry.
+/// What a log entry asks the state machine to do: decide these transactions one after the other, as
+/// if each were an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The proposing leader's clock, milliseconds since the Unix epoch. The state machine clamps it upward.
+    /// The proposing leader's clock, milliseconds since the Unix epoch. The state machine clamps it
+    /// upward.
     pub time_ms: u64,
-    /// The transactions to decide, in this order. Those that waited together when the leader proposed them.
+    /// The transactions to decide, in this order. Those that waited together when the leader
+    /// proposed them.
     pub txns: Arc<[Txn]>,
 }
 
@@ -58,8 +62,9 @@ impl fmt::Display for Peer {
     }
 }
 
-/// The runtime of every Raft task: tokio, with random numbers that come from one seed per replica, so that a simulation
-/// replays election timeouts. Whatever spawns a Raft task must run inside [`Runtime::scope`].
+/// The runtime of every Raft task: tokio, with random numbers that come from one seed per replica,
+/// so that a simulation replays election timeouts. Code that spawns a Raft task must run inside
+/// [`Runtime::scope`].
 pub type Runtime = openraft_rt::deterministic_rng::DeterministicRng<openraft_rt_tokio::TokioRuntime>;
 
 openraft::declare_raft_types!(
@@ -74,9 +79,9 @@ openraft::declare_raft_types!(
 
 /// Position of an entry: the leader that proposed it, and its index.
 pub type LogId = openraft::alias::LogIdOf<TypeConfig>;
-/// Who leads, or stands for election, and when.
+/// A leader or candidate, with its term.
 pub type LeaderId = openraft::alias::LeaderIdOf<TypeConfig>;
-/// A leader's claim, and whether a quorum has granted it.
+/// A vote, and whether a quorum has granted it.
 pub type Vote = openraft::alias::VoteOf<TypeConfig>;
 /// A log entry.
 pub type LogEntry = openraft::alias::EntryOf<TypeConfig>;
@@ -87,7 +92,8 @@ pub type StoredMembership = openraft::alias::StoredMembershipOf<TypeConfig>;
 /// The position and the membership that a snapshot stands for.
 pub type SnapshotMeta = openraft::alias::SnapshotMetaOf<TypeConfig>;
 
-/// Roughly the bytes of what an entry carries when it is encoded; not less where that is transactions.
+/// Roughly the bytes of what an entry carries when it is encoded; not less where that is
+/// transactions.
 pub(crate) fn footprint(payload: &Payload) -> usize {
     match payload {
         Payload::Normal(command) => command.footprint(),

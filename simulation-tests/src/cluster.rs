@@ -66,7 +66,7 @@ impl Cluster {
         self.member(host).is_some() && sim.is_host_running(host_name(host))
     }
 
-    /// The process dies. What it had written is in the system's cache.
+    /// Kills the process. What it had written is in the system's cache.
     pub(crate) fn kill(&self, sim: &mut Sim<'_>, host: HostId) {
         self.nodes[&host].forget();
         sim.crash(host_name(host));

@@ -21,7 +21,7 @@ pub(crate) const CLIENT_PORT: u16 = 8000;
 /// From dialing to a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What a client wants.
+/// A client's request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum GatewayRequest {
     /// Propose this.

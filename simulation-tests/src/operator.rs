@@ -64,9 +64,9 @@ pub(crate) struct Operator {
     next_change: Duration,
     /// The kinds of changes that it may choose.
     kinds_of_change: Range<u32>,
-    /// Whose disk was copied, and when the copy is put back.
+    /// The host whose disk was copied, and when the copy is put back.
     copied: Option<(HostId, Duration)>,
-    /// Whose disk is an older copy since a moment.
+    /// The host whose disk has just been replaced by an older copy.
     returning: Option<HostId>,
     healed: bool,
     counts: BTreeMap<&'static str, u64>,

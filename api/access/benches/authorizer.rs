@@ -16,7 +16,7 @@ use quorate_access::authorization::{
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::{Naming, Value};
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 use quorate_registry::keys::Key;
 use quorate_registry::write::{Put, Target, WriteOptions, Writer};
 use quorate_schema::Graph;
@@ -35,8 +35,8 @@ const CROWDED: usize = 0;
 
 /// In each namespace as many bindings as users, all of one role; but in one of them all of one user, each of a role of its
 /// own. Beyond that, that user is bound everywhere.
-async fn fill(registry: &Registry, writer: &Writer, store: &dyn Store) {
-    let find = |plural: &str| registry.find(GROUP, "v1", plural).unwrap();
+async fn fill(catalogue: &Catalogue, writer: &Writer, store: &dyn Store) {
+    let find = |plural: &str| catalogue.find(GROUP, "v1", plural).unwrap();
     let (roles, bindings) = (find("roles"), find("rolebindings"));
     for number in 0..NAMESPACES {
         let namespace = format!("n{number}");
@@ -113,12 +113,12 @@ fn main() {
     let runtime = Runtime::new().unwrap();
     let env = SystemEnv::env();
     let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
-    let registry = builtin::registry(&graph);
+    let catalogue = builtin::catalogue(&graph);
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
-    let writer = Writer::new(graph.clone(), store.clone(), env);
-    runtime.block_on(fill(&registry, &writer, &*store));
+    let writer = Writer::new(graph.names(), store.clone(), env);
+    runtime.block_on(fill(&catalogue, &writer, &*store));
     let options =
-        AuthorizerOptions { names: Naming::Svc.names(), registry: &registry, store, modes: &[ModeOptions::Rules] };
+        AuthorizerOptions { names: Naming::Svc.names(), catalogue: &catalogue, store, modes: &[ModeOptions::Rules] };
     let authorizer = Arc::new(Authorizer::new(options));
     let (feed, _) = Feed::new(FeedOptions { authorizer: authorizer.clone() });
     let started = Instant::now();

@@ -19,14 +19,14 @@ use quorate_store::Store;
 
 use plugins::PLUGINS;
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Registry, Terms};
+use quorate_registry::{Change, CurrentCatalogue, Terms};
 pub use quota_lock::QuotaLocks;
 use snapshot_view::World;
 
 /// All plugins over one store.
 pub struct Admission {
     names: &'static Names,
-    registry: Arc<Registry>,
+    catalogue: Arc<CurrentCatalogue>,
     store: Arc<dyn Store>,
     quota_locks: Arc<QuotaLocks>,
 }
@@ -34,8 +34,8 @@ pub struct Admission {
 impl Admission {
     /// All plugins over a store.
     #[must_use]
-    pub fn new(names: &'static Names, registry: Arc<Registry>, store: Arc<dyn Store>) -> Self {
-        Self { names, registry, store, quota_locks: Arc::default() }
+    pub fn new(names: &'static Names, catalogue: Arc<CurrentCatalogue>, store: Arc<dyn Store>) -> Self {
+        Self { names, catalogue, store, quota_locks: Arc::default() }
     }
 
     /// The locks of writes that are charged to quotas.
@@ -56,12 +56,12 @@ impl Admission {
 
     /// Asks in the state at hand, and when that refuses in a current one.
     async fn ask<T>(&self, mut ask: impl FnMut(&World<'_>) -> Result<T, Error> + Send) -> Result<T, Error> {
-        let answer = ask(&World::new(self.names, &self.registry, &self.store.snapshot()));
+        let answer = ask(&World::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
         if answer.is_ok() {
             return answer;
         }
         self.store.read_index().await?;
-        ask(&World::new(self.names, &self.registry, &self.store.snapshot()))
+        ask(&World::new(self.names, &self.catalogue.load(), &self.store.snapshot()))
     }
 }
 

@@ -4,30 +4,30 @@ use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, Snapshot};
 
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Registry, Resource, stored_codec, topology};
+use quorate_registry::{Catalogue, Change, Resource, stored_codec, topology};
 
 /// One state of the cluster.
 pub(super) struct World<'a> {
     /// The names of the cluster's profile.
     pub(super) names: &'static Names,
-    registry: &'a Registry,
+    catalogue: &'a Catalogue,
     snapshot: &'a Snapshot,
 }
 
 impl<'a> World<'a> {
-    pub(super) fn new(names: &'static Names, registry: &'a Registry, snapshot: &'a Snapshot) -> Self {
-        Self { names, registry, snapshot }
+    pub(super) fn new(names: &'static Names, catalogue: &'a Catalogue, snapshot: &'a Snapshot) -> Self {
+        Self { names, catalogue, snapshot }
     }
 
     /// A resource by its neutral group (empty for the core group), version and plural name; `None` where it is not served.
     pub(super) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&'a Resource> {
         let group = if group.is_empty() { String::new() } else { self.names.group(group) };
-        self.registry.find(&group, version, plural).map(|resource| &**resource)
+        self.catalogue.find(&group, version, plural).map(|resource| &**resource)
     }
 
     /// Gives an object the labels that say where this node is.
     pub(super) fn place(&self, node: &str, object: &mut Value) -> Result<(), Error> {
-        topology::label(self.names, self.registry, self.snapshot, node, object)
+        topology::label(self.names, self.catalogue, self.snapshot, node, object)
     }
 
     /// An object as clients see it; `None` when there is none.

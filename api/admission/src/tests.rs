@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use quorate_env::SystemEnv;
 use quorate_meta::Naming;
-use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Txn};
 use serde_json::{Value as Json, json};
 use tokio::time::{Duration, Instant};
@@ -16,9 +15,9 @@ use quorate_registry::{Part, stored_codec};
 /// Admission where the namespace `a` has the quota `q`, which allows that much and says that nothing is used.
 async fn with_quota(hard: Json) -> Admission {
     let names = Naming::Svc.names();
-    let registry = Arc::new(builtin::registry(&Graph::builtin(names)));
+    let catalogue = CurrentCatalogue::new(builtin::catalogue_of(names));
     let store = Arc::new(MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock)));
-    let admission = Admission::new(names, registry, store);
+    let admission = Admission::new(names, catalogue, store);
     let none = hard.as_object().unwrap().keys().map(|name| (name.clone(), json!("0")));
     let used = Json::Object(none.collect());
     write(&admission, json!({"spec": {"hard": hard}, "status": {"hard": hard, "used": used}})).await;
@@ -31,7 +30,8 @@ async fn write(admission: &Admission, fields: Json) {
     for (field, text) in [("name", "q"), ("namespace", "a"), ("uid", "u")] {
         object.set_at(&["metadata", field], text);
     }
-    let quotas = admission.registry.find("", "v1", plugins::quota::QUOTAS).unwrap();
+    let catalogue = admission.catalogue.load();
+    let quotas = catalogue.find("", "v1", plugins::quota::QUOTAS).unwrap();
     put(admission, stored_codec::encode(quotas, &object).unwrap()).await;
 }
 
@@ -42,7 +42,7 @@ async fn put(admission: &Admission, value: Bytes) {
 
 /// The key of the quota.
 fn key(admission: &Admission) -> Bytes {
-    admission.registry.find("", "v1", plugins::quota::QUOTAS).unwrap().key(Some("a"), "q")
+    admission.catalogue.load().find("", "v1", plugins::quota::QUOTAS).unwrap().key(Some("a"), "q")
 }
 
 /// Asks for leave to write an object; gives the terms, and how long it took.
@@ -53,7 +53,8 @@ async fn ask(
     new: Json,
     dry_run: bool,
 ) -> (Result<Terms, Error>, Duration) {
-    let resource = admission.registry.find("", "v1", plural).unwrap();
+    let catalogue = admission.catalogue.load();
+    let resource = catalogue.find("", "v1", plural).unwrap();
     let target = Target { resource, namespace: Some("a"), name: "new" };
     let (old, new) = (old.map(Value::from), Value::from(new));
     let change = Change { target, part: Part::Main, old: old.as_ref(), who: None, dry_run };

@@ -28,8 +28,8 @@ const PORT: &str = "https";
 /// Publishes for ever; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(), Error> {
     let names = context.cluster.names;
-    let endpoints = context.resource("endpoints")?;
-    let slices = context.cluster.registry.find(&names.group("discovery"), "v1", "endpointslices");
+    let endpoints = &*context.resource("endpoints")?;
+    let slices = context.find(&names.group("discovery"), "v1", "endpointslices");
     let mut silence = Silence::default();
     loop {
         // Current: a leader that stood still and was deposed knows it after this, and has heard nobody then.
@@ -39,7 +39,7 @@ pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(
         if !places.is_empty() {
             let target = target(endpoints, names.service_api);
             go_on(context.keep_seen(&snapshot, target, &endpoints_of(names, &places)).await, target)?;
-            if let Some(slices) = slices {
+            if let Some(slices) = &slices {
                 keep_slices(context, slices, &places).await?;
             }
         }

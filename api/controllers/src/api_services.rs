@@ -23,8 +23,8 @@ const GATHER: Duration = Duration::from_millis(200);
 /// Looks after the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let group = context.cluster.names.group("apiregistration");
-    let Some(resource) = context.cluster.registry.find(&group, "v1", "apiservices") else { return pending().await };
-    let services = context.resource("services")?;
+    let Some(resource) = context.find(&group, "v1", "apiservices") else { return pending().await };
+    let (resource, services) = (&*resource, &*context.resource("services")?);
     loop {
         let snapshot = context.current().await?;
         let mut changes = context.cluster.store.watch(resource.prefix(None), snapshot.revision())?;

@@ -10,19 +10,16 @@ use quorate_access::authorization::Authorizer;
 use quorate_admission::QuotaLocks;
 use quorate_env::Env;
 use quorate_meta::Names;
-use quorate_registry::Registry;
+use quorate_registry::CurrentCatalogue;
 use quorate_registry::write::Writer;
-use quorate_schema::Graph;
 use quorate_store::Store;
 
 /// What controllers read and write with.
 pub struct Cluster {
     /// Every name that depends on the naming profile.
     pub names: &'static Names,
-    /// The schema.
-    pub graph: Arc<Graph>,
     /// What is served.
-    pub registry: Arc<Registry>,
+    pub catalogue: Arc<CurrentCatalogue>,
     /// Where objects live.
     pub store: Arc<dyn Store>,
     /// Clock and randomness.

@@ -33,9 +33,19 @@ impl Context {
     }
 
     /// A resource of the core group; every cluster has those that controllers ask for.
-    pub(super) fn resource(&self, plural: &str) -> Result<&Arc<Resource>, Error> {
-        let found = self.cluster.registry.find("", "v1", plural);
+    pub(super) fn resource(&self, plural: &str) -> Result<Arc<Resource>, Error> {
+        let found = self.find("", "v1", plural);
         found.ok_or_else(|| Error::internal(format!("the resource {plural} is not served")))
+    }
+
+    /// A resource by its full group name; `None` while it is not served.
+    pub(super) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
+        self.cluster.catalogue.load().find(group, version, plural).cloned()
+    }
+
+    /// The resource that an object's key belongs to, in the version that its objects are stored in.
+    pub(super) fn of_key(&self, key: &[u8]) -> Option<Arc<Resource>> {
+        self.cluster.catalogue.load().of_key(key).cloned()
     }
 
     /// A state that is current.
@@ -52,7 +62,8 @@ impl Context {
         name: &str,
         fields: Map,
     ) -> Result<(), Error> {
-        self.create(self.resource(plural)?, namespace, name, fields).await
+        let resource = self.resource(plural)?;
+        self.create(&resource, namespace, name, fields).await
     }
 
     async fn create(&self, resource: &Resource, namespace: Option<&str>, name: &str, fields: Map) -> Result<(), Error> {
@@ -128,16 +139,16 @@ impl Context {
 
     /// Brings an object into canonical form and fills in its defaults.
     pub(super) fn complete(&self, resource: &Resource, object: &mut Value) -> Result<(), Error> {
-        quorate_schema::decode(&self.cluster.graph, resource.ty, object)
+        quorate_schema::decode(&resource.graph, resource.ty, object)
             .map_err(|error| Error::internal(error.to_string()))?;
-        quorate_schema::apply_defaults(&self.cluster.graph, resource.ty, object);
+        quorate_schema::apply_defaults(&resource.graph, resource.ty, object);
         resource.strategy.default(self.cluster.names, object);
         Ok(())
     }
 
     /// The names of all namespaces that can be read, and whether each is live.
     pub(super) fn namespaces(&self, snapshot: &Snapshot) -> Result<Vec<(String, bool)>, Error> {
-        let resource = self.resource(NAMESPACES)?;
+        let resource = &*self.resource(NAMESPACES)?;
         let (mut found, mut unreadable) = (Vec::new(), Vec::new());
         for (key, entry) in snapshot.range(&resource.prefix(None), None) {
             let Some((_, name)) = resource.parse_key(key) else { continue };

@@ -54,7 +54,7 @@ impl Notes {
 
 /// Removes every event that has not changed after the revision. One that cannot be removed holds up no other.
 async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
-    let resource = context.resource("events")?;
+    let resource = &*context.resource("events")?;
     let snapshot = context.cluster.store.snapshot();
     let mut old = snapshot.range(&resource.prefix(None), None).filter(|(_, entry)| entry.modified <= revision);
     let (mut running, mut failed) = (FuturesUnordered::new(), 0);

@@ -22,8 +22,8 @@ const GATHER: Duration = Duration::from_millis(200);
 /// Looks after the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let group = context.cluster.names.group("flowcontrol.apiserver");
-    let find = |plural| context.cluster.registry.find(&group, "v1", plural);
-    let (Some(schemas), Some(levels)) = (find("flowschemas"), find("prioritylevelconfigurations")) else {
+    let find = |plural| context.find(&group, "v1", plural);
+    let (Some(schemas), Some(levels)) = (&find("flowschemas"), &find("prioritylevelconfigurations")) else {
         return pending().await;
     };
     let mut later = Later::default();

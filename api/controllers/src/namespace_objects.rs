@@ -50,13 +50,13 @@ pub(super) async fn run(context: &Context, provided: &Provided) -> Result<(), Er
 }
 
 fn created_namespaces(context: &Context, batch: &WatchBatch) -> Result<Vec<String>, Error> {
-    let resource = context.resource(NAMESPACES)?;
+    let resource = &*context.resource(NAMESPACES)?;
     let created = batch.events().filter(|event| event.previous.is_none());
     Ok(created.filter_map(|event| resource.parse_key(&event.key)).map(|(_, name)| name.to_owned()).collect())
 }
 
 fn namespaces_of(context: &Context, provided: &Provided, batch: &WatchBatch) -> Result<Vec<String>, Error> {
-    let resource = context.resource(provided.plural)?;
+    let resource = &*context.resource(provided.plural)?;
     let keys = batch.events().filter_map(|event| resource.parse_key(&event.key));
     let own = keys.filter(|(_, name)| *name == provided.name);
     Ok(own.filter_map(|(namespace, _)| namespace.map(str::to_owned)).collect())
@@ -64,7 +64,7 @@ fn namespaces_of(context: &Context, provided: &Provided, batch: &WatchBatch) -> 
 
 /// Makes the object of one namespace what it should be.
 async fn keep(context: &Context, provided: &Provided, namespace: &str) -> Result<(), Error> {
-    let resource = context.resource(provided.plural)?;
+    let resource = &*context.resource(provided.plural)?;
     let target = Target { resource, namespace: Some(namespace), name: &provided.name };
     context.keep(target, &provided.fields).await
 }

@@ -103,7 +103,7 @@ fn rest(bytes: usize) -> Duration {
 
 /// Deletes what is in the namespace. The bytes of what is left there; `None` when there is nothing left to do for it here.
 async fn empty(context: &Context, namespace: &str) -> Result<Option<usize>, Error> {
-    let resource = context.resource(NAMESPACES)?;
+    let resource = &*context.resource(NAMESPACES)?;
     let snapshot = context.current().await?;
     let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(None) };
     let own = context.cluster.names.finalizer_namespace;
@@ -112,7 +112,8 @@ async fn empty(context: &Context, namespace: &str) -> Result<Option<usize>, Erro
     if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
         return Ok(None);
     }
-    let stored = context.cluster.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
+    let catalogue = context.cluster.catalogue.load();
+    let stored = catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
     let mut failures = Failures::default();
     for resource in stored.filter(|resource| resource.serves("delete")) {
         delete_all(context, &snapshot, resource, namespace, &mut failures).await?;
@@ -195,8 +196,8 @@ fn reason(error: Error) -> String {
 /// What is left. Of the noted failures those count whose objects are still there; what cannot be read is one more.
 async fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str, mut noted: Failures) -> Remaining {
     let mut remaining = Remaining::default();
-    for resource in context.cluster.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form())
-    {
+    let catalogue = context.cluster.catalogue.load();
+    for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
         let plural = resource.qualified();
         let mut noted = noted.remove(&plural).unwrap_or_default();
         for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {

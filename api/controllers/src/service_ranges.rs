@@ -28,8 +28,8 @@ const GRACE_MS: u64 = 10_000;
 /// Looks after the ranges; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let group = context.cluster.names.group("networking");
-    let find = |plural| context.cluster.registry.find(&group, "v1", plural);
-    let (Some(resource), Some(addresses)) = (find("servicecidrs"), find("ipaddresses")) else {
+    let find = |plural| context.find(&group, "v1", plural);
+    let (Some(resource), Some(addresses)) = (&find("servicecidrs"), &find("ipaddresses")) else {
         return pending().await;
     };
     let mut later = Later::default();

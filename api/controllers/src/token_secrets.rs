@@ -26,7 +26,7 @@ type Place = (String, String);
 
 /// Looks after the Secrets; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
-    let (secrets, accounts) = (context.resource(SECRETS)?, context.resource(ACCOUNTS)?);
+    let (secrets, accounts) = (&*context.resource(SECRETS)?, &*context.resource(ACCOUNTS)?);
     let tokens = &context.cluster.service_accounts;
     tokens.keys_known().await;
     let mut key_changes = tokens.key_changes();
@@ -55,7 +55,7 @@ pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
 
 /// Every Secret of the type, in one namespace or all.
 fn holders(context: &Context, snapshot: &Snapshot, namespace: Option<&str>) -> Result<Vec<Place>, Error> {
-    let (resource, kind) = (context.resource(SECRETS)?, kind(context));
+    let (resource, kind) = (&*context.resource(SECRETS)?, kind(context));
     let mut found = Vec::new();
     for (key, entry) in snapshot.range(&resource.prefix(namespace), None) {
         let Some((Some(namespace), name)) = resource.parse_key(key) else { continue };
@@ -68,14 +68,14 @@ fn holders(context: &Context, snapshot: &Snapshot, namespace: Option<&str>) -> R
 }
 
 fn written_secrets(context: &Context, batch: &WatchBatch) -> Result<Vec<Place>, Error> {
-    let resource = context.resource(SECRETS)?;
+    let resource = &*context.resource(SECRETS)?;
     let written = batch.events().filter(|event| event.current.is_some());
     let places = written.filter_map(|event| resource.parse_key(&event.key));
     Ok(places.filter_map(|(namespace, name)| Some((namespace?.to_owned(), name.to_owned()))).collect())
 }
 
 fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<Vec<Place>, Error> {
-    let resource = context.resource(ACCOUNTS)?;
+    let resource = &*context.resource(ACCOUNTS)?;
     // An account that lives on keeps its Secrets: only its coming and going counts.
     let changed = batch.events().filter(|event| event.current.is_none() || event.previous.is_none());
     let mut namespaces: Vec<String> =
@@ -89,7 +89,7 @@ fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<
 
 /// Fills or removes one Secret.
 async fn keep(context: &Context, root_ca: &str, (namespace, name): &Place) -> Result<(), Error> {
-    let (secrets, accounts) = (context.resource(SECRETS)?, context.resource(ACCOUNTS)?);
+    let (secrets, accounts) = (&*context.resource(SECRETS)?, &*context.resource(ACCOUNTS)?);
     let target = Target { resource: secrets, namespace: Some(namespace), name };
     let mut snapshot = context.cluster.store.snapshot();
     for is_current in [false, true] {

@@ -12,7 +12,7 @@ use quorate_meta::{GroupVersionKind, Names};
 use quorate_schema::{Graph, KindDef};
 
 use quorate_registry::features::{Feature, Gates};
-use quorate_registry::{Conversion, Registry, Resource, StoredForm, Subresource};
+use quorate_registry::{Catalogue, Conversion, Resource, StoredForm, Subresource};
 
 /// Neutral group and kind of what the schema has and the server does not serve yet.
 const NOT_SERVED: [(&str, &str); 1] = [("apiextensions", "CustomResourceDefinition")];
@@ -68,22 +68,30 @@ const SUCCESSORS: [(&str, &str, &str, &str); 1] = [("core", "Endpoints", "discov
 const SERVED_SUBRESOURCES: [&str; 8] =
     ["approval", "binding", "ephemeralcontainers", "eviction", "finalize", "scale", "status", "token"];
 
-/// The built-in resources, with every feature gate at its default.
+/// The catalogue of the built-in resources of a naming profile, with a schema of its own and every
+/// feature gate at its default.
 #[must_use]
-pub fn registry(graph: &Graph) -> Registry {
-    registry_with(graph, &Gates::default())
+pub fn catalogue_of(names: &'static Names) -> Catalogue {
+    catalogue(&Arc::new(Graph::builtin(names)))
 }
 
-/// The built-in resources under these feature gates.
+/// The catalogue of the built-in resources, with every feature gate at its default.
 #[must_use]
-pub fn registry_with(graph: &Graph, gates: &Gates) -> Registry {
+pub fn catalogue(graph: &Arc<Graph>) -> Catalogue {
+    catalogue_with(graph, &Gates::default())
+}
+
+/// The catalogue of the built-in resources under these feature gates.
+#[must_use]
+pub fn catalogue_with(graph: &Arc<Graph>, gates: &Gates) -> Catalogue {
     let mut served: Vec<(&KindDef, Option<StoredForm>)> =
         graph.kinds().iter().filter_map(|kind| Some((kind, served(graph, gates, kind)?))).collect();
     served.sort_by_key(|(kind, _)| {
         let group = GROUP_ORDER.iter().position(|group| *group == kind.neutral_group).unwrap_or(usize::MAX);
         (group, Reverse(maturity(&kind.version)))
     });
-    Registry::new(served.into_iter().map(|(kind, form)| resource(graph, kind, form)).collect())
+    let resources = served.into_iter().map(|(kind, form)| Arc::new(resource(graph, kind, form)));
+    Catalogue::new(graph.clone(), resources.collect())
 }
 
 /// Whether a kind is served, and how its objects are stored when that is in another version. `None`
@@ -143,7 +151,7 @@ fn conversions(graph: &Graph, kind: &KindDef) -> Vec<(String, Arc<dyn Conversion
         .collect()
 }
 
-fn resource(graph: &Graph, kind: &KindDef, stored_form: Option<StoredForm>) -> Resource {
+fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>) -> Resource {
     let served = kind.subresources.iter().filter(|sub| SERVED_SUBRESOURCES.contains(&sub.name.as_ref()));
     Resource {
         group: kind.group.clone(),
@@ -160,6 +168,7 @@ fn resource(graph: &Graph, kind: &KindDef, stored_form: Option<StoredForm>) -> R
         verbs: strings(&kind.verbs),
         subresources: served.map(|sub| subresource(graph, kind, sub)).collect(),
         selectable_fields: strings(&kind.selectable_fields),
+        graph: graph.clone(),
         ty: kind.ty,
         columns: kind.columns.clone(),
         delete_returns_object: kind.delete_returns_object,
@@ -183,7 +192,7 @@ fn deprecation(names: &Names, kind: &KindDef) -> Option<String> {
     Some(text)
 }
 
-fn subresource(graph: &Graph, kind: &KindDef, sub: &quorate_schema::Subresource) -> Subresource {
+fn subresource(graph: &Arc<Graph>, kind: &KindDef, sub: &quorate_schema::Subresource) -> Subresource {
     let other = Some(&sub.kind).filter(|body| body.kind != *kind.kind).and_then(|body| graph.kind(body));
     let body = other.map(|body| Resource { namespaced: true, stored: false, ..resource(graph, body, None) });
     Subresource {
@@ -208,8 +217,8 @@ mod tests {
     #[test]
     fn both_profiles_serve_the_same() {
         let plurals = |naming: Naming| {
-            let registry = registry(&Graph::builtin(naming.names()));
-            registry.iter().map(|resource| resource.plural.clone()).collect::<Vec<_>>()
+            let catalogue = catalogue_of(naming.names());
+            catalogue.iter().map(|resource| resource.plural.clone()).collect::<Vec<_>>()
         };
         assert_eq!(plurals(Naming::Svc), plurals(Naming::Kubernetes));
         assert!(plurals(Naming::Svc).contains(&"deployments".to_owned()));
@@ -218,20 +227,20 @@ mod tests {
 
     #[test]
     fn kinds_that_are_not_served() {
-        let registry = registry(&Graph::builtin(Naming::Svc.names()));
+        let catalogue = catalogue_of(Naming::Svc.names());
         for plural in ["customresourcedefinitions", "mutatingadmissionpolicies", "scales"] {
-            assert!(registry.iter().all(|resource| resource.plural != plural), "{plural}");
+            assert!(catalogue.iter().all(|resource| resource.plural != plural), "{plural}");
         }
     }
 
     #[test]
     fn versions_of_one_kind_share_their_objects() {
-        let registry = registry(&Graph::builtin(Naming::Svc.names()));
-        let find = |version| registry.find("autoscaling", version, "horizontalpodautoscalers").unwrap();
+        let catalogue = catalogue_of(Naming::Svc.names());
+        let find = |version| catalogue.find("autoscaling", version, "horizontalpodautoscalers").unwrap();
         let (old, new) = (find("v1"), find("v2"));
         assert_eq!(old.key(Some("n"), "a"), new.key(Some("n"), "a"));
         assert!(new.is_stored_form() && !old.is_stored_form());
-        let order: Vec<&str> = registry
+        let order: Vec<&str> = catalogue
             .group_versions()
             .into_iter()
             .filter(|(group, _)| *group == "autoscaling")
@@ -249,8 +258,8 @@ mod tests {
     #[test]
     fn a_feature_can_be_switched_off() {
         let check = |gates: &str, expect: bool| {
-            let registry = registry_with(&Graph::builtin(Naming::Svc.names()), &gates.parse().unwrap());
-            assert_eq!(registry.find("certificates.svc.io", "v1beta1", "clustertrustbundles").is_some(), expect);
+            let catalogue = catalogue_with(&Arc::new(Graph::builtin(Naming::Svc.names())), &gates.parse().unwrap());
+            assert_eq!(catalogue.find("certificates.svc.io", "v1beta1", "clustertrustbundles").is_some(), expect);
         };
         check("", true);
         check("ClusterTrustBundle=false", false);
@@ -258,16 +267,16 @@ mod tests {
 
     #[test]
     fn resources_follow_their_kinds() {
-        let registry = registry(&Graph::builtin(Naming::Svc.names()));
-        let namespaces = registry.find("", "v1", "namespaces").unwrap();
+        let catalogue = catalogue_of(Naming::Svc.names());
+        let namespaces = catalogue.find("", "v1", "namespaces").unwrap();
         assert!(!namespaces.namespaced && namespaces.delete_returns_object && !namespaces.serves("deletecollection"));
         assert_eq!(
             namespaces.subresources.iter().map(|sub| sub.name.as_str()).collect::<Vec<_>>(),
             ["finalize", "status"]
         );
-        let accounts = registry.find("", "v1", "serviceaccounts").unwrap();
+        let accounts = catalogue.find("", "v1", "serviceaccounts").unwrap();
         assert_eq!(accounts.subresource("token").unwrap().kind, "TokenRequest");
-        let eviction = registry.find("", "v1", "pods").unwrap().subresource("eviction").unwrap();
+        let eviction = catalogue.find("", "v1", "pods").unwrap().subresource("eviction").unwrap();
         assert_eq!((eviction.group.as_str(), eviction.kind.as_str()), ("policy", "Eviction"));
     }
 }

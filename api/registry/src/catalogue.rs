@@ -1,30 +1,52 @@
-//! The table of served resources.
+//! The catalogue: every resource that is served at one moment.
 //!
-//! Invariants: immutable and shared as `Arc<Registry>`; a change of what is served makes a new table. Group versions and
-//! resources keep the order in which they were added, which is the order of discovery.
+//! Invariants: a [`Catalogue`] never changes; a change of what is served publishes another one, with the next epoch, in
+//! which every resource that did not change is the same `Arc`. A request takes the catalogue once and keeps it, so that
+//! what it finds first and last agrees. Group versions and resources keep the order in which they were added, which is
+//! the order of discovery. What is derived from a catalogue is kept with the epoch that it was derived from
+//! ([`PerEpoch`]). Not here: which resources there are.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::keys::Key;
-use super::resource::Resource;
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use quorate_schema::Graph;
+
+use crate::keys::Key;
+use crate::resource::Resource;
 
 /// Every resource that is served, by group, version and plural name.
-#[derive(Debug, Default)]
-pub struct Registry {
+#[derive(Debug)]
+pub struct Catalogue {
+    epoch: u64,
+    graph: Arc<Graph>,
     resources: Vec<Arc<Resource>>,
     by_name: HashMap<String, Vec<usize>>,
 }
 
-impl Registry {
-    /// The table of these resources.
+impl Catalogue {
+    /// The first catalogue of a process, with epoch 0. `graph` is the schema of what is built in: resources and all else
+    /// that the API speaks of, such as options and reviews.
     #[must_use]
-    pub fn new(resources: Vec<Resource>) -> Self {
+    pub fn new(graph: Arc<Graph>, resources: Vec<Arc<Resource>>) -> Self {
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, resource) in resources.iter().enumerate() {
             by_name.entry(resource.plural.clone()).or_default().push(index);
         }
-        Self { resources: resources.into_iter().map(Arc::new).collect(), by_name }
+        Self { epoch: 0, graph, resources, by_name }
+    }
+
+    /// Counts the catalogues of this process: each one that is published has a higher epoch than those before it.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The schema of what is built in.
+    #[must_use]
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
     }
 
     /// The resource with this plural name in a group version; `group` is empty for the core group.
@@ -80,5 +102,104 @@ impl Registry {
             }
         }
         found
+    }
+}
+
+/// The catalogue of this moment, shared by all that need the newest one.
+#[derive(Debug)]
+pub struct CurrentCatalogue {
+    current: ArcSwap<Catalogue>,
+    /// Held while the next catalogue is made from the current one.
+    publishing: Mutex<()>,
+}
+
+impl CurrentCatalogue {
+    /// Begins with this catalogue.
+    #[must_use]
+    pub fn new(first: Catalogue) -> Arc<Self> {
+        Arc::new(Self { current: ArcSwap::from_pointee(first), publishing: Mutex::default() })
+    }
+
+    /// The catalogue of this moment.
+    #[must_use]
+    pub fn load(&self) -> Arc<Catalogue> {
+        self.current.load_full()
+    }
+
+    /// Makes the next catalogue from the resources of the current one. Requests that have begun go on with the one that
+    /// they have taken.
+    pub fn publish(&self, change: impl FnOnce(&Catalogue) -> Vec<Arc<Resource>>) {
+        let _publishing = self.publishing.lock();
+        let current = self.current.load();
+        let next = Catalogue::new(current.graph.clone(), change(&current));
+        self.current.store(Arc::new(Catalogue { epoch: current.epoch + 1, ..next }));
+    }
+}
+
+/// A value that is derived from the catalogue, kept with the epoch that it was derived from.
+#[derive(Debug)]
+pub struct PerEpoch<T> {
+    kept: Mutex<Option<(u64, Arc<T>)>>,
+}
+
+impl<T> Default for PerEpoch<T> {
+    fn default() -> Self {
+        Self { kept: Mutex::new(None) }
+    }
+}
+
+impl<T> PerEpoch<T> {
+    /// The value of a catalogue: what is kept, or what `derive` makes of the catalogue and of the newest value so far,
+    /// from which it may take what did not change. `derive` holds up all other callers, so it does no more than it must.
+    /// The value of an older catalogue than the one whose value is kept is made anew and not kept.
+    pub fn get(&self, catalogue: &Catalogue, derive: impl FnOnce(Option<&T>) -> T) -> Arc<T> {
+        let mut kept = self.kept.lock();
+        match &*kept {
+            Some((epoch, value)) if *epoch == catalogue.epoch => value.clone(),
+            Some((epoch, value)) if *epoch > catalogue.epoch => Arc::new(derive(Some(value))),
+            older => {
+                let value = Arc::new(derive(older.as_ref().map(|(_, value)| &**value)));
+                *kept = Some((catalogue.epoch, value.clone()));
+                value
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_meta::Naming;
+
+    use super::*;
+
+    fn empty() -> Arc<CurrentCatalogue> {
+        CurrentCatalogue::new(Catalogue::new(Arc::new(Graph::builtin(Naming::Svc.names())), Vec::new()))
+    }
+
+    #[test]
+    fn each_catalogue_has_a_higher_epoch_and_old_ones_stay() {
+        let current = empty();
+        let first = current.load();
+        current.publish(|catalogue| catalogue.iter().cloned().collect());
+        assert_eq!((first.epoch(), current.load().epoch()), (0, 1));
+        assert!(Arc::ptr_eq(first.graph(), current.load().graph()));
+    }
+
+    #[test]
+    fn a_value_is_derived_once_per_epoch() {
+        let (current, derived) = (empty(), PerEpoch::<u32>::default());
+        let first = current.load();
+        let check = |catalogue: &Catalogue, made: u32, expect: u32| {
+            let got = derived.get(catalogue, |before| before.copied().unwrap_or_default() + made);
+            assert_eq!(*got, expect);
+        };
+        check(&first, 1, 1);
+        check(&first, 7, 1);
+        current.publish(|_| Vec::new());
+        check(&current.load(), 2, 3);
+        check(&current.load(), 7, 3);
+        // A request that began before the change.
+        check(&first, 10, 13);
+        check(&current.load(), 7, 3);
     }
 }

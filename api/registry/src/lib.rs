@@ -27,7 +27,7 @@ pub mod strategy;
 
 pub use admission::{Admission, Change, Terms};
 pub use author::{Author, Gift, Permission, Who};
-pub use catalogue::Registry;
+pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
 pub use conversion::{Conversion, StoredForm};
 pub use error::Error;
 pub use gated_fields::Disabled;

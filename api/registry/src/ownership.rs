@@ -2,7 +2,6 @@
 //! resource, the part that is written, and the other versions of the kind.
 
 use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
-use quorate_schema::Graph;
 use quorate_schema::apply::{Applier, ApplyError, Config};
 use quorate_schema::fieldset::{FieldSet, Reach};
 use quorate_schema::managed::{Managed, Seen, Versions, Writer, take_named, update_managed_fields};
@@ -12,8 +11,6 @@ use super::{Part, Resource};
 /// A field manager that writes a part of an object.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
-    /// The schema.
-    pub graph: &'a Graph,
     /// The resource of the object.
     pub resource: &'a Resource,
     /// The part that is written.
@@ -28,7 +25,7 @@ impl Claim<'_> {
     /// Records in the new object's `metadata.managedFields` who changed which fields since `old`. Comes before the strategy
     /// fills in what only the server sets. `named` is what the request says of the object, `None` when that is all of it.
     pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value, named: Option<&Value>) {
-        let (graph, ty) = (self.graph, self.resource.ty);
+        let (graph, ty) = (&*self.resource.graph, self.resource.ty);
         let resets = old.is_some() && self.part == Part::Main;
         let resets = resets && Managed::is_reset(new.at(&["metadata", "managedFields"]));
         self.with_writer(|writer| {
@@ -44,7 +41,7 @@ impl Claim<'_> {
     /// # Errors
     /// Conflicts with other owners, unless they are to be won.
     pub fn apply(&self, live: Option<&Value>, config: &Config, force: bool) -> Result<Value, ApplyError> {
-        let (graph, ty) = (self.graph, self.resource.ty);
+        let (graph, ty) = (&*self.resource.graph, self.resource.ty);
         self.with_writer(|writer| Applier { graph, ty, writer, force }.apply(live, config))
     }
 
@@ -64,14 +61,13 @@ impl Claim<'_> {
             subresource: self.part.subresource(),
             time: &self.now.seconds(),
             reach: &self.reach(),
-            versions: &OtherVersions { graph: self.graph, resource: self.resource },
+            versions: &OtherVersions { resource: self.resource },
         })
     }
 }
 
 /// The versions of a resource's kind.
 struct OtherVersions<'a> {
-    graph: &'a Graph,
     resource: &'a Resource,
 }
 
@@ -81,7 +77,7 @@ impl Versions for OtherVersions<'_> {
         let version = |text: &str| GroupVersion::parse(text).filter(|found| found.group == self.resource.group);
         let (Some(from), Some(to)) = (version(from), version(to)) else { return Seen::Unknown };
         let kind = |of: GroupVersion| {
-            self.graph.kind(&GroupVersionKind::new(of.group, of.version, self.resource.kind.as_str()))
+            self.resource.graph.kind(&GroupVersionKind::new(of.group, of.version, self.resource.kind.as_str()))
         };
         let (Some(from), Some(to)) = (kind(from), kind(to)) else { return Seen::Gone };
         let mut object = object.clone();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quorate_meta::{GroupKind, GroupResource};
-use quorate_schema::{Column, TypeId};
+use quorate_schema::{Column, Graph, TypeId};
 
 use super::conversion::{Conversion, StoredForm};
 use super::keys::{self, Key};
@@ -44,7 +44,9 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     /// Field labels that a field selector may name.
     pub selectable_fields: Vec<String>,
-    /// The type of its objects in the schema graph.
+    /// The schema graph that knows its objects.
+    pub graph: Arc<Graph>,
+    /// The type of its objects in that graph.
     pub ty: TypeId,
     /// Columns of its Table; empty means the default columns.
     pub columns: Vec<Column>,

@@ -5,7 +5,6 @@
 
 use bytes::Bytes;
 use quorate_meta::{Cause, FieldSelector, LabelSelector, Value};
-use quorate_schema::Graph;
 use quorate_store::Entry;
 use quorate_wire::stored::{self, CorruptValue, StoredRef};
 
@@ -67,8 +66,8 @@ pub fn matches(stored: &StoredRef<'_>, labels: &LabelSelector, fields: &FieldSel
 }
 
 /// What the schema finds missing or out of range.
-pub(crate) fn structure_problems(graph: &Graph, resource: &Resource, object: &Value) -> Vec<Cause> {
-    quorate_schema::validate_structure(graph, resource.ty, object)
+pub(crate) fn structure_problems(resource: &Resource, object: &Value) -> Vec<Cause> {
+    quorate_schema::validate_structure(&resource.graph, resource.ty, object)
 }
 
 fn unreadable(resource: &Resource, error: &CorruptValue) -> Error {

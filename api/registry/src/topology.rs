@@ -5,7 +5,7 @@
 use quorate_meta::{Names, Value};
 use quorate_store::Snapshot;
 
-use super::Registry;
+use super::Catalogue;
 use crate::error::Error;
 use crate::stored_codec;
 
@@ -17,12 +17,12 @@ const PLACES: [&str; 2] = ["region", "zone"];
 /// 500 for a node that cannot be read.
 pub fn label(
     names: &Names,
-    registry: &Registry,
+    catalogue: &Catalogue,
     snapshot: &Snapshot,
     node: &str,
     object: &mut Value,
 ) -> Result<(), Error> {
-    let Some(nodes) = registry.find("", "v1", "nodes") else { return Ok(()) };
+    let Some(nodes) = catalogue.find("", "v1", "nodes") else { return Ok(()) };
     let Some(entry) = snapshot.get(&nodes.key(None, node)) else { return Ok(()) };
     let known = PLACES.map(|place| format!("topology.{}", names.domain_key(place)));
     let labels = stored_codec::header(nodes, &entry.value)?.labels();

@@ -65,7 +65,7 @@ impl Audit {
     /// of them.
     pub(crate) fn request_received(
         &self,
-        record: &RequestRecord,
+        record: &RequestRecord<'_>,
         identity: &Identity,
         headers: &HeaderMap,
     ) -> RequestEvents {

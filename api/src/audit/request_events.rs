@@ -47,7 +47,7 @@ struct Told {
 impl RequestEvents {
     /// Begins with a request that has come in over the connection of this identity. Rules of the
     /// policy see the authenticated user.
-    pub(super) fn new(audit: &Audit, record: &RequestRecord, identity: &Identity, headers: &HeaderMap) -> Self {
+    pub(super) fn new(audit: &Audit, record: &RequestRecord<'_>, identity: &Identity, headers: &HeaderMap) -> Self {
         let (user, info) = (record.user(), record.info());
         let (user, impersonated) = match record.original_user() {
             Some(original) => (Some(original), user.map(Arc::as_ref)),
@@ -86,7 +86,7 @@ impl RequestEvents {
     pub(crate) fn response_complete(
         self,
         audit: &Arc<Audit>,
-        record: &RequestRecord,
+        record: &RequestRecord<'_>,
         graph: &Graph,
         response: Response<Body>,
     ) -> Response<Body> {
@@ -114,7 +114,7 @@ impl RequestEvents {
     }
 
     /// The client has left before there was a response.
-    pub(crate) fn client_left(self, audit: &Audit, record: &RequestRecord) {
+    pub(crate) fn client_left(self, audit: &Audit, record: &RequestRecord<'_>) {
         let Some(mut told) = self.told else { return };
         told.read(audit, record);
         let left = Status { success: true, message: CLOSED_EARLY.to_owned(), ..Status::default() };
@@ -128,7 +128,7 @@ impl RequestEvents {
 
 impl Told {
     /// Takes over what has become known since the request came in.
-    fn read(&mut self, audit: &Audit, record: &RequestRecord) {
+    fn read(&mut self, audit: &Audit, record: &RequestRecord<'_>) {
         if let Some(name) = record.object_name() {
             self.draft.name(name);
         }

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_nobody_takes_is_given_up() {
+    async fn what_the_client_stops_taking_is_given_up() {
         let held = Arc::new(());
         let chunks = futures::stream::iter((0..10).map(|number: u8| Ok(Bytes::from(vec![number]))));
         let mut body = impatient(Box::pin(chunks), Arc::clone(&held));

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_found_by_whoever_is_at_its_start() {
+    fn a_run_is_found_by_a_watcher_at_its_start() {
         let fanout = Arc::new(Fanout::default());
         let (first, second) = (fanout.join(), fanout.join());
         first.keep_run(run_key("a/", 3), run(b"three, four", 4));

@@ -3,7 +3,7 @@
 //!
 //! Invariants that the order keeps: nothing about the cluster is told before authentication,
 //! nothing about what exists before authorization; a request takes no place in flight before it is
-//! allowed, and its body is read only when it has one; the user's time, and a panic, end the
+//! allowed, and its body is read only when it has one; the deadline, and a panic, end the
 //! filters and the handler but nothing of what follows them, so every request gets a response in a
 //! syntax that its client reads, and the audit trail sees every request and every response.
 //!
@@ -14,7 +14,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Method, Request as HttpRequest, Response};
+use http::request::Parts;
+use http::{Request as HttpRequest, Response};
 
 use super::{
     Exchange, audit, authentication, authorization, cache_control, deadline, error_response, flow_control, handler,
@@ -23,6 +24,8 @@ use super::{
 use crate::Api;
 use crate::body::Body;
 use quorate_access::authentication::Identity;
+use quorate_access::authorization::Action;
+use quorate_access::request::RequestInfo;
 
 /// Answers a request. Never fails: every failure is a response.
 pub async fn handle<B>(api: &Arc<Api>, identity: &Identity, request: HttpRequest<B>) -> Response<Body>
@@ -30,26 +33,27 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display,
 {
-    let (head, body) = request.into_parts();
+    let (Parts { method, uri, headers, .. }, body) = request.into_parts();
     let mut body = pin!(body);
-    let is_head = head.method == Method::HEAD;
-    let mut exchange = Exchange::new(api, identity, head);
+    let info = RequestInfo::parse(api.names, &method, &uri);
+    let mut exchange = Exchange::new(api, identity, (&uri, &info), headers);
     let end = deadline::of(&exchange);
 
     // The request's way in: each filter lets it through or ends it.
     let (x, incoming) = (&mut exchange, body.as_mut());
     let filters = Box::pin(async move {
         let authenticated = authentication::authenticate(x).await?;
-        let user = impersonation::impersonate(x, authenticated).await?;
+        let action = Action::of(x.record.info());
+        let user = impersonation::impersonate(x, authenticated, &action).await?;
         audit::request_received(x);
         deadline::check_parameter(x)?;
-        flow_control::classify(x, &user);
-        authorization::authorize(x, &user).await?;
+        flow_control::classify(x, &user, &action);
+        authorization::authorize(x, &user, &action).await?;
         startup::admit(x)?;
         let route = routing::find(x)?;
         let format = negotiation::negotiate(x, &route)?;
         let place = in_flight::enter(x, &user, &route).await?;
-        let content = request_body::read(x, &user, incoming).await?;
+        let content = request_body::read(x, &user, &action, incoming).await?;
         audit::request_body(x, &route, &content);
         handler::run(x, &user, route, format, content, place).await
     });
@@ -65,7 +69,7 @@ where
     };
     flow_control::write_headers(&exchange, &mut response);
     let response = audit::response_complete(&mut exchange, response);
-    let mut response = head_request::without_body(is_head, response);
+    let mut response = head_request::without_body(&method, response);
     request_id::write_header(&exchange, &mut response);
     cache_control::write_header(&mut response);
     response

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, request};
+use http::{HeaderMap, Uri};
 
 use super::{audit, request_id};
 use crate::Api;
@@ -14,14 +14,17 @@ use crate::audit::RequestEvents;
 use crate::request_record::RequestRecord;
 use quorate_access::authentication::Identity;
 use quorate_access::request::RequestInfo;
+use quorate_registry::Catalogue;
 
 /// One request on its way through the filters.
 pub(super) struct Exchange<'a> {
     pub(super) api: &'a Arc<Api>,
+    /// What is served while the request runs.
+    pub(super) catalogue: Arc<Catalogue>,
     /// What the connection proved about its client.
     pub(super) identity: &'a Identity,
     pub(super) headers: HeaderMap,
-    pub(super) record: RequestRecord,
+    pub(super) record: RequestRecord<'a>,
     /// The authorizer's epoch before the first filter asked it.
     pub(super) epoch: Option<u64>,
     /// The audit events of the request, once its user is known.
@@ -30,11 +33,16 @@ pub(super) struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     /// The exchange of a request that has just come in.
-    pub(super) fn new(api: &'a Arc<Api>, identity: &'a Identity, head: request::Parts) -> Self {
-        let id = request_id::of(&head.headers, api.process, &api.requests);
-        let info = RequestInfo::parse(api.names, &head.method, &head.uri);
-        let record = RequestRecord::new(id, head.uri, info, api.env.clock.now_ms());
-        Self { api, identity, headers: head.headers, record, epoch: api.authorizer.epoch(), events: None }
+    pub(super) fn new(
+        api: &'a Arc<Api>,
+        identity: &'a Identity,
+        (uri, info): (&'a Uri, &'a RequestInfo),
+        headers: HeaderMap,
+    ) -> Self {
+        let id = request_id::of(&headers, api.process, &api.requests);
+        let record = RequestRecord::new(id, uri, info, api.env.clock.now_ms());
+        let catalogue = api.catalogue.load();
+        Self { api, catalogue, identity, headers, record, epoch: api.authorizer.epoch(), events: None }
     }
 }
 

@@ -11,8 +11,8 @@ use quorate_access::authentication::User;
 use quorate_access::authorization::Action;
 
 /// Classifies the request.
-pub(super) fn classify(x: &mut Exchange<'_>, user: &User) {
-    let flow = x.api.flow_control.classify(&*x.api.store, user, &Action::of(x.record.info()));
+pub(super) fn classify(x: &mut Exchange<'_>, user: &User, action: &Action<'_>) {
+    let flow = x.api.flow_control.classify(&*x.api.store, user, action);
     x.record.classified(flow);
 }
 

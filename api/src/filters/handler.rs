@@ -27,6 +27,7 @@ pub(super) async fn run(
 ) -> Result<Response<Body>, Error> {
     let request = Request {
         info: x.record.info(),
+        catalogue: &x.catalogue,
         resource: route.resource().cloned(),
         user,
         original_user: x.record.original_user(),

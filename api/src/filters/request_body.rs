@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout};
 use super::{Exchange, authorization};
 use crate::request_record::Milestone;
 use quorate_access::authentication::User;
+use quorate_access::authorization::Action;
 use quorate_registry::error::Error;
 
 /// Bytes of a request's body at most.
@@ -32,7 +33,12 @@ const DECISION_HOLDS: Duration = Duration::from_millis(500);
 
 /// The body of a write; that of any other request is not read. A client that sends its body slowly
 /// must not keep a right beyond its end, so the authorizer is asked again after that.
-pub(super) async fn read<B>(x: &mut Exchange<'_>, user: &User, body: Pin<&mut B>) -> Result<Bytes, Error>
+pub(super) async fn read<B>(
+    x: &mut Exchange<'_>,
+    user: &User,
+    action: &Action<'_>,
+    body: Pin<&mut B>,
+) -> Result<Bytes, Error>
 where
     B: Body<Data = Bytes>,
     B::Error: std::fmt::Display,
@@ -43,9 +49,9 @@ where
     let begun = Instant::now();
     let body = read_whole(body).await?;
     x.record.body_read(body.len());
-    x.record.reach(Milestone::BodyRead);
-    if begun.elapsed() >= DECISION_HOLDS {
-        authorization::authorize(x, user).await?;
+    let read = x.record.reach(Milestone::BodyRead);
+    if read - begun >= DECISION_HOLDS {
+        authorization::authorize(x, user, action).await?;
     }
     Ok(body)
 }

@@ -6,7 +6,7 @@ use quorate_registry::error::Error;
 
 /// The route of the request.
 pub(super) fn find(x: &mut Exchange<'_>) -> Result<Route, Error> {
-    let route = handlers::find(x.api, x.record.info())?;
+    let route = handlers::find(x.api, &x.catalogue, x.record.info())?;
     if route.resource().is_some_and(|resource| resource.deprecation.is_some()) {
         x.record.deprecated();
     }

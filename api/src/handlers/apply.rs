@@ -42,13 +42,13 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let change = |live: Option<&Value>| {
         let body = body.as_ref().map_err(Clone::clone)?;
         let now = Time::from_ms(api.env.clock.now_ms());
-        let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
+        let claim = Claim { resource, part, manager: &parameters.manager, now };
         let mut object = claim.apply(live, &body.config, parameters.force).map_err(refusal)?;
         body_size_limit::check_applied(live, &object)?;
         body.check(parameters.validation)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;
-        decode::complete(&api.graph, api.names, resource, &mut object);
+        decode::complete(api.names, resource, &mut object);
         Ok(object)
     };
     let permit = || permit::creation(api, request);
@@ -114,14 +114,14 @@ pub(super) fn read(api: &Api, request: &Request<'_>, resource: &Resource) -> Res
     if body.at(&["metadata", "managedFields"]).is_some_and(|entries| !entries.is_null()) {
         return Err(Error::bad_request("metadata.managedFields must be nil"));
     }
-    let config = fit(api, resource, body)?;
+    let config = fit(resource, body)?;
     Ok(Applied { config, duplicates: duplicates.iter().map(ToString::to_string).collect() })
 }
 
 /// Checks what is wanted of an object against its type.
-pub(super) fn fit(api: &Api, resource: &Resource, body: Value) -> Result<Config, Error> {
+pub(super) fn fit(resource: &Resource, body: Value) -> Result<Config, Error> {
     let what = described(resource, &body);
-    let config = Config::new(&api.graph, resource.ty, body).map_err(|unfit| Status {
+    let config = Config::new(&resource.graph, resource.ty, body).map_err(|unfit| Status {
         code: 500,
         message: format!("failed to create typed patch object ({what}): {unfit}"),
         ..Status::default()

@@ -41,7 +41,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
 
 /// Binds the pod that the body names; 201 with a Status.
 pub(super) async fn create(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
-    let pods = api.registry.find("", "v1", PODS).ok_or_else(Error::no_such_path)?;
+    let pods = request.catalogue.find("", "v1", PODS).ok_or_else(Error::no_such_path)?;
     bind(api, request, pods, request.resource()?, None).await
 }
 
@@ -57,7 +57,7 @@ async fn bind(
     identity::set_namespace(form, request.namespace(), &mut binding)?;
     if let Some(node) = node_of(&binding).map(str::to_owned) {
         let snapshot = api.store.snapshot();
-        topology::label(api.names, &api.registry, &snapshot, &node, &mut binding)?;
+        topology::label(api.names, request.catalogue, &snapshot, &node, &mut binding)?;
     }
     let own_name = binding.str_at(&["metadata", "name"]).unwrap_or_default();
     let name = path_name.unwrap_or(own_name);

@@ -62,8 +62,12 @@ fn from_query(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
 }
 
 fn from_body(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
-    let ty = api.graph.type_named("meta/v1.DeleteOptions").ok_or_else(|| Error::internal("no type for options"))?;
-    let expected = Expected { graph: &api.graph, ty: ty.id, kind: KIND };
+    let ty = request
+        .catalogue
+        .graph()
+        .type_named("meta/v1.DeleteOptions")
+        .ok_or_else(|| Error::internal("no type for options"))?;
+    let expected = Expected { graph: request.catalogue.graph(), ty: ty.id, kind: KIND };
     let syntax = decode::syntax(api, request)?;
     let (mut body, _) = decode::parse(syntax, expected, &request.body).map_err(|why| why.or(Error::bad_request))?;
     if let Some(kind) = body.str_at(&["kind"])
@@ -72,7 +76,8 @@ fn from_body(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     {
         return Err(Error::bad_request(format!("no kind \"{kind}\" can be read as {KIND}")));
     }
-    quorate_schema::decode(&api.graph, ty.id, &mut body).map_err(|error| Error::bad_request(error.to_string()))?;
+    quorate_schema::decode(request.catalogue.graph(), ty.id, &mut body)
+        .map_err(|error| Error::bad_request(error.to_string()))?;
     if body.get(IGNORE_READ_ERRORS).and_then(Value::as_bool) == Some(true) && may_ignore_read_errors(api) {
         let beside = |option: &str| option == DRY_RUN && request.info.query.all(DRY_RUN).any(|value| !value.is_empty());
         return forced(api.names, |option| body.get(option).is_some_and(|value| !value.is_null()) || beside(option));

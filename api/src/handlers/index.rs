@@ -12,6 +12,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::respond;
+use quorate_registry::Catalogue;
 use quorate_registry::error::Error;
 
 /// Those that every server has, beside its groups and health checks.
@@ -28,13 +29,13 @@ const PAGES: [&str; 9] = [
 ];
 
 pub(crate) fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
-    let paths: Vec<Value> = paths(api).into_iter().map(Value::from).collect();
+    let paths: Vec<Value> = paths(api, request.catalogue).into_iter().map(Value::from).collect();
     respond::value(&request.format, StatusCode::OK, &Value::Map(Map::from([("paths", Value::List(paths))])))
 }
 
-fn paths(api: &Api) -> BTreeSet<String> {
+fn paths(api: &Api, catalogue: &Catalogue) -> BTreeSet<String> {
     let mut paths: BTreeSet<String> = PAGES.map(str::to_owned).into();
-    for (group, version) in api.registry.group_versions() {
+    for (group, version) in catalogue.group_versions() {
         if group.is_empty() {
             paths.insert(format!("/api/{version}"));
         } else {

@@ -6,6 +6,8 @@
 //! index is JSON whatever is asked for; documents are there in protobuf as well, in which kubectl
 //! insists on the one of version 2.
 
+use std::sync::Arc;
+
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use http::{Response, StatusCode};
 use quorate_meta::{Map, Value, well_known};
@@ -15,7 +17,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::negotiation;
-use crate::openapi::{Document, PROTOBUF_V2, PROTOBUF_V3, Served};
+use crate::openapi::{Document, DocumentSet, PROTOBUF_V2, PROTOBUF_V3, Served};
 use crate::respond;
 use quorate_registry::error::Error;
 
@@ -56,12 +58,16 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>, page: &OpenApiPage)
     let Some(in_protobuf) = asks_protobuf(accept, protobuf) else { return Ok(plain(StatusCode::NOT_ACCEPTABLE)) };
     match path {
         Some(path) => part(api, request, path, in_protobuf).await,
-        None => send(api, request, api.openapi.whole(served(api), in_protobuf).await?),
+        None => send(api, request, documents(api, request).whole(served(api, request), in_protobuf).await?),
     }
 }
 
-fn served(api: &Api) -> Served<'_> {
-    Served { graph: &api.graph, registry: &api.registry, with_cbor: api.formats.has_cbor() }
+fn documents(api: &Api, request: &Request<'_>) -> Arc<DocumentSet> {
+    api.openapi.of(request.catalogue)
+}
+
+fn served<'r>(api: &Api, request: &Request<'r>) -> Served<'r> {
+    Served { catalogue: request.catalogue, with_cbor: api.formats.has_cbor() }
 }
 
 /// Whether an Accept header (empty when absent) asks for a document in protobuf and not in JSON;
@@ -81,8 +87,9 @@ fn asks_protobuf(accept: &str, protobuf: [&str; 2]) -> Option<bool> {
 
 async fn index(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let mut paths = Map::new();
-    for path in api.openapi.paths(served(api)) {
-        let url = url(path, api.openapi.part(served(api), path, false).await?);
+    let (documents, served) = (documents(api, request), served(api, request));
+    for path in documents.paths() {
+        let url = url(path, documents.part(served, path, false).await?);
         paths.insert(path, Value::Map(Map::from([("serverRelativeURL", Value::from(url))])));
     }
     let body = respond::json(&Value::Map(Map::from([("paths", Value::Map(paths))])));
@@ -90,14 +97,15 @@ async fn index(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error
 }
 
 async fn part(api: &Api, request: &Request<'_>, path: &str, in_protobuf: bool) -> Result<Response<Body>, Error> {
-    let in_json = api.openapi.part(served(api), path, false).await?;
+    let (documents, served) = (documents(api, request), served(api, request));
+    let in_json = documents.part(served, path, false).await?;
     let hash = request.info.query.text("hash");
     if !hash.is_empty() && hash != in_json.etag.trim_matches('"') {
         let mut response = plain(StatusCode::MOVED_PERMANENTLY);
         response.headers_mut().insert(LOCATION, respond::header(&url(path, in_json))?);
         return Ok(response);
     }
-    let document = if in_protobuf { api.openapi.part(served(api), path, true).await? } else { in_json };
+    let document = if in_protobuf { documents.part(served, path, true).await? } else { in_json };
     let mut response = send(api, request, document)?;
     if !hash.is_empty() {
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");

@@ -126,7 +126,7 @@ pub(super) fn patched(
     match patch {
         Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
         Patch::Merge(patch) => merge(&mut object, patch.clone()),
-        Patch::Strategic(patch) => quorate_schema::strategic(&api.graph, resource.ty, &mut object, patch)
+        Patch::Strategic(patch) => quorate_schema::strategic(&resource.graph, resource.ty, &mut object, patch)
             .map_err(|error| unusable(request, &error))?,
     }
     body_size_limit::check_patched(current, &object)?;
@@ -138,10 +138,10 @@ pub(super) fn patched(
         let why = format!("the patch makes it a {} of {}", says("kind"), says("apiVersion"));
         return Err(bad_patch(request, &why));
     }
-    let unknown = quorate_schema::decode(&api.graph, resource.ty, &mut object)
+    let unknown = quorate_schema::decode(&resource.graph, resource.ty, &mut object)
         .map_err(|error| bad_patch(request, &error.to_string()))?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
-    decode::complete(&api.graph, api.names, resource, &mut object);
+    decode::complete(api.names, resource, &mut object);
     Ok((object, FieldErrors::of_unknown(&unknown)))
 }
 

@@ -62,7 +62,7 @@ impl Renderer {
                 api_version: api_version.clone(),
                 include: Include::parse(request.info.query.text("includeObject"))?,
                 layout: Layout::new(
-                    &api.graph,
+                    request.catalogue.graph(),
                     &GroupVersionKind::new(&*resource.group, &*resource.version, &*resource.kind),
                 )?,
             },

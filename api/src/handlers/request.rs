@@ -15,14 +15,16 @@ use crate::negotiation::Format;
 use crate::request_record::RequestRecord;
 use quorate_access::authentication::User;
 use quorate_access::request::RequestInfo;
-use quorate_registry::Resource;
 use quorate_registry::error::Error;
+use quorate_registry::{Catalogue, Resource};
 
 /// One request past the filters.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     /// Verb, path and query.
     pub(crate) info: &'a RequestInfo,
+    /// What is served while the request runs.
+    pub(crate) catalogue: &'a Arc<Catalogue>,
     /// The resource; `None` for paths that are none.
     pub(crate) resource: Option<Arc<Resource>>,
     /// The user on whose behalf it runs.
@@ -38,7 +40,7 @@ pub(crate) struct Request<'a> {
     /// The body, whole and within the limit; empty for reads.
     pub(crate) body: Bytes,
     /// Where the handler notes what observers of requests should know.
-    pub(crate) record: &'a RequestRecord,
+    pub(crate) record: &'a RequestRecord<'a>,
 }
 
 impl Request<'_> {

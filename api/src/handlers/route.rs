@@ -10,6 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::Response;
 use quorate_env::blocking_whenever_it_runs;
+use quorate_extensions::aggregation::is_delegated;
 use quorate_meta::Status;
 
 use super::{
@@ -23,7 +24,7 @@ use crate::health::Endpoint;
 use crate::negotiation::Offer;
 use quorate_access::request::{RequestInfo, Verb};
 use quorate_registry::error::Error;
-use quorate_registry::{Resource, stored_codec};
+use quorate_registry::{Catalogue, Resource};
 
 /// Bytes of a body from which on what it says may take longer to work out than a few milliseconds.
 const LONG_BODY_BYTES: usize = 128 << 10;
@@ -71,18 +72,18 @@ impl Route {
 }
 
 /// The route of a request, or 404 or 405.
-pub(crate) fn find(api: &Api, info: &RequestInfo) -> Result<Route, Error> {
+pub(crate) fn find(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Result<Route, Error> {
     if info.is_resource {
-        return find_resource(api, info).map(Route::Resource);
+        return find_resource(api, catalogue, info).map(Route::Resource);
     }
-    let route = find_page(api, &info.path).ok_or_else(|| no_page(api, &info.path))?;
+    let route = find_page(api, catalogue, &info.path).ok_or_else(|| no_page(api, catalogue, &info.path))?;
     if info.verb == Verb::Get || (info.verb == Verb::Head && matches!(route, Route::Health(..))) {
         return Ok(route);
     }
     Err(Status::method_not_allowed().into())
 }
 
-fn find_page(api: &Api, path: &str) -> Option<Route> {
+fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
     if let Some((endpoint, check)) = Endpoint::find(path) {
         return Some(Route::Health(endpoint, check.map(str::to_owned)));
     }
@@ -98,31 +99,27 @@ fn find_page(api: &Api, path: &str) -> Option<Route> {
     if let Some(page) = openid::OpenIdPage::find(trimmed) {
         return Some(Route::OpenId(page));
     }
-    discovery::DiscoveryPage::find(api, trimmed).map(Route::Discovery)
+    discovery::DiscoveryPage::find(api.names, catalogue, trimmed).map(Route::Discovery)
 }
 
 /// Why there is no such page: perhaps it is one of a version that is left to another server.
-fn no_page(api: &Api, path: &str) -> Error {
+fn no_page(api: &Api, catalogue: &Catalogue, path: &str) -> Error {
     let version = path.trim_end_matches('/').strip_prefix("/apis/").and_then(|path| path.split_once('/'));
-    version.map_or_else(Error::no_such_path, |(group, version)| nowhere(api, group, version))
+    version.map_or_else(Error::no_such_path, |(group, version)| not_served(api, catalogue, group, version))
 }
 
-/// 503 for a version of a group that an APIService leaves to another server, to which this one
-/// passes nothing on; 404 for all others.
-fn nowhere(api: &Api, group: &str, version: &str) -> Error {
-    let services = api.registry.find(&api.names.group("apiregistration"), "v1", "apiservices");
-    let elsewhere = services.is_some_and(|services| {
-        let snapshot = api.store.snapshot();
-        let entry = snapshot.get(&services.key(None, &format!("{version}.{group}")));
-        let object = entry.and_then(|entry| stored_codec::decode(services, entry).ok());
-        object.is_some_and(|object| object.at(&["spec", "service"]).is_some())
-    });
-    if elsewhere { Status::service_unavailable("service unavailable").into() } else { Error::no_such_path() }
+/// 503 for a group version that an APIService delegates to another server, to which this one passes
+/// nothing on; 404 for all others.
+fn not_served(api: &Api, catalogue: &Catalogue, group: &str, version: &str) -> Error {
+    if is_delegated(api.names, catalogue, &api.store.snapshot(), group, version) {
+        return Status::service_unavailable("service unavailable").into();
+    }
+    Error::no_such_path()
 }
 
-fn find_resource(api: &Api, info: &RequestInfo) -> Result<Arc<Resource>, Error> {
-    let found = api.registry.find(&info.group, &info.version, &info.resource);
-    let resource = found.ok_or_else(|| nowhere(api, &info.group, &info.version))?;
+fn find_resource(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Result<Arc<Resource>, Error> {
+    let found = catalogue.find(&info.group, &info.version, &info.resource);
+    let resource = found.ok_or_else(|| not_served(api, catalogue, &info.group, &info.version))?;
     let scope_fits = match (&info.namespace, &info.name) {
         (Some(_), _) => resource.namespaced,
         (None, Some(_)) => !resource.namespaced,

@@ -134,7 +134,7 @@ async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
     let parameters = Parameters::parse_apply(api.names, request)?;
     let body = apply::read(api, request, form);
     let wanted = body.as_ref().map_err(Clone::clone);
-    let wanted = wanted.and_then(|body| self::wanted(api, resource, form, body.config.value()));
+    let wanted = wanted.and_then(|body| self::wanted(resource, form, body.config.value()));
     let target = Target { resource, namespace: request.namespace(), name };
     let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
     let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces: false, named: None };
@@ -142,12 +142,12 @@ async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
         let body = body.as_ref().map_err(Clone::clone)?;
         let wanted = wanted.as_ref().map_err(Clone::clone)?;
         let now = Time::from_ms(api.env.clock.now_ms());
-        let claim = Claim { graph: &api.graph, resource, part, manager: &parameters.manager, now };
+        let claim = Claim { resource, part, manager: &parameters.manager, now };
         let mut object = claim.apply(live, wanted, parameters.force).map_err(apply::refusal)?;
         body.check(parameters.validation)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;
-        decode::complete(&api.graph, api.names, resource, &mut object);
+        decode::complete(api.names, resource, &mut object);
         Ok(object)
     };
     // A scale creates nothing, so the authorizer is not asked.
@@ -161,7 +161,7 @@ async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
 }
 
 /// What an applied scale wants, as a part of the workload.
-fn wanted(api: &Api, resource: &Resource, form: &Resource, scale: &Value) -> Result<Config, Error> {
+fn wanted(resource: &Resource, form: &Resource, scale: &Value) -> Result<Config, Error> {
     let mut wanted = Value::Map(Map::from([
         ("apiVersion", Value::from(resource.api_version.as_str())),
         ("kind", Value::from(resource.kind.as_str())),
@@ -176,7 +176,7 @@ fn wanted(api: &Api, resource: &Resource, form: &Resource, scale: &Value) -> Res
         check(form, scale.str_at(&["metadata", "name"]).unwrap_or_default(), scale)?;
         wanted.set_at(&REPLICAS, asked.clone());
     }
-    apply::fit(api, resource, wanted)
+    apply::fit(resource, wanted)
 }
 
 /// Gives the workload the replicas of the scale that `change` makes of the current one.

@@ -11,8 +11,8 @@ use crate::Api;
 use crate::handlers::Request;
 use quorate_access::authorization::{Action, ResourceAction};
 use quorate_registry::error::Error;
-use quorate_registry::stored_codec;
 use quorate_registry::write::Target;
+use quorate_registry::{Catalogue, stored_codec};
 
 /// What a node must be allowed, of an audience in the place of a resource, to get tokens for it all
 /// the same.
@@ -36,7 +36,7 @@ pub(super) async fn check(
         _ => return refused("node may only request 0 or 1 audiences"),
     };
     let namespace = account.namespace.unwrap_or_default();
-    let volumes = Volumes { api, snapshot, namespace, pod };
+    let volumes = Volumes { catalogue: request.catalogue, snapshot, namespace, pod };
     if volumes.project(audience) || volumes.have_driver_for(audience)? {
         return Ok(());
     }
@@ -59,7 +59,7 @@ pub(super) async fn check(
 
 /// The volumes of a pod.
 struct Volumes<'a> {
-    api: &'a Api,
+    catalogue: &'a Catalogue,
     snapshot: &'a Snapshot,
     namespace: &'a str,
     pod: &'a Value,
@@ -79,7 +79,7 @@ impl Volumes<'_> {
 
     /// Whether one is mounted by a driver that gets tokens for this audience.
     fn have_driver_for(&self, audience: &str) -> Result<bool, Error> {
-        let storage = self.api.names.group("storage");
+        let storage = self.catalogue.graph().names().group("storage");
         for volume in self.iter() {
             let Some(name) = self.driver(volume)? else { continue };
             let Some(driver) = self.find(&storage, "csidrivers", None, &name)? else { continue };
@@ -111,7 +111,7 @@ impl Volumes<'_> {
     }
 
     fn find(&self, group: &str, plural: &str, namespace: Option<&str>, name: &str) -> Result<Option<Value>, Error> {
-        let Some(resource) = self.api.registry.find(group, "v1", plural) else { return Ok(None) };
+        let Some(resource) = self.catalogue.find(group, "v1", plural) else { return Ok(None) };
         let entry = self.snapshot.get(&resource.key(namespace, name));
         entry.map(|entry| stored_codec::decode(resource, entry)).transpose()
     }

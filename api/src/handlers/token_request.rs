@@ -22,8 +22,8 @@ use crate::respond;
 use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal};
 use quorate_access::authorization::account_of;
 use quorate_registry::error::Error;
-use quorate_registry::stored_codec;
 use quorate_registry::write::Target;
+use quorate_registry::{Catalogue, stored_codec};
 
 /// The subresource's name.
 pub(super) const TOKEN: &str = "token";
@@ -39,7 +39,7 @@ const DEFAULT_EXPIRATION: i64 = 60 * 60;
 /// all the way, but its answer says no token: such a one would work.
 pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
-    let kind = kind(api)?;
+    let kind = kind(request)?;
     let api_version = kind.api_version();
     let wanted = decode::BodyKind {
         group: &kind.group,
@@ -51,7 +51,7 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let (decoded, asked) = decode::of_kind(api, request, wanted, parameters.validation)?;
     let decode::Decoded { mut object, warnings } = decoded;
     let mut told = Vec::new();
-    apply_defaults(&api.graph, kind.ty, &mut object);
+    apply_defaults(request.catalogue.graph(), kind.ty, &mut object);
     identity::set_namespace(request.resource()?, request.namespace(), &mut object)?;
     let answer = answer(api, request, &mut object, &mut told).await.and_then(|id| {
         if parameters.dry_run {
@@ -68,8 +68,12 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     warnings::attach(request, &told, answer)
 }
 
-fn kind(api: &Api) -> Result<&KindDef, Error> {
-    let kind = api.graph.kind(&GroupVersionKind::new(api.names.group("authentication"), "v1", KIND));
+fn kind<'r>(request: &Request<'r>) -> Result<&'r KindDef, Error> {
+    let kind = request.catalogue.graph().kind(&GroupVersionKind::new(
+        request.catalogue.graph().names().group("authentication"),
+        "v1",
+        KIND,
+    ));
     kind.ok_or_else(|| Error::internal("the schema has no TokenRequest"))
 }
 
@@ -85,7 +89,7 @@ async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut
     }
     api.store.read_index().await?;
     let snapshot = api.store.snapshot();
-    let account = find(api, &snapshot, "serviceaccounts", Some(namespace), name)?;
+    let account = find(request.catalogue, &snapshot, "serviceaccounts", Some(namespace), name)?;
     let uid = text(&account, "uid");
     let asked = text(object, "uid");
     if !asked.is_empty() && asked != uid {
@@ -99,14 +103,14 @@ async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut
     object.set_at(&["metadata", "uid"], uid.as_str());
     object.set_at(&["metadata", "creationTimestamp"], Time::from_ms(now_ms).seconds());
     let lifetime = expiration(api, &own, object, told)?;
-    let bound = bound(api, &snapshot, namespace, name, object)?;
+    let bound = bound(request.catalogue, &snapshot, namespace, name, object)?;
     let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
     let by_uid = object.str_at(&["spec", "boundObjectRef", "uid"]).is_some_and(|uid| !uid.is_empty());
     api.authorizer.check_token(request.user, target, bound.as_ref(), by_uid)?;
     if let Some(Bound::Pod(pod, _)) = &bound
         && api.authorizer.restricts(request.user)
     {
-        let pod = find(api, &snapshot, "pods", Some(namespace), &pod.name)?;
+        let pod = find(request.catalogue, &snapshot, "pods", Some(namespace), &pod.name)?;
         token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
     }
     let id = id(api);
@@ -173,7 +177,7 @@ fn expiration(api: &Api, own: &GroupKind, object: &mut Value, told: &mut Vec<Str
 
 /// What the token is to be bound to, if anything.
 fn bound(
-    api: &Api,
+    catalogue: &Catalogue,
     snapshot: &Snapshot,
     namespace: &str,
     account: &str,
@@ -197,7 +201,7 @@ fn bound(
     if name.is_empty() {
         return Err(Error::bad_request("Name parameter required."));
     }
-    let found = find(api, snapshot, resource, scope, name)?;
+    let found = find(catalogue, snapshot, resource, scope, name)?;
     if kind == "Pod" && account_of(&found) != Some(account) {
         return Err(Error::bad_request(format!(
             "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
@@ -211,16 +215,16 @@ fn bound(
         return Err(Status::conflict(&GroupResource::new(version.group.as_str(), kind), name, &why).into());
     }
     Ok(Some(match kind {
-        "Pod" => Bound::Pod(identified, node_of(api, snapshot, &found)),
+        "Pod" => Bound::Pod(identified, node_of(catalogue, snapshot, &found)),
         "Secret" => Bound::Secret(identified),
         _ => Bound::Node(identified),
     }))
 }
 
 /// The node that a pod runs on; by its name only when there is no such node.
-fn node_of(api: &Api, snapshot: &Snapshot, pod: &Value) -> Option<Identified> {
+fn node_of(catalogue: &Catalogue, snapshot: &Snapshot, pod: &Value) -> Option<Identified> {
     let name = pod.str_at(&["spec", "nodeName"]).filter(|name| !name.is_empty())?;
-    let found = find(api, snapshot, "nodes", None, name);
+    let found = find(catalogue, snapshot, "nodes", None, name);
     Some(found.map_or_else(|_| Identified { name: name.to_owned(), uid: String::new() }, |node| identified(&node)))
 }
 
@@ -230,8 +234,14 @@ fn identified(object: &Value) -> Identified {
 }
 
 /// An object of the core group, or 404.
-fn find(api: &Api, snapshot: &Snapshot, plural: &str, namespace: Option<&str>, name: &str) -> Result<Value, Error> {
-    let resource = api.registry.find("", "v1", plural).ok_or_else(Error::no_such_path)?;
+fn find(
+    catalogue: &Catalogue,
+    snapshot: &Snapshot,
+    plural: &str,
+    namespace: Option<&str>,
+    name: &str,
+) -> Result<Value, Error> {
+    let resource = catalogue.find("", "v1", plural).ok_or_else(Error::no_such_path)?;
     match snapshot.get(&resource.key(namespace, name)) {
         Some(entry) => stored_codec::decode(resource, entry),
         None => Err(Status::not_found(&resource.group_resource(), name).into()),

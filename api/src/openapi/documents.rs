@@ -2,10 +2,9 @@
 //! served.
 
 use quorate_meta::{GroupVersionKind, Value};
-use quorate_schema::Graph;
 use quorate_schema::openapi::{self, Documents};
 
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 
 /// The release that documents name.
 const RELEASE: &str = "v1.35.0";
@@ -13,8 +12,7 @@ const RELEASE: &str = "v1.35.0";
 /// What documents describe.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Served<'a> {
-    pub(crate) graph: &'a Graph,
-    pub(crate) registry: &'a Registry,
+    pub(crate) catalogue: &'a Catalogue,
     /// Whether bodies may be in CBOR.
     pub(crate) with_cbor: bool,
 }
@@ -36,11 +34,11 @@ impl Served<'_> {
     }
 
     fn documents(&self) -> Documents<'_> {
-        let served = self.registry.iter().filter_map(|resource| {
+        let served = self.catalogue.iter().filter_map(|resource| {
             let kind = GroupVersionKind::new(&*resource.group, &*resource.version, &*resource.kind);
             let subresources = resource.subresources.iter().map(|subresource| subresource.name.as_str()).collect();
-            Some(openapi::Served { kind: self.graph.kind(&kind)?, subresources })
+            Some(openapi::Served { kind: self.catalogue.graph().kind(&kind)?, subresources })
         });
-        Documents::new(self.graph, served.collect(), RELEASE).with_cbor(self.with_cbor)
+        Documents::new(self.catalogue.graph(), served.collect(), RELEASE).with_cbor(self.with_cbor)
     }
 }

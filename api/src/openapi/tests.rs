@@ -17,7 +17,7 @@ async fn what_many_ask_for_is_made_once() {
     let tasks = (0..MANY).map(|_| {
         let (cell, made, asks, asked) = (cell.clone(), made.clone(), asks.clone(), asked.clone());
         tokio::spawn(async move {
-            asks.send(()).expect("somebody listens");
+            asks.send(()).expect("the receiver is alive");
             let make = || {
                 let asked = asked.lock();
                 (0..MANY).for_each(|_| asked.recv_timeout(Duration::from_secs(10)).expect("all ask meanwhile"));

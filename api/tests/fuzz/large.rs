@@ -19,6 +19,7 @@ fn check(name: &str, words: &[&[u8]], read: impl Fn(&[u8])) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn long_bodies() {
     let graph = Graph::builtin(Naming::Svc.names());
     let ty = graph.type_named("core/v1.ConfigMap").expect("a type").id;

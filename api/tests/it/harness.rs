@@ -22,7 +22,6 @@ use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_env::{Clock, Entropy, Env, SystemEnv};
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
-use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore, Retention, Store};
 use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
@@ -180,11 +179,9 @@ impl Server {
     fn build(naming: Naming, store: Arc<dyn Store>, clock: Arc<TestClock>, particulars: Particulars<'_>) -> Self {
         let Particulars { authentication, authorization, gates } = particulars;
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
-        let graph = Arc::new(Graph::builtin(naming.names()));
         let api = Api::new(ApiOptions {
             naming,
-            registry: Arc::new(builtin::registry(&graph)),
-            graph,
+            catalogue: builtin::catalogue_of(naming.names()),
             store,
             env: Env { clock: clock.clone(), entropy, network: SystemEnv::env().network },
             version: Version { git_version: "v1.35.0+test".into(), ..Version::default() },

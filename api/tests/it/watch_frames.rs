@@ -82,7 +82,7 @@ async fn check(server: &Server, path: &str, shape: &str, ty: TypeId) -> Vec<Valu
     let sequence = server.get_as(path, &format!("application/cbor{shape}")).await;
     assert_eq!(items(&sequence.body), told, "{path}{shape}");
     let framed = server.get_as(path, &format!("application/vnd.svc.protobuf{shape}")).await;
-    let framed: Vec<Value> = frames(&server.api.graph, ty, &framed.body).iter().map(dense).collect();
+    let framed: Vec<Value> = frames(server.api.catalogue.load().graph(), ty, &framed.body).iter().map(dense).collect();
     assert_eq!(framed, told.iter().map(dense).collect::<Vec<_>>(), "{path}{shape}");
     told
 }
@@ -93,7 +93,7 @@ fn types(events: &[Value]) -> String {
 }
 
 fn type_of_maps(server: &Server) -> TypeId {
-    server.api.registry.find("", "v1", "configmaps").unwrap().ty
+    server.api.catalogue.load().find("", "v1", "configmaps").unwrap().ty
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,7 +139,7 @@ async fn a_version_that_is_gone_is_told_in_every_form() {
 /// Puts an object into the store, of each kind that is stored, that has nothing but metadata.
 async fn one_of_each(server: &Server) {
     let mut operations = Vec::new();
-    for resource in server.api.registry.iter().filter(|resource| resource.is_stored_form()) {
+    for resource in server.api.catalogue.load().iter().filter(|resource| resource.is_stored_form()) {
         let mut metadata = json!({"name": "o", "uid": "u", "labels": {"x": "1"}});
         metadata["creationTimestamp"] = json!("2030-01-01T00:00:00Z");
         if resource.namespaced {
@@ -156,7 +156,7 @@ async fn every_kind_is_watched_in_every_form() {
     let server = server().await;
     one_of_each(&server).await;
     let mut kinds = 0;
-    for resource in server.api.registry.iter().filter(|resource| resource.serves("watch")) {
+    for resource in server.api.catalogue.load().iter().filter(|resource| resource.serves("watch")) {
         let root = if resource.group.is_empty() { "/api" } else { "/apis" };
         let path = format!("{root}/{}/{}?{SYNC}&timeoutSeconds=1", resource.api_version, resource.plural);
         let told = check(&server, &path, "", resource.ty).await;

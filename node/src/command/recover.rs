@@ -1,8 +1,9 @@
 //! `quorate recover`: a stopped node whose quorum is lost for good goes on alone, as the only voter
 //! of a new cluster.
 //!
-//! Says what it finds and what is given up; changes something with `--yes` only. May be killed and
-//! run again at any moment: the replica's marker goes last, and a node that has it does not start.
+//! Prints what it finds and which members are given up; changes something with `--yes` only. May be
+//! killed and run again at any moment: the replica's marker goes last, and a node that has it does
+//! not start.
 
 use std::sync::Arc;
 

@@ -128,7 +128,7 @@ impl Node {
         tracing::info!("stopped");
     }
 
-    /// Gives up after a failure.
+    /// Ends the node after a failure, without a hand-over.
     pub(crate) async fn abandon(self) {
         self.api.shutdown();
         finish(self.audit).await;

@@ -51,7 +51,7 @@ pub(super) async fn write<K: Rotating>(
     sealed::put(store, &parts.secret, &*parts.env.entropy, K::NAME, &plain, at).await
 }
 
-/// Carries out what an operator wants. Runs on the leader.
+/// Carries out a request of an operator. Runs on the leader.
 pub(super) async fn answer<K: Rotating + Send + Sync>(
     parts: &Parts,
     store: &dyn Store,

@@ -95,8 +95,7 @@ pub(super) fn api(
     let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
     Ok(Api::new(ApiOptions {
         naming: parts.config.naming,
-        registry: Arc::new(builtin::registry_with(&graph, &tuning.features.feature_gates)),
-        graph,
+        catalogue: builtin::catalogue_with(&graph, &tuning.features.feature_gates),
         store,
         env: parts.env.clone(),
         version: Version {

@@ -98,8 +98,8 @@ fn conflicts(shop: &Shop) {
     );
     shop.run(&[&other[..], &["--force-conflicts"]].concat());
     shop.has(".spec.template.spec.containers[0].image", "web:3");
-    // Who gives up a field that another one holds leaves it there; who held it alone takes it
-    // along.
+    // A manager that gives up a field of another manager leaves it there; the only manager of a
+    // field takes it along.
     let file = shop.write(&deployment("web:3", None, ""));
     shop.run(&["apply", "--server-side", "-f", file]);
     shop.has(".spec.replicas", "2");

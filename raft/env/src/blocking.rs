@@ -1,14 +1,17 @@
-//! Work that keeps a thread busy for long: seconds of reading the disk or of computing.
+//! Blocking sections: work that keeps a thread busy for long, seconds of reading the disk or of
+//! computing.
 //!
-//! Invariant: it is done in the caller's task and at the same place in its order, so a simulation, which has one thread,
-//! replays it. Short work (a few milliseconds) does not belong here: handing the other tasks over costs as much.
+//! Invariant: the work is done in the caller's task and at the same place in its order, so a
+//! simulation, which has one thread, replays it. Short work (a few milliseconds) does not belong
+//! here: moving the other tasks to another thread costs as much.
 
 use std::future::poll_fn;
 use std::pin::pin;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Does the work while another thread takes over what this one would have run meanwhile, if there can be another.
+/// Does the work while another thread takes over what this one would have run meanwhile, if there
+/// can be another.
 pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
@@ -16,7 +19,8 @@ pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Waits for what may compute for long whenever it goes on: each time as [`blocking`] does its work.
+/// Waits for what may compute for long whenever it goes on: each time as [`blocking`] does its
+/// work.
 pub async fn blocking_whenever_it_runs<T>(work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     poll_fn(|context| blocking(|| work.as_mut().poll(context))).await

@@ -1,7 +1,8 @@
-//! The one-way signal that this process must stop: its disk can no longer be trusted, or it is no member of anything any more.
+//! The fatal signal: this process must stop, because its disk can no longer be trusted or the node
+//! is no member any more.
 //!
-//! Invariants: the first report wins and stays; there is no way back. Who hears it stops the process with that one line;
-//! nothing here retries or exits.
+//! Invariants: the first report counts and stays; it cannot be taken back. The process that awaits
+//! it stops with that one line; nothing here retries or exits.
 
 use tokio::sync::watch;
 
@@ -12,7 +13,7 @@ pub struct Fatal {
 }
 
 impl Fatal {
-    /// A signal that nobody has given yet.
+    /// A signal that was not given yet.
     #[must_use]
     pub fn new() -> Self {
         Self { reason: watch::Sender::new(None) }

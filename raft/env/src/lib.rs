@@ -1,8 +1,8 @@
-//! The seams to the outside world: wall clock, randomness, network, disk. Production code asks these and nothing else, so
-//! that a simulation can replay a run byte for byte.
+//! The seams to the outside world: wall clock, randomness, network, disk. Production code asks
+//! these and nothing else, so that a simulation can replay a run byte for byte.
 //!
-//! Timers use `tokio::time`, which the simulation controls already. The clippy list of disallowed methods keeps direct
-//! calls out of every other file.
+//! Timers use `tokio::time`, which the simulation controls already. The clippy list of disallowed
+//! methods keeps direct calls out of every other file.
 
 use std::fmt;
 use std::io;
@@ -55,7 +55,7 @@ pub trait Network: Send + Sync + fmt::Debug {
     async fn connect(&self, address: &str) -> io::Result<Box<dyn Io>>;
 }
 
-/// Everything together, cheap to clone and handed down from the one place that wires.
+/// All seams but the disk, cheap to clone and passed down from the one place that wires.
 #[derive(Debug, Clone)]
 pub struct Env {
     /// The wall clock.

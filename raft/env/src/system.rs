@@ -1,8 +1,8 @@
-//! The real world behind the seams: the system clock, the operating system's randomness, TCP.
+//! The production environment: the system clock, the operating system's randomness, TCP.
 //!
 //! The only place in the raft and api crates that may touch them.
 
-#![expect(clippy::disallowed_methods, reason = "this file is what everybody else asks instead")]
+#![expect(clippy::disallowed_methods, reason = "this file implements the seams that all other code uses")]
 
 use std::io;
 use std::sync::Arc;

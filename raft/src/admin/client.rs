@@ -1,6 +1,7 @@
-//! An operator's connection to a node.
+//! The admin client: an operator's connection to a node.
 //!
-//! Invariant: one connection, made once; a command line asks a few things and exits. Any node may be asked.
+//! Invariant: one connection, made once; a command line asks a few things and exits. Any node may
+//! be asked.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ pub struct AdminClient {
 }
 
 impl AdminClient {
-    /// Connects to the node whose peer RPC is at `host:port`, with the certificate of a member of this cluster.
+    /// Connects to the node whose peer RPC is at `host:port`, with the certificate of a member of
+    /// this cluster.
     pub async fn connect(
         network: Arc<dyn Network>,
         tls: Arc<PeerTls>,

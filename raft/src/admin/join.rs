@@ -1,7 +1,8 @@
 //! Joining: a node with a token becomes a learner and gets its certificates.
 //!
-//! Invariants: the order is token, number, certificates, membership, so that nothing is given to who has no token and a member
-//! always has its certificates; repeating a join after a lost answer gives the same number as long as the node only learns.
+//! Invariants: the order is token, node id, certificates, membership, so that a node without a
+//! token gets nothing and a member always has its certificates; repeating a join after a lost
+//! answer gives the same id as long as the node is a learner.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::types::Peer;
 /// What is to be signed for a joining node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningRequest {
-    /// The number that the node got.
+    /// The id that the node got.
     pub node: NodeId,
     /// Where it will be.
     pub peer: Peer,
@@ -34,13 +35,16 @@ pub struct SigningRequest {
 /// Makes certificates: of joining nodes, and of users for an operator. Runs on the leader.
 #[async_trait]
 pub trait CertificateSigner: Send + Sync {
-    /// Checks the request and signs it; the answer travels back to the node unread. An error is one line for its operator.
+    /// Checks the request and signs it; the answer travels back to the node unread. An error is one
+    /// line for its operator.
     async fn sign(&self, request: SigningRequest) -> Result<Bytes, String>;
 
-    /// Signs the certificate of a user, for an operator; both ends are the node's program, in a form of its own.
+    /// Signs the certificate of a user, for an operator; both ends are the node's program, in a
+    /// form of its own.
     async fn certify(&self, request: Bytes) -> Result<Bytes, String>;
 
-    /// Looks at or changes the keys that nodes keep for the API, for an operator; likewise in a form of its own.
+    /// Looks at or changes the keys that nodes keep for the API, for an operator; likewise in a
+    /// form of its own.
     async fn keys(&self, request: Bytes) -> Result<Bytes, String>;
 }
 
@@ -71,8 +75,8 @@ pub(super) async fn admit_node(
     Ok(JoinAnswer { cluster: raft.cluster(), node, members: members(raft), identity })
 }
 
-/// Asks the member at `address` to let this node in. The member is believed because its certificate comes from the peer authority
-/// with this hash (see [`crate::authority_hash`]).
+/// Asks the member at `address` to let this node in. The member is trusted because its certificate
+/// comes from the peer authority with this hash (see [`crate::authority_hash`]).
 pub async fn join(
     network: Arc<dyn Network>,
     address: &str,

@@ -1,6 +1,7 @@
-//! What an operator's command line and a node, and two nodes, say to each other.
+//! Administrative messages: from an operator's command line to a node, and between two nodes.
 //!
-//! Invariant: variants and fields are only ever added at the end (messages are positional on the wire).
+//! Invariant: variants and fields are only ever added at the end (messages are positional on the
+//! wire).
 
 use bytes::Bytes;
 use quorate_store::{NodeId, Status};
@@ -14,17 +15,18 @@ use crate::types::Peer;
 /// An administrative request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AdminRequest {
-    /// How the asked node is. Answered by [`AdminAnswer::Status`].
+    /// The state of the asked node. Answered by [`AdminAnswer::Status`].
     Status,
-    /// Who the members are. Answered by [`AdminAnswer::Members`].
+    /// List the members. Answered by [`AdminAnswer::Members`].
     Members,
-    /// Add a learner under a number of its own. Answered by [`AdminAnswer::Node`].
+    /// Add a learner under a new id. Answered by [`AdminAnswer::Node`].
     Add(Peer),
     /// Make a learner a voter. Answered by [`AdminAnswer::Done`].
     Promote(NodeId),
     /// Take a member out. Answered by [`AdminAnswer::Done`].
     Remove(NodeId),
-    /// Hand the leadership over, to whoever is furthest if nobody is named. Answered by [`AdminAnswer::Node`].
+    /// Transfer the leadership, to the voter with the longest log if none is named. Answered by
+    /// [`AdminAnswer::Node`].
     Transfer(Option<NodeId>),
     /// Make a join token. Answered by [`AdminAnswer::Token`].
     CreateToken {
@@ -39,10 +41,11 @@ pub enum AdminRequest {
     RevokeToken(String),
     /// A join that another node received and checks nothing of.
     Join(JoinRequest),
-    /// Sign a user's certificate; the request is in the signer's own form. Answered by [`AdminAnswer::Certified`].
+    /// Sign a user's certificate; the request is in the signer's own form. Answered by
+    /// [`AdminAnswer::Certified`].
     Certify(Bytes),
-    /// Look at or change the keys that nodes keep for the API; the request is in the signer's own form. Answered by
-    /// [`AdminAnswer::Keys`].
+    /// Look at or change the keys that nodes keep for the API; the request is in the signer's own
+    /// form. Answered by [`AdminAnswer::Keys`].
     Keys(Bytes),
     /// Carry out a consistent read on the asked node. Answered by [`AdminAnswer::Done`].
     Ready,
@@ -55,9 +58,9 @@ pub enum AdminAnswer {
     Done,
     /// A node's state.
     Status(NodeStatus),
-    /// The members, by number.
+    /// The members, by id.
     Members(Vec<Member>),
-    /// A node's number.
+    /// A node's id.
     Node(NodeId),
     /// A new token. Its secret is nowhere else.
     Token(JoinToken),
@@ -80,12 +83,13 @@ pub struct NodeStatus {
     pub store: Status,
     /// The members as the leader sees them, or as this node does when the leader does not answer.
     pub members: Vec<Member>,
-    /// Log entries up to this index are gone; who needs them gets a snapshot. 0 for none.
+    /// Log entries up to this index are purged; a member that needs them gets a snapshot. 0 for
+    /// none.
     pub log_purged: u64,
     /// The index of the newest log entry. 0 for none.
     pub log_last: u64,
-    /// Whether a change of the voters is under way, as far as the asked node knows: until it is complete, majorities of the old and of the
-    /// new voters are needed.
+    /// Whether a change of the voters is under way, as far as the asked node knows: until it is
+    /// complete, majorities of the old and of the new voters are needed.
     pub changing_voters: bool,
 }
 
@@ -109,7 +113,8 @@ pub struct JoinRequest {
     pub token: JoinToken,
     /// Where it will be.
     pub peer: Peer,
-    /// What the node's [`super::CertificateSigner`] needs: certificate requests, in a form of its own.
+    /// What the node's [`super::CertificateSigner`] needs: certificate requests, in a form of its
+    /// own.
     pub csr: Bytes,
 }
 
@@ -118,7 +123,7 @@ pub struct JoinRequest {
 pub struct JoinAnswer {
     /// The cluster it is in now.
     pub cluster: ClusterId,
-    /// Its number.
+    /// Its id.
     pub node: NodeId,
     /// All members, itself included.
     pub members: Vec<Member>,

@@ -1,7 +1,8 @@
 //! Administration over the peer RPC: status, membership, leadership, join tokens, joining.
 //!
-//! Invariants: whatever changes something is carried out by the leader, wherever it was asked for; every request needs a
-//! peer certificate but *join*, which needs a token instead. This module signs nothing: the node's [`CertificateSigner`] does.
+//! Invariants: every change is carried out by the leader, whichever node was asked; every request
+//! needs a peer certificate but *join*, which needs a token instead. This module signs nothing: the
+//! node's [`CertificateSigner`] does.
 
 mod client;
 mod join;

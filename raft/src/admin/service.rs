@@ -1,7 +1,8 @@
-//! The administrative service: requests that only look are answered by the asked node, all others by the leader.
+//! The administrative service: requests that only look are answered by the asked node, all others
+//! by the leader.
 //!
-//! Invariant: a request is forwarded at most [`MAX_HOPS`] times, so two nodes that disagree about the leader do not send
-//! it back and forth for ever.
+//! Invariant: a request is forwarded at most [`MAX_HOPS`] times, so two nodes that disagree about
+//! the leader do not send it back and forth for ever.
 
 use std::sync::Arc;
 use std::time::Duration;

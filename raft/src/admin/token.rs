@@ -1,7 +1,7 @@
 //! Join tokens: `id.secret`, both lower-case hexadecimal.
 //!
-//! Invariants: the secret is 128 random bits; only its SHA-256 is ever stored; it is never printed by `Debug`; comparing
-//! takes the same time wherever the difference is.
+//! Invariants: the secret is 128 random bits; only its SHA-256 is ever stored; it is never printed
+//! by `Debug`; comparing takes the same time wherever the difference is.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ const ID_BYTES: usize = 4;
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 16;
 
-/// What a node shows to be let in.
+/// The secret with which a node may join.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinToken {
     id: String,
@@ -49,7 +49,7 @@ impl JoinToken {
     }
 }
 
-/// The whole token, secret included: for the operator who made it.
+/// The whole token, secret included: for the operator that made it.
 impl fmt::Display for JoinToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.id, self.secret)

@@ -1,7 +1,7 @@
 //! Join tokens in the replicated store: one key each, postcard of [`StoredToken`].
 //!
-//! Invariants: a token is valid from its creation until it expires or is revoked, on every node alike; what has expired is removed
-//! when a token is made. Times are the leader's clock.
+//! Invariants: a token is valid from its creation until it expires or is revoked, on every node
+//! alike; expired tokens are removed when a token is made. Times are the leader's clock.
 
 use bytes::Bytes;
 use quorate_env::Env;
@@ -82,7 +82,7 @@ impl Tokens<'_> {
         }
     }
 
-    /// Whether the token opens the door now.
+    /// Refuses a token that is not valid now.
     pub(super) async fn check(&self, token: &JoinToken) -> Result<(), AdminError> {
         self.store.read_index().await?;
         let now = self.env.clock.now_ms();

@@ -1,7 +1,7 @@
 //! [`RaftNode`]: which member leads, and how far this node has applied the log.
 //!
-//! Invariant: nothing here changes after the start but the mark that the node is stopping. What follows from an answer
-//! is decided by the caller.
+//! Invariant: nothing here changes after the start but the mark that the node is stopping. What
+//! follows from an answer is decided by the caller.
 
 use std::future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ pub(crate) struct RaftNode {
     id: NodeId,
     cluster: ClusterId,
     raft: Raft,
-    /// Set before Raft is told to stop.
+    /// Set before openraft is shut down.
     stopping: AtomicBool,
 }
 
@@ -80,13 +80,14 @@ impl RaftNode {
         change(self.raft.server_metrics(), longest).await;
     }
 
-    /// Waits until anything that openraft reports has changed since this call, for `longest` at most.
+    /// Waits until anything that openraft reports has changed since this call, for `longest` at
+    /// most.
     pub(crate) async fn metrics_change(&self, longest: Duration) {
         change(self.raft.metrics(), longest).await;
     }
 
-    /// The ReadIndex of the leader (Raft dissertation, section 6.4): the log index that a state must have applied to be
-    /// current, after a quorum has confirmed that this node leads.
+    /// The ReadIndex of the leader (Raft dissertation, section 6.4): the log index that a state
+    /// must have applied to be current, after a quorum has confirmed that this node leads.
     pub(crate) async fn confirmed_read_index(&self) -> Result<u64, NotApplied> {
         match self.raft.get_read_log_id(ReadPolicy::ReadIndex).await {
             Ok((read_log_id, _)) => Ok(read_log_id.index()),
@@ -123,7 +124,8 @@ impl RaftNode {
 
     /// Waits until Raft has stopped by itself and gives the reason.
     pub(crate) async fn stopped(&self) -> String {
-        // The server metrics change rarely and end with Raft; the full metrics change with every message.
+        // The server metrics change rarely and end with Raft; the full metrics change with every
+        // message.
         let mut ending = self.raft.server_metrics();
         loop {
             let ended = ending.changed().await.is_err();
@@ -143,7 +145,8 @@ where
     W: Watch,
     T: OptionalSend + OptionalSync,
 {
-    // openraft's own receiver, of which this is a copy, has never seen anything: it would call every value new.
+    // openraft's own receiver, of which this is a copy, has never seen anything: it would call
+    // every value new.
     drop(value.borrow_and_update());
     let changed = async {
         // Once Raft has stopped nothing changes any more; callers that ask in a loop must not spin.

@@ -1,11 +1,13 @@
-//! One batch: everything that one write and one sync make durable together.
+//! A batch of the log: everything that one write and one sync make durable together.
 //!
-//! Layout, little endian: magic u32, crc32c u32, bytes of the records u32, number of records u32, batch number u64, zero u64, the
-//! records, zeros up to a sector. Batches start at sectors and are numbered without gaps through the whole log. Zeros up to the end of a
-//! block are written with each: given a part of a block, a file system may have to read the rest of it from the disk.
+//! Layout, little endian: magic u32, crc32c u32, bytes of the records u32, number of records u32,
+//! batch number u64, zero u64, the records, zeros up to a sector. Batches start at sectors and are
+//! numbered without gaps through the whole log. Zeros up to the end of a block are written with
+//! each: given a part of a block, a file system may have to read the rest of it from the disk.
 //!
-//! Invariant that recovery rests on: a batch is written only after the one before it was synced. So whatever lies before the start of
-//! a valid batch was durable, and only the last batch can be torn by a crash.
+//! Invariant that recovery rests on: a batch is written only after the one before it was synced. So
+//! everything before the start of a valid batch was durable, and only the last batch can be torn by
+//! a crash.
 
 use quorate_env::disk::BLOCK_BYTES;
 
@@ -53,7 +55,7 @@ pub(super) fn parse(bytes: &[u8], seed: u32) -> Option<BatchHeader> {
     })
 }
 
-/// Gathers records into one batch. Reused, to keep its buffer.
+/// Puts records into one batch. Reused, to keep its buffer.
 #[derive(Debug)]
 pub(super) struct BatchBuilder {
     bytes: Vec<u8>,
@@ -82,8 +84,8 @@ impl BatchBuilder {
         (record::seal(&mut self.bytes[offset..], seed), offset)
     }
 
-    /// Finishes the batch, to be written at this place, a sector. Gives its bytes, with zeros up to the end of a block, and how many of
-    /// them are its own.
+    /// Finishes the batch, to be written at this place, a sector. Gives its bytes, with zeros up to
+    /// the end of a block, and how many of them are its own.
     pub(super) fn finish(&mut self, number: u64, seed: u32, offset: u64) -> (&[u8], u64) {
         let body = u32::try_from(self.body()).expect("a batch is bounded by its segment");
         let end = offset + size_of(self.body()) as u64;

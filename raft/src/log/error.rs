@@ -1,6 +1,8 @@
-//! Why a log cannot be opened: one line for the operator each, naming the file and, where there is one, the place in it.
+//! Errors of opening a log: one line for the operator each, naming the file and, where there is
+//! one, the place in it.
 //!
-//! Never a start on data that is not all there: whatever is not explained by a crash during the last, unacknowledged write is an error.
+//! Invariant: a log never starts on data that is not all there: all that is not explained by a
+//! crash during the last, unacknowledged write is an error.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
-//! The handle: opens a log and gives its writer work. Cheap to clone; all clones are one log.
+//! The log handle: opens a log and gives its writer work. Cheap to clone; all clones are one log.
 //!
-//! Invariants: what is in memory changes under the lock together with the order of the writer's queue; the queue is bounded by a budget
-//! of bytes. How Raft calls it is in `storage`.
+//! Invariants: what is in memory changes under the lock together with the order of the writer's
+//! queue; the queue is bounded by a budget of bytes. How openraft calls it is in `storage`.
 
 use std::io;
 use std::ops::Range;
@@ -28,7 +28,8 @@ const MIN_SEGMENT_BYTES: u64 = 16 << 10;
 /// Longest segment, bytes: offsets in it are kept in 32 bits.
 const MAX_SEGMENT_BYTES: u64 = 1 << 30;
 
-/// An open log. It stays open until [`Log::close`], or until the last clone is gone and the writer has written what waits.
+/// An open log. It stays open until [`Log::close`], or until the last clone is gone and the writer
+/// has written what waits.
 #[derive(Debug, Clone)]
 pub struct Log {
     pub(super) state: Arc<Mutex<SharedLog>>,
@@ -57,8 +58,8 @@ impl Log {
         opened.await.map_err(|_| LogOpenError::io(&path)(io::Error::other("the log's writer did not start")))?
     }
 
-    /// Makes everything given so far durable and stops the writer; the folder can be opened again afterwards. The error says why it
-    /// is not durable.
+    /// Makes everything given so far durable and stops the writer; the folder can be opened again
+    /// afterwards. The error says why it is not durable.
     pub async fn close(&self) -> io::Result<()> {
         let (reply, closed) = oneshot::channel();
         if self.jobs.send(Job::Close(reply)).is_err() {
@@ -67,8 +68,9 @@ impl Log {
         closed.await.map_err(|_| closed_error())?
     }
 
-    /// The last entry that should be purged because the log takes more than [`LogOptions::max_bytes`]; `None` as long as it does not.
-    /// Cutting to half of it, so that one cut lasts.
+    /// The last entry that should be purged because the log takes more than
+    /// [`LogOptions::max_bytes`]; `None` as long as it does not. Down to half of it, so that the
+    /// next purge is far off.
     #[must_use]
     pub fn excess(&self) -> Option<u64> {
         self.state.lock().durable.excess(self.max_bytes)
@@ -80,7 +82,7 @@ impl Log {
         Arc::clone(&self.budget).acquire_many_owned(share).await.map_err(|_| closed_error())
     }
 
-    /// Hands records to the writer. Call it with the state locked, so that both are in one order.
+    /// Sends records to the writer. Call it with the state locked, so that both are in one order.
     pub(super) fn send(&self, state: &SharedLog, records: Records) -> io::Result<()> {
         match &state.failed {
             Some(reason) => Err(io::Error::other(reason.clone())),
@@ -88,12 +90,12 @@ impl Log {
         }
     }
 
-    /// Hands anything to the writer.
+    /// Sends any job to the writer.
     pub(super) fn send_job(&self, job: Job) -> io::Result<()> {
         self.jobs.send(job).map_err(|_| closed_error())
     }
 
-    /// Hands over one record without a payload.
+    /// Sends one record without a payload.
     pub(super) fn send_mark(
         &self,
         state: &SharedLog,

@@ -1,8 +1,9 @@
-//! The vote and the last committed position, in two files beside the segments.
+//! Raft's hard state: the vote and the last committed position, in two files beside the segments.
 //!
-//! The vote is written to one slot and synced, then to the other and synced: it survives a crash at any moment and the decay of either
-//! copy, and never silently goes back. The committed position is a hint that may be a little old, never synced, and written only once the
-//! entry it names is durable: a log that ends before it has lost something.
+//! The vote is written to one slot and synced, then to the other and synced: it survives a crash at
+//! any moment and the decay of either copy, and never silently goes back. The committed position is
+//! a hint that may be a little old, never synced, and written only once the entry it names is
+//! durable: a log that ends before it has lost something.
 
 use std::io;
 use std::path::Path;

@@ -1,7 +1,8 @@
-//! Where each durable entry lies, and what the durable log as a whole amounts to: the sum of all records in their order.
+//! The log index: where each durable entry lies, and what all records in their order amount to.
 //!
-//! Invariants: the same code follows the records when they are written and when they are recovered; entries are consecutive; a
-//! segment is given up only when no entry that still counts lies in it or in one before it.
+//! Invariants: the same code follows the records when they are written and when they are recovered;
+//! entries are consecutive; a segment is given up only when no entry that still counts lies in it
+//! or in one before it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -89,8 +90,8 @@ impl Durable {
         self.places.get(at).copied()
     }
 
-    /// The last entry that has to go for the segments that are needed, if they have more than `limit` bytes, to have at most
-    /// half of it. The active one always stays.
+    /// The last entry that has to go for the segments that are needed, if they have more than
+    /// `limit` bytes, to have at most half of it. The active one always stays.
     pub(super) fn excess(&self, limit: u64) -> Option<u64> {
         let mut bytes: u64 = self.segments.values().map(|segment| segment.header.length).sum();
         if bytes <= limit {

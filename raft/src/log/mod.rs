@@ -1,8 +1,9 @@
-//! Raft's log on disk: segments that are made ahead and used again, one writer that gathers everything that waits into one write
-//! and one sync, the vote, and recovery.
+//! Raft's log on disk: segments that are made ahead and used again, one writer that puts everything
+//! that waits into one write and one sync (group commit), the vote, and recovery.
 //!
-//! Declarations only. Start reading at `handle` (what callers do), then `writer` (what happens to it), then `recovery`.
-//! The layout on disk, from the outside in: `segment_header` (segment), `batch`, `record`; beside the segments lie the `slots` files.
+//! Declarations only. Start reading at `handle` (what callers do), then `writer` (how it becomes
+//! durable), then `recovery`. The layout on disk, from the outside in: `segment_header`, `batch`,
+//! `record`; beside the segments lie the `slots` files.
 
 mod batch;
 mod error;

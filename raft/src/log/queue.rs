@@ -1,7 +1,7 @@
-//! What waits for the writer.
+//! The queue of the log's writer.
 //!
-//! Order is the order of the log. Records count against a budget of bytes that is given back when they are durable; the other jobs
-//! are awaited by their senders, so they cannot pile up.
+//! Its order is the order of the log. Records count against a budget of bytes that is given back
+//! when they are durable; the senders of all other jobs wait for them, so they cannot pile up.
 
 use std::io;
 
@@ -31,13 +31,13 @@ pub(super) struct Records {
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Whom to tell that records are durable.
+/// How the sender of records learns that they are durable.
 pub(super) enum Completion {
-    /// Raft, for entries.
+    /// By openraft's callback, for entries.
     Flushed(IOFlushed<TypeConfig>),
-    /// The caller who waits.
+    /// By an answer to the waiting caller.
     Reply(DurableReply),
-    /// Ignored.
+    /// Not at all.
     Ignored,
 }
 

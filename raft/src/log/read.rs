@@ -1,7 +1,8 @@
-//! Reads entries: the recent ones from memory, the others from the segments, adjacent ones with one read.
+//! Log reads: recent entries come from memory, the others from the segments, adjacent ones with one
+//! read.
 //!
-//! Invariants: what to read is decided under the lock and read outside of it; the plan holds its segments, so nobody uses them again
-//! meanwhile; every record is checked again.
+//! Invariants: what to read is decided under the lock and read outside of it; a plan holds its
+//! segments, so they are not used again meanwhile; every record is checked again.
 
 use std::io;
 use std::ops::Range;
@@ -22,8 +23,8 @@ pub(super) struct ReadPlan {
     recent: Vec<LogEntry>,
 }
 
-/// Plans reading the part of `range` that the log holds, up to `limit` bytes but at least one entry. An entry that must be held and is
-/// not is an error.
+/// Plans reading the part of `range` that the log holds, up to `limit` bytes but at least one
+/// entry. An entry that must be held and is not is an error.
 pub(super) fn plan(state: &SharedLog, range: Range<u64>, limit: usize) -> io::Result<ReadPlan> {
     let (first, end) = state.bounds();
     let mut plan = ReadPlan { places: Vec::new(), recent: Vec::new() };

@@ -1,6 +1,7 @@
-//! The most recent entries, decoded, in memory: what replication reads nearly always.
+//! The most recent entries, decoded, in memory: replication nearly always reads these.
 //!
-//! Invariants: entries are consecutive; an entry that is not durable yet is always here, whatever the limit.
+//! Invariants: entries are consecutive; an entry that is not durable yet is always here, whatever
+//! the limit.
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,9 @@
-//! One record: a header of fixed size and opaque bytes, under one checksum.
+//! A record of the log: a header of fixed size and opaque bytes, under one checksum.
 //!
-//! Layout, little endian: payload length u32, crc32c u32, version u8, kind u8, flags u16 (bit 0: a position is present), zero u32,
-//! term u64, node u64, index u64, payload, zeros up to a multiple of 8. The checksum covers everything but itself and starts
-//! from the segment's seed, so a record of a segment's earlier life never verifies in its next one.
+//! Layout, little endian: payload length u32, crc32c u32, version u8, kind u8, flags u16 (bit 0: a
+//! position is present), zero u32, term u64, node u64, index u64, payload, zeros up to a multiple
+//! of 8. The checksum covers everything but itself and starts from the segment's seed, so a record
+//! of a segment's earlier use never verifies in its next one.
 
 use openraft::vote::RaftLeaderId;
 
@@ -21,7 +22,8 @@ const CRC: std::ops::Range<usize> = 4..8;
 /// What a record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordKind {
-    /// First in each segment. Position: the last entry before it; payload: postcard of what had been purged (`Option<LogId>`).
+    /// First in each segment. Position: the last entry before it; payload: postcard of what had
+    /// been purged (`Option<LogId>`).
     Base = 1,
     /// An entry at its position; payload: postcard of what it carries.
     Entry = 2,
@@ -51,7 +53,8 @@ impl RecordHeader {
     }
 }
 
-/// Appends a record without its checksum, which only the segment that it goes to can give. `write` appends the payload.
+/// Appends a record without its checksum, which only the segment that it goes to can give. `write`
+/// appends the payload.
 pub(super) fn append<E>(
     out: &mut Vec<u8>,
     kind: RecordKind,
@@ -87,7 +90,8 @@ pub(super) fn seal(record: &mut [u8], seed: u32) -> RecordHeader {
     header
 }
 
-/// The header of the record that starts the slice, its checksum not looked at. `None` when there is no whole record.
+/// The header of the record that starts the slice, its checksum not looked at. `None` when there is
+/// no whole record.
 pub(super) fn parse(bytes: &[u8]) -> Option<RecordHeader> {
     let header = bytes.get(..HEADER_BYTES)?;
     let payload = u32_at(header, 0) as usize;

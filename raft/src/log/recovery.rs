@@ -1,7 +1,9 @@
-//! Opens the files of a log: makes a new one, or finds out what an old one amounts to and where writing goes on.
+//! Log recovery: opening the files of a log and finding out what they amount to and where writing
+//! goes on.
 //!
-//! What a crash explains is repaired with a line in the log: the torn last batch, unfinished files, one torn copy of the vote. Everything
-//! else is an error that names the file and the place; nothing is guessed.
+//! What a crash explains is repaired with a line in the node's log: the torn last batch, unfinished
+//! files, one torn copy of the vote. Everything else is an error that names the file and the place;
+//! nothing is guessed.
 
 use std::io;
 use std::path::PathBuf;
@@ -170,8 +172,9 @@ async fn blank_torn_batch(segment: &Segment, end: &End) -> Result<(), LogOpenErr
     segment.file.sync_data().await.map_err(LogOpenError::io(&segment.path))
 }
 
-/// Writes the last batch once more and syncs it. If the process died before the sync, or the sync failed, the batch may be nowhere but
-/// in the system's cache, where nothing tells it from a durable one; a failed sync even leaves it marked as clean.
+/// Writes the last batch once more and syncs it. If the process died before the sync, or the sync
+/// failed, the batch may be nowhere but in the system's cache, where nothing tells it from a
+/// durable one; a failed sync even leaves it marked as clean.
 async fn rewrite_last_batch(segment: &Segment, end: &End) -> Result<(), LogOpenError> {
     let length = usize::try_from(end.offset - end.last).expect("segments fit into memory");
     if length == 0 {

@@ -1,7 +1,9 @@
-//! Reads one segment from its first batch to the place where its valid batches end, and tells a torn end from damage.
+//! The scan of a segment, from its first batch to the end of its valid batches; it tells a torn end
+//! from damage.
 //!
-//! Invariant: a batch counts as a whole or not at all. An invalid batch with a valid one behind it was durable once, so it is damage;
-//! without one behind it in the whole log it was never acknowledged, so it is the end.
+//! Invariant: a batch counts as a whole or not at all. An invalid batch with a valid one behind it
+//! was durable once, so it is damage; without one behind it in the whole log it was never
+//! acknowledged, so it is the end.
 
 use std::path::Path;
 
@@ -30,8 +32,8 @@ pub(super) struct End {
     pub(super) torn: Option<u64>,
 }
 
-/// Hands every record of every valid batch to `visit`, and answers where they end. `next_batch` is the number of the first, where it
-/// is known.
+/// Gives every record of every valid batch to `visit`, and returns where they end. `next_batch` is
+/// the number of the first, where it is known.
 pub(super) fn scan(
     segment: &Segment,
     next_batch: Option<u64>,

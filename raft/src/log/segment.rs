@@ -1,7 +1,8 @@
-//! One open segment and the names of the log's files.
+//! A log segment, and the names of the log's files.
 //!
-//! A segment is shared by the writer, the index and reads in flight; whoever holds it can read it, so a segment is used again only
-//! when nobody else holds it. This file neither decides when nor checks records.
+//! A segment is shared by the writer, the index and reads in flight; a holder can read it, so a
+//! segment is used again only when nothing else holds it. This file neither decides when nor checks
+//! records.
 
 use std::ffi::OsStr;
 use std::io;

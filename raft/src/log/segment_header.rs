@@ -1,7 +1,9 @@
-//! The first block of a segment: whose it is, which one it is, and the seed of every checksum in it.
+//! The segment header, in the first block: cluster, node and sequence of the segment, and the seed
+//! of every checksum in it.
 //!
-//! Layout, little endian: magic 8 bytes, format u32, crc32c u32 of all other bytes, cluster 16 bytes, node u64, sequence u64, length u64;
-//! zeros up to [`HEADER_BYTES`]. Written and synced before the segment gets its name, so it is never torn.
+//! Layout, little endian: magic 8 bytes, format u32, crc32c u32 of all other bytes, cluster 16
+//! bytes, node u64, sequence u64, length u64; zeros up to [`HEADER_BYTES`]. Written and synced
+//! before the segment gets its name, so it is never torn.
 
 use std::path::Path;
 
@@ -42,7 +44,8 @@ impl SegmentHeader {
         bytes
     }
 
-    /// Where every checksum in this segment starts from: different for each cluster, node and sequence.
+    /// Where every checksum in this segment starts from: different for each cluster, node and
+    /// sequence.
     pub(super) fn seed(&self) -> u32 {
         crc32c::crc32c(&self.encode()[16..48])
     }

@@ -1,9 +1,12 @@
-//! Makes segments ahead of the writer and takes purged ones back, so that the writer never waits for zeros to be written.
+//! The segment pool: makes segments ahead of the writer and recycles purged ones, so that the
+//! writer never waits for zeros to be written.
 //!
-//! Invariants: a segment gets its name only when its header and all its zeros are durable; a purged segment loses its name, durably
-//! and oldest first, before its bytes are touched, and only while nobody reads it; one segment is in the making at a time.
+//! Invariants: a segment gets its name only when its header and all its zeros are durable; a purged
+//! segment loses its name, durably and oldest first, before its bytes are touched, and is only
+//! reused while no read holds it; one segment is in the making at a time.
 //!
-//! Zeros are really written, since space that is only reserved makes the first sync over it wait for the file system's journal.
+//! Zeros are really written: after a mere reservation of space the first sync over it waits for the
+//! file system's journal.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,10 +22,11 @@ use super::segment_header::{HEADER_BYTES, SegmentHeader};
 
 /// Zeros written at once, bytes.
 const ZERO_BYTES: usize = 1 << 20;
-/// Zeros between two syncs, bytes: small, so that the writer's syncs do not queue behind a large one.
+/// Zeros between two syncs, bytes: small, so that the writer's syncs do not queue behind a large
+/// one.
 const ZERO_SYNC_BYTES: u64 = 4 << 20;
 
-/// The writer's end. When it is gone the pool stops at once, whatever it is making.
+/// The writer's end. When it is dropped the pool stops at once, whatever it is making.
 #[derive(Debug)]
 pub(super) struct SegmentPoolHandle {
     orders: mpsc::UnboundedSender<Order>,
@@ -72,7 +76,8 @@ impl SegmentPoolHandle {
 }
 
 impl SegmentPool {
-    /// A pool that has some segments ready and may use the files `spares`, and the writer's end of it.
+    /// A pool that has some segments ready and may use the files `spares`, and the writer's end of
+    /// it.
     pub(super) fn new(
         options: LogOptions,
         prepared: Vec<Arc<Segment>>,
@@ -125,7 +130,8 @@ impl SegmentPool {
         }
     }
 
-    /// Makes a segment: one that an earlier run had made ahead, or from a spare one if there is one that is long enough.
+    /// Makes a segment: one that an earlier run had made ahead, or from a spare one if there is one
+    /// that is long enough.
     pub(super) async fn make(&mut self, sequence: u64, length: u64) -> io::Result<Arc<Segment>> {
         if let Some(prepared) = self.prepared.pop_front_if(|segment| segment.header.sequence == sequence) {
             return Ok(prepared);
@@ -169,8 +175,9 @@ impl SegmentPool {
         }
     }
 
-    /// Takes the name of a purged segment away, durably, before the next one's turn comes. If that fails the rest keeps its names until
-    /// the next start, for a gap between them would look like a loss.
+    /// Takes the name of a purged segment away, durably, before the next one loses its own. If that
+    /// fails the rest keeps its names until the next start, for a gap between them would look like
+    /// a loss.
     fn reclaim(&mut self, segment: &Arc<Segment>) -> io::Result<()> {
         let disk = self.options.disk.as_ref();
         let unread = Arc::strong_count(segment) == 1;

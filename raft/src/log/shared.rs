@@ -1,7 +1,8 @@
-//! The log as readers and Raft see it, ahead of the disk by what still waits for the writer.
+//! The log in memory, shared by readers, Raft and the writer: ahead of the disk by what still waits
+//! to be written.
 //!
-//! Invariants: never locked across a wait or a disk call; entries from the tail's first on are served from memory, all others
-//! lie where the durable part says.
+//! Invariants: never locked across a wait or a disk call; entries from the first recent one on are
+//! served from memory, all others lie where the durable index says.
 
 use super::index::Durable;
 use super::recent_entries::RecentEntries;
@@ -20,7 +21,7 @@ pub(super) struct SharedLog {
     pub(super) durable: Durable,
     /// The durable vote.
     pub(super) vote: Option<Vote>,
-    /// The last committed position that Raft told.
+    /// The last committed position that Raft gave.
     pub(super) committed: Option<LogId>,
     /// Why nothing can be written any more.
     pub(super) failed: Option<String>,
@@ -32,7 +33,8 @@ impl SharedLog {
         Self { purged: durable.purged, last: durable.last, durable, vote, committed, ..Self::default() }
     }
 
-    /// The index of the first entry that can be read, and one past the last; equal when there is none.
+    /// The index of the first entry that can be read, and one past the last; equal when there is
+    /// none.
     pub(super) fn bounds(&self) -> (u64, u64) {
         let end = self.last.map_or(0, |last| last.index + 1);
         let after_purge = self.purged.map_or(0, |purged| purged.index + 1);

@@ -1,10 +1,11 @@
-//! A small file with two copies of one small value, each under its own checksum, for what is replaced as a whole.
+//! A slot file: two copies of one small value, each under its own checksum, replaced as a whole.
 //!
-//! Layout: a slot at 0 and one at 4096, each little endian: magic u32, crc32c u32 of all that follows, format u32, payload length u32,
-//! cluster 16 bytes, node u64, generation u64, payload. The newest whole slot counts.
+//! Layout: a slot at 0 and one at 4096, each little endian: magic u32, crc32c u32 of all that
+//! follows, format u32, payload length u32, cluster 16 bytes, node u64, generation u64, payload.
+//! The newest whole slot counts.
 //!
-//! Invariant: at most one slot is being written at a time, so a crash leaves the other one whole. Which slot to write, and
-//! whether to sync, is the caller's decision.
+//! Invariant: at most one slot is being written at a time, so a crash leaves the other one whole.
+//! Which slot to write, and whether to sync, is the caller's decision.
 
 use std::io;
 use std::path::Path;

@@ -1,7 +1,9 @@
-//! What Raft asks of its log, on the handle.
+//! openraft's log storage, on the handle.
 //!
-//! Appends return once they are queued and readable; votes and truncations return once they are durable; purges are queued. The
-//! committed position is noted, and written with what the writer does next: it is a hint, not worth a wake-up of its own. Raft calls the writing half from one task.
+//! Appends return once they are queued and readable; votes and truncations return once they are
+//! durable; purges are queued. The committed position is kept in memory and written with the
+//! writer's next job: it is a hint, not worth a wake-up of its own. openraft calls the writing half
+//! from one task.
 
 use std::fmt::Debug;
 use std::future;
@@ -27,7 +29,8 @@ impl RaftLogReader<TypeConfig> for Log {
         self.read(indexes(&range), usize::MAX)
     }
 
-    /// What the state machine is fed from: read piece by piece, for after a long standstill the range may be larger than memory.
+    /// What the state machine is fed from: read piece by piece, for after a long standstill the
+    /// range may be larger than memory.
     async fn entries_stream<RB: RangeBounds<u64> + Clone + Debug + OptionalSend>(
         &mut self,
         range: RB,
@@ -43,8 +46,8 @@ impl RaftLogReader<TypeConfig> for Log {
         pieces.try_flatten()
     }
 
-    /// What others are sent. Nothing when the first entry has been purged: that happens to a stream to a member that was removed, and what
-    /// comes later must not be sent in its place.
+    /// What others are sent. Nothing when the first entry has been purged: that happens to a stream
+    /// to a member that was removed, and what comes later must not be sent in its place.
     async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<LogEntry>, io::Error> {
         let entries = self.read(start..end, READ_BYTES)?;
         let gap = entries.first().is_some_and(|first| first.log_id.index > start);

@@ -1,8 +1,10 @@
-//! The one writer: takes everything that waits, makes it durable with one write and one sync, and tells in order.
+//! The log's writer: takes everything that waits, makes it durable with one write and one sync, and
+//! completes the jobs in order.
 //!
-//! Invariants: a batch is written only after the one before it was synced; what is told as durable is in the index already; after the
-//! first failure nothing is written or synced again, everything that waits and everything that comes is refused, and the
-//! process is told to stop. It does not know how it is run: on a thread, or as a task of a simulation.
+//! Invariants: a batch is written only after the one before it was synced; what is reported as
+//! durable is in the index already; after the first failure nothing is written or synced again,
+//! every job is refused, and the process is made to stop. The writer does not depend on where it
+//! runs: on a thread, or as a task of a simulation.
 
 use std::io;
 use std::sync::Arc;
@@ -68,7 +70,7 @@ impl LogWriter {
         self.pool.stop().await;
     }
 
-    /// Gives the folder free before it answers.
+    /// Unlocks the folder before it answers.
     async fn close(self, reply: DurableReply) {
         let result = self.healthy();
         self.pool.stop().await;
@@ -146,7 +148,8 @@ impl LogWriter {
         self.unsynced.push((header, Place { sequence: segment.header.sequence, offset, bytes }));
     }
 
-    /// Goes on to the next segment and orders the one after it, long enough for a record of `record` bytes.
+    /// Goes on to the next segment and orders the one after it, long enough for a record of
+    /// `record` bytes.
     async fn next_segment(&mut self, record: usize) -> io::Result<()> {
         let sequence = self.position.segment.header.sequence + 1;
         let next = match (&mut self.next).await {

@@ -1,9 +1,11 @@
-//! Changes of the membership, carried out where the leader is.
+//! Membership changes, on the leader.
 //!
-//! Invariants: each function runs on the leader and says [`AdminError::Unavailable`] elsewhere; rules are checked before anything is
-//! proposed, and what is proposed goes on from exactly the members that they were checked with; a leader that was removed changes nothing
-//! any more, though it leads for a moment yet; no change begins while one is half done; a change is done when Raft has committed it (the
-//! joint and the final configuration).
+//! Invariants: each function runs on the leader and fails with [`AdminError::Unavailable`]
+//! elsewhere; rules are checked before anything is proposed, and a proposal is conditional on
+//! exactly the members that it was checked with; a leader that was removed changes nothing any
+//! more, though it still leads for a moment; no change begins while one is half done; a change is
+//! done when Raft has committed it (the joint and the final configuration: Raft dissertation,
+//! section 4.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,7 +22,8 @@ use super::{AdminError, Member, Role};
 use crate::core::{Leader, RaftNode};
 use crate::types::{LogId, Peer, StoredMembership, TypeConfig};
 
-/// A learner with at most this many entries to go is caught up: it confirms them while its promotion commits.
+/// A learner with at most this many entries to go is caught up: it confirms them while its
+/// promotion commits.
 const PROMOTION_LAG: u64 = 1000;
 /// How long promoting waits for the learner to catch up.
 const PROMOTION_WAIT: Duration = Duration::from_secs(10);
@@ -28,7 +31,7 @@ const PROMOTION_WAIT: Duration = Duration::from_secs(10);
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a transfer of the leadership may take; longer than an election.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a wait looks again when Raft reports nothing.
+/// How often a wait checks again when openraft reports nothing.
 const POLL: Duration = Duration::from_millis(50);
 
 type Changes = ChangeMembers<NodeId, Peer>;
@@ -58,7 +61,8 @@ pub(crate) async fn promote(raft: &RaftNode, node: NodeId) -> Result<(), AdminEr
         match member.lag {
             _ if member.role != Role::Learner => return Ok(()),
             Some(lag) if lag <= PROMOTION_LAG => break basis,
-            // However short the log is: it may be gone, and a voter with nothing at all saves nothing when the others are lost.
+            // However short the log is: the learner may be gone, and an empty voter preserves
+            // nothing when the others are lost.
             None if Instant::now() >= deadline => {
                 return Err(AdminError::unavailable(format!("member {node} has not answered this leader yet")));
             }
@@ -71,7 +75,7 @@ pub(crate) async fn promote(raft: &RaftNode, node: NodeId) -> Result<(), AdminEr
     change(raft, basis, Changes::AddVoterIds(BTreeSet::from([node]))).await
 }
 
-/// Takes a member out. If it leads, it hands over when that is committed.
+/// Removes a member. If it leads, it steps down when that is committed.
 pub(crate) async fn remove(raft: &RaftNode, store: &dyn Store, node: NodeId) -> Result<(), AdminError> {
     let basis = basis(raft)?;
     let member = member(raft, node)?;
@@ -86,7 +90,8 @@ pub(crate) async fn remove(raft: &RaftNode, store: &dyn Store, node: NodeId) -> 
     change(raft, basis, Changes::RemoveVoters(BTreeSet::from([node]))).await
 }
 
-/// Hands the leadership to a voter: this one, or the one that is furthest. Says who leads then.
+/// Transfers the leadership to a voter: the given one, or the one with the longest log. Returns the
+/// new leader.
 pub(crate) async fn transfer_leadership(raft: &RaftNode, to: Option<NodeId>) -> Result<NodeId, AdminError> {
     require_leader(raft)?;
     let to = match to {
@@ -122,8 +127,9 @@ fn require_leader(raft: &RaftNode) -> Result<(), AdminError> {
     }
 }
 
-/// What a change goes on from, if this node may make one: openraft lets a removed leader go on, and does not expect it to; and it
-/// takes a change of what another one has half done, after which a leader that is on its way out would be removed already.
+/// The basis of a change, if this node may make one. openraft lets a removed leader propose, and
+/// does not expect it to; and it accepts a change on top of a half-done one, after which a leader
+/// that is being removed would be removed already.
 fn basis(raft: &RaftNode) -> Result<Basis, AdminError> {
     require_leader(raft)?;
     let metrics = raft.openraft().metrics();

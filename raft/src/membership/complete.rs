@@ -1,12 +1,13 @@
 //! Completion of joint consensus: changes of the voters whose leader died half-way.
 //!
-//! A change goes through two entries (Raft dissertation, section 4.3): after the first, the old voters and the new ones
-//! must confirm everything, each by a majority of their own; the second leaves the new ones alone. The leader that
-//! carries the change out appends the second, and may die between the two. Until another leader completes the change, the
-//! loss of one member can then cost the quorum.
+//! A change goes through two entries (Raft dissertation, section 4.3): after the first, the old
+//! voters and the new ones must confirm everything, each by a majority of their own; the second
+//! leaves the new ones alone. The leader that carries the change out appends the second, and may
+//! die between the two. Until another leader completes the change, the loss of one member can then
+//! cost the quorum.
 //!
-//! Invariant: only a leader completes a change, and only one that it found applied and unchanged at two checks in a row, so
-//! that a change under way completes by itself.
+//! Invariant: only a leader completes a change, and only one that it found applied and unchanged at
+//! two checks in a row, so that a change under way completes by itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,8 +42,8 @@ pub(crate) fn is_changing_voters(raft: &RaftNode) -> bool {
     [&metrics.membership_config, &metrics.committed_membership_config].into_iter().any(|members| is_joint(members))
 }
 
-/// The first entry of a change whose second one is not in the log, if this node leads and has applied the first: then
-/// the client that asked for the change has been answered too.
+/// The first entry of a change whose second one is not in the log, if this node leads and has
+/// applied the first: then the client that asked for the change has been answered too.
 fn half_done(raft: &RaftNode) -> Option<LogId> {
     if raft.leader() != Leader::Here {
         return None;

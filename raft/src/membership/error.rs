@@ -1,6 +1,7 @@
-//! Why an administrative request was not carried out.
+//! Errors of administrative requests.
 //!
-//! Invariant: as in the store, only [`AdminError::Unknown`] leaves it open whether something changed.
+//! Invariant: as in the store, only [`AdminError::Unknown`] leaves it open whether something
+//! changed.
 
 use quorate_store::{Error, NotApplied};
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,7 @@ impl From<Error> for AdminError {
     }
 }
 
-/// How a call failed on the way or at the door.
+/// A call that failed in the network or was refused by the peer.
 impl From<Status> for AdminError {
     fn from(status: Status) -> Self {
         let reason = status.message().to_owned();

@@ -26,7 +26,7 @@ pub enum Role {
 /// One member of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// Its number.
+    /// Its id.
     pub node: NodeId,
     /// `host:port` of its peer RPC.
     pub address: String,
@@ -34,11 +34,12 @@ pub struct Member {
     pub api: String,
     /// What it is to the quorum.
     pub role: Role,
-    /// Log entries of the leader that it has not confirmed; `None` where that is not known, and while it has confirmed nothing to this leader.
+    /// Log entries of the leader that it has not confirmed; `None` where that is not known, and
+    /// while it has confirmed nothing to this leader.
     pub lag: Option<u64>,
 }
 
-/// The members as this node knows them, by number.
+/// The members as this node knows them, by id.
 pub(crate) fn members(raft: &RaftNode) -> Vec<Member> {
     let metrics = raft.openraft().metrics();
     let metrics = metrics.borrow_watched();
@@ -66,7 +67,8 @@ pub(crate) fn members(raft: &RaftNode) -> Vec<Member> {
     members
 }
 
-/// How long ago each of the others answered the leader. Only the leader knows; who has not answered it yet is missing.
+/// How long ago each other member answered the leader. Empty elsewhere; a member that has not
+/// answered yet is missing.
 pub(crate) fn last_contact(raft: &RaftNode) -> BTreeMap<NodeId, Duration> {
     let metrics = raft.openraft().metrics();
     let metrics = metrics.borrow_watched();

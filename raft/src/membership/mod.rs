@@ -1,8 +1,10 @@
-//! Cluster membership: the members, and changing them one at a time by the leader, through Raft's own log.
+//! Cluster membership: the members, and changing them one at a time by the leader, through Raft's
+//! own log.
 //!
-//! Invariants: a learner becomes a voter only when it has nearly everything; the last voter cannot be removed; a node id
-//! is never given twice. Everything here is a function over the [`RaftNode`](crate::core::RaftNode), and over a
-//! `quorate_store::Store` where keys are read or written. Not here: who may ask for a change (`admin`).
+//! Invariants: a learner becomes a voter only when it has nearly everything; the last voter cannot
+//! be removed; a node id is never given twice. Everything here is a function over the
+//! [`RaftNode`](crate::core::RaftNode), and over a `quorate_store::Store` where keys are read or
+//! written. Not here: who may ask for a change (`admin`).
 
 mod change;
 mod complete;

@@ -1,7 +1,8 @@
-//! Node ids: given out in order by a counter in the store, so that the id of a removed member never comes back.
+//! Node ids: given out in order by a counter in the store, so that the id of a removed member never
+//! comes back.
 //!
-//! Invariant: the counter is at least the largest id ever given out by it, and, from the first removal on, the largest
-//! that was found among the members.
+//! Invariant: the counter is at least the largest id ever given out by it, and, from the first
+//! removal on, the largest that was found among the members.
 
 use bytes::Bytes;
 use quorate_store::{Condition, NodeId, Operation, Outcome, Store, Txn};
@@ -19,13 +20,15 @@ pub(crate) async fn next_node_id(raft: &RaftNode, store: &dyn Store) -> Result<N
     count(raft, store, |largest| (largest + 1, None)).await
 }
 
-/// Notes that a member is to be removed: as soon as it is none it will be refused, and its id never comes back.
+/// Notes that a member is to be removed: as soon as it is none it will be refused, and its id never
+/// comes back.
 pub(super) async fn retire(raft: &RaftNode, store: &dyn Store, removed: NodeId) -> Result<(), AdminError> {
     let note = Operation::Put { key: keys::removed(removed).into(), value: Bytes::new() };
     count(raft, store, |largest| (largest, Some(note.clone()))).await.map(drop)
 }
 
-/// Sets the counter to what `next` makes of the largest id so far, and commits the operation that goes with it.
+/// Sets the counter to what `next` makes of the largest id so far, and commits the operation that
+/// goes with it.
 async fn count(
     raft: &RaftNode,
     store: &dyn Store,

@@ -1,7 +1,7 @@
 //! The peer check: which callers are let in at the peer port, by what this node has applied.
 //!
-//! Invariant: a node that this one has not heard of yet is let in (it may have joined while this one was down); a removed
-//! node is not, as soon as this one has applied its removal.
+//! Invariant: a node that this one has not heard of yet is let in (it may have joined while this
+//! one was down); a removed node is not, as soon as this one has applied its removal.
 
 use std::sync::Arc;
 

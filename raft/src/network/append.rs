@@ -12,7 +12,7 @@ use crate::types::TypeConfig;
 pub(super) type AppendRequest = AppendEntriesRequest<TypeConfig>;
 /// A follower's answer: the last entry that it has, a conflict, or a higher vote.
 pub(super) type AppendResult = StreamAppendResult<TypeConfig>;
-/// A failed call, as openraft is told of it.
+/// A failed call, in openraft's form.
 pub(super) type RpcError = RPCError<TypeConfig>;
 
 /// A failure to reach the member.

@@ -1,12 +1,16 @@
-//! ReleasedAnswers to a stream of entries are only passed on when openraft cannot take them for the answer to a later request.
+//! Answers to append requests, held back while openraft could take them for the answer to a later
+//! request.
 //!
-//! openraft notes when it makes each request, and lets an answer confirm every request that ends at the same entry or before it, at the
-//! time of the last of them. A request that only carries commit_only of a commit ends where the one before it did: the answer to the
-//! one before would confirm the leader at the time of the later one, which the follower may never have seen. An answer that was
-//! under way while another leader was elected could then pass for the confirmation that a linearizable read waits for.
+//! openraft notes the time at which it makes each request, and lets an answer confirm every request
+//! that ends at the same entry or before it, at the time of the last of them. A request that only
+//! carries the commit index ends where the one before it did: the answer to the first would confirm
+//! the leader at the time of the second, which the follower may never have seen. An answer that was
+//! under way while another leader was elected could then pass for the confirmation that a
+//! linearizable read waits for.
 //!
-//! Invariants: an answer reaches openraft only when every request that ends at its entry or before it has been answered; the answer to
-//! the last of those says as much, and comes in its place. openraft makes no request between an answer and the note that it takes of it.
+//! Invariants: an answer reaches openraft only when every request that ends at its entry or before
+//! it has been answered; the answer to the last of those says as much, and comes in its place.
+//! openraft makes no request between the delivery of an answer and its evaluation.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -27,11 +31,11 @@ pub(super) struct PendingAppends {
 
 #[derive(Debug, Default)]
 struct InFlight {
-    /// TrackedRequests without an answer, in order.
+    /// Requests without an answer, in order.
     open: VecDeque<PendingAppend>,
-    /// An answer was handed to openraft, which may not have looked at it yet.
+    /// An answer was given to openraft, which may not have evaluated it yet.
     delivering: bool,
-    /// Whoever waits to make the next request.
+    /// The task that waits to make the next request.
     waiting: Option<Waker>,
 }
 
@@ -44,7 +48,7 @@ struct PendingAppend {
 }
 
 impl InFlight {
-    /// Takes note of an answer that confirms everything up to `matching`. True when openraft may see it.
+    /// Counts an answer that confirms everything up to `matching`. True when openraft may see it.
     fn answered(&mut self, matching: &Option<LogId>) -> bool {
         while self.open.pop_front().is_some_and(|open| !open.sent) {}
         self.open.front().is_none_or(|open| open.last > *matching)
@@ -70,7 +74,7 @@ impl PendingAppends {
     }
 }
 
-/// See [`PendingAppends::requests`].
+/// The requests of [`PendingAppends::requests`].
 pub(super) struct TrackedRequests<S> {
     inner: S,
     asked: PendingAppends,
@@ -81,7 +85,8 @@ impl<S: Stream<Item = AppendRequest> + Unpin> Stream for TrackedRequests<S> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AppendRequest>> {
         let asked = self.asked.clone();
-        // Held while openraft makes a request, so that no answer slips in between that and the note of it.
+        // Held while openraft makes a request, so that no answer slips in between that and the note
+        // of it.
         let mut state = asked.state.lock();
         if state.delivering {
             state.waiting = Some(cx.waker().clone());
@@ -96,7 +101,7 @@ impl<S: Stream<Item = AppendRequest> + Unpin> Stream for TrackedRequests<S> {
     }
 }
 
-/// See [`PendingAppends::answers`].
+/// The answers of [`PendingAppends::answers`].
 pub(super) struct ReleasedAnswers<S> {
     inner: S,
     asked: PendingAppends,
@@ -109,7 +114,7 @@ where
     type Item = Result<AppendResult, E>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        // Whoever asks for the next answer is done with the one before.
+        // A poll for the next answer means that the one before was evaluated.
         let waiting = {
             let mut state = self.asked.state.lock();
             state.delivering = false;
@@ -145,7 +150,7 @@ mod tests {
         LogId { leader_id: RaftLeaderId::new(1, 1), index }
     }
 
-    /// The entry `index`, or only commit_only for someone who has it.
+    /// The entry `index`, or only the commit index for a member that has it.
     fn request(index: u64, commit_only: bool) -> AppendRequest {
         let (prev, entries) = match commit_only {
             true => (index, vec![]),

@@ -1,8 +1,9 @@
-//! What every call says about itself and what the other end insists on: the cluster's identity, and a peer certificate.
+//! Authentication of peer calls: the cluster id in a header, and a peer certificate.
 //!
-//! Invariants: no call but *join* is served without both, and without the certificate being of a node of this cluster that was not
-//! removed; a node speaks for itself only. So a node of another cluster that came by an address of this one
-//! (a copied configuration, a reused machine) can neither vote nor replicate here.
+//! Invariants: no call but *join* is served without both, and without the certificate being of a
+//! node of this cluster that was not removed; a node speaks for itself only. So a node of another
+//! cluster that came by an address of this one (a copied configuration, a reused machine) can
+//! neither vote nor replicate here.
 
 use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 use tonic::service::Interceptor;
@@ -17,7 +18,8 @@ use crate::cluster::ClusterId;
 /// The header that carries the cluster's identity.
 const CLUSTER_HEADER: &str = "quorate-cluster";
 
-/// The header of a refusal that tells the caller that it cannot go on: its cluster was given up, or it was removed.
+/// The header of a refusal after which the caller cannot go on: its cluster was given up, or it was
+/// removed.
 const GONE_HEADER: &str = "quorate-gone";
 
 /// Puts the cluster's identity on every outgoing call.
@@ -53,7 +55,7 @@ pub(crate) trait PeerPolicy {
     fn has_left(&self, node: NodeId) -> bool;
 }
 
-/// Who calls. Refuses a call that does not come from a member of this cluster.
+/// The calling node. Refuses a call that does not come from a member of this cluster.
 pub(crate) fn admit<T>(policy: &impl PeerPolicy, request: &Request<T>) -> Result<NodeId, Status> {
     let info = request.extensions().get::<PeerInfo>();
     let claimed = request.metadata().get(CLUSTER_HEADER).and_then(|value| value.to_str().ok());
@@ -104,7 +106,7 @@ pub(crate) fn speaks_for(caller: NodeId, node: NodeId) -> Result<(), Status> {
     Err(Status::permission_denied(format!("the caller is node {caller} and speaks for node {node}")))
 }
 
-/// Whether a refusal says that the caller is no member of anything any more.
+/// Whether a refusal says that the caller is no member any more.
 pub(crate) fn is_gone(refusal: &Status) -> bool {
     refusal.metadata().contains_key(GONE_HEADER)
 }

@@ -1,7 +1,7 @@
-//! The tonic codec of the peer RPC: a message is a byte string, handed through unchanged.
+//! The tonic codec of the peer RPC: a message is a byte string, passed through unchanged.
 //!
-//! Invariant: nothing is interpreted here; `wire` encodes before and decodes after, so that a malformed message is an error of the
-//! one call it came with and never of the connection.
+//! Invariant: nothing is interpreted here; `wire` encodes before and decodes after, so that a
+//! malformed message is an error of the one call it came with and never of the connection.
 
 use bytes::{Buf, BufMut, Bytes};
 use tonic::Status;

@@ -1,10 +1,13 @@
-//! Commits travel with entries: a request that only says how far the log is committed waits a moment for one with entries.
+//! Commit coalescing: an append request that only carries the commit index waits a moment for one
+//! with entries.
 //!
-//! openraft tells followers of every commit at once. Under load the next entries follow within a moment, and carry the same news; on
-//! its own it would cost each member as much as the entries themselves.
+//! openraft sends every commit index to the followers at once. Under load the next entries follow
+//! within a moment and carry the same index; on its own it would cost each member as much as the
+//! entries themselves.
 //!
-//! Invariants: order is kept; a request is only left out when a later one with entries, which says as much, goes in its place; none
-//! waits for longer than [`PAUSE`]. Heartbeats have a connection of their own and never come here.
+//! Invariants: order is kept; a request is only left out when a later one with entries, which says
+//! as much, goes in its place; none waits for longer than [`PAUSE`]. Heartbeats have a connection
+//! of their own and never come here.
 
 use std::time::Duration;
 
@@ -13,7 +16,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::append::AppendRequest;
 
-/// How long news of a commit may wait: what a follower's readers may wait for it longer than they would.
+/// How long news of a commit may wait: what a follower's readers may wait for it longer than they
+/// would.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The same requests, without those that a later one makes needless.
@@ -43,7 +47,8 @@ mod tests {
 
     use crate::types::{LogEntry, LogId, Payload, Vote};
 
-    /// A request with the entry `index`, or with none; it says that everything up to `committed` is.
+    /// A request with the entry `index`, or with none; it says that everything up to `committed`
+    /// is.
     fn request(committed: u64, entry: Option<u64>) -> AppendRequest {
         let log_id = |index| LogId { leader_id: RaftLeaderId::new(1, 1), index };
         let entries = entry.map(|index| LogEntry { log_id: log_id(index), payload: Payload::Blank });

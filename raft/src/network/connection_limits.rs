@@ -1,7 +1,8 @@
-//! How many connections the peer port has room for: a few for guests, and some for each node that has a certificate.
+//! Connection limits of the peer port: a few connections without a peer certificate, and some for
+//! each node that has one.
 //!
-//! Invariant: one node that goes wrong, or one leaked certificate, cannot take the room of the others. A place is free again when its
-//! permit is dropped.
+//! Invariant: one node that goes wrong, or one leaked certificate, cannot use up the connections of
+//! the others. A permit is free again when it is dropped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,14 +14,15 @@ use super::identity::PeerIdentity;
 
 /// Connections without a peer certificate: nodes that join.
 const MAX_UNAUTHENTICATED: usize = 32;
-/// Connections of one node. It needs one for each purpose, twice while they are made again, and some for its operator's commands.
+/// Connections of one node. It needs one for each purpose, twice while they are made again, and
+/// some for its operator's commands.
 const MAX_PER_NODE: usize = 64;
 
 /// All permits.
 #[derive(Debug)]
 pub(super) struct ConnectionLimits {
     unauthenticated: Arc<Semaphore>,
-    /// Certificates that name no node share one entry, and get no further than the service's door.
+    /// Certificates that name no node share one entry; the service refuses their calls.
     nodes: Mutex<HashMap<Option<PeerIdentity>, Arc<Semaphore>>>,
 }
 
@@ -30,12 +32,12 @@ impl ConnectionLimits {
         Self { unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)), nodes: Mutex::default() }
     }
 
-    /// A place for somebody without a certificate, if there is one.
+    /// A permit for a connection without a peer certificate, if one is free.
     pub(super) fn unauthenticated(&self) -> Option<OwnedSemaphorePermit> {
         self.unauthenticated.clone().try_acquire_owned().ok()
     }
 
-    /// A place for a node, if there is one.
+    /// A permit for a connection of a node, if one is free.
     pub(super) fn node(&self, identity: Option<PeerIdentity>) -> Option<OwnedSemaphorePermit> {
         let mut nodes = self.nodes.lock();
         let permits = nodes.entry(identity).or_insert_with(|| Arc::new(Semaphore::new(MAX_PER_NODE)));

@@ -1,7 +1,8 @@
 //! Dialing a peer: network seam, TLS, HTTP/2.
 //!
-//! Invariants: a connection attempt ends within [`CONNECT_TIMEOUT`]; a connection whose other end is silent (machine gone, cable
-//! cut) is given up within [`KEEP_ALIVE_INTERVAL`] + [`KEEP_ALIVE_TIMEOUT`]. It does not retry; `link` does.
+//! Invariants: a connection attempt ends within [`CONNECT_TIMEOUT`]; a connection whose other end
+//! is silent (machine gone, cable cut) is given up within [`KEEP_ALIVE_INTERVAL`] +
+//! [`KEEP_ALIVE_TIMEOUT`]. It does not retry; `link` does.
 
 use std::io;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 /// What one connection may have in flight, in bytes.
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
-/// What one HTTP/2 frame may have, in bytes. A message goes out in one, where many small ones would each be built, sent and taken apart.
+/// What one HTTP/2 frame may have, in bytes. A message goes out in one, where many small ones would
+/// each be built, sent and taken apart.
 pub(crate) const FRAME_BYTES: u32 = 256 << 10;
 /// The channel's own URI; addresses and names are the connector's business.
 const ENDPOINT: &str = "http://peer.quorate";
@@ -73,7 +75,8 @@ async fn handshake(network: &dyn Network, tls: Arc<ClientConfig>, address: &str)
     tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// tonic wraps the reason in several layers that say "transport error"; operators need the last one, and witnesses are told apart by its kind.
+/// tonic wraps the reason in several layers that say "transport error"; operators need the last
+/// one, and the rollback check needs its kind.
 fn innermost(error: &(dyn std::error::Error + 'static)) -> io::Error {
     let (mut error, mut kind) = (error, io::ErrorKind::Other);
     loop {

@@ -1,12 +1,15 @@
-//! Heartbeats to one member share a stream: each is one frame there and one back, not a call of its own.
+//! Heartbeats to one member over a shared stream: each is one frame there and one back, not a call
+//! of its own.
 //!
-//! A consistent read costs a heartbeat to every member, so this is where its price is made.
+//! A consistent read costs a heartbeat to every member, so its price is decided here.
 //!
-//! The first heartbeat goes with the request that opens its stream: an answer has to be there within the time between two heartbeats, and to
-//! wait for the stream before would take a second way there and back.
+//! The first heartbeat goes with the request that opens its stream: an answer has to be there
+//! within the time between two heartbeats, and waiting for the stream first would take a second
+//! round trip.
 //!
-//! Invariants: one heartbeat is under way at a time; a stream whose answer nobody waited for is never used again, so that every
-//! answer belongs to the heartbeat that was sent last; a member that refuses ends the stream, as [`AppendResult`] says.
+//! Invariants: one heartbeat is under way at a time; a stream on which an answer was given up is
+//! never used again, so that every answer belongs to the heartbeat that was sent last; a member
+//! that refuses ends the stream, as [`AppendResult`] says.
 
 use std::sync::Arc;
 
@@ -62,10 +65,10 @@ impl Heartbeats {
 
     async fn beat(&mut self, request: &AppendRequest) -> Result<AppendResult, RpcError> {
         let frame = encode(request);
-        // Taken while in use: whoever stops waiting drops it.
+        // Taken while in use: a caller that stops waiting drops it.
         let mut session = match self.idle.take() {
             Some(session) => {
-                // One that was closed says so where its answer is awaited.
+                // A closed stream fails where its answer is awaited.
                 session.requests.send(frame).await.ok();
                 session
             }

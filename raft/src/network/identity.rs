@@ -1,6 +1,8 @@
-//! Which node of which cluster a peer certificate is of: a name of its own beside the one that all have.
+//! Peer identity: which node of which cluster a peer certificate belongs to, by a DNS name of its
+//! own beside the common one.
 //!
-//! Invariant: only certificates that the TLS layer has verified are looked at; one without such a name is nobody's.
+//! Invariant: only certificates that the TLS layer has verified are looked at; a certificate
+//! without such a name belongs to no node.
 
 use quorate_store::NodeId;
 use rustls::pki_types::CertificateDer;
@@ -19,15 +21,15 @@ pub(crate) struct PeerIdentity {
     pub(crate) node: NodeId,
 }
 
-/// The DNS names that the certificate of this node among nodes must hold: the one that all nodes of all clusters have, by which they
-/// are dialed, and its own.
+/// The DNS names that the certificate of this node among nodes must hold: the one that all nodes of
+/// all clusters have, by which they are dialed, and its own.
 #[must_use]
 pub fn peer_names(cluster: ClusterId, node: NodeId) -> [String; 2] {
     [PEER_NAME.to_owned(), format!("node-{node}.{cluster}.{PEER_NAME}")]
 }
 
 impl PeerIdentity {
-    /// Whose certificate this is.
+    /// The node that this certificate belongs to.
     pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
         let names = certificate.subject_alternative_name().ok()??;

@@ -1,7 +1,9 @@
-//! What a caller without a peer certificate may do: ask to join, with a small message, and nothing else.
+//! The join-only layer: a caller without a peer certificate may ask to join, with a small message,
+//! and nothing else.
 //!
-//! Invariants: everything else is refused before its body is read; a join has at most [`MAX_JOIN_BYTES`]. The service checks
-//! the certificate once more (see `handshake`); how many guests there are and how long they stay is the listener's business.
+//! Invariants: everything else is refused before its body is read; a join has at most
+//! [`MAX_JOIN_BYTES`]. The service checks the certificate once more (`call_auth`); how many such
+//! connections there are, and for how long, is limited by the listener.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -19,14 +21,14 @@ use super::stream::PeerInfo;
 
 /// Bytes of a join with its certificate requests.
 const MAX_JOIN_BYTES: usize = 64 << 10;
-/// The one path for guests.
+/// The one path that needs no peer certificate.
 const JOIN: &str = "/quorate.peer.v1.Peer/Join";
 
 /// Puts [`JoinOnly`] around the service.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JoinOnlyLayer;
 
-/// The service behind the guard.
+/// A service that serves callers without a peer certificate the join only.
 #[derive(Debug, Clone)]
 pub(crate) struct JoinOnly<S>(S);
 
@@ -73,7 +75,8 @@ mod tests {
     use futures::executor::block_on;
     use http_body_util::{BodyExt, Full};
 
-    /// How many bytes the service read: `None` when it was not called, an error when it could not read all.
+    /// How many bytes the service read: `None` when it was not called, an error when it could not
+    /// read all.
     fn check(authenticated: bool, path: &str, bytes: usize, expect: Option<Result<usize, &str>>) {
         let seen = std::sync::Mutex::new(None);
         let service = tower::service_fn(async |request: Request<Body>| {

@@ -1,10 +1,12 @@
-//! One connection to one peer, made when first needed and made again when it broke.
+//! A link: one connection to one peer, made when first needed and made again when it broke.
 //!
-//! Invariants: at most one connection attempt at a time; after a failure the next attempt waits, from [`BACKOFF_FIRST`] doubling to
-//! [`BACKOFF_MAX`] (Raft itself would retry in a hot loop); callers wait for the attempt, so they bound their own patience. An attempt
-//! goes on when they give up, until the link goes, and the next caller has the connection that comes of it: a peer that takes longer to
-//! connect to than a heartbeat or a vote may take is reached all the same. A failure that nobody waited for says nothing of later.
-//! A broken connection is forgotten by whoever notices it.
+//! Invariants: at most one connection attempt at a time; after a failure the next attempt waits,
+//! from [`BACKOFF_FIRST`] doubling to [`BACKOFF_MAX`] (Raft itself would retry in a hot loop);
+//! callers wait for the attempt, so they bound their own wait. An attempt goes on when its callers
+//! give up, until the link is dropped, and the next caller gets its connection: a peer that takes
+//! longer to connect to than a heartbeat or a vote may take is reached all the same. A failure that
+//! no caller waited for is not reported later. The caller that notices a broken connection drops
+//! it.
 
 use std::io;
 use std::sync::Arc;
@@ -26,7 +28,8 @@ use crate::cluster::ClusterId;
 
 /// The pause after the first failed attempt.
 const BACKOFF_FIRST: Duration = Duration::from_millis(20);
-/// The longest pause between attempts. Short, because a whole cluster that restarts elects its leader over these links.
+/// The longest pause between attempts. Short, because a whole cluster that restarts elects its
+/// leader over these links.
 const BACKOFF_MAX: Duration = Duration::from_millis(320);
 
 /// The stub with the cluster's identity on every call.
@@ -37,11 +40,11 @@ pub(crate) type Client = PeerClient<InterceptedService<Channel, ClusterHeader>>;
 pub(crate) struct Dialer {
     /// The network seam.
     pub(crate) network: Arc<dyn Network>,
-    /// As whom to connect.
+    /// The TLS settings to connect with.
     pub(crate) tls: ClientTls,
     /// The cluster to claim.
     pub(crate) cluster: Option<ClusterId>,
-    /// Told when this node turns out to be no member of anything any more; a member has it.
+    /// Signals that this node turns out to be no member any more; a member has it.
     pub(crate) fatal: Option<Fatal>,
 }
 
@@ -66,7 +69,7 @@ pub(crate) struct Link {
 #[derive(Debug, Default)]
 struct LinkState {
     client: Option<Client>,
-    /// The attempt that is under way, or that nobody has looked at yet.
+    /// The attempt that is under way, or whose result was not taken yet.
     dialing: Option<AbortOnDropHandle<io::Result<Client>>>,
     /// Counts connections, so that a late report about an old one does not close the new one.
     generation: u64,
@@ -132,7 +135,8 @@ impl Link {
         AbortOnDropHandle::new(tokio::spawn(async move { dialer.dial(&address).await }))
     }
 
-    /// Forgets a connection on which the peer refused a call, and says why: once, unless the reason changes.
+    /// Forgets a connection on which the peer refused a call, and says why: once, unless the reason
+    /// changes.
     pub(crate) async fn refused(&self, connected: &Connected, status: &Status) {
         self.broken(connected).await;
         if status.code() != Code::FailedPrecondition {
@@ -178,7 +182,7 @@ mod tests {
 
     const SLOW: Duration = Duration::from_millis(100);
 
-    /// Every attempt fails, with its number; the first one takes its time.
+    /// Every attempt fails, with its number; the first one after a while.
     #[derive(Debug, Default)]
     struct Unreachable(AtomicU32);
 
@@ -208,7 +212,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_failure_that_nobody_waited_for_is_not_told_later() {
         let link = link();
-        timeout(SLOW / 2, link.connected()).await.expect_err("nobody waits so long");
+        timeout(SLOW / 2, link.connected()).await.expect_err("the attempt takes longer");
         tokio::time::sleep(SLOW).await;
         let error = link.connected().await.unwrap_err();
         assert_eq!(error.to_string(), "cannot reach the peer at peer:1: attempt 2");
@@ -217,7 +221,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_attempt_goes_on_when_its_caller_gives_up() {
         let link = link();
-        timeout(SLOW / 2, link.connected()).await.expect_err("nobody waits so long");
+        timeout(SLOW / 2, link.connected()).await.expect_err("the attempt takes longer");
         let error = link.connected().await.unwrap_err();
         assert_eq!(error.to_string(), "cannot reach the peer at peer:1: attempt 1");
     }

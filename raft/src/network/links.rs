@@ -1,7 +1,8 @@
 //! The links of one node to all its peers, by address and purpose.
 //!
-//! Invariant: what must be prompt (votes, heartbeats) never shares a connection with what may be large (entries, snapshots).
-//! Links are kept for the life of the node; their number is bounded by the members it ever had.
+//! Invariant: what must be prompt (votes, heartbeats) never shares a connection with what may be
+//! large (entries, snapshots). Links are kept for the life of the node; their number is bounded by
+//! the members it ever had.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! Accepting peers: network seam, TLS, then a stream of connections for tonic.
+//! The peer listener: network seam, TLS, then a stream of connections for tonic.
 //!
-//! Invariants: at most [`MAX_HANDSHAKES`] handshakes run at once, each for at most [`HANDSHAKE_TIMEOUT`]; what waits beyond that waits
-//! in the kernel; connections beyond the places that there are (see `limits`) are closed. A failed handshake costs one log line and nothing else.
+//! Invariants: at most [`MAX_HANDSHAKES`] handshakes run at once, each for at most
+//! [`HANDSHAKE_TIMEOUT`]; connections beyond that wait in the kernel; connections beyond the limits
+//! (`connection_limits`) are closed. A failed handshake costs one log line and nothing else.
 
 use std::io;
 use std::sync::Arc;

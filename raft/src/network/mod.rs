@@ -1,8 +1,10 @@
-//! Between members: connections, the peer RPC's stubs and messages, and openraft's view of the network.
+//! The network between members: connections, the peer RPC's stubs and messages, and openraft's view
+//! of the network.
 //!
-//! Invariants: TLS 1.3 with certificates of the peer authority on every connection, and the cluster's identity on every call; every
-//! connection goes through the network seam of `quorate_env`; every attempt and every queue is bounded. This
-//! module decides nothing: votes, entries and snapshots are handed to openraft as they come.
+//! Invariants: TLS 1.3 with certificates of the peer authority on every connection, and the cluster
+//! id on every call; every connection goes through the network seam of `quorate_env`; every attempt
+//! and every queue is bounded. This module decides nothing: votes, entries and snapshots are passed
+//! to openraft as they come.
 
 mod append;
 mod append_answers;
@@ -36,6 +38,7 @@ pub use tls::{Credentials, PeerTls, TlsError, authority_hash};
     clippy::allow_attributes,
     clippy::allow_attributes_without_reason,
     clippy::default_constructed_unit_structs,
+    clippy::too_many_lines,
     reason = "generated code"
 )]
 pub(crate) mod rpc {

@@ -1,8 +1,9 @@
 //! openraft's network: one client per target and purpose, over the links.
 //!
-//! Invariants: every unary call ends within its time to live, connecting included; a stream of entries is set up within
-//! [`SETUP_TIMEOUT`] and then lives until it breaks; every failure is *unreachable* to openraft, so that it pauses
-//! ([`REPLICATION_PAUSE`]) and tries again, and the link behind makes a new connection.
+//! Invariants: every unary call ends within its time to live, connecting included; a stream of
+//! entries is set up within [`SETUP_TIMEOUT`] and then lives until it breaks; every failure is
+//! *unreachable* to openraft, so that it pauses ([`REPLICATION_PAUSE`]) and tries again, and the
+//! link behind makes a new connection.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -36,10 +37,12 @@ use crate::types::{LeaderId, Peer, TypeConfig, Vote, footprint};
 
 /// From asking for a connection to an open stream of entries.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(1);
-/// The pause of a replication whose target cannot be reached; short, so that a member that comes back is fed at once.
+/// The pause of a replication whose target cannot be reached; short, so that a member that comes
+/// back gets entries at once.
 const REPLICATION_PAUSE: Duration = Duration::from_millis(100);
 
-/// Bytes of an encoded request for entries besides these, and of an entry besides what it carries: numbers of variable length.
+/// Bytes of an encoded request for entries besides these, and of an entry besides what it carries:
+/// numbers of variable length.
 const REQUEST_OVERHEAD: usize = 100;
 const ENTRY_OVERHEAD: usize = 40;
 
@@ -51,7 +54,7 @@ pub(crate) struct RaftNetwork {
 }
 
 impl RaftNetwork {
-    /// Over these links; takes note of what members show.
+    /// Over these links; keeps the marks of the members up to date.
     pub(crate) fn new(links: Arc<Links>, marks: Arc<HighWaterMarks>) -> Self {
         Self { links, marks }
     }

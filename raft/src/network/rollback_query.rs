@@ -1,7 +1,7 @@
 //! The question of the rollback check, as one call of the peer RPC.
 //!
-//! Invariant: a voter whose process is not there counts as one that remembers nothing, for what it had seen is forgotten;
-//! a voter that cannot be reached is asked again by the caller.
+//! Invariant: a voter whose process is not there counts as one that remembers nothing, for what it
+//! had seen is forgotten; a voter that cannot be reached is asked again by the caller.
 
 use std::io;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! A snapshot on its way: one stream of messages, the first says whose and what, the rest are the state machine's own frames.
+//! Snapshot transfer: one stream of messages, of which the first announces the leader's vote and
+//! the rest are the state machine's own frames.
 //!
-//! Invariants: neither end holds more than a few frames in memory; a transfer whose other end makes no progress for
-//! [`STALL_TIMEOUT`] is given up (what was received is removed by the state machine); nothing is installed before the last frame
-//! has been verified.
+//! Invariants: neither end holds more than a few frames in memory; a transfer whose other end makes
+//! no progress for [`STALL_TIMEOUT`] is given up (what was received is removed by the state
+//! machine); nothing is installed before the last frame has been verified.
 
 use std::time::Duration;
 
@@ -70,7 +71,7 @@ async fn feed(snapshot: SnapshotData, announcement: Bytes, frames: mpsc::Sender<
     Ok(())
 }
 
-/// Receives a snapshot, hands it to the state machine frame by frame, and has Raft install it.
+/// Receives a snapshot, passes it to the state machine frame by frame, and has Raft install it.
 pub(crate) async fn receive(
     raft: &Raft,
     receiver: &SnapshotReceiver,
@@ -93,8 +94,9 @@ pub(crate) async fn receive(
     Ok(encode(&installed.map_err(failed)?))
 }
 
-/// Whether the log holds the last entry that a snapshot stands for, and with it all before, from this very leader. Installing it would gain
-/// nothing, and would set back how far Raft takes the log to be written (an assertion of openraft, where those are on).
+/// Whether the log holds the last entry that a snapshot stands for, and with it all before, from
+/// this very leader. Installing it would gain nothing, and would set back how far Raft takes the
+/// log to be written (an assertion of openraft, where those are on).
 async fn holds(raft: &Raft, leader: Vote, last: Option<LogId>) -> Result<bool, Status> {
     let asked = raft.with_raft_state(move |state| {
         let held = last.and_then(|last| state.log_ids.get(last.index));

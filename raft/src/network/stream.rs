@@ -1,8 +1,9 @@
 //! A TLS connection between peers, in the one type that tonic's server and client take.
 //!
-//! Invariants: [`PeerInfo::authenticated`] is true only if the other end proved itself with a certificate of the peer authority; a
-//! connection ends with the node that accepted it, whatever is still under way on it, and that of a guest after
-//! [`UNAUTHENTICATED_LIFETIME`] at the latest.
+//! Invariants: [`PeerInfo::authenticated`] is true only if the other end proved itself with a
+//! certificate of the peer authority; a connection ends with the node that accepted it, whatever is
+//! still under way on it, and one without a peer certificate after [`UNAUTHENTICATED_LIFETIME`] at
+//! the latest.
 
 use std::io;
 use std::pin::Pin;
@@ -29,7 +30,7 @@ pub(crate) struct PeerStream {
     inner: TlsStream<Box<dyn Io>>,
     info: PeerInfo,
     closed: BoxFuture<'static, ()>,
-    /// The permit that it takes.
+    /// Its permit (`connection_limits`).
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -58,13 +59,13 @@ impl PeerStream {
         &self.info
     }
 
-    /// The connection of a node, in this permit.
+    /// The connection of a node, with its permit.
     pub(crate) fn of_node(mut self, permit: OwnedSemaphorePermit) -> Self {
         self.permit = Some(permit);
         self
     }
 
-    /// The connection of a guest, for a while, in this permit.
+    /// The connection of a node without a peer certificate, for a limited time, with its permit.
     pub(crate) fn of_unauthenticated(mut self, permit: OwnedSemaphorePermit) -> Self {
         let closing = self.closed;
         self.closed = async { drop(tokio::time::timeout(UNAUTHENTICATED_LIFETIME, closing).await) }.boxed();

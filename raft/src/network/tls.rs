@@ -1,9 +1,11 @@
-//! Who may speak: TLS 1.3 between members, each proving itself with a certificate of the cluster's peer authority.
+//! Peer TLS: version 1.3 between members, each proving itself with a certificate of the cluster's
+//! peer authority.
 //!
-//! Invariants: only the peer authority is trusted, on both sides (a client certificate of the API is no peer, and the other way
-//! round); the name in every peer certificate is [`PEER_NAME`](super::PEER_NAME), so members may change addresses; a server lets clients
-//! without a certificate in, marked as such, and the service refuses them everything but *join*. Where certificates come from and
-//! when they are read again is the node's business.
+//! Invariants: only the peer authority is trusted, on both sides (a client certificate of the API
+//! is no peer, and the other way round); the name in every peer certificate is
+//! [`PEER_NAME`](super::PEER_NAME), so members may change addresses; a server lets clients without
+//! a certificate in, marked as such, and the service refuses them everything but *join*. Where
+//! certificates come from and when they are read again is the node's business.
 
 use std::sync::Arc;
 
@@ -22,11 +24,11 @@ use crate::cluster::ClusterId;
 
 const ALPN_HTTP2: &[u8] = b"h2";
 
-/// What a member proves itself with and whom it believes.
+/// A member's certificate and key, and the authorities that it trusts.
 #[derive(Debug)]
 pub struct Credentials {
-    /// This member's certificate, then the authorities up to and including the peer authority itself (a joining node
-    /// knows that one only by its hash, so it must be sent).
+    /// This member's certificate, then the authorities up to and including the peer authority
+    /// itself (a joining node knows that one only by its hash, so it must be sent).
     pub chain: Vec<CertificateDer<'static>>,
     /// The private key of the first certificate.
     pub key: PrivateKeyDer<'static>,
@@ -45,7 +47,8 @@ impl TlsError {
     }
 }
 
-/// The TLS settings of a member. New connections use what [`PeerTls::reload`] set last; open ones live on.
+/// The TLS settings of a member. New connections use what [`PeerTls::reload`] set last; open ones
+/// live on.
 #[derive(Debug)]
 pub struct PeerTls {
     current: ArcSwap<Configs>,
@@ -99,8 +102,8 @@ pub fn authority_hash(authority: &CertificateDer<'_>) -> [u8; 32] {
     Sha256::digest(authority.as_ref()).into()
 }
 
-/// For a node that has no certificate yet: proves nothing and believes the authority with this hash, which the server
-/// must send along.
+/// For a node that has no certificate yet: proves nothing and trusts the authority with this hash,
+/// which the server must send along.
 pub(crate) fn joining_client(hash: [u8; 32]) -> Result<Arc<ClientConfig>, TlsError> {
     let provider = Arc::new(ring::default_provider());
     let verifier = Arc::new(PinnedAuthority { hash, provider: provider.clone() });
@@ -143,7 +146,7 @@ fn configs(credentials: &Credentials) -> Result<Configs, TlsError> {
     Ok(Configs { server: Arc::new(server), client: Arc::new(client), identity })
 }
 
-/// Believes a server whose certificate was issued by the one authority with a known hash.
+/// Trusts a server whose certificate was issued by the one authority with a known hash.
 #[derive(Debug)]
 struct PinnedAuthority {
     hash: [u8; 32],

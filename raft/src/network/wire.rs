@@ -1,15 +1,16 @@
-//! How messages become bytes: postcard, one value per message.
+//! The wire encoding of peer messages: postcard, one value per message.
 //!
-//! Invariants: both ends run the same release or one whose messages only grew at the end of enums (postcard is positional);
-//! [`MAX_MESSAGE_BYTES`] bounds what either end accepts. This file knows no message; each caller names its types.
+//! Invariants: both ends run the same release or one whose messages only grew at the end of enums
+//! (postcard is positional); [`MAX_MESSAGE_BYTES`] bounds what either end accepts. This file knows
+//! no message; each caller names its types.
 
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tonic::Status;
 
-/// The largest message that either end of a peer RPC accepts, in bytes: one append request holds at most
-/// `MAX_APPEND_ENTRIES` entries and the log bounds their bytes far below this.
+/// The largest message that either end of a peer RPC accepts, in bytes: one append request holds at
+/// most `MAX_APPEND_ENTRIES` entries and the log bounds their bytes far below this.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// Encodes a message.

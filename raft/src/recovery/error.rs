@@ -1,4 +1,4 @@
-//! Why a member cannot be recovered; one line each.
+//! Errors of a recovery; one line each.
 
 use std::io;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub enum RecoveryError {
         /// The file.
         path: PathBuf,
     },
-    /// A recovery of somebody else has begun in this folder.
+    /// A recovery of another member has begun in this folder.
     #[error("a recovery of node {node} from cluster {old} has begun in {}, and this is not its folder", directory.display())]
     Foreign {
         /// The folder.

@@ -1,7 +1,7 @@
-//! Carrying a recovery out, from wherever an earlier attempt was killed.
+//! Execution of a recovery, from wherever an earlier attempt was killed.
 //!
-//! Invariant: the old log goes only after the state holds everything of it, durably, as the new cluster's; from the marker to
-//! [`Recovered::finish`] the member cannot be opened.
+//! Invariant: the old log goes only after the state holds everything of it, durably, as the new
+//! cluster's; from the marker to [`Recovered::finish`] the member cannot be opened.
 
 use std::io;
 use std::path::PathBuf;
@@ -38,14 +38,15 @@ pub struct Recovered {
     pub node: NodeId,
     /// Where its revisions begin.
     pub revision: Revision,
-    /// What it held before, for whoever needs a key of it.
+    /// What it held before, for callers that need a key of it.
     pub snapshot: Snapshot,
     disk: Arc<dyn Disk>,
     directory: PathBuf,
 }
 
 impl Recovered {
-    /// To be called when everything beside log and state is the new cluster's as well: from now on the member can be opened.
+    /// To be called when everything beside log and state is the new cluster's as well: from now on
+    /// the member can be opened.
     pub fn finish(self) -> Result<(), RecoveryError> {
         marker::remove(&*self.disk, &self.directory)
     }

@@ -1,7 +1,8 @@
-//! The file that says that a recovery has begun: between which clusters, and what must not be computed a second time.
+//! The recovery marker: the file that says that a recovery has begun, between which clusters, and
+//! what must not be computed a second time.
 //!
-//! Layout: magic 8 bytes, crc32c (u32 LE) of the rest, postcard of [`Marker`]. Written beside and renamed, so it is there whole or not
-//! at all.
+//! Layout: magic 8 bytes, crc32c (u32 LE) of the rest, postcard of [`Marker`]. Written beside and
+//! renamed, so it is there whole or not at all.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
-//! What a member holds before it is recovered, for the operator who decides.
+//! The recovery plan: what a member holds before it is recovered, for the operator to decide.
 //!
-//! Invariant: opening and looking changes nothing but what every start puts right (a torn end of the log, for one).
+//! Invariant: opening and looking changes nothing but what every start repairs (a torn end of the
+//! log, for one).
 
 use std::io;
 use std::path::PathBuf;
@@ -20,13 +21,13 @@ use crate::membership::Role;
 use crate::state_machine::{self, Offline};
 use crate::types::{LogEntry, LogId, Payload, Peer};
 
-/// Who belongs to a cluster, and who of them votes.
+/// The members of a cluster, and the voters among them.
 type MembershipConfig = openraft::Membership<NodeId, Peer>;
 
 /// Which member to recover, and where its data is.
 #[derive(Debug, Clone)]
 pub struct RecoveryOptions {
-    /// Its number; it keeps it.
+    /// Its node id, which it keeps.
     pub node: NodeId,
     /// The cluster that its configuration names.
     pub cluster: ClusterId,
@@ -43,7 +44,7 @@ pub struct RecoveryOptions {
 /// A member that is given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostMember {
-    /// Its number.
+    /// Its node id.
     pub node: NodeId,
     /// Where it was.
     pub peer: Peer,
@@ -58,7 +59,8 @@ pub struct Plan {
     pub old: ClusterId,
     /// The cluster that takes its place, when an earlier attempt has chosen it.
     pub begun: Option<ClusterId>,
-    /// What the member was to the old quorum, by its last entry; `None` if it did not belong to it any more.
+    /// What the member was to the old quorum, by its last entry; `None` if it did not belong to it
+    /// any more.
     pub role: Option<Role>,
     /// The term and the index of the last entry that it has.
     pub last: (u64, u64),
@@ -68,7 +70,7 @@ pub struct Plan {
     pub revision: Revision,
     /// The clock of that state, milliseconds since the Unix epoch.
     pub time_ms: u64,
-    /// Everybody else in the old cluster, by the last entry; in the order of their numbers.
+    /// All other members of the old cluster, by the last entry; in the order of their ids.
     pub given_up: Vec<LostMember>,
 }
 
@@ -150,8 +152,8 @@ pub(super) fn log_options(options: &RecoveryOptions, cluster: ClusterId) -> log:
     log::LogOptions::new(options.disk.clone(), options.directory.join("log"), identity, Fatal::new())
 }
 
-/// The last entry that log and state have together. A log that does not pass through the state's last entry is a branch
-/// that died when the state came by snapshot; it counts for nothing.
+/// The last entry that log and state have together. A log that does not pass through the state's
+/// last entry is a branch that died when the state came by snapshot; it counts for nothing.
 async fn continued(
     log: &mut Log,
     applied: Option<LogId>,
@@ -178,7 +180,8 @@ async fn continued(
     Ok(Some(last))
 }
 
-/// The members that the last change of them between these two entries has made; `None` if there is none.
+/// The members that the last change of them between these two entries has made; `None` if there is
+/// none.
 async fn newest_members(
     log: &mut Log,
     applied: Option<LogId>,

@@ -1,21 +1,26 @@
-//! Those who wait and those who were just answered go on together.
+//! The batch window: how long a round waits for the clients that were just answered, so that they
+//! share it with those that wait.
 //!
-//! Clients that ask one thing after the other come again at once when they are answered. Served as they come they fall into two halves that
-//! take turns for ever, each waiting while the other is served; and every turn has its price, whoever shares it. So they are waited for as
-//! long as they keep coming: the longer a turn takes, the longer may the next one of them take, and all of them twice as long.
+//! Clients that send one request after the other come again at once when they are answered. Served
+//! as they come they fall into two halves that alternate for ever, each waiting while the other is
+//! served; and every round has a fixed price. So a round waits as long as clients keep coming: the
+//! longer the last round took, the longer the next client may take, and all of them together twice
+//! as long.
 //!
-//! Invariant: nobody waits for longer than twice [`LONGEST_PAUSE`], and who is alone not at all. This file keeps count and waits for nothing.
+//! Invariant: no request waits for longer than twice [`LONGEST_PAUSE`], and a client that is alone
+//! does not wait at all. This file only computes the window; the waiting is done by its users.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long the next one is waited for at least, however short turns are: clients have more to do than a turn.
+/// How long the next client is waited for at least, however short rounds are: clients have more to
+/// do than a round.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 /// And at most, however long they are.
 const LONGEST_PAUSE: Duration = Duration::from_millis(3);
 
-/// A turn is over, and those who may come again are waited for.
+/// A round is over, and the clients that it answered are waited for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BatchWindow {
     expected: usize,
@@ -26,14 +31,14 @@ pub(super) struct BatchWindow {
 }
 
 impl BatchWindow {
-    /// Begins when so many were answered, in a turn that took so long, and so many wait.
+    /// Opens after a round that answered so many and took so long, while so many wait.
     pub(super) fn new(answered: usize, took: Duration, waiting: usize) -> Self {
         let now = Instant::now();
         let pause = took.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         Self { expected: answered + waiting, seen: waiting, pause, until: now + pause, latest: now + 2 * pause }
     }
 
-    /// Whether it is worth waiting on when so many wait, `most` of whom can be served in a turn.
+    /// Whether to wait on when so many wait, `most` of which can be served in a round.
     pub(super) fn stays_open(&mut self, waiting: usize, most: usize) -> bool {
         let now = Instant::now();
         if waiting > self.seen {
@@ -42,7 +47,7 @@ impl BatchWindow {
         waiting < self.expected.min(most) && now < self.until
     }
 
-    /// When it is over unless somebody comes.
+    /// When it closes unless another client comes.
     pub(super) fn until(&self) -> Instant {
         self.until
     }
@@ -54,8 +59,9 @@ mod tests {
 
     const STEP: Duration = Duration::from_micros(100);
 
-    /// So many were answered in a turn that took so many milliseconds, and so many wait; others come at these milliseconds. After how
-    /// many milliseconds a turn begins that so many can share at most, and with how many of them.
+    /// So many were answered in a round that took so many milliseconds, and so many wait; others
+    /// come at these milliseconds. After how many milliseconds a round begins that so many can
+    /// share at most, and with how many of them.
     async fn check(
         (answered, took, waiting): (usize, f64, usize),
         arrivals: &[f64],

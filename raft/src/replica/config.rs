@@ -1,8 +1,10 @@
-//! openraft's settings, from ours.
+//! openraft's configuration.
 //!
-//! Invariants, each against a hazard of this version: a restarted leader never goes on leading without an election (it could answer
-//! reads from an old state); nobody stands for election before its witnesses were asked (see `witness`); elections begin with a pre-vote (a member that was cut off does not depose a good leader when it
-//! comes back).
+//! Invariants, each against a hazard of this version: a restarted leader never goes on leading
+//! without an election (it could answer reads from an old state); no member stands for election
+//! before its rollback check (`rollback`); elections begin with a pre-vote (Raft dissertation,
+//! section 9.6), so that a member that was cut off does not depose a good leader when it comes
+//! back.
 
 use std::sync::Arc;
 use std::time::Duration;

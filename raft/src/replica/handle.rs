@@ -1,6 +1,8 @@
-//! The handle to an open member: starting a cluster, waiting for it, handing over, stopping.
+//! The replica handle: starting a cluster, waiting for it, transferring the leadership, stopping;
+//! and the `Store` of a member.
 //!
-//! Invariant: dropping the handle without [`Replica::stop`] is a crash as far as the cluster is concerned, and safe as such.
+//! Invariant: dropping the handle without [`Replica::stop`] is a crash as far as the cluster is
+//! concerned, and safe as such.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,14 +23,15 @@ use crate::types::Peer;
 
 /// How long stopping waits for Raft to end its tasks.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a change of the leadership may stay unnoticed by who looked just before it.
+/// How long a change of the leadership may stay unnoticed by a caller that checked just before it.
 const LEADERSHIP_POLL: Duration = Duration::from_secs(1);
 
 /// How long stopping waits for the decision of what was proposed here.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often it looks.
+/// How often it checks.
 const DRAIN_POLL: Duration = Duration::from_millis(5);
-/// How long a former leader goes on telling the others that it is none: what they sent before they knew must not get lost.
+/// How long a former leader goes on answering that it is none: requests that were sent before must
+/// not get lost.
 const STEP_DOWN_GRACE: Duration = Duration::from_millis(100);
 
 /// One member of a cluster. Clones share it.
@@ -40,12 +43,13 @@ pub struct Replica {
 /// What became of a [`Replica::stop`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopReport {
-    /// Who took the leadership over, if this member had it and somebody did.
+    /// The member that took the leadership over, if this one had it and another took it.
     pub successor: Option<NodeId>,
 }
 
 impl Replica {
-    /// Opens a member and begins to answer its peers. A new one then waits to be initialized or to be found by a leader.
+    /// Opens a member and begins to answer its peers. A new one then waits to be initialized or to
+    /// be found by a leader.
     pub async fn open(options: ReplicaOptions) -> Result<Self, ReplicaOpenError> {
         let opened = Box::pin(open::open(options)).await?;
         Ok(Self { opened: Arc::new(opened) })
@@ -57,8 +61,8 @@ impl Replica {
         &self.opened.address
     }
 
-    /// Founds the cluster with these voters. Called on one of them; the others only need to be open. Does nothing on a member that
-    /// has been in a cluster already.
+    /// Founds the cluster with these voters. Called on one of them; the others only need to be
+    /// open. Does nothing on a member that has been in a cluster already.
     pub async fn initialize(&self, members: BTreeMap<NodeId, Peer>) -> Result<(), AdminError> {
         match self.opened.raft.openraft().initialize(members).await {
             Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => Ok(()),
@@ -71,8 +75,8 @@ impl Replica {
         self.opened.raft.openraft().is_initialized().await.unwrap_or(false)
     }
 
-    /// Returns once what this member serves is at least as new as what it served before it was restarted. To be awaited before
-    /// clients are let in; waits for a quorum.
+    /// Returns once what this member serves is at least as new as what it served before it was
+    /// restarted. To be awaited before clients are let in; waits for a quorum.
     pub async fn recovered(&self) {
         while self.opened.raft.openraft().wait_for_recovery(Some(Duration::from_secs(60))).await.is_err() {}
     }
@@ -83,7 +87,7 @@ impl Replica {
         self.opened.raft.leader() == Leader::Here
     }
 
-    /// The leader's number and addresses, when it is another member.
+    /// The leader's id and addresses, when it is another member.
     #[must_use]
     pub fn leader(&self) -> Option<(NodeId, Peer)> {
         match self.opened.raft.leader() {
@@ -92,7 +96,7 @@ impl Replica {
         }
     }
 
-    /// Waits until who leads may have changed; a second at most, so callers look again.
+    /// Waits until the leader may have changed; a second at most, so callers check again.
     pub async fn leadership_changed(&self) {
         self.opened.raft.leader_change(LEADERSHIP_POLL).await;
     }
@@ -103,7 +107,8 @@ impl Replica {
         membership::members(&self.opened.raft)
     }
 
-    /// How long ago each of the others answered this one, which leads; who has not answered yet is missing. Empty elsewhere.
+    /// How long ago each other member answered this one, which leads; a member that has not
+    /// answered yet is missing. Empty elsewhere.
     #[must_use]
     pub fn heard(&self) -> BTreeMap<NodeId, Duration> {
         membership::last_contact(&self.opened.raft)
@@ -120,7 +125,8 @@ impl Replica {
         Box::pin(self.opened.admin.answer(Envelope { hops: 0, request })).await
     }
 
-    /// Waits until this member cannot go on (its disk has failed, or Raft has stopped) and says why. The process must end then.
+    /// Waits until this member cannot go on (its disk has failed, or Raft has stopped) and says
+    /// why. The process must end then.
     pub async fn failed(&self) -> String {
         tokio::select! {
             biased;
@@ -129,7 +135,8 @@ impl Replica {
         }
     }
 
-    /// Hands the leadership over if this member has it, while it goes on serving. Says who has it then.
+    /// Transfers the leadership if this member has it, while it goes on serving. Returns the new
+    /// leader.
     pub async fn step_down(&self) -> Option<NodeId> {
         if !self.is_leader() {
             return None;
@@ -143,8 +150,9 @@ impl Replica {
         }
     }
 
-    /// Hands the leadership over and stops. Waiting reads and transactions end with an error; everything acknowledged is durable
-    /// already. The member can be opened again once every clone of this handle is gone.
+    /// Transfers the leadership and stops. Waiting reads and transactions end with an error;
+    /// everything acknowledged is durable already. The member can be opened again once every clone
+    /// of this handle is gone.
     pub async fn stop(&self) -> StopReport {
         let successor = self.step_down().await;
         if successor.is_some() {
@@ -154,7 +162,8 @@ impl Replica {
         StopReport { successor }
     }
 
-    /// Waits until what was proposed here is decided (the successor commits it) and who asked has heard of it.
+    /// Waits until what was proposed here is decided (the new leader commits it) and the clients
+    /// are answered.
     async fn drained(&self) {
         while !self.opened.store.proposals.is_idle() {
             tokio::time::sleep(DRAIN_POLL).await;
@@ -162,7 +171,8 @@ impl Replica {
         tokio::time::sleep(STEP_DOWN_GRACE).await;
     }
 
-    /// Stops at once, the leadership notwithstanding: the others elect a new leader when they miss this one.
+    /// Stops at once, the leadership notwithstanding: the others elect a new leader when they miss
+    /// this one.
     pub async fn halt(&self) {
         self.opened.raft.mark_stopping();
         self.opened.background.end();

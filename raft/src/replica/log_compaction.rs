@@ -1,9 +1,9 @@
-//! Log compaction by size: openraft compacts the log by the number of entries, and entries may be a thousand times
-//! larger than usual.
+//! Log compaction by size: openraft compacts the log by the number of entries, and entries may be a
+//! thousand times larger than usual.
 //!
-//! Invariant: only what a snapshot covers is purged (openraft sees to that), so a member that needs more gets a snapshot.
-//! The log's size is checked now and then instead of at every write; between two checks the log may grow by what the disk
-//! writes in that time.
+//! Invariant: only what a snapshot covers is purged (openraft sees to that), so a member that needs
+//! more gets a snapshot. The log's size is checked now and then instead of at every write; between
+//! two checks the log may grow by what the disk writes in that time.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,10 @@
-//! One member: opening it, what it does as a `Store`, how it stops.
+//! A replica: opening a member, what it does as a `Store`, how it stops.
 //!
-//! Invariants: nothing is global, so several members run in one process; everything outside is reached through the seams in
-//! [`ReplicaOptions`]. Reading order: `options`, `open`, `handle`, then `store` (what callers see), `proposals` and `groups` (writes on the leader),
-//! `forward` (writes elsewhere), `rounds` (reads), `service` (what peers ask).
+//! Invariants: nothing is global, so several members run in one process; everything outside is
+//! reached through the seams in [`ReplicaOptions`]. Reading order: `options`, `open`, `handle`,
+//! then `store` (what callers see), `proposals` and `proposal_batches` (writes on the leader),
+//! `forward` (writes elsewhere), `read_index` and `read_round` (reads), `service` (the calls of
+//! peers).
 
 mod background;
 mod batch_window;

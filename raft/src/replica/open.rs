@@ -1,8 +1,8 @@
 //! Opening a member: the disk first, then Raft, then the port for peers.
 //!
-//! Invariants: nothing is served before the data on disk has been read and checked; the peers' port is bound before
-//! anything else is touched, so that a second process with the same configuration stops with one clear line; nothing is
-//! voted or confirmed before the rollback check is over.
+//! Invariants: nothing is served before the data on disk has been read and checked; the peers' port
+//! is bound before anything else is touched, so that a second process with the same configuration
+//! stops with one clear line; nothing is voted or confirmed before the rollback check is over.
 
 use std::io;
 use std::path::PathBuf;
@@ -49,8 +49,8 @@ use crate::recovery;
 use crate::rollback::{self, CheckedFolder, HighWaterMarks, RollbackCheck, StartGate};
 use crate::state_machine::{self, SnapshotReceiver, StateMachine};
 
-/// How often a peer's connection is probed from this end. The other end notices a silent one sooner; here it only must
-/// not stay for ever.
+/// How often a peer's connection is probed from this end. The other end notices a silent one
+/// sooner; here it only must not stay for ever.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// How long a probe may stay unanswered.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -242,7 +242,8 @@ fn serve_peers(
     (admin, BackgroundTasks { closing, tasks: vec![server, reads, writes] })
 }
 
-/// Asks the other voters whether the disk is an older copy of itself. The task goes on asking those that did not answer.
+/// Asks the other voters whether the disk is an older copy of itself. The task goes on asking those
+/// that did not answer.
 async fn check_rollback(
     options: &ReplicaOptions,
     parts: &Parts,

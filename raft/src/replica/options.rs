@@ -1,6 +1,7 @@
-//! What a replica is opened with.
+//! Replica options: what a member is opened with.
 //!
-//! Invariant: a member keeps its node number and its cluster for ever; everything else may change from start to start.
+//! Invariant: a member keeps its node id and its cluster for ever; everything else may change from
+//! start to start.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub struct ReplicaOptions {
     pub listen: String,
     /// Clock, randomness, network.
     pub env: Env,
-    /// Whom to believe.
+    /// The TLS settings among members.
     pub tls: Arc<PeerTls>,
     /// Makes certificates for nodes that join.
     pub signer: Arc<dyn CertificateSigner>,
@@ -38,7 +39,7 @@ pub struct ReplicaOptions {
     pub state: state_machine::StateMachineOptions,
     /// What may be proposed while this member leads.
     pub limits: Limits,
-    /// When to doubt a leader.
+    /// Heartbeats and elections.
     pub timing: Timing,
     /// How much log to keep.
     pub compaction: Compaction,
@@ -46,9 +47,9 @@ pub struct ReplicaOptions {
     pub fatal: Fatal,
 }
 
-/// Who a member is and what it reaches the world through: what has no default.
+/// The options of a member that have no default: its identity and its seams.
 pub struct MemberOptions {
-    /// Its number.
+    /// Its node id.
     pub node: NodeId,
     /// Its cluster.
     pub cluster: ClusterId,
@@ -58,7 +59,7 @@ pub struct MemberOptions {
     pub listen: String,
     /// Clock, randomness, network.
     pub env: Env,
-    /// Whom to believe.
+    /// The TLS settings among members.
     pub tls: Arc<PeerTls>,
     /// Makes certificates for nodes that join.
     pub signer: Arc<dyn CertificateSigner>,
@@ -91,11 +92,12 @@ impl ReplicaOptions {
     }
 }
 
-/// When a follower doubts its leader.
+/// When a follower stands for election.
 ///
-/// A follower that has heard nothing waits `election_max` (the leader may count on it that long), then a random time between
-/// `election_min` and `election_max`, and then asks the others whether they would vote for it. With the defaults a new leader
-/// is there 0.9 to 1.3 s after the old one died, while nine lost heartbeats in a row change nothing.
+/// A follower without a heartbeat waits `election_max` (the leader may count on it that long), then
+/// a random time between `election_min` and `election_max`, and then asks the others whether they
+/// would vote for it. With the defaults a new leader is there 0.9 to 1.3 s after the old one died,
+/// while nine lost heartbeats in a row change nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// Between two heartbeats of an idle leader.
@@ -116,10 +118,11 @@ impl Default for Timing {
     }
 }
 
-/// When the log is cut.
+/// When the log is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compaction {
-    /// After how many entries the state is made durable, so that the log before can go. Bounds what a restart applies again.
+    /// After how many entries the state is made durable, so that the log before can go. Bounds what
+    /// a restart applies again.
     pub every: u64,
     /// How many entries before that point stay, for members that are a little behind.
     pub keep: u64,

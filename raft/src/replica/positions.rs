@@ -1,4 +1,5 @@
-//! A member's Raft state at one moment, for checkers and for debugging a cluster. The log is not part of it.
+//! A member's Raft state at one moment, for checkers and for debugging a cluster. The log is not
+//! part of it.
 
 use openraft::async_runtime::WatchReceiver;
 
@@ -19,7 +20,8 @@ pub struct Positions {
     pub committed: Option<LogId>,
     /// The last entry that it has applied.
     pub applied: Option<LogId>,
-    /// Whether its newest members are committed, as far as it knows, and no change of the voters is half done.
+    /// Whether its newest members are committed, as far as it knows, and no change of the voters is
+    /// half done.
     pub settled: bool,
     /// Whether a snapshot is being received or installed.
     pub installing: bool,

@@ -1,11 +1,14 @@
-//! Transactions that wait together are proposed together: one log entry carries them all.
+//! Proposal batches: transactions that wait together are proposed together, in one log entry.
 //!
-//! While [`BATCHES_UNDER_WAY`] entries wait for their decision, everything that arrives goes into the next one. So an idle member
-//! proposes at once, and a busy one pays for the entry (a sync on every member, messages, wake-ups) once for many transactions.
-//! Those who were answered share the next entry with those who waited meanwhile ([`BatchWindow`]).
+//! While [`BATCHES_UNDER_WAY`] entries wait for their decision, every transaction that arrives goes
+//! into the next one. So an idle member proposes at once, and a busy one pays for the entry (a sync
+//! on every member, messages, wake-ups) once for many transactions. Clients that were answered
+//! share the next entry with those that waited meanwhile ([`BatchWindow`]).
 //!
-//! Invariants: a transaction is in one batch, and batches keep the order of arrival; everybody is answered, whatever becomes of the
-//! batches; *not applied* is only said of what was in no batch yet. How many may wait is bounded by whoever admits them.
+//! Invariants: a transaction is in one batch, and batches keep the order of arrival; every
+//! transaction is answered, whatever becomes of its batch; *not applied* is only said of a
+//! transaction that was in no batch yet. How many may wait is bounded by the permits of
+//! `proposals`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,9 +28,11 @@ use super::batch_window::BatchWindow;
 const BATCHES_UNDER_WAY: usize = 1;
 /// Transactions in one batch at most.
 const MAX_BATCH_TRANSACTIONS: usize = 256;
-/// Bytes of transactions after which a batch takes no more: the largest batch is this and one transaction.
+/// Bytes of transactions after which a batch takes no more: the largest batch is this and one
+/// transaction.
 const MAX_BATCH_BYTES: usize = 1 << 20;
-/// How long a transaction may wait for its batch: it has done nothing yet and can be tried elsewhere.
+/// How long a transaction may wait for its batch: it has had no effect yet and can be tried
+/// elsewhere.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// What became of a batch: its outcomes in order, or the same failure for all.
@@ -36,7 +41,7 @@ pub(crate) type Decided = Result<Vec<Outcome>, Error>;
 /// The transactions that wait.
 #[derive(Debug)]
 pub(crate) struct ProposalBatches {
-    /// `None` once nobody proposes any more.
+    /// `None` once proposing has ended.
     waiting: Mutex<Option<VecDeque<WaitingProposal>>>,
     wake: Notify,
 }
@@ -54,7 +59,7 @@ impl Default for ProposalBatches {
     }
 }
 
-/// Refuses what waits when it is dropped, with whoever proposes, and everything after that.
+/// Refuses what waits when it is dropped with the proposing task, and everything after that.
 struct RefuseOnDrop<'a>(&'a ProposalBatches);
 
 impl Drop for RefuseOnDrop<'_> {
@@ -94,7 +99,7 @@ impl ProposalBatches {
                 Some((answered, took)) = under_way.next(), if !under_way.is_empty() => {
                     window = Some(BatchWindow::new(answered, took, self.len()));
                 }
-                // Whoever can ask right now gets a turn, so that their transactions share the batch.
+                // Tasks that are ready now run first, so that their transactions share the batch.
                 () = self.wake.notified() => tokio::task::yield_now().await,
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
             }
@@ -229,7 +234,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn waiting_transactions_let_answered_clients_catch_up() {
-        // Of three who were answered so many come again; the batch of the two who waited meanwhile, and after how many microseconds.
+        // Of three answered clients so many come again; the batch with the two that waited
+        // meanwhile, and after how many microseconds.
         let check = async |again: usize, expect: (usize, u128)| {
             let batches = Arc::new(ProposalBatches::default());
             let (mut proposed, _running) = start(&batches);

@@ -1,8 +1,10 @@
-//! Proposals: transactions on the leader, checked, bounded, proposed, and their outcomes told apart.
+//! Proposals: transactions on the leader, checked, bounded and proposed, with *not applied* and
+//! *unknown* kept apart.
 //!
-//! Invariants: at most [`MAX_PROPOSALS`] and [`MAX_PROPOSED_KIB`] of transactions wait for their decision, on the leader and
-//! on the follower that forwards to it; limits are checked here, by the leader, and never when entries are applied. A
-//! proposal that openraft has accepted is never *not applied* unless openraft says that it never reached the log.
+//! Invariants: at most [`MAX_PROPOSALS`] and [`MAX_PROPOSED_KIB`] of transactions wait for their
+//! decision, on the leader and on the follower that forwards to it; limits are checked here, by the
+//! leader, and never when entries are applied. A proposal that openraft has accepted is never *not
+//! applied* unless openraft says that it never reached the log.
 
 use std::sync::Arc;
 use std::time::Duration;

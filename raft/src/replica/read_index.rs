@@ -1,8 +1,10 @@
-//! Linearizable reads share their rounds: one round runs at a time, and every read that arrives meanwhile waits for the next, with
-//! those that follow on the answers of the last one ([`BatchWindow`]).
+//! The read index queue: linearizable reads share their rounds. One round runs at a time, and every
+//! read that arrives meanwhile waits for the next one, together with the clients that follow on the
+//! answers of the last one ([`BatchWindow`]).
 //!
-//! Invariant: a read is answered by a round that *started* after the read arrived, never by one that was already on its way. At
-//! most [`MAX_WAITING_READS`] wait, and none once rounds have ended. What a round does (asking a quorum, or asking the leader) is the caller's business.
+//! Invariant: a read is answered by a round that *started* after the read arrived, never by one
+//! that was already on its way. At most [`MAX_WAITING_READS`] wait, and none once rounds have
+//! ended. Not here: what a round does (`read_round`).
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -21,7 +23,7 @@ pub(crate) type ReadPoint = Result<u64, NotApplied>;
 /// The reads that wait.
 #[derive(Debug)]
 pub(crate) struct ReadIndex {
-    /// `None` once nobody runs rounds any more.
+    /// `None` once rounds have ended.
     waiting: Mutex<Option<Vec<oneshot::Sender<ReadPoint>>>>,
     wake: Notify,
 }
@@ -32,7 +34,8 @@ impl Default for ReadIndex {
     }
 }
 
-/// Ends rounds when it is dropped, with whoever runs them: what waits is told, and nobody waits in vain afterwards.
+/// Ends rounds when it is dropped with the task that runs them: waiting reads fail, and so do later
+/// ones.
 struct EndOnDrop<'a>(&'a ReadIndex);
 
 impl Drop for EndOnDrop<'_> {
@@ -57,7 +60,7 @@ impl ReadIndex {
         receiver.await.unwrap_or_else(|_| Err(stopping()))
     }
 
-    /// Runs rounds whenever somebody waits, for ever.
+    /// Runs rounds whenever reads wait, for ever.
     pub(crate) async fn run(&self, round: impl Fn() -> BoxFuture<'static, ReadPoint> + Send + Sync) {
         let _running = EndOnDrop(self);
         let mut window: Option<BatchWindow> = None;

@@ -1,6 +1,8 @@
-//! One ReadIndex round: a quorum confirms the leader, and the leader names the log index that a current state has applied.
+//! A ReadIndex round (Raft dissertation, section 6.4): a quorum confirms the leader, and the leader
+//! names the log index that a current state has applied.
 //!
-//! Invariant: a round ends within [`ROUND_TIMEOUT`]. It runs on the leader itself or asks the leader; it never retries.
+//! Invariant: a round ends within [`ROUND_TIMEOUT`]. It runs on the leader itself or asks the
+//! leader; it never retries.
 
 use std::time::Duration;
 
@@ -13,7 +15,8 @@ use super::forward::session::ForwardError;
 use super::read_index::ReadPoint;
 use crate::core::{Leader, RaftNode};
 
-/// How long one round may take. Rounds are retried, so this only bounds the wait for a leader that is gone.
+/// How long one round may take. Rounds are retried, so this only bounds the wait for a leader that
+/// is gone.
 const ROUND_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs one round.

@@ -1,8 +1,8 @@
-//! The server of the peer RPC: lets members of this cluster in and passes their calls to openraft, to the proposals and
-//! to administration.
+//! The server of the peer RPC: lets members of this cluster in and passes their calls to openraft,
+//! to the proposals and to administration.
 //!
-//! Invariants: every method but *join* begins with [`PeerService::admit`]; what could count for a quorum waits at the start
-//! gate (`rollback`). Nothing is decided here.
+//! Invariants: every method but *join* begins with [`PeerService::admit`]; what could count for a
+//! quorum waits at the start gate (`rollback`). Nothing is decided here.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -144,7 +144,7 @@ fn entries_of(caller: NodeId, frame: &[u8]) -> Result<AppendEntriesRequest<TypeC
     Ok(entries)
 }
 
-/// Hands a leader's entries to Raft, and Raft's answers back, until either ends.
+/// Passes a leader's entries to openraft, and its answers back, until either ends.
 async fn append(
     raft: Arc<RaftNode>,
     seeds: Arc<TaskSeeds>,
@@ -163,7 +163,8 @@ async fn append(
     seeds.scope(appending).await;
 }
 
-/// What the leader does for a follower. Never forwarded again: a follower that is wrong about the leader tries again.
+/// What the leader does for a follower. Never forwarded again: a follower that is wrong about the
+/// leader tries again.
 fn answer(
     raft: Arc<RaftNode>,
     peers: Arc<PeerCheck>,

@@ -1,7 +1,8 @@
 //! The store of a replica: transactions go to the leader, reads and watches are served here.
 //!
-//! Invariants: *not applied* for want of a leader is retried until [`RETRY_FOR`] has passed, *unknown* never is; a
-//! linearizable read returns only after this node has applied what a quorum confirmed after the read began.
+//! Invariants: *not applied* for want of a leader is retried until [`RETRY_FOR`] has passed,
+//! *unknown* never is; a linearizable read returns only after this node has applied what a quorum
+//! confirmed after the read began.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! TaskSeeds for Raft's tasks: every task of openraft draws its random numbers from a seed that is given to the task that
-//! spawned it (see [`Runtime`]), and the first seed comes from the entropy seam.
+//! Seeds for Raft's tasks: every task of openraft draws its random numbers from a seed that is
+//! given to the task that spawned it ([`Runtime`]), and the first seed comes from the entropy seam.
 //!
-//! Invariant: whatever calls into openraft and may spawn there runs inside [`TaskSeeds::scope`].
+//! Invariant: every call into openraft that may spawn a task runs inside [`TaskSeeds::scope`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,12 +12,12 @@ use crate::types::Runtime;
 /// The distance between seeds: odd, so that all 2^64 come before one returns.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// An endless supply of seeds.
+/// An endless sequence of seeds.
 #[derive(Debug)]
 pub(crate) struct TaskSeeds(AtomicU64);
 
 impl TaskSeeds {
-    /// A supply whose start is random.
+    /// Seeds whose start is random.
     pub(crate) fn new(entropy: &dyn Entropy) -> Self {
         let mut bytes = [0; 8];
         entropy.fill(&mut bytes);

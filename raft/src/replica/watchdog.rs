@@ -1,9 +1,11 @@
 //! The apply watchdog: ends the node when committed entries wait and none is applied.
 //!
-//! A disk can keep a write for ever, and nothing else would say so. After the restart the rest is applied from the log.
+//! A disk can keep a write for ever, and nothing else would say so. After the restart the rest is
+//! applied from the log.
 //!
-//! Invariants: only consecutive checks that find the same entry waiting count, so a process that was suspended for an hour
-//! is not taken for one that hangs; a node that waits for its leader or for entries never counts.
+//! Invariants: only consecutive checks that find the same entry waiting count, so a process that
+//! was suspended for an hour is not taken for one that hangs; a node that waits for its leader or
+//! for entries never counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +29,8 @@ const STALL_CHECKS: u64 = STALL_LIMIT.as_secs() / CHECK_INTERVAL.as_secs();
 struct ApplyProgress {
     /// One past the last entry that this node knows to be committed.
     committed: u64,
-    /// One past the last entry that is applied, as openraft knows: it is told of a whole run of entries at once.
+    /// One past the last entry that is applied, as openraft knows: it counts a whole run of entries
+    /// at once.
     applied: u64,
     /// The last revision that is served.
     revision: Revision,
@@ -78,7 +81,8 @@ fn apply_progress(raft: &RaftNode, serving: &Serving) -> ApplyProgress {
 mod tests {
     use super::*;
 
-    /// After how many of these checks it reports a stall; each is repeated as often as its first number says.
+    /// After how many of these checks it reports a stall; each is repeated as often as its first
+    /// number says.
     fn check(checks: &[(u64, u64, u64, u64)], expect: Option<u64>) {
         let mut watchdog = Watchdog::default();
         let checks = checks.iter().flat_map(|&(times, committed, applied, revision)| {

@@ -1,8 +1,9 @@
-//! The rollback check at the start of a member: it asks the other voters how far it had been, and takes part in the
-//! cluster when they have answered.
+//! The rollback check at the start of a member: it asks the other voters how far it had been, and
+//! takes part in the cluster when they have answered.
 //!
-//! Invariant: an answer is compared with how far the member is when the answer has come, so what the member has shown in
-//! the meantime does not look like something forgotten. How a voter is asked is the network's business ([`VoterQuery`]).
+//! Invariant: an answer is compared with how far the member is when the answer has come, so what
+//! the member has shown in the meantime does not look like something forgotten. How a voter is
+//! asked is the network's business ([`VoterQuery`]).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,8 +60,8 @@ pub(crate) struct RollbackCheck<Q> {
 }
 
 impl<Q: VoterQuery> RollbackCheck<Q> {
-    /// Asks the voters and opens the gate, or says why this member must not take part. The task goes on asking the
-    /// voters that have not answered.
+    /// Asks the voters and opens the gate, or says why this member must not take part. The task
+    /// goes on asking the voters that have not answered.
     pub(crate) async fn run(self) -> Result<JoinHandle<()>, String> {
         let (raft, gate) = (self.raft.clone(), self.gate.clone());
         let mut asking = tokio::spawn(async move { self.ask_all().await });
@@ -88,7 +89,8 @@ impl<Q: VoterQuery> RollbackCheck<Q> {
         }
     }
 
-    /// Asks one voter until it answers or is a voter no more. The error says what this member's disk has forgotten.
+    /// Asks one voter until it answers or is a voter no more. The error says what this member's
+    /// disk has forgotten.
     async fn ask(&self, node: NodeId, peer: &Peer) -> Result<(), String> {
         loop {
             let asked = timeout(ANSWER_TIMEOUT, self.query.ask(peer)).await.unwrap_or(Err(NoAnswer::Unreachable));

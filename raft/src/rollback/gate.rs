@@ -1,4 +1,5 @@
-//! The gate that keeps a starting member from voting and following until its rollback check is over.
+//! The gate that keeps a starting member from voting and following until its rollback check is
+//! over.
 //!
 //! Invariant: once open it never closes; a gate that refuses never opens.
 

@@ -1,6 +1,7 @@
-//! The most that each other member has shown of itself to this one since this one started.
+//! High water marks: the most that each other member has shown of itself to this one since this one
+//! started.
 //!
-//! Invariant: only what a member must have made durable before it let it be seen is noted.
+//! Invariant: a mark only holds what its member must have made durable before it was seen.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::{LeaderId, LogId, TypeConfig};
 
-/// How far a member was. Ordered: a member never goes back, for entries are only taken from it by a later leader.
+/// How far a member was. Ordered: a member never goes back, for entries are only taken from it by a
+/// later leader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct HighWaterMark {
     /// The last leader that it voted for or followed; itself, if it stood for election.
@@ -29,7 +31,7 @@ impl fmt::Display for HighWaterMark {
     }
 }
 
-/// See the module.
+/// The marks of all other members.
 #[derive(Debug, Default)]
 pub(crate) struct HighWaterMarks {
     marks: Mutex<BTreeMap<NodeId, HighWaterMark>>,
@@ -53,7 +55,7 @@ impl HighWaterMarks {
     }
 }
 
-/// What is noted of one follower while this member leads.
+/// The mark of one follower while this member leads.
 #[derive(Debug, Clone)]
 pub(crate) struct FollowerMark {
     pub(crate) node: NodeId,
@@ -61,13 +63,14 @@ pub(crate) struct FollowerMark {
 }
 
 impl FollowerMark {
-    /// Takes note of a snapshot of this leader's up to this entry, which the follower has installed: Raft takes that for a confirmation of
-    /// all that is in it.
+    /// The follower has installed a snapshot of this leader up to this entry: Raft takes that for a
+    /// confirmation of all that is in it.
     pub(crate) fn installed(&self, leader: LeaderId, last: Option<LogId>) {
         self.marks.note(self.node, HighWaterMark { leader, last });
     }
 
-    /// Takes note of an answer to this leader's entries. Refuses one that takes back what was confirmed to the same leader.
+    /// The follower has answered this leader's entries. Refuses an answer that takes back what was
+    /// confirmed to the same leader.
     pub(crate) fn answered(&self, leader: LeaderId, answer: &StreamAppendResult<TypeConfig>) -> Result<(), String> {
         match answer {
             Ok(last) => self.marks.note(self.node, HighWaterMark { leader, last: *last }),

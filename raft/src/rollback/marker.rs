@@ -1,6 +1,8 @@
-//! The file that says that this disk is an older copy: what was found once must hold when the witnesses have forgotten.
+//! The older-copy marker: the file that says that this disk is an older copy, so that a later start
+//! knows it when the other voters have forgotten.
 //!
-//! It holds the reason, for the operator; that it is there is what counts. A recovery from a lost quorum, which takes the disk as it is, removes it.
+//! It holds the reason, for the operator; only its presence counts. A recovery from a lost quorum,
+//! which takes the disk as it is, removes it.
 
 use std::io;
 use std::path::{Path, PathBuf};

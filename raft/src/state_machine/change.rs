@@ -1,8 +1,9 @@
-//! One change as a history record holds it: the state before in full, and of the state after what differs.
+//! A change as a history record holds it: the state before in full, and of the state after the
+//! difference.
 //!
-//! Most changes leave most of an object as it was, and history would otherwise be twice as long as what happened. Invariant: a change
-//! comes back as it went in, or not at all. It looks for one difference, between the first and the last byte that changed, because that
-//! costs no more than a comparison.
+//! Most changes leave most of an object as it was, and history would otherwise be twice as long.
+//! Invariant: a change is read back as it was written, or not at all. It looks for one difference,
+//! between the first and the last byte that changed, because that costs no more than a comparison.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use quorate_store::{Entry, Event, Revision};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Bytes that are compared at a time.
 const STEP: usize = 16;
 
-/// See the module.
+/// The stored form of an event.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Change {
     key: Bytes,

@@ -1,8 +1,9 @@
-//! Checkpoints: all objects as they were after one frame of the journal, in a file. A start reads the newest, and of the journal what
-//! comes after it.
+//! Checkpoints: all objects as they were after one frame of the journal, in a file. A start reads
+//! the newest one, and of the journal what comes after it.
 //!
-//! The file is what a snapshot sends without its history: frames of `snapshot/frame.rs`, each behind its length (u32 LE). Invariant: a
-//! file has its name only when it is whole and durable, and everything of the journal up to there is as well.
+//! The file is what a snapshot sends without its history: frames of `snapshot/frame.rs`, each
+//! behind its length (u32 LE). Invariant: a file has its name only when it is whole and durable,
+//! and everything of the journal up to there is as well.
 
 use std::io;
 use std::path::Path;
@@ -35,7 +36,8 @@ pub(super) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Writes it, and removes what it makes needless. Asks before each megabyte whether to go on; if not, nothing is left of it.
+    /// Writes it, and removes what it makes needless. Asks before each megabyte whether to go on;
+    /// if not, nothing is left of it.
     pub(super) fn write(self, journal: &Journal, identity: &StateIdentity, go_on: impl Fn() -> bool) -> io::Result<()> {
         let folder = journal.folder();
         let name =

@@ -1,6 +1,8 @@
-//! When checkpoints are made, and by whom: by a thread of its own beside the saver, or by whoever saves in simulations.
+//! The checkpoint runner: when checkpoints are made, and where: on a thread of its own beside the
+//! saver, or by the saving task in simulations.
 //!
-//! Invariants: one at a time; once [`CheckpointRunner::end`] has returned none is being made. One that fails is fatal, as a save is.
+//! Invariants: one at a time; once [`CheckpointRunner::end`] has returned none is being made. One
+//! that fails is fatal, as a save is.
 
 use std::io;
 use std::sync::Arc;
@@ -14,10 +16,10 @@ use super::failure::FailureReport;
 use super::journal::Journal;
 use super::options::{Saving, StateIdentity, StateMachineOptions};
 
-/// Between two megabytes of a checkpoint: it has time, and the log has none.
+/// Between two megabytes of a checkpoint, so that it does not delay the log.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// See the module.
+/// Makes checkpoints when the journal has grown enough.
 pub(super) struct CheckpointRunner {
     identity: StateIdentity,
     bytes: u64,
@@ -40,7 +42,7 @@ struct RunFlags {
 }
 
 impl RunState {
-    /// Leaves the disk to the log for a moment. False when there should be no more of it.
+    /// Leaves the disk to the log for a moment. False when the checkpoint is to be abandoned.
     fn pause(&self) -> bool {
         let mut state = self.state.lock();
         if !state.is_to_end {
@@ -71,7 +73,8 @@ impl CheckpointRunner {
         }
     }
 
-    /// Makes this checkpoint, or begins to, if the journal has become long enough since the last one.
+    /// Makes this checkpoint, or begins to, if the journal has become long enough since the last
+    /// one.
     pub(super) fn consider(&self, journal: &Arc<Journal>, checkpoint: Checkpoint) -> io::Result<()> {
         if journal.bytes_since_checkpoint() < self.bytes.max(checkpoint.position.progress.size) {
             return Ok(());
@@ -104,7 +107,7 @@ impl CheckpointRunner {
                 journal.fail();
                 failures.report(&error);
             }
-            // Whoever waits for the turn may want the folder.
+            // A caller of `end` may need the folder.
             drop(journal);
             drop(guard);
         };

@@ -1,7 +1,8 @@
-//! One checksum of all objects, kept up to date for the price of the objects that change.
+//! The checksum of all objects, kept up to date for the price of the objects that change.
 //!
-//! Invariant: equal sets of (key, created, modified, value) have equal checksums whatever the order in which they came to be;
-//! it is the sum of one number per object. It finds damage and divergence; it is no defence against an adversary.
+//! Invariant: equal sets of (key, created, modified, value) have equal checksums whatever the order
+//! in which they came to be; it is the sum of one number per object. It finds damage and
+//! divergence; it is no defence against an adversary.
 
 use quorate_store::Entry;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,8 @@ fn of_object(key: &[u8], entry: &Entry) -> u64 {
     mix(mix(mix(content).wrapping_add(entry.created.get())).wrapping_add(entry.modified.get()))
 }
 
-/// Spreads every input bit over all output bits (a multiply and xor-shift finalizer), so that sums do not cancel out.
+/// Spreads every input bit over all output bits (a multiply and xor-shift finalizer), so that sums
+/// do not cancel out.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);

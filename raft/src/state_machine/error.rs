@@ -1,4 +1,4 @@
-//! Why the state machine could not be opened, and how the disk's failures become one line.
+//! Errors of opening the state machine, and the disk's failures as one line.
 //!
 //! Invariant: each message says which folder and what is wrong with it; none is retried here.
 

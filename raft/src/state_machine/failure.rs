@@ -1,7 +1,7 @@
 //! The report that the state cannot go on, in one line for the operator.
 //!
-//! Invariant: a failed write or sync is reported before Raft hears of it, for Raft's own words say only that something
-//! closed. Nothing is retried here.
+//! Invariant: a failed write or sync is reported before Raft fails, for Raft's own words say only
+//! that something closed. Nothing is retried here.
 
 use std::io;
 use std::path::PathBuf;

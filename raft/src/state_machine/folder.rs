@@ -1,11 +1,13 @@
-//! The state's folder: whose it is, which of its files count, and which generation is current.
+//! The state's folder: its owner, its files, and its current generation.
 //!
-//! A *generation* is one complete copy of the state: journal and checkpoints. A snapshot is received into a new one beside the one that
-//! serves, and becomes current by one write to the note of the owner; any other generation is garbage that the next start removes.
+//! A *generation* is one complete copy of the state: journal and checkpoints. A snapshot is
+//! received into a new one beside the one that serves, and becomes current by one write to the
+//! owner file; any other generation is garbage that the next start removes.
 //!
-//! Files: `lock`; the notes `owner` and `synced` (`note.rs`); `journal-G-S`, a segment of generation G that begins with frame S (`frame.rs`);
-//! `checkpoint-G-S`, the objects as they were after frame S (`checkpoint.rs`); what ends in `.tmp` was never finished. Numbers are 16
-//! hexadecimal digits. Invariant: an owner is noted before anything else is stored.
+//! Files: `lock`; `owner` and `synced` (`owner_file.rs`); `journal-G-S`, a segment of generation G
+//! that begins with frame S (`frame.rs`); `checkpoint-G-S`, the objects as they were after frame S
+//! (`checkpoint.rs`); what ends in `.tmp` was never finished. Numbers are 16 hexadecimal digits.
+//! Invariant: the owner file is written before anything else is stored.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,7 +59,8 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Opens or makes it, refuses another cluster's, and removes what interrupted snapshots and checkpoints have left.
+    /// Opens or makes it, refuses another cluster's, and removes what interrupted snapshots and
+    /// checkpoints have left.
     pub(super) fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
         let (disk, path) = (Arc::clone(&options.disk), options.directory.clone());
         let failed = |error| StateOpenError::Io { directory: path.clone(), error };
@@ -104,7 +107,8 @@ impl Folder {
         self.next_generation.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Makes a generation current, durably, and the folder another cluster's if one is given. All that is in it must be durable before.
+    /// Makes a generation current, durably, and the folder another cluster's if one is given. All
+    /// that is in it must be durable before.
     pub(super) fn switch(&self, generation: u64, cluster: Option<ClusterId>) -> io::Result<()> {
         let mut owner = self.owner.lock();
         let mut next = Owner { generation, ..owner.clone() };
@@ -119,7 +123,8 @@ impl Folder {
         *self.synced.lock()
     }
 
-    /// Carries a sync out, and notes that everything up to an entry is durable if it says so. One at a time.
+    /// Syncs, and records the entry up to which everything is durable, if there is one. One at a
+    /// time.
     pub(super) fn sync_with(&self, sync: impl FnOnce() -> io::Result<Option<LogId>>) -> io::Result<()> {
         let mut synced = self.synced.lock();
         let entry = sync()?;
@@ -151,7 +156,8 @@ impl Folder {
         Ok(names)
     }
 
-    /// Removes a file. One that cannot be opened any more counts as empty: the bytes in use are told too high then, until the next start.
+    /// Removes a file. One that cannot be opened any more counts as empty: the bytes in use are
+    /// reported too high then, until the next start.
     pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
         let length = self.disk.open(path).and_then(|file| file.length()).unwrap_or_default();
         self.disk.remove(path)?;
@@ -159,7 +165,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes a generation that is not current. Failing costs disk space until the next start, nothing else.
+    /// Removes a generation that is not current. Failing costs disk space until the next start,
+    /// nothing else.
     pub(super) fn remove_generation(&self, generation: u64) {
         let removed = self
             .files(generation)
@@ -237,7 +244,7 @@ fn read_record<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>,
     })
 }
 
-/// The owner, if it is who it should be.
+/// The owner, if it is the expected one.
 fn checked(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
     let directory = || path.to_owned();
     if owner.format != FORMAT_VERSION {

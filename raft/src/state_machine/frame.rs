@@ -1,11 +1,12 @@
-//! One frame of the journal: the changes that one save makes, and the position that they lead to.
+//! A frame of the journal: the changes that one save makes, and the position that they lead to.
 //!
-//! Layout, little endian: magic u32, crc32c u32 of the rest of the header, sequence number u64, bytes of the body u32, bytes of the summary
-//! u32, crc32c u32 of the body, crc32c u32 of the summary; the body, which is the records of the batches (`record.rs`) one behind the other;
-//! the summary, postcard of [`Summary`]; zeros up to a block. Checksums are seeded with the generation.
+//! Layout, little endian: magic u32, crc32c u32 of the rest of the header, sequence number u64,
+//! bytes of the body u32, bytes of the summary u32, crc32c u32 of the body, crc32c u32 of the
+//! summary; the body, which is the records of the batches (`record.rs`) one behind the other; the
+//! summary, postcard of [`Summary`]; zeros up to a block. Checksums are seeded with the generation.
 //!
-//! Invariants: frames begin at blocks and are numbered without gaps through all segments of a generation; what a header says is checked
-//! before it is believed. This file does no IO.
+//! Invariants: frames begin at blocks and are numbered without gaps through all segments of a
+//! generation; a header is checked before it is used. This file does no IO.
 
 use quorate_env::disk::{BLOCK_BYTES, Blocks};
 use quorate_store::{Batch, Revision};
@@ -124,7 +125,8 @@ impl FrameBuilder {
         self.batches.push(BatchSummary { time_ms, footprint, bytes: length(record) });
     }
 
-    /// Finishes the frame. Gives what it says of itself; [`FrameBuilder::bytes`] is what is to be written.
+    /// Finishes the frame. Gives what it says of itself; [`FrameBuilder::bytes`] is what is to be
+    /// written.
     pub(super) fn finish(&mut self, generation: u64, sequence: u64, position: Position) -> (FrameHeader, Summary) {
         if self.blocks.bytes().is_empty() {
             self.blocks.extend(&[0; HEADER_BYTES]);

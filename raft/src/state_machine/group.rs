@@ -1,6 +1,7 @@
 //! A group of log entries on its way into the journal: decided one by one, written as one frame.
 //!
-//! Deciding changes the caller's in-memory state at once, so a group that cannot be written is fatal.
+//! Deciding changes the caller's in-memory state at once, so a group that cannot be written is
+//! fatal.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
-//! The history on disk and on its way there, as the serving form reads it when its own memory does not reach back far enough.
+//! The history on disk and on its way there, as the serving form reads it when its own memory does
+//! not reach back far enough.
 //!
-//! Invariants: a read gives consecutive batches without a gap, or an error; it never gives a batch that is not published
-//! yet. Reads run beside the applier and never wait for it.
+//! Invariants: a read gives consecutive batches without a gap, or an error; it never gives a batch
+//! that is not published yet. Reads run beside the applier and never wait for it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ pub(super) struct DiskHistory {
 }
 
 impl DiskHistory {
-    /// The history in this journal, with these bounds (oldest and newest), and what is on its way there.
+    /// The history in this journal, with these bounds (oldest and newest), and what is on its way
+    /// there.
     pub(super) fn new(
         journal: Arc<Journal>,
         (oldest, newest): (Revision, Revision),
@@ -43,8 +45,8 @@ impl DiskHistory {
         self.newest.store(newest.get(), Ordering::Release);
     }
 
-    /// Another generation, before it is published. Its bound comes first: a reader that finds the new journal and misses what
-    /// only the old one had then knows why.
+    /// Another generation, before it is published. Its bound comes first: a reader that finds the
+    /// new journal and misses what only the old one had then knows why.
     pub(super) fn replace(&self, journal: Arc<Journal>, oldest: Revision, newest: Revision) {
         self.oldest.store(oldest.get(), Ordering::Release);
         self.journal.store(journal);

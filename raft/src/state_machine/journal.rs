@@ -1,11 +1,14 @@
-//! The journal: every change that was applied, frame by frame, in segments. It is the state's history, and with a checkpoint the state.
+//! The journal: every change that was applied, frame by frame, in segments. It is the state's
+//! history, and with a checkpoint the state.
 //!
-//! Nobody waits for it: the log has every entry until the journal has it durably. So frames are written without a sync, and synced
-//! ([`Journal::persist`]) before the log may be cut, before a checkpoint counts and before a segment goes.
+//! No answer waits for it: the log has every entry until the journal has it durably. So frames are
+//! written without a sync, and synced ([`Journal::persist`]) before the log may be compacted,
+//! before a checkpoint counts and before a segment is removed.
 //!
-//! Invariants: what is written is never written again, and a start goes on in a segment of its own (`replay.rs`), so that nothing comes
-//! behind a torn frame; segments go oldest first; whoever reads a segment goes on reading it when it is gone. After a write or a sync has
-//! failed the journal takes nothing any more.
+//! Invariants: what is written is never written again, and a start goes on in a segment of its own
+//! (`replay.rs`), so that nothing comes behind a torn frame; segments are removed oldest first; a
+//! reader of a segment goes on reading it when it is removed. After a write or a sync has failed
+//! the journal takes nothing any more.
 
 use std::collections::VecDeque;
 use std::io;
@@ -185,7 +188,8 @@ impl Journal {
         Ok((segment, offset))
     }
 
-    /// Makes everything written so far survive a crash of the machine, and notes that it does if this is the current generation.
+    /// Makes everything written so far survive a crash of the machine, and notes that it does if
+    /// this is the current generation.
     pub(super) fn persist(&self) -> io::Result<()> {
         self.folder.sync_with(|| {
             let (unsynced, names, applied) = {
@@ -224,7 +228,8 @@ impl Journal {
         self.checkpoint.store(sequence, Ordering::Release);
     }
 
-    /// Removes the segments that neither history after `oldest` nor a start needs. That they are not needed is made durable before.
+    /// Removes the segments that neither history after `oldest` nor a start needs. That they are
+    /// not needed is made durable before.
     pub(super) fn drop_until(&self, oldest: Revision) -> io::Result<()> {
         let checkpoint = self.checkpoint.load(Ordering::Acquire);
         let mut dropped: Vec<Arc<JournalSegment>> = Vec::new();
@@ -342,7 +347,8 @@ impl JournalFrame {
         Ok(FrameContents { summary, body })
     }
 
-    /// Writes what it was read as once more: a sync that failed before this start may have left it in the cache alone.
+    /// Writes what it was read as once more: a sync that failed before this start may have left it
+    /// in the cache alone.
     pub(super) fn rewrite(&self) -> io::Result<()> {
         self.segment.file.write_at(self.offset, &self.bytes()?)
     }

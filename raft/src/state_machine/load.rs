@@ -1,8 +1,9 @@
-//! A start: the current generation read back into memory, and checked.
+//! Loading: a start reads the current generation back into memory and checks it.
 //!
-//! Invariant: what is loaded agrees with the progress that was stored with it (revision, count, size and checksum of the
-//! objects; an unbroken history from `oldest` to the newest revision), and has all that was synced, or the start fails and says what
-//! disagrees. What a start has shown is durable: what was not synced is written once more and synced before.
+//! Invariant: what is loaded agrees with the progress that was stored with it (revision, count,
+//! size and checksum of the objects; an unbroken history from `oldest` to the newest revision), and
+//! has all that was synced, or the start fails and says what disagrees. What a start has shown is
+//! durable: what was not synced is written once more and synced before.
 
 use std::collections::VecDeque;
 use std::io;

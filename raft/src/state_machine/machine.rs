@@ -1,8 +1,9 @@
 //! The state machine as openraft drives it.
 //!
-//! Invariants: the order of every change is saver, then history bounds, then serving form, then answers: whoever is told an outcome
-//! finds it served. Whatever is handed out as a snapshot is saved and synced first, so that openraft only purges log entries whose
-//! effect survives a machine crash.
+//! Invariants: the order of every change is saver, then history bounds, then serving form, then
+//! answers: a client that is answered finds its outcome served. Everything that is given out as a
+//! snapshot is saved and synced first, so that openraft only purges log entries whose effect
+//! survives a machine crash.
 
 use std::io;
 use std::sync::Arc;
@@ -40,7 +41,8 @@ pub struct StateMachine {
 }
 
 impl StateMachine {
-    /// Opens or makes the folder, loads what is in it into memory and checks it. Blocks: about a second for a gigabyte.
+    /// Opens or makes the folder, loads what is in it into memory and checks it. Blocks: about a
+    /// second for a gigabyte.
     ///
     /// # Errors
     /// Any [`StateOpenError`]: each names the folder and what is wrong.
@@ -66,7 +68,8 @@ impl StateMachine {
         })
     }
 
-    /// What reads and watches are served from. Stays valid while the state machine lives inside openraft.
+    /// What reads and watches are served from. Stays valid while the state machine lives inside
+    /// openraft.
     #[must_use]
     pub fn serving(&self) -> Serving {
         self.serving.clone()
@@ -79,7 +82,8 @@ impl StateMachine {
         SnapshotReceiver { folder, identity, segment_bytes: self.segment_bytes, failures: self.failures.clone() }
     }
 
-    /// How far it has applied, and what the state amounts to: equal on members that have applied the same entry.
+    /// How far it has applied, and what the state amounts to: equal on members that have applied
+    /// the same entry.
     #[must_use]
     pub fn position(&self) -> &Position {
         &self.live.position
@@ -91,7 +95,7 @@ impl StateMachine {
         DiskUsage { folder: Arc::clone(self.journal.folder()) }
     }
 
-    /// A gap would be a silent loss, whoever made it.
+    /// A gap would be a silent loss, whatever its cause.
     fn check_next(&self, next: LogId) -> io::Result<()> {
         match self.live.position.progress.log_id {
             Some(last) if next.index != last.index + 1 => {
@@ -156,7 +160,7 @@ impl StateMachine {
         if meta.last_log_id != received.position.progress.log_id {
             return Err(invalid("a snapshot is announced at another entry than its data is"));
         }
-        // Whoever reads the history of before must find all of it until the bounds say that it is gone.
+        // Readers of the old history must find all of it until the bounds say that it is gone.
         blocking(|| self.saver.save())?;
         let (journal, live) = blocking(|| self.saver.replace(|| received.install()))?;
         let replaced = std::mem::replace(&mut self.journal, journal);

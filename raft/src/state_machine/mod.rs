@@ -1,12 +1,15 @@
 //! The state machine: what the log amounts to, on disk and in memory.
 //!
-//! `quorate_store::State` decides every transaction and `quorate_store::Serving` serves, both from memory. On disk are a journal of all
-//! changes, which is the history, and now and then a checkpoint of all objects; a start reads the newest checkpoint and what the journal
-//! has after it. The log is the durable truth: the journal is written a little later, without a sync, and catches up from the log after a
-//! crash. Not here: when to snapshot or purge (openraft's business), and how frames travel (the network's).
+//! `quorate_store::State` decides every transaction and `quorate_store::Serving` serves, both from
+//! memory. On disk are a journal of all changes, which is the history, and now and then a
+//! checkpoint of all objects; a start reads the newest checkpoint and the journal after it. The log
+//! is the durable truth: the journal is written a little later, without a sync, and catches up from
+//! the log after a crash. Not here: when to snapshot or purge (openraft's business), and how frames
+//! travel (the network's).
 //!
-//! Reading order: `machine` (how openraft drives it), `group` (entries to one frame), `saver` (frames to disk), `folder` (what is on disk),
-//! `journal`, `frame` and `checkpoint`, `load` (a start), `retention` (what history is kept), `snapshot`.
+//! Reading order: `machine` (how openraft drives it), `group` (entries to one frame), `saver`
+//! (frames to disk), `folder` (what is on disk), `journal`, `frame` and `checkpoint`, `load` (a
+//! start), `retention` (what history is kept), `snapshot`.
 
 mod change;
 mod checkpoint;

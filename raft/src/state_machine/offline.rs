@@ -1,7 +1,8 @@
-//! The state of a stopped member, for its recovery: applying what is left of the log, and making it another cluster's.
+//! The state of a stopped member, for its recovery: applying the rest of the log, and making it
+//! another cluster's.
 //!
-//! Invariant: [`Offline::move_to_cluster`] is one synced write: the state is the old cluster's or the new one's, never in between. It
-//! serves nobody.
+//! Invariant: [`Offline::move_to_cluster`] is one synced write: the state is the old cluster's or
+//! the new one's, never in between. It serves no reads.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -31,7 +32,7 @@ pub(crate) struct Offline {
     segment_bytes: u64,
 }
 
-/// Whose the state becomes.
+/// The cluster that takes the state over.
 pub(crate) struct NewCluster {
     /// The cluster that it is of.
     pub(crate) old: ClusterId,
@@ -39,7 +40,7 @@ pub(crate) struct NewCluster {
     pub(crate) cluster: ClusterId,
     /// The only voter.
     pub(crate) node: NodeId,
-    /// Where that one is.
+    /// Its addresses.
     pub(crate) peer: Peer,
     /// The last revision that was surely committed in the old cluster.
     pub(crate) certain: Revision,
@@ -85,8 +86,9 @@ impl Offline {
         Ok(())
     }
 
-    /// Makes it the state of a new cluster, durably: its identity and its one voter, revisions that go on from a higher one with no
-    /// history before it, and that revision for the objects that may differ from what was acknowledged at theirs.
+    /// Makes it the state of a new cluster, durably: its identity and its one voter, revisions that
+    /// go on from a higher one with no history before it, and that revision for the objects that
+    /// may differ from what was acknowledged at theirs.
     pub(crate) fn move_to_cluster(&mut self, target: NewCluster) -> io::Result<()> {
         let NewCluster { old, cluster, node, peer, certain, revision } = target;
         let mut position = self.live.position.clone();
@@ -109,7 +111,8 @@ impl Offline {
         Ok(())
     }
 
-    /// Writes this state into a generation of its own, and makes that current and the new cluster's.
+    /// Writes this state into a generation of its own, and makes that current and the new
+    /// cluster's.
     fn write_generation(&mut self, cluster: ClusterId, state: Snapshot, position: &Position) -> io::Result<()> {
         let folder = Arc::clone(self.journal.folder());
         let generation = folder.new_generation();
@@ -125,7 +128,7 @@ impl Offline {
         Ok(())
     }
 
-    /// The objects whose revision others may have given out for something else.
+    /// The objects whose revision lost members may have given to something else.
     fn restamped_objects(&self, certain: Revision, revision: Revision) -> impl Iterator<Item = ObjectChange> + use<> {
         let snapshot = self.snapshot();
         let doubtful =
@@ -138,8 +141,8 @@ impl Offline {
         doubtful.map(change).collect::<Vec<_>>().into_iter()
     }
 
-    /// What the new cluster keeps of the old one: that it was given up, and which numbers its nodes had.
-    /// The member itself may be newer than what it knows of the others.
+    /// The keys by which the new cluster knows the old one: that it was given up, and which ids its
+    /// nodes had. The member itself may be newer than what it knows of the others.
     fn cluster_keys(
         &self,
         (old, cluster): (ClusterId, ClusterId),

@@ -1,7 +1,8 @@
-//! What the state machine is told when it is opened.
+//! State machine options: what the state is opened with.
 //!
-//! Invariant: nothing here changes what a committed entry does to the objects; the retention must be the same on every
-//! member for their histories to have the same bounds. This file reads no configuration and touches no disk.
+//! Invariant: nothing here changes what a committed entry does to the objects; the retention must
+//! be the same on every member for their histories to have the same bounds. This file reads no
+//! configuration and touches no disk.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,12 +20,14 @@ pub const CHECKPOINT_BYTES: u64 = 64 << 20;
 /// Bytes of the newest history that a start reads back into the serving form's ring.
 pub const WARM_BYTES: usize = 16 << 20;
 
-/// When applied entries are written to the journal. The log has them until then, and an open after a crash takes them from there.
+/// When applied entries are written to the journal. The log has them until then, and an open after
+/// a crash takes them from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saving {
     /// By a thread of its own, many groups at a time; everything when the state machine is dropped.
     Behind,
-    /// By whoever applies, as soon as so many groups wait; what waits is lost when the state machine is dropped. For simulations.
+    /// By the applying task, as soon as so many groups wait; what waits is lost when the state
+    /// machine is dropped. For simulations.
     Every(usize),
 }
 
@@ -41,13 +44,16 @@ pub struct StateMachineOptions {
     pub retention: Retention,
     /// Bytes of the newest history that the serving form starts with.
     pub warm_bytes: usize,
-    /// Bytes of a segment of the journal. Dropped history gives its disk space back a segment at a time.
+    /// Bytes of a segment of the journal. Dropped history gives its disk space back a segment at a
+    /// time.
     pub segment_bytes: u64,
-    /// Bytes of journal after which a checkpoint is made, or as many as there are of objects if those are more: a start reads both.
+    /// Bytes of journal after which a checkpoint is made, or as many as there are of objects if
+    /// those are more: a start reads both.
     pub checkpoint_bytes: u64,
     /// When applied entries are written.
     pub saving: Saving,
-    /// Told in one line why the state cannot go on, before Raft hears of it: Raft's own words say only that something closed.
+    /// Signals in one line why the state cannot go on, before Raft fails: Raft's own words say only
+    /// that something closed.
     pub fatal: Fatal,
 }
 
@@ -69,7 +75,8 @@ impl StateMachineOptions {
     }
 }
 
-/// Who a state belongs to. Written once, when it is created; a start with another identity is refused.
+/// The owner of a state. Written once, when it is created; a start with another identity is
+/// refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateIdentity {
     /// The cluster.

@@ -1,12 +1,15 @@
-//! What is known of the state beside its files: one fact a file, in its folder.
+//! The owner file and its sibling, the synced file: one record each, in the state's folder.
 //!
-//! [`OWNER`]: whose the state is, and which generation counts. [`SYNCED`]: up to which entry the state is known to have survived its sync.
-//! Two things depend on it. A journal that is broken behind that entry was torn by a crash, and the log supplies the rest; one that is broken
-//! before it has lost what was durable, and the node must not start. And what comes after that entry may be nowhere but in the system's cache,
-//! even after a sync that failed, which leaves it marked as clean: a start writes it once more and syncs it. Written only after the
-//! journal's own sync answered that all went well, so it is never ahead of the journal.
+//! [`OWNER`] holds the cluster that the state belongs to, and its current generation. [`SYNCED`]
+//! holds the entry up to which the state is known to have survived its sync. Two things depend on
+//! it. A journal that is broken behind that entry was torn by a crash, and the log supplies the
+//! rest; one that is broken before it has lost what was durable, and the node must not start. And
+//! what comes after that entry may be nowhere but in the system's cache, even after a sync that
+//! failed, which leaves it marked as clean: a start writes it once more and syncs it. Written only
+//! after the journal's own sync succeeded, so it is never ahead of the journal.
 //!
-//! Layout: magic 8 bytes, crc32c (u32 LE) of the rest, postcard of the fact. Invariant: replaced whole and synced.
+//! Layout: magic 8 bytes, crc32c (u32 LE) of the rest, postcard of the record. Invariant: replaced
+//! whole and synced.
 
 use std::io;
 use std::marker::PhantomData;
@@ -22,9 +25,9 @@ use crate::types::LogId;
 /// Bytes before the record.
 const HEADER_BYTES: usize = 12;
 
-/// See the module.
+/// The entry up to which everything is durable.
 pub(super) const SYNCED: RecordFile<LogId> = RecordFile::new("synced", b"QuoraSyn");
-/// See the module.
+/// The owner and the current generation.
 pub(super) const OWNER: RecordFile<Owner> = RecordFile::new("owner", b"QuoraOwn");
 
 /// The cluster and naming profile that the state belongs to, and its current generation.

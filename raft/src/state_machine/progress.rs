@@ -1,7 +1,8 @@
-//! What the state machine knows about itself: how far it has applied, and enough about the result to notice damage.
+//! The progress of the state machine: how far it has applied, and enough about the result to notice
+//! damage.
 //!
-//! Invariant: a [`Progress`] is stored in the same frame as the changes that it describes, so it is exact after any crash.
-//! This file does no IO.
+//! Invariant: a [`Progress`] is stored in the same frame as the changes that it describes, so it is
+//! exact after any crash. This file does no IO.
 
 use quorate_store::{Batch, Entry, Event, Revision};
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,8 @@ impl Progress {
     }
 }
 
-/// A progress and the membership that goes with it: all that a snapshot is beside objects and history.
+/// A progress and the membership that goes with it: all that a snapshot is beside objects and
+/// history.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// How far, and what the state amounts to.

@@ -1,8 +1,9 @@
-//! The values of objects and history as bytes.
+//! Records: the values of objects and history as bytes.
 //!
-//! Invariant: decoding what was encoded gives the same thing back, and anything else is an error, never a guess. An
-//! object: created revision (u64 LE), modified revision (u64 LE), value. A batch of history: time (u64 LE, ms), footprint (u64 LE, bytes),
-//! postcard of its changes (`change.rs`). This file does no IO.
+//! Invariant: decoding what was encoded gives the same thing back, and anything else is an error,
+//! never a guess. An object: created revision (u64 LE), modified revision (u64 LE), value. A batch
+//! of history: time (u64 LE, ms), footprint (u64 LE, bytes), postcard of its changes (`change.rs`).
+//! This file does no IO.
 
 use bytes::Bytes;
 use quorate_store::{Batch, Entry, Revision};

@@ -1,8 +1,10 @@
-//! What a start finds of the journal: the frames that count, in order, and nothing behind them.
+//! The replay of the journal at a start: the frames that count, in order, and nothing behind them.
 //!
-//! Invariants: frames count up to the first that is torn, missing or of another number; what comes after the newest checkpoint is read
-//! whole and carried out. A segment counts up to where the next one begins: a start goes on in a segment of its own, so what lies behind that
-//! was torn once. Files are only looked at here; what is needless is removed when it is known that nothing is lost (`load.rs`).
+//! Invariants: frames count up to the first that is torn, missing or of another number; what comes
+//! after the newest checkpoint is read whole and applied. A segment counts up to where the next one
+//! begins: a start goes on in a segment of its own, so what lies behind that was torn once. Files
+//! are only read here; what is needless is removed when it is known that nothing is lost
+//! (`load.rs`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -37,7 +39,8 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Finds the frames in these files, and carries those after the checkpoint out on the objects that it has.
+    /// Finds the frames in these files, and applies those after the checkpoint to the objects that
+    /// it has.
     pub(super) fn find(
         folder: &Folder,
         names: &[GenerationFile],
@@ -50,7 +53,8 @@ impl Replay {
         let mut next = None;
         for (at, name) in segments.iter().enumerate() {
             if next.is_some_and(|next| next != name.sequence) {
-                // What a power cut brings back of segments that were dropped need not be all of them.
+                // What a power cut brings back of segments that were dropped need not be all of
+                // them.
                 if name.sequence > checkpoint + 1 {
                     replay.needless.extend(&segments[at..]);
                     break;

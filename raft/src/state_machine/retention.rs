@@ -1,7 +1,9 @@
-//! Which part of the history is retained: decided from the batches alone, so that it is the same on every member.
+//! Retention: which part of the history is kept, decided from the batches alone, so that it is the
+//! same on every member.
 //!
-//! Invariants: the decision does not depend on how entries were grouped, on restarts, or on this node's clock; between
-//! `oldest` and the newest revision nothing is missing. This file only decides; disk space is freed elsewhere.
+//! Invariants: the decision does not depend on how entries were grouped, on restarts, or on this
+//! node's clock; between `oldest` and the newest revision nothing is missing. This file only
+//! decides; disk space is freed elsewhere.
 
 use std::collections::VecDeque;
 
@@ -61,7 +63,8 @@ impl RetentionWindow {
         self.records.push_back(RetainedBatch { since_previous_ms, bytes });
     }
 
-    /// Drops what `retention` does not cover. To be called after each [`Self::push`] of a running state machine.
+    /// Drops what `retention` does not cover. To be called after each [`Self::push`] of a running
+    /// state machine.
     pub(super) fn trim(&mut self, retention: Retention) {
         while !self.records.is_empty() && retention.drops(0, self.age_ms, self.bytes) {
             let dropped = self.records.pop_front().expect("not empty");

@@ -1,11 +1,14 @@
-//! Applied changes on their way to disk: they wait in memory, are put together, and written as one frame.
+//! The saver: applied changes on their way to disk wait in memory, are put together, and written as
+//! one frame (write-behind).
 //!
-//! The log is what makes an entry durable, so nobody waits for this: answers, reads and watches go ahead of it. What is lost in a
-//! crash is applied again from the log, which keeps every entry until a snapshot has had everything before it saved and synced.
+//! The log is what makes an entry durable, so answers, reads and watches do not wait for a save.
+//! What is lost in a crash is applied again from the log, which keeps every entry until a snapshot
+//! has had everything before it saved and synced.
 //!
-//! Invariants: what waits and what is saved make up the applied state without a gap, at any moment; saves happen one at a time and in
-//! order, each with its position; at most [`MAX_UNSAVED_BYTES`] and one group wait, then the applier does. After the first failure
-//! nothing is saved any more and the applier is told.
+//! Invariants: what waits and what is saved make up the applied state without a gap, at any moment;
+//! saves happen one at a time and in order, each with its position; at most [`MAX_UNSAVED_BYTES`]
+//! and one group wait, then the applier does. After the first failure nothing is saved any more and
+//! the applier is told.
 
 use std::io;
 use std::sync::Arc;
@@ -41,9 +44,9 @@ pub(super) struct Saver {
 /// What the applier, the thread, and readers of the newest history share.
 pub(super) struct SaverShared {
     waiting: Mutex<UnsavedChanges>,
-    /// Told when the thread has something to do.
+    /// Notified when the thread has something to do.
     work: Condvar,
-    /// Told when a save is over.
+    /// Notified when a save is over.
     saved: Condvar,
     /// Where to. Held during a save.
     target: Mutex<Arc<Journal>>,
@@ -63,7 +66,7 @@ struct UnsavedChanges {
     under_way: Vec<Arc<Batch>>,
     /// Everything up to here is on disk.
     saved: Revision,
-    /// The thread sleeps until it is told.
+    /// The thread sleeps until it is notified.
     asleep: bool,
     closing: bool,
     failed: Option<(io::ErrorKind, String)>,
@@ -72,7 +75,8 @@ struct UnsavedChanges {
 #[derive(Default)]
 struct EndFlag(Mutex<bool>, Condvar);
 
-/// What the thread has. However it ends, the applier hears of it, and the flag is raised once nothing is held any more.
+/// What the thread holds. However it ends, the applier is notified, and the flag is set once
+/// nothing is held any more.
 struct SaverThread {
     shared: Option<Arc<SaverShared>>,
     ended: Arc<EndFlag>,
@@ -119,7 +123,8 @@ impl Saver {
         Arc::clone(&self.shared)
     }
 
-    /// Takes a group in that leads to `live`, whose state this is. Waits for the disk when too much is waiting.
+    /// Takes a group in that leads to `live`, whose state this is. Waits for the disk when too much
+    /// is waiting.
     pub(super) fn take(&self, group: Group, live: &Live, state: Snapshot) -> io::Result<()> {
         let mut waiting = self.shared.waiting.lock();
         waiting.check()?;
@@ -152,7 +157,8 @@ impl Saver {
         }
     }
 
-    /// Has everything that was taken on disk when it returns, as far as a crash of the process is concerned.
+    /// Has everything that was taken on disk when it returns, as far as a crash of the process is
+    /// concerned.
     pub(super) fn save(&self) -> io::Result<()> {
         self.shared.save()
     }
@@ -210,14 +216,15 @@ impl SaverShared {
     fn run(&self) {
         loop {
             let closing = self.wait_for_work();
-            // The applier hears of a failure at its next group, and nobody needs the thread after one.
+            // The applier gets the failure at its next group, and the thread is of no use after
+            // one.
             if self.save().is_err() || closing {
                 return;
             }
         }
     }
 
-    /// Nobody saves from now on: nobody may wait for it.
+    /// The thread has ended: no caller may wait for a save.
     fn note_end(&self) {
         let mut waiting = self.waiting.lock();
         if !waiting.closing && waiting.failed.is_none() {
@@ -228,7 +235,8 @@ impl SaverShared {
         self.saved.notify_all();
     }
 
-    /// Waits until there is something to write and others have had time to join it. True when this is the last time.
+    /// Waits until there is something to write and others have had time to join it. True when this
+    /// is the last time.
     fn wait_for_work(&self) -> bool {
         let mut waiting = self.waiting.lock();
         while waiting.group.is_empty() && !waiting.closing {

@@ -1,4 +1,5 @@
-//! Measures the memory store's hot paths and prints them: `cargo run --release -p quorate-store --example serving`.
+//! Measures the memory store's hot paths and prints them: `cargo run --release -p quorate-store
+//! --example serving`.
 //!
 //! No disk and no network: what applying, publishing, reading and waking watchers costs by itself.
 
@@ -21,8 +22,8 @@ const WATCHERS: usize = 1_000;
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
     let store = Arc::new(MemoryStore::new(MemoryOptions::new(Arc::new(SystemEnv))));
-    write("create, nobody watches", &store, OBJECTS, "o/core/configmaps").await;
-    write("update, nobody watches", &store, WRITES, "o/core/configmaps").await;
+    write("create, nothing watched", &store, OBJECTS, "o/core/configmaps").await;
+    write("update, nothing watched", &store, WRITES, "o/core/configmaps").await;
     read(&store);
     old_state(&store);
     let quiet: Vec<_> = (0..WATCHERS).map(|index| watch(&store, format!("o/core/secrets/{index}/"))).collect();

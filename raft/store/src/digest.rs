@@ -1,6 +1,8 @@
-//! A fast 64-bit hash with a fixed definition, to compare states across nodes, processes and releases.
+//! A fast 64-bit hash with a fixed definition, to compare states across nodes, processes and
+//! releases.
 //!
-//! Invariant: the function never changes; snapshot transfer relies on it. Detects accidents, not attackers.
+//! Invariant: the function never changes; snapshot transfer relies on it. Detects accidents, not
+//! attackers.
 
 use crate::Entry;
 

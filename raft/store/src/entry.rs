@@ -1,6 +1,7 @@
-//! What the store keeps for a key, and what a watcher is told when it changes.
+//! Entries and events: what the store keeps for a key, and what a watcher gets when it changes.
 //!
-//! Invariant: an entry is immutable and cheap to clone (its bytes are shared). The bytes are opaque here.
+//! Invariant: an entry is immutable and cheap to clone (its bytes are shared). The bytes are opaque
+//! here.
 
 use std::sync::Arc;
 
@@ -36,9 +37,11 @@ pub struct Event {
 pub struct Batch {
     /// The transaction's revision.
     pub revision: Revision,
-    /// When it was proposed, in milliseconds since the Unix epoch; never decreasing from batch to batch.
+    /// When it was proposed, in milliseconds since the Unix epoch; never decreasing from batch to
+    /// batch.
     pub time_ms: u64,
-    /// The changes in the order of the operations. Empty when every operation deleted an absent key.
+    /// The changes in the order of the operations. Empty when every operation deleted an absent
+    /// key.
     pub events: Arc<[Event]>,
 }
 
@@ -48,7 +51,8 @@ const EVENT_OVERHEAD: usize = 160;
 const BATCH_OVERHEAD: usize = 96;
 
 impl Batch {
-    /// Roughly the bytes of memory that keeping it costs, the previous values included. The same on every node.
+    /// Roughly the bytes of memory that keeping it costs, the previous values included. The same on
+    /// every node.
     #[must_use]
     pub fn footprint(&self) -> usize {
         let value = |entry: &Option<Entry>| entry.as_ref().map_or(0, |entry| entry.value.len());

@@ -1,7 +1,8 @@
-//! Why the store could not answer. The one distinction that a caller must never lose: *not applied* or *unknown*.
+//! Errors of the store. The one distinction that a caller must never lose: *not applied* or
+//! *unknown*.
 //!
-//! Invariant: [`Error::NotApplied`] promises that the transaction has not been and will not be applied; everything that
-//! cannot promise this is [`Error::Unknown`].
+//! Invariant: [`Error::NotApplied`] promises that the transaction has not been and will not be
+//! applied; everything that cannot promise this is [`Error::Unknown`].
 
 use thiserror::Error;
 
@@ -57,7 +58,8 @@ pub enum HistoryError {
     /// That far back is no longer kept.
     #[error("compacted: the oldest readable revision is {oldest}")]
     Compacted {
-        /// The oldest revision that can still be read exactly, and after which a watch can still start.
+        /// The oldest revision that can still be read exactly, and after which a watch can still
+        /// start.
         oldest: Revision,
     },
     /// This node has not applied the revision yet.

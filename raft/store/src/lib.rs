@@ -1,8 +1,9 @@
-//! The store as the API server sees it: a revisioned, ordered, watchable map with atomic transactions.
+//! The store as the API server sees it: a revisioned, ordered, watchable map with atomic
+//! transactions.
 //!
-//! This crate owns the contract ([`Store`]), the pure state machine that decides transactions, the in-memory serving form
-//! with its watch hub, a memory implementation, and the conformance suite that every implementation passes. It knows
-//! nothing of Raft, disks or HTTP.
+//! This crate owns the contract ([`Store`]), the pure state machine that decides transactions, the
+//! in-memory serving form with its watch hub, a memory implementation, and the conformance suite
+//! that every implementation passes. It knows nothing of Raft, disks or HTTP.
 
 pub mod conformance;
 

@@ -1,7 +1,9 @@
-//! What a store refuses before it proposes, and how much of the past it keeps.
+//! Limits and retention: what a store refuses before it proposes, and how much of the past it
+//! keeps.
 //!
-//! Invariant: limits are checked by whoever proposes (the leader), never while applying, so that changing them never makes
-//! nodes differ. Retention is decided while applying, from times and sizes inside the batches only.
+//! Invariant: limits are checked by the proposing leader, never while applying, so that changing
+//! them never makes nodes differ. Retention is decided while applying, from times and sizes inside
+//! the batches only.
 
 use crate::{NotApplied, Txn};
 
@@ -56,7 +58,8 @@ impl Limits {
     }
 }
 
-/// How far back revisions stay readable. Both bounds hold: the one that is reached first drops a batch.
+/// How far back revisions stay readable. Both bounds hold: the one that is reached first drops a
+/// batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// Milliseconds between the newest batch and the oldest kept.
@@ -72,7 +75,8 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// Whether the oldest kept batch, of `oldest_ms`, must go, when the newest is of `newest_ms` and `kept` bytes are kept.
+    /// Whether the oldest kept batch, of `oldest_ms`, must go, when the newest is of `newest_ms`
+    /// and `kept` bytes are kept.
     #[must_use]
     pub fn drops(&self, oldest_ms: u64, newest_ms: u64, kept: u64) -> bool {
         oldest_ms < newest_ms.saturating_sub(self.time_ms) || kept > self.bytes

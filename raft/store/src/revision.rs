@@ -1,7 +1,9 @@
-//! The one counter of the cluster: a revision names a state of the whole store.
+//! The revision: the one counter of the cluster, each of whose values names a state of the whole
+//! store.
 //!
-//! Invariants: +1 for each committed write transaction, the same on every node, never reused, never going back. It is
-//! what clients see as `resourceVersion`. This file does not assign revisions; only [`crate::State`] does.
+//! Invariants: +1 for each committed write transaction, the same on every node, never reused, never
+//! going back. It is what clients see as `resourceVersion`. This file does not assign revisions;
+//! only [`crate::State`] does.
 
 use std::fmt;
 

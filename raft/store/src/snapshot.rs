@@ -1,7 +1,8 @@
-//! An immutable state of the whole store at one revision.
+//! A snapshot: an immutable state of the whole store at one revision.
 //!
-//! Invariants: cloning is O(1) and shares everything; a snapshot never changes and never blocks anybody, whatever happens
-//! to the store meanwhile. It keeps alive what it shows, so long-lived holders (there are few) are bounded by name.
+//! Invariants: cloning is O(1) and shares everything; a snapshot never changes and never blocks a
+//! writer, whatever happens to the store meanwhile. It keeps alive what it shows, so long-lived
+//! holders (there are few) are bounded by name.
 
 use std::fmt;
 use std::ops::Bound;
@@ -29,7 +30,8 @@ impl Snapshot {
         Self { revision, size, objects }
     }
 
-    /// A state that no store was ever in, made of these entries: an answer in the form that lists and gets are read from.
+    /// A state that no store was ever in, made of these entries: an answer in the form that lists
+    /// and gets are read from.
     #[must_use]
     pub fn of(revision: Revision, entries: impl IntoIterator<Item = (Bytes, Entry)>) -> Self {
         let objects: Objects = entries.into_iter().collect();
@@ -71,7 +73,8 @@ impl Snapshot {
         self.objects.get(key)
     }
 
-    /// Keys with this prefix and strictly after `after`, in ascending byte order. Lazy: a page costs what it takes.
+    /// Keys with this prefix and strictly after `after`, in ascending byte order. Lazy: a page
+    /// costs what it takes.
     pub fn range<'a>(
         &'a self,
         prefix: &[u8],
@@ -96,8 +99,9 @@ impl Snapshot {
         self.range(prefix, after).count()
     }
 
-    /// What differs from another state, in ascending order of keys: what the key held there, and what it holds here. Parts that both share
-    /// are passed over, so it costs about as much as has changed when one was made from the other.
+    /// What differs from another state, in ascending order of keys: what the key held there, and
+    /// what it holds here. Parts that both share are passed over, so it costs about as much as has
+    /// changed when one was made from the other.
     pub fn changes_from<'a>(
         &'a self,
         other: &'a Self,
@@ -109,8 +113,9 @@ impl Snapshot {
         })
     }
 
-    /// A hash of the revision and every key and entry: equal on every node, in every process and on every platform.
-    /// Linear in the whole store; meant for snapshot transfer, tests and simulation. Not cryptographic.
+    /// A hash of the revision and every key and entry: equal on every node, in every process and on
+    /// every platform. Linear in the whole store; meant for snapshot transfer, tests and
+    /// simulation. Not cryptographic.
     #[must_use]
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
@@ -128,7 +133,8 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// The smallest key that is greater than every key with this prefix; none when there is no such key.
+/// The smallest key that is greater than every key with this prefix; none when there is no such
+/// key.
 fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut end = prefix[..=last].to_vec();

@@ -1,8 +1,10 @@
-//! The state machine: decides a transaction and applies it to the map, as a pure function of state and command.
+//! The state machine: decides a transaction and applies it to the map, as a pure function of state
+//! and command.
 //!
-//! Invariants: the same commands in the same order give the same state, outcomes and batches on every node; a committed
-//! transaction with operations takes exactly the next revision; time never goes back. This file knows no clocks, disks or
-//! watchers, and it does not enforce [`crate::Limits`] (whoever proposes does).
+//! Invariants: the same commands in the same order give the same state, outcomes and batches on
+//! every node; a committed transaction with operations takes exactly the next revision; time never
+//! goes back. This file knows no clocks, disks or watchers, and it does not enforce
+//! [`crate::Limits`] (the proposing leader does).
 
 use std::sync::Arc;
 
@@ -11,7 +13,8 @@ use bytes::Bytes;
 use crate::snapshot::Objects;
 use crate::{Batch, Condition, Entry, Event, Operation, Outcome, Revision, Snapshot, Txn};
 
-/// Every live key and the counters that go with them. Cloning is cheap: the map is shared until one copy changes.
+/// Every live key and the counters that go with them. Cloning is cheap: the map is shared until one
+/// copy changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
     revision: Revision,
@@ -25,7 +28,8 @@ pub struct State {
 pub struct Applied {
     /// The answer for the proposer.
     pub outcome: Outcome,
-    /// The changes, when the transaction committed and had operations. Goes to history and watchers.
+    /// The changes, when the transaction committed and had operations. Goes to history and
+    /// watchers.
     pub batch: Option<Arc<Batch>>,
 }
 
@@ -36,7 +40,8 @@ impl State {
         Self::default()
     }
 
-    /// A state read back from disk or from a snapshot of another node. Keys in ascending order load fastest.
+    /// A state read back from disk or from a snapshot of another node. Keys in ascending order load
+    /// fastest.
     #[must_use]
     pub fn restore(revision: Revision, time_ms: u64, entries: impl IntoIterator<Item = (Bytes, Entry)>) -> Self {
         let mut size = 0;
@@ -50,8 +55,8 @@ impl State {
         Self { revision, time_ms, size, objects }
     }
 
-    /// Decides the transaction and carries it out when it commits. `time_ms` is the proposer's clock, milliseconds since
-    /// the Unix epoch; it is raised to the newest time seen so far.
+    /// Decides the transaction and carries it out when it commits. `time_ms` is the proposer's
+    /// clock, milliseconds since the Unix epoch; it is raised to the newest time seen so far.
     pub fn apply(&mut self, time_ms: u64, txn: &Txn) -> Applied {
         self.time_ms = self.time_ms.max(time_ms);
         if let Some(outcome) = self.conflict(&txn.conditions) {

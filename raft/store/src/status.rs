@@ -1,4 +1,4 @@
-//! The store as one node sees it, for health checks, headers and operators.
+//! Store status: the store as one node sees it, for health checks, headers and operators.
 //!
 //! Invariant: a status is a copy taken at one moment; nothing in it is linearizable.
 
@@ -6,18 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::Revision;
 
-/// A node's number in its cluster, from 1.
+/// A node's id in its cluster, from 1.
 pub type NodeId = u64;
 
-/// Where a node stands.
+/// The store of one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
     /// This node.
     pub node: NodeId,
     /// The leader, when one is known.
     pub leader: Option<NodeId>,
-    /// The Raft term; 0 for a store without replication. It never goes back, and each change of the leader is a new leader or a new term, but
-    /// two leaders may follow each other in one term: what is unique to a reign is the term together with the leader's number.
+    /// The Raft term; 0 for a store without replication. It never goes back, and each change of the
+    /// leader is a new leader or a new term, but two leaders may follow each other in one term:
+    /// unique is the term together with the leader's node id.
     pub term: u64,
     /// Applied on this node.
     pub applied: Revision,

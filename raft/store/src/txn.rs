@@ -1,8 +1,8 @@
-//! What a writer proposes: conditions on keys, then puts and deletes, committed whole or not at all.
+//! Transactions: conditions on keys, then puts and deletes, committed whole or not at all.
 //!
-//! Invariants: a committed transaction with at least one operation takes exactly one revision; a key occurs at most once
-//! among the operations and has from 1 to [`MAX_KEY_BYTES`] bytes. This file only describes transactions; [`crate::State`]
-//! decides and applies them.
+//! Invariants: a committed transaction with at least one operation takes exactly one revision; a
+//! key occurs at most once among the operations and has from 1 to [`MAX_KEY_BYTES`] bytes. This
+//! file only describes transactions; [`crate::State`] decides and applies them.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Entry, NotApplied, Revision};
 
-/// Bytes of the longest key. What a replica keeps its state in has no room for longer ones, so one that got into the log could be
-/// applied by no node.
+/// Bytes of the longest key. What a replica keeps its state in has no room for longer ones, so one
+/// that got into the log could be applied by no node.
 pub const MAX_KEY_BYTES: usize = 65_535;
 /// Bytes that encoding a condition or an operation takes besides its key and value, at most.
 const ITEM_OVERHEAD: usize = 24;
 
-/// An atomic change: every condition must hold, then every operation is carried out at one revision.
+/// An atomic change: every condition must hold, then every operation is carried out at one
+/// revision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Txn {
     /// Checked in order against the state just before the transaction.
@@ -27,7 +28,8 @@ pub struct Txn {
 }
 
 impl Txn {
-    /// Whether it keeps the rules: no empty key, none longer than [`MAX_KEY_BYTES`], no key twice among the operations.
+    /// Whether it keeps the rules: no empty key, none longer than [`MAX_KEY_BYTES`], no key twice
+    /// among the operations.
     ///
     /// # Errors
     /// [`NotApplied::Invalid`] with the first rule that is broken.
@@ -125,7 +127,8 @@ impl Operation {
 /// What became of a transaction that was decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// Every condition held. For a transaction without operations, `revision` is the state that was checked.
+    /// Every condition held. For a transaction without operations, `revision` is the state that was
+    /// checked.
     Committed {
         /// The transaction's own revision.
         revision: Revision,

@@ -1,4 +1,5 @@
-//! The store's own suite on replicas: alone, on the leader of three, through a follower, through a learner.
+//! The store's own suite on replicas: alone, on the leader of three, through a follower, through a
+//! learner.
 
 use quorate_store::conformance::{self, SIZE_LIMIT_MAX_BYTES};
 use quorate_store::{Limits, NodeId, Retention};

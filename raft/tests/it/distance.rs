@@ -1,5 +1,5 @@
-//! Members that are far from each other: whatever a heartbeat has to wait for is there for the next one, so reads are served while one
-//! way there and back fits between two heartbeats.
+//! Members that are far from each other: whatever a heartbeat has to wait for is there for the next
+//! one, so reads are served while one way there and back fits between two heartbeats.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -12,7 +12,8 @@ use quorate_store::{Operation, Txn};
 use crate::cluster::far::Distance;
 use crate::cluster::{Cluster, Tuning, within};
 
-/// After this nothing is under way any more: answers to entries would confirm the leader as those to heartbeats do.
+/// After this nothing is under way any more: answers to entries would confirm the leader as those
+/// to heartbeats do.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// Members that beat this often, at this distance, serve writes and reads.

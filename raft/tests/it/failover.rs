@@ -1,4 +1,5 @@
-//! Members that vanish and come back: nothing acknowledged is lost, no revision comes twice, watches go on.
+//! Members that vanish and come back: nothing acknowledged is lost, no revision comes twice,
+//! watches go on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

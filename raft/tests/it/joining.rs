@@ -1,4 +1,4 @@
-//! Who is let in: tokens, certificates, clusters.
+//! Admission of callers: tokens, certificates, clusters.
 
 use std::sync::Arc;
 

@@ -55,8 +55,8 @@ async fn a_learner_comes_by_snapshot_rises_and_the_first_member_goes() {
 async fn a_learner_that_has_nothing_yet_does_not_vote() {
     let cluster = Cluster::start(3).await;
     let replica = cluster.replica(cluster.leader().await);
-    let nobody = Peer { address: "127.0.0.1:1".to_owned(), api: String::new() };
-    assert_eq!(replica.ask(AdminRequest::Add(nobody)).await, Ok(AdminAnswer::Node(4)));
+    let absent = Peer { address: "127.0.0.1:1".to_owned(), api: String::new() };
+    assert_eq!(replica.ask(AdminRequest::Add(absent)).await, Ok(AdminAnswer::Node(4)));
     // The log is so short that it is hardly behind.
     let promoted = within("a promotion", replica.ask(AdminRequest::Promote(4))).await;
     assert_eq!(promoted, Err(AdminError::Unavailable("member 4 has not answered this leader yet".to_owned())));
@@ -69,7 +69,7 @@ async fn the_leadership_goes_where_it_is_sent() {
     for _ in 0..3 {
         let (leader, target) = (cluster.leader().await, cluster.follower().await);
         assert_eq!(cluster.ask(target, AdminRequest::Transfer(Some(target))).await, AdminAnswer::Node(target));
-        eventually("everybody follows", async || (cluster.leader().await == target).then_some(())).await;
+        eventually("all members follow", async || (cluster.leader().await == target).then_some(())).await;
         put(&cluster.replica(leader), 1).await;
     }
 }
@@ -97,7 +97,7 @@ async fn a_removed_leader_changes_nothing_while_it_hands_over() {
     let learner = cluster.join(1).await;
     let leader = cluster.leader().await;
     let replica = cluster.replica(leader);
-    // It is out in its own log, and leads on until somebody else has taken over.
+    // It is removed in its own log, and leads on until another member has taken over.
     let asked_when_out = eventually("the leader is out", async || {
         let is_out = replica.members().iter().all(|member| member.node != leader);
         if is_out { Some(replica.ask(AdminRequest::Promote(learner)).await) } else { None }
@@ -140,13 +140,14 @@ async fn a_change_that_its_leader_left_half_done_is_completed() {
     };
     cluster.halt(gone).await;
     let (replica, staying) = (cluster.replica(leader), cluster.replica(removed));
-    // Without the one that is gone, the new voters have no majority: the first half of the change stays where it is.
+    // Without the one that is gone, the new voters have no majority: the first half of the change
+    // stays where it is.
     let asking = tokio::spawn(async move { replica.ask(AdminRequest::Remove(removed)).await });
     eventually("the change has begun", async || changing_voters(&staying).await.then_some(())).await;
     let refused = cluster.replica(leader).ask(AdminRequest::Remove(gone)).await.expect_err("one is half done");
     assert!(refused.to_string().contains("is under way"), "{refused}");
     cluster.halt(leader).await;
-    asking.await.expect("it was asked").expect_err("nobody confirmed it");
+    asking.await.expect("it was asked").expect_err("no quorum confirmed it");
     assert!(changing_voters(&staying).await);
     cluster.open(leader).await;
     cluster.open(gone).await;

@@ -1,4 +1,5 @@
-//! A member takes over alone when the quorum is gone: nothing that it has is lost, no revision comes back, and the old cluster stays out.
+//! A member takes over alone when the quorum is gone: nothing that it has is lost, no revision
+//! comes back, and the old cluster stays out.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -130,7 +131,8 @@ async fn what_the_log_alone_knows_of_the_members_counts() {
     assert_eq!(plan.given_up.iter().map(|given| given.node).collect::<Vec<_>>(), lost);
 }
 
-/// Both old members come back, and with them a quorum of the old cluster: they stop when they hear of the new one.
+/// Both old members come back, and with them a quorum of the old cluster: they stop when they hear
+/// of the new one.
 async fn the_old_ones_stop(cluster: &mut Cluster, old: ClusterId, lost: &[u64]) {
     let new = std::mem::replace(&mut cluster.id, old);
     let mut returned = Vec::new();
@@ -141,7 +143,7 @@ async fn the_old_ones_stop(cluster: &mut Cluster, old: ClusterId, lost: &[u64]) 
     }
     cluster.id = new;
     let expect = format!("cluster {old} had lost its quorum and was given up for cluster {new}");
-    // Who leads is told first; when it is gone, the other one asks for votes.
+    // The leader is asked first; when it is gone, the other one asks for votes.
     while !returned.is_empty() {
         let failing = returned.iter().map(|replica: &Replica| Box::pin(replica.failed()));
         let (reason, at, _) = within("one is told", select_all(failing)).await;
@@ -221,7 +223,8 @@ async fn check_recovered(disk: &MemoryDisk, directory: &Path, cluster: ClusterId
     assert_eq!((snapshot.revision().get(), machine.serving().oldest().get()), (begin, begin));
     for (key, entry) in expect.range(b"key/", None) {
         let found = snapshot.get(key).unwrap();
-        // What may have been decided otherwise by those who are lost has no revision that they can have given out.
+        // What may have been decided otherwise by the lost members has no revision that they can
+        // have given out.
         let certain = entry.modified.get() <= APPLIED;
         assert_eq!(found.modified.get(), if certain { entry.modified.get() } else { begin }, "{key:?}");
         assert_eq!(found.created.get(), if entry.created.get() <= APPLIED { entry.created.get() } else { begin });

@@ -1,4 +1,5 @@
-//! A member whose disk is replaced by an older copy is told by the others, and does not start any more.
+//! The rollback check: a member whose disk is replaced by an older copy stops, and does not start
+//! any more.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -77,5 +78,5 @@ async fn an_older_copy_of_a_disk_is_refused_for_good() {
     for other in cluster.nodes() {
         cluster.halt(other).await;
     }
-    assert_eq!(refused(&cluster, node).await, reason, "also when nobody else remembers");
+    assert_eq!(refused(&cluster, node).await, reason, "also when no other member remembers");
 }

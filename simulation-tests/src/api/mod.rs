@@ -1,7 +1,7 @@
 //! The production API server on every simulated node, and clients that reach it over HTTP.
 //!
 //! Declarations only: `plan` is what all nodes share, `serve` is one node's server with its
-//! controllers, `ask` is what a client wants of it and `client` how that crosses the simulated
+//! controllers, `request` has the requests and `client` sends them over the simulated
 //! network; `broken` has deliberately broken variants.
 
 mod broken;

@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use quorate_access::authentication::token::{KeyMaterial, KeySet};
 use quorate_api::server::{ServerTls, TlsFiles};
-use quorate_kinds::builtin;
 use quorate_meta::Naming;
-use quorate_registry::Registry;
 use quorate_schema::Graph;
 use quorate_store::NodeId;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -30,7 +28,6 @@ const ADMINISTRATORS: &str = "system:masters";
 /// The shared settings.
 pub(crate) struct ApiPlan {
     pub(super) graph: Arc<Graph>,
-    pub(super) registry: Arc<Registry>,
     /// The certificate (PEM) of the authority of servers and clients.
     pub(super) authority: String,
     files: TlsFiles,
@@ -43,7 +40,6 @@ impl ApiPlan {
     /// For a cluster whose nodes have numbers up to this one.
     pub(crate) fn new(nodes: NodeId, broken: Option<BrokenApi>) -> Result<Self, Box<dyn Error>> {
         let graph = Arc::new(Graph::builtin(NAMING.names()));
-        let registry = Arc::new(builtin::registry(&graph));
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::new(vec![])?;
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -59,7 +55,7 @@ impl ApiPlan {
             proxy_authority: None,
         };
         let key = KeyMaterial::generate(EPOCH_SECONDS * 1000)?;
-        Ok(Self { graph, registry, authority, files, issuer, key, broken })
+        Ok(Self { graph, authority, files, issuer, key, broken })
     }
 
     /// Which promise is broken on purpose.

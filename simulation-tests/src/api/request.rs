@@ -68,7 +68,7 @@ pub(crate) enum Verb {
     Watch,
 }
 
-/// Which state a read wants.
+/// The state that a read asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
     /// Everything acknowledged so far.

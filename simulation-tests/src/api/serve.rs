@@ -15,6 +15,7 @@ use quorate_api::server::{ApiServer, Limits, Options};
 use quorate_api::{Api, ApiOptions, Version};
 use quorate_controllers::{Controllers, ControllersOptions};
 use quorate_env::Env;
+use quorate_kinds::builtin;
 use quorate_raft::Replica;
 use quorate_registry::features::Gates;
 use quorate_store::{Revision, Store};
@@ -79,8 +80,7 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
 fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
     Api::new(ApiOptions {
         naming: NAMING,
-        graph: plan.graph.clone(),
-        registry: plan.registry.clone(),
+        catalogue: builtin::catalogue(&plan.graph),
         store,
         env,
         version: Version::default(),

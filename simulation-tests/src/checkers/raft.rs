@@ -29,7 +29,7 @@ pub(super) struct Raft {
 }
 
 impl Raft {
-    /// Looks at one member; says what is wrong. `start` tells its restarts apart.
+    /// Checks one member and returns what is wrong. `start` tells its restarts apart.
     pub(super) fn look(&mut self, node: NodeId, start: u64, positions: Positions) -> Vec<String> {
         let mut wrong = self.check_commits(node, &positions);
         if positions.leads {
@@ -153,7 +153,7 @@ mod tests {
         check(vec![committed(), (2, 1, with_log(Some(id(1, 1, 8))))], "");
         check(vec![committed(), (2, 1, with_log(Some(id(1, 1, 7))))], "and does not have");
         check(vec![committed(), (2, 1, with_log(None))], "and does not have");
-        // Who only follows may lack it.
+        // A follower may lack it.
         let following = Positions { leads: false, ..with_log(Some(id(1, 1, 7))) };
         check(vec![committed(), (2, 1, following)], "");
         // It is the same leader that has lost the end of its log.

@@ -23,7 +23,7 @@ use crate::workload::{Decision, Seen, StoreCall, StoreExchange, StoreRecords, Wa
 
 /// What the system keeps for itself.
 const OWN_KEYS: &[u8] = b"s/";
-/// Says the largest number that a member ever had.
+/// The largest number that a member ever had.
 const LAST_MEMBER: &str = "s/members/last";
 
 /// What was lost, and what was left.

@@ -46,7 +46,7 @@ impl Samples {
         &self.archive
     }
 
-    /// Looks at one node. `start` tells its restarts apart.
+    /// Samples one node. `start` tells its restarts apart.
     pub(crate) fn look(&mut self, node: NodeId, start: u64, replica: &Replica) {
         let (status, snapshot) = (replica.status(), replica.snapshot());
         let revision = snapshot.revision();

@@ -24,7 +24,7 @@ const MAX_AWAY_MS: u64 = 6000;
 /// How long a read may take.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Who the watcher is and what it works with.
+/// The settings of a watcher.
 pub(crate) struct Watcher {
     pub(crate) seed: u64,
     pub(crate) nodes: u64,

@@ -23,7 +23,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 /// How long after the faults every node must serve.
 const HEALING: Duration = Duration::from_secs(20);
 
-/// Who the client is and what it works with.
+/// The settings of a writer.
 pub(crate) struct Writer {
     pub(crate) client: u64,
     pub(crate) seed: u64,

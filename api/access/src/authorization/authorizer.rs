@@ -24,7 +24,7 @@ use super::node::Nodes;
 use super::rbac::{self, Rule, Rules};
 use super::{Action, Decision, ModeOptions, Rights, Stake, Verdict};
 use crate::authentication::{Confirmation, User};
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 use quorate_registry::error::Error;
 
 /// How long a refusal, a review or a watch waits for the quorum to say whether this node has seen everything.
@@ -37,7 +37,7 @@ pub struct AuthorizerOptions<'a> {
     /// The names of the cluster.
     pub names: &'static Names,
     /// What is served.
-    pub registry: &'a Registry,
+    pub catalogue: &'a Catalogue,
     /// Where rules are stored.
     pub store: Arc<dyn Store>,
     /// Whom to ask, in this order; the first that has an opinion decides.
@@ -58,8 +58,8 @@ impl Authorizer {
     /// Puts the parts together; starts nothing.
     #[must_use]
     pub fn new(options: AuthorizerOptions<'_>) -> Self {
-        let AuthorizerOptions { names, registry, store, modes } = options;
-        let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, registry, &store)).collect();
+        let AuthorizerOptions { names, catalogue, store, modes } = options;
+        let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, catalogue, &store)).collect();
         Self { names, modes, store, confirmation: Confirmation::default(), group: names.group(rbac::GROUP) }
     }
 

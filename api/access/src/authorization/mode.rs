@@ -12,7 +12,7 @@ use super::rbac::{self, Rule, Rules};
 use super::webhook::{Webhook, WebhookOptions};
 use super::{Action, Decision, Rights};
 use crate::authentication::User;
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 use quorate_registry::error::Error;
 
 /// How long to wait after a failure before everything is read again.
@@ -49,12 +49,12 @@ impl Mode {
     pub(super) fn new(
         asked: &ModeOptions,
         names: &'static Names,
-        registry: &Registry,
+        catalogue: &Catalogue,
         store: &Arc<dyn Store>,
     ) -> Option<Self> {
         Some(match asked {
-            ModeOptions::Rules => Self::Rules(Box::new(rbac::rules(names, registry, store.clone())?)),
-            ModeOptions::Nodes => Self::Nodes(Box::new(Nodes::new(names, registry, store.clone())?)),
+            ModeOptions::Rules => Self::Rules(Box::new(rbac::rules(names, catalogue, store.clone())?)),
+            ModeOptions::Nodes => Self::Nodes(Box::new(Nodes::new(names, catalogue, store.clone())?)),
             ModeOptions::Webhook(options) => Self::Webhook(Box::new(Webhook::new(names, options.clone()))),
             ModeOptions::AlwaysAllow => Self::AlwaysAllow,
             ModeOptions::AlwaysDeny => Self::AlwaysDeny,

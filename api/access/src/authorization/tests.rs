@@ -19,7 +19,7 @@ use tokio::time::{Duration, Instant, advance, timeout};
 use super::*;
 use crate::authentication::User;
 use quorate_kinds::builtin;
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 use quorate_registry::write::{Put, Target, WriteOptions, Writer};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -72,7 +72,7 @@ impl Store for Behind {
 }
 
 struct Cluster {
-    registry: Registry,
+    catalogue: Catalogue,
     /// Writes somewhere else.
     writer: Writer,
     node: Arc<Behind>,
@@ -83,15 +83,15 @@ impl Cluster {
     async fn new() -> Self {
         let names = Naming::Svc.names();
         let graph = Arc::new(Graph::builtin(names));
-        let registry = builtin::registry(&graph);
+        let catalogue = builtin::catalogue(&graph);
         let env = SystemEnv::env();
         let store = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
-        let writer = Writer::new(graph, store.clone(), env);
+        let writer = Writer::new(Naming::Svc.names(), store.clone(), env);
         let node = Arc::new(Behind { seen: Mutex::new(store.snapshot()), store, has_quorum: Mutex::new(true) });
         let options =
-            AuthorizerOptions { names, registry: &registry, store: node.clone(), modes: &[ModeOptions::Rules] };
+            AuthorizerOptions { names, catalogue: &catalogue, store: node.clone(), modes: &[ModeOptions::Rules] };
         let authorizer = Authorizer::new(options);
-        let cluster = Self { registry, writer, node, authorizer };
+        let cluster = Self { catalogue, writer, node, authorizer };
         let rules = json!([
             {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "create", "watch"]},
             {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]},
@@ -116,7 +116,7 @@ impl Cluster {
     }
 
     fn target<'a>(&'a self, plural: &str, name: &'a str) -> Target<'a> {
-        let resource = self.registry.find("rbac.authorization.svc.io", "v1", plural).unwrap();
+        let resource = self.catalogue.find("rbac.authorization.svc.io", "v1", plural).unwrap();
         Target { resource, namespace: None, name }
     }
 
@@ -256,9 +256,9 @@ async fn without_a_quorum_one_may_act_as_somebody_to_read_but_not_to_change() {
 async fn rights_are_listed_incompletely_while_the_rules_cannot_be_read() {
     let cluster = Cluster::new().await;
     cluster.node.read_index().await.unwrap();
-    let Cluster { registry, node, .. } = &cluster;
+    let Cluster { catalogue, node, .. } = &cluster;
     let options =
-        AuthorizerOptions { names: Naming::Svc.names(), registry, store: node.clone(), modes: &[ModeOptions::Rules] };
+        AuthorizerOptions { names: Naming::Svc.names(), catalogue, store: node.clone(), modes: &[ModeOptions::Rules] };
     // Nobody follows the store for this one.
     let rights = Authorizer::new(options).rights(&User::new("joe", []), "a").await;
     let [why] = rights.incomplete.as_slice() else { panic!("{rights:?}") };

@@ -18,7 +18,7 @@ use quorate_store::{Snapshot, Store, Watch};
 
 use crate::authentication::User;
 use crate::authorization::Action;
-use quorate_registry::{Registry, Resource, stored_codec};
+use quorate_registry::{Catalogue, Resource, stored_codec};
 use schema::Schema;
 
 const GROUP: &str = "flowcontrol.apiserver";
@@ -49,9 +49,9 @@ pub struct Flow {
 impl FlowControl {
     /// Without schemas; they are compiled when the first request asks.
     #[must_use]
-    pub fn new(names: &Names, registry: &Registry) -> Self {
+    pub fn new(names: &Names, catalogue: &Catalogue) -> Self {
         let group = names.group(GROUP);
-        let find = |plural| registry.find(&group, VERSION, plural).cloned();
+        let find = |plural| catalogue.find(&group, VERSION, plural).cloned();
         let header =
             |name: &str| HeaderName::from_bytes(name.as_bytes()).expect("the names of headers are header names");
         Self {

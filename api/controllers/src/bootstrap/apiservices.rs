@@ -31,7 +31,8 @@ const LAST_GROUP: i64 = 16_100;
 
 /// One object for each version that is served.
 pub(super) fn objects(cluster: &Cluster) -> Vec<Wanted> {
-    let versions = cluster.registry.group_versions().into_iter();
+    let catalogue = cluster.catalogue.load();
+    let versions = catalogue.group_versions().into_iter();
     let own = cluster.names.group("apiregistration");
     versions.filter(|(group, _)| *group != own).map(|(group, version)| wanted(cluster.names, group, version)).collect()
 }

@@ -50,7 +50,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let names = context.cluster.names;
     let namespaces =
         [well_known::NAMESPACE_DEFAULT, names.namespace_system, names.namespace_public, names.namespace_node_lease];
-    let resource = context.resource(NAMESPACES)?;
+    let resource = &*context.resource(NAMESPACES)?;
     for name in namespaces {
         if context.cluster.store.snapshot().get(&resource.key(None, name)).is_none() {
             context.ensure(NAMESPACES, None, name, Map::new()).await?;
@@ -102,10 +102,11 @@ fn list(texts: &[impl AsRef<str>]) -> Value {
 async fn reconcile(context: &Context, wanted: &[Wanted]) -> Result<(), Error> {
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
+        let catalogue = context.cluster.catalogue.load();
         let mut puts = Vec::new();
         for object in wanted {
             let group = context.cluster.names.group(object.group);
-            let Some(resource) = context.cluster.registry.find(&group, "v1", object.plural) else { continue };
+            let Some(resource) = catalogue.find(&group, "v1", object.plural) else { continue };
             puts.extend(put(context, resource, &snapshot, object)?);
         }
         if puts.is_empty() || context.writer.put_all(puts, context.options()).await?.is_some() {

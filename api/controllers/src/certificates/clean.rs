@@ -36,7 +36,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
 }
 
 async fn sweep(context: &Context) -> Result<(), Error> {
-    let resource = requests(context)?;
+    let resource = &*requests(context)?;
     let now = context.cluster.env.clock.now_ms();
     let snapshot = context.cluster.store.snapshot();
     for (key, entry) in snapshot.range(&resource.prefix(None), None) {

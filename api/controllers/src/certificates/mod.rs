@@ -66,9 +66,9 @@ pub enum NotIssued {
 }
 
 /// The resource of requests.
-fn requests(context: &Context) -> Result<&Arc<Resource>, Error> {
+fn requests(context: &Context) -> Result<Arc<Resource>, Error> {
     let group = context.cluster.names.group("certificates");
-    let found = context.cluster.registry.find(&group, "v1", "certificatesigningrequests");
+    let found = context.find(&group, "v1", "certificatesigningrequests");
     found.ok_or_else(|| Error::internal("requests for certificates are not served"))
 }
 

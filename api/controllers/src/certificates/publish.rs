@@ -19,8 +19,8 @@ const HASH_BYTES: usize = 6;
 /// Publishes for ever; returns only with an error, after which it is started again.
 pub(crate) async fn run(context: &Context, authority: &str) -> Result<(), Error> {
     let names = context.cluster.names;
-    let found = context.cluster.registry.find(&names.group("certificates"), "v1beta1", "clustertrustbundles");
-    let Some(resource) = found else { return std::future::pending().await };
+    let found = context.find(&names.group("certificates"), "v1beta1", "clustertrustbundles");
+    let Some(resource) = &found else { return std::future::pending().await };
     let signer = names.domain_key(SIGNER);
     let name = format!("{}:{}", signer.replace('/', ":"), hash(authority));
     loop {

@@ -26,7 +26,7 @@ const MIN_LIFETIME_MS: u64 = 10 * 60 * 1000;
 
 /// Does what is to be done for the request of a key. False when it has to be looked at again.
 pub(super) async fn one(context: &Context, signing: &Signing, key: &Bytes) -> Result<bool, Error> {
-    let resource = requests(context)?;
+    let resource = &*requests(context)?;
     let Some(entry) = context.cluster.store.snapshot().get(key).cloned() else { return Ok(true) };
     let header = stored_codec::header(resource, &entry.value)?;
     let Some(signer) = Signer::of(context.cluster.names, header.field("spec.signerName").unwrap_or_default()) else {

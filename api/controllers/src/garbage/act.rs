@@ -41,9 +41,8 @@ pub(super) async fn carry_out(context: &Context, key: &ObjectKey, decision: Deci
 
 async fn delete(context: &Context, key: &ObjectKey, seen: Seen, propagation: Option<Propagation>) -> Result<(), Error> {
     let snapshot = context.cluster.store.snapshot();
-    let (Some(entry), Some(resource)) = (snapshot.get(key), context.cluster.registry.of_key(key)) else {
-        return Ok(());
-    };
+    let (Some(entry), Some(resource)) = (snapshot.get(key), context.of_key(key)) else { return Ok(()) };
+    let resource = &*resource;
     let Some((namespace, name)) = resource.parse_key(key) else { return Ok(()) };
     // What the object itself asks for goes before what its kind does by default when a client deletes it.
     let object = stored_codec::decode(resource, entry)?;
@@ -102,7 +101,8 @@ async fn change(
     seen: Option<&Seen>,
     mut mend: impl FnMut(&mut Value) + Send,
 ) -> Result<(), Error> {
-    let Some(resource) = context.cluster.registry.of_key(key) else { return Ok(()) };
+    let Some(resource) = context.of_key(key) else { return Ok(()) };
+    let resource = &*resource;
     let Some((namespace, name)) = resource.parse_key(key) else { return Ok(()) };
     let target = Target { resource, namespace, name };
     let options =

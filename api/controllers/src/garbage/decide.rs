@@ -55,7 +55,7 @@ pub(super) fn decide(graph: &Graph, key: &ObjectKey, state: &Snapshot) -> Result
         // Its change is still to be observed, and it will be looked at then.
         return Ok(Decision::Keep);
     }
-    let stored = stored_codec::header(resource, &entry.value)?;
+    let stored = stored_codec::header(&resource, &entry.value)?;
     let seen = Seen { uid: stored.uid().to_owned(), revision: entry.modified };
     if stored.deletion_timestamp().is_some() {
         return Ok(end(graph, key, seen));
@@ -98,7 +98,7 @@ fn end(graph: &Graph, key: &ObjectKey, seen: Seen) -> Decision {
 fn standing(graph: &Graph, owner: &Owner, state: &Snapshot) -> Result<Standing, Error> {
     let Some(key) = &owner.key else { return Ok(Standing::Keeps) };
     let (Some(entry), Some(resource)) = (state.get(key), graph.resource(key)) else { return Ok(Standing::Gone) };
-    if stored_codec::header(resource, &entry.value)?.uid() != owner.uid {
+    if stored_codec::header(&resource, &entry.value)?.uid() != owner.uid {
         return Ok(Standing::Gone);
     }
     Ok(if graph.waits(key) { Standing::Waits } else { Standing::Keeps })

@@ -12,8 +12,8 @@ use quorate_meta::{GroupVersion, Value};
 use quorate_store::{Entry, Revision};
 
 use quorate_registry::error::Error;
+use quorate_registry::{CurrentCatalogue, Resource, stored_codec};
 use quorate_registry::{FOREGROUND, ORPHAN};
-use quorate_registry::{Registry, Resource, stored_codec};
 
 /// References to owners that are followed to see whether an object waits for itself: each decision stays short. Where circles have more,
 /// all in them wait until somebody changes one.
@@ -53,7 +53,7 @@ struct Dependents {
 /// The graph.
 #[derive(Debug)]
 pub(super) struct Graph {
-    registry: Arc<Registry>,
+    catalogue: Arc<CurrentCatalogue>,
     owners: HashMap<ObjectKey, Vec<Owner>>,
     dependents: HashMap<ObjectKey, Dependents>,
     marks: HashMap<ObjectKey, Mark>,
@@ -61,9 +61,9 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn new(registry: Arc<Registry>) -> Self {
+    pub(super) fn new(catalogue: Arc<CurrentCatalogue>) -> Self {
         let (owners, dependents, marks) = Default::default();
-        Self { registry, owners, dependents, marks, revision: Revision::ZERO }
+        Self { catalogue, owners, dependents, marks, revision: Revision::ZERO }
     }
 
     /// Everything up to this revision has been observed.
@@ -77,8 +77,8 @@ impl Graph {
     }
 
     /// The resource that an object's key belongs to, in the version that objects are stored in.
-    pub(super) fn resource(&self, key: &[u8]) -> Option<&Arc<Resource>> {
-        self.registry.of_key(key)
+    pub(super) fn resource(&self, key: &[u8]) -> Option<Arc<Resource>> {
+        self.catalogue.load().of_key(key).cloned()
     }
 
     /// The owners that an object names.
@@ -129,7 +129,7 @@ impl Graph {
 
     /// Takes in what a key holds now; gives the objects that have to be looked at because of it.
     pub(super) fn observe(&mut self, key: &ObjectKey, current: Option<&Entry>) -> Result<Vec<ObjectKey>, Error> {
-        let Some(resource) = self.registry.of_key(key).cloned() else { return Ok(Vec::new()) };
+        let Some(resource) = self.resource(key) else { return Ok(Vec::new()) };
         let stored = current.map(|entry| stored_codec::header(&resource, &entry.value)).transpose()?;
         let mut touched = Vec::new();
         let owners: Vec<Owner> = match &stored {
@@ -159,8 +159,9 @@ impl Graph {
     }
 
     fn owner(&self, namespace: Option<&str>, reference: quorate_wire::stored::OwnerReference<'_>) -> Owner {
+        let catalogue = self.catalogue.load();
         let resource = GroupVersion::parse(reference.api_version)
-            .and_then(|version| self.registry.find_kind(&version.group, &version.version, reference.kind));
+            .and_then(|version| catalogue.find_kind(&version.group, &version.version, reference.kind));
         // An object of the cluster cannot be owned by one in a namespace: nobody could say in which.
         let resource = resource.filter(|resource| !resource.namespaced || namespace.is_some());
         let key = resource.map(|resource| resource.key(namespace, reference.name));

@@ -74,7 +74,7 @@ struct Collector<'c> {
 
 impl<'c> Collector<'c> {
     fn new(context: &'c Context) -> Self {
-        Self { context, graph: Graph::new(context.cluster.registry.clone()), queue: Queue::default() }
+        Self { context, graph: Graph::new(context.cluster.catalogue.clone()), queue: Queue::default() }
     }
 
     /// Reads everything that is stored.

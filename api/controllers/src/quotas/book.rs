@@ -15,7 +15,7 @@ use super::count::Counted;
 use quorate_admission::plugins::quota::{self, QUOTAS, Quota};
 use quorate_registry::error::Error;
 use quorate_registry::keys::Key;
-use quorate_registry::{Registry, Resource, stored_codec};
+use quorate_registry::{CurrentCatalogue, Resource, stored_codec};
 
 /// Quotas that are read before other tasks may run.
 const READ_STEP: usize = 256;
@@ -24,7 +24,7 @@ const READ_STEP: usize = 256;
 #[derive(Debug)]
 pub(super) struct Book {
     names: &'static Names,
-    registry: Arc<Registry>,
+    catalogue: Arc<CurrentCatalogue>,
     quotas: Arc<Resource>,
     namespaces: BTreeMap<String, Namespace>,
     /// Those to count again.
@@ -43,9 +43,9 @@ struct Namespace {
 
 impl Book {
     pub(super) fn new(context: &Context) -> Result<Self, Error> {
-        let (names, registry) = (context.cluster.names, context.cluster.registry.clone());
+        let (names, catalogue) = (context.cluster.names, context.cluster.catalogue.clone());
         let quotas = context.resource(QUOTAS)?.clone();
-        Ok(Self { names, registry, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() })
+        Ok(Self { names, catalogue, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() })
     }
 
     /// Takes in all quotas of a state.
@@ -110,7 +110,8 @@ impl Book {
         if batch.revision() <= found.counted || self.doubtful.contains(namespace) {
             return false;
         }
-        let Some(resource) = self.registry.of_key(&event.key) else { return false };
+        let catalogue = self.catalogue.load();
+        let Some(resource) = catalogue.of_key(&event.key) else { return false };
         let Some(counted) = quota::Counted::of(self.names, resource) else { return false };
         let is_charged = |name: &str| {
             let key = self.quotas.key(Some(namespace), name);
@@ -178,7 +179,6 @@ mod tests {
 
     use quorate_env::SystemEnv;
     use quorate_meta::Naming;
-    use quorate_schema::Graph;
     use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
     use serde_json::json;
 
@@ -188,9 +188,9 @@ mod tests {
 
     fn book() -> Book {
         let names = Naming::Svc.names();
-        let registry = Arc::new(builtin::registry(&Graph::builtin(names)));
-        let quotas = registry.find("", "v1", QUOTAS).unwrap().clone();
-        Book { names, registry, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() }
+        let catalogue = CurrentCatalogue::new(builtin::catalogue_of(names));
+        let quotas = catalogue.load().find("", "v1", QUOTAS).unwrap().clone();
+        Book { names, catalogue, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() }
     }
 
     fn counted(at: u64, is_written: bool) -> Option<Counted> {
@@ -241,8 +241,8 @@ mod tests {
                 let mut object = Value::from(fields);
                 object.set_at(&["metadata", "name"], name);
                 object.set_at(&["metadata", "uid"], "u");
-                let resource = book.registry.find("", "v1", plural).unwrap();
-                let value = stored_codec::encode(resource, &object).unwrap();
+                let resource = book.catalogue.load().find("", "v1", plural).unwrap().clone();
+                let value = stored_codec::encode(&resource, &object).unwrap();
                 Operation::Put { key: resource.key(Some("a"), name), value }
             });
             let operations = operations.collect();

@@ -57,7 +57,7 @@ pub(super) async fn settle(context: &Context, namespace: &str) -> Result<Counted
 
 /// The quotas of a namespace that can be read, with their names.
 fn quotas_of(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<Vec<(String, Quota)>, Error> {
-    let resource = context.resource(QUOTAS)?;
+    let resource = &*context.resource(QUOTAS)?;
     let entries = snapshot.range(&resource.prefix(Some(namespace)), None);
     let read = entries.filter_map(|(key, entry)| {
         let (_, name) = resource.parse_key(key)?;
@@ -68,8 +68,8 @@ fn quotas_of(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<
 
 /// Counts every object that a quota measures.
 async fn count(context: &Context, snapshot: &Snapshot, namespace: &str, tally: &mut Tally, now: Time) {
-    for resource in context.cluster.registry.iter().filter(|resource| resource.namespaced && resource.is_stored_form())
-    {
+    let catalogue = context.cluster.catalogue.load();
+    for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
         let Some(counted) = quota::Counted::of(context.cluster.names, resource) else { continue };
         if !tally.begin(&counted) {
             continue;
@@ -85,8 +85,9 @@ async fn count(context: &Context, snapshot: &Snapshot, namespace: &str, tally: &
 
 /// Adds what differs between two states.
 fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, tally: &mut Tally, now: Time) {
+    let catalogue = context.cluster.catalogue.load();
     for (key, before, after) in newer.changes_from(older) {
-        let Some(resource) = context.cluster.registry.of_key(key).filter(|resource| resource.namespaced) else {
+        let Some(resource) = catalogue.of_key(key).filter(|resource| resource.namespaced) else {
             continue;
         };
         if resource.parse_key(key).is_none_or(|(own, _)| own != Some(namespace)) {
@@ -104,14 +105,14 @@ fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, 
 
 /// A quota, if it is there and can be read.
 fn read(context: &Context, snapshot: &Snapshot, [namespace, name]: [&str; 2]) -> Result<Option<Value>, Error> {
-    let resource = context.resource(QUOTAS)?;
+    let resource = &*context.resource(QUOTAS)?;
     let entry = snapshot.get(&resource.key(Some(namespace), name));
     Ok(entry.and_then(|entry| stored_codec::decode(resource, entry).ok()))
 }
 
 /// Writes the status of a quota; false when the quota has changed meanwhile, which its `resourceVersion` tells.
 async fn write(context: &Context, [namespace, name]: [&str; 2], wanted: &Value) -> Result<bool, Error> {
-    let target = Target { resource: context.resource(QUOTAS)?, namespace: Some(namespace), name };
+    let target = Target { resource: &*context.resource(QUOTAS)?, namespace: Some(namespace), name };
     let options =
         UpdateOptions { write: context.options(), part: Part::Status, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, |_| Ok(wanted.clone())).await {

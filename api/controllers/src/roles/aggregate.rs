@@ -32,8 +32,8 @@ struct Known {
 
 /// Aggregates for ever; returns only with an error.
 pub(crate) async fn run(context: &Context) -> Result<(), Error> {
-    let resource = context.cluster.registry.find(&context.cluster.names.group(rbac::GROUP), "v1", "clusterroles");
-    let resource = resource.ok_or_else(|| Error::internal("roles are not served"))?;
+    let resource = context.find(&context.cluster.names.group(rbac::GROUP), "v1", "clusterroles");
+    let resource = &resource.ok_or_else(|| Error::internal("roles are not served"))?;
     let snapshot = context.current().await?;
     let prefix = resource.prefix(None);
     let mut watch = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;

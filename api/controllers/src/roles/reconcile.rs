@@ -11,7 +11,7 @@ use crate::context::Context;
 use quorate_access::authorization::rbac::{self, Default};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Put, Target};
-use quorate_registry::{Resource, stored_codec};
+use quorate_registry::{Catalogue, Resource, stored_codec};
 
 /// How often the transaction is made anew because somebody else changed one of the objects meanwhile.
 const MAX_ATTEMPTS: usize = 8;
@@ -19,13 +19,14 @@ const MAX_ATTEMPTS: usize = 8;
 /// Adds what is missing.
 pub(crate) async fn run(context: &Context) -> Result<(), Error> {
     let api = &context.cluster;
-    let is_served = |kind: &str| api.registry.iter().any(|resource| resource.kind == kind);
+    let catalogue = api.catalogue.load();
+    let is_served = |kind: &str| catalogue.iter().any(|resource| resource.kind == kind);
     let defaults = rbac::defaults(api.names, is_served);
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
         let mut puts = Vec::new();
         for default in &defaults {
-            puts.extend(put(context, &snapshot, default)?);
+            puts.extend(put(context, &catalogue, &snapshot, default)?);
         }
         if puts.is_empty() || context.writer.put_all(puts, context.options()).await?.is_some() {
             return Ok(());
@@ -34,9 +35,14 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
     Err(Error::internal("the default roles change faster than they can be brought up to date"))
 }
 
-fn put<'a>(context: &'a Context, snapshot: &Snapshot, default: &'a Default) -> Result<Option<Put<'a>>, Error> {
+fn put<'a>(
+    context: &Context,
+    catalogue: &'a Catalogue,
+    snapshot: &Snapshot,
+    default: &'a Default,
+) -> Result<Option<Put<'a>>, Error> {
     let group = context.cluster.names.group(rbac::GROUP);
-    let resource = context.cluster.registry.find(&group, "v1", default.plural);
+    let resource = catalogue.find(&group, "v1", default.plural);
     let resource = resource.ok_or_else(|| Error::internal("roles are not served"))?;
     let target = Target { resource, namespace: default.namespace.as_deref(), name: &default.name };
     let Some(entry) = snapshot.get(&target.key()) else {

@@ -54,11 +54,7 @@ impl Writer {
             None => {
                 let (now, uid) = (self.now(), metadata::new_uid(&*self.env.entropy));
                 metadata::begin(&mut object, target.namespace, uid, now, resource.strategy.counts_generations());
-                Claim { graph: &self.graph, resource, part: Part::Main, manager: write.manager, now }.track(
-                    None,
-                    &mut object,
-                    None,
-                );
+                Claim { resource, part: Part::Main, manager: write.manager, now }.track(None, &mut object, None);
                 resource.strategy.prepare_create(self.names, &mut object);
                 resource.strategy.stamp(self.names, None, &mut object, now);
                 if let Some(namespace) = target.namespace {

@@ -121,7 +121,7 @@ impl Writer {
     ) -> Result<(), Error> {
         let resource = target.resource;
         if owners == Owners::Change {
-            let claim = Claim { graph: &self.graph, resource, part: Part::Main, manager: options.manager, now };
+            let claim = Claim { resource, part: Part::Main, manager: options.manager, now };
             claim.track(None, object, None);
         }
         if let Err(refusal) = self.complete_new(target, object, options.dry_run).await {

@@ -246,7 +246,7 @@ impl Writer {
         let (resource, part) = (target.resource, plan.options.part);
         metadata::keep(old, new);
         if plan.owners == Owners::Change {
-            Claim { graph: &self.graph, resource, part, manager: plan.options.write.manager, now: self.now() }.track(
+            Claim { resource, part, manager: plan.options.write.manager, now: self.now() }.track(
                 Some(old),
                 new,
                 plan.options.named,

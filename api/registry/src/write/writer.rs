@@ -6,7 +6,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use quorate_env::Env;
 use quorate_meta::{Cause, GroupResource, Names, Status, Time, Value, quoted};
-use quorate_schema::Graph;
 use quorate_store::{Entry, Outcome as Decision, Revision, Snapshot, Store, Txn};
 
 use super::options::Target;
@@ -54,7 +53,6 @@ pub struct Answer {
 #[derive(Clone)]
 pub struct Writer {
     pub(crate) names: &'static Names,
-    pub(crate) graph: Arc<Graph>,
     pub(super) store: Arc<dyn Store>,
     pub(super) env: Env,
     author: Option<Arc<dyn Author>>,
@@ -64,8 +62,8 @@ pub struct Writer {
 impl Writer {
     /// A writer to this store.
     #[must_use]
-    pub fn new(graph: Arc<Graph>, store: Arc<dyn Store>, env: Env) -> Self {
-        Self { names: graph.names(), graph, store, env, author: None, admission: None }
+    pub fn new(names: &'static Names, store: Arc<dyn Store>, env: Env) -> Self {
+        Self { names, store, env, author: None, admission: None }
     }
 
     /// The same writer on behalf of somebody. Without this it writes for the server itself.
@@ -169,7 +167,7 @@ impl Writer {
         let mut causes = check::metadata(self.names, resource.strategy.name_rule(), object);
         if resource.strategy.checks_structure() {
             let own = resource.strategy.judges();
-            let missing = stored_codec::structure_problems(&self.graph, resource, object);
+            let missing = stored_codec::structure_problems(resource, object);
             causes.extend(missing.into_iter().filter(|cause| !own.contains(&cause.field.as_str())));
         }
         causes.extend(resource.strategy.validate(self.names, object));

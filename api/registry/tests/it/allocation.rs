@@ -16,14 +16,14 @@ use quorate_kinds::builtin;
 use quorate_registry::allocation::Holding;
 use quorate_registry::keys::Key;
 use quorate_registry::write::{Answer, DeleteOptions, Target, UpdateOptions, WriteOptions, Writer};
-use quorate_registry::{Error, Part, Registry, Resource, stored_codec};
+use quorate_registry::{Catalogue, Error, Part, Resource, stored_codec};
 
 use crate::awkward_store::Awkward;
 
 struct Cluster {
     writer: Writer,
     graph: Arc<Graph>,
-    registry: Registry,
+    catalogue: Catalogue,
     store: Arc<Awkward>,
 }
 
@@ -39,23 +39,23 @@ async fn cluster() -> Cluster {
 /// A cluster that has no range of addresses yet.
 async fn founding() -> Cluster {
     let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
-    let registry = builtin::registry(&graph);
+    let catalogue = builtin::catalogue(&graph);
     let env = SystemEnv::env();
     let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
     let operations = vec![Operation::Put { key: Key::Live { namespace: "n" }.encode(), value: Bytes::new() }];
     store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
     let store = Arc::new(Awkward::new(store));
-    Cluster { writer: Writer::new(graph.clone(), store.clone(), env), graph, registry, store }
+    Cluster { writer: Writer::new(graph.names(), store.clone(), env), graph, catalogue, store }
 }
 
 impl Cluster {
     fn resource(&self, plural: &str) -> &Resource {
-        self.registry.find("", "v1", plural).unwrap()
+        self.catalogue.find("", "v1", plural).unwrap()
     }
 
     /// Makes a range, or replaces it.
     async fn range(&self, name: &str, cidr: &str, going: bool) {
-        let ranges = self.registry.find("networking.svc.io", "v1", "servicecidrs").unwrap();
+        let ranges = self.catalogue.find("networking.svc.io", "v1", "servicecidrs").unwrap();
         let mut range = Value::from(json!({"metadata": {"name": name, "uid": "u"}, "spec": {"cidrs": [cidr]}}));
         if going {
             range.set_at(&["metadata", "deletionTimestamp"], "2030-01-01T00:00:00Z");
@@ -153,7 +153,7 @@ async fn what_is_given_up_can_be_had_again() {
     let named = || json!({"clusterIP": "10.0.0.3", "ports": [{"port": 80}]});
     let (claim, shadow) = (
         Key::Holding { class: "address", name: "10.0.0.3" }.encode(),
-        cluster.registry.find("networking.svc.io", "v1", "ipaddresses").unwrap().key(None, "10.0.0.3"),
+        cluster.catalogue.find("networking.svc.io", "v1", "ipaddresses").unwrap().key(None, "10.0.0.3"),
     );
     assert_eq!(address(&cluster.create("a", named()).await.unwrap()), "10.0.0.3");
     assert!(cluster.exists(claim.clone()).await && cluster.exists(shadow.clone()).await);

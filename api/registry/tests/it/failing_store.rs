@@ -14,7 +14,7 @@ use quorate_store::{
 use serde_json::json;
 
 use quorate_kinds::builtin;
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 use quorate_registry::keys::Key;
 use quorate_registry::write::*;
 
@@ -37,16 +37,16 @@ impl Layer for Failing {
     }
 }
 
-fn parts() -> (Arc<Graph>, Registry, Env) {
+fn parts() -> (Arc<Graph>, Catalogue, Env) {
     let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
-    let registry = builtin::registry(&graph);
-    (graph, registry, SystemEnv::env())
+    let catalogue = builtin::catalogue(&graph);
+    (graph, catalogue, SystemEnv::env())
 }
 
 /// Creates, updates and deletes; each must fail with this code after exactly one transaction.
 async fn check(error: Error, code: u16) {
-    let (graph, registry, env) = parts();
-    let resource = registry.find("", "v1", "configmaps").unwrap();
+    let (graph, catalogue, env) = parts();
+    let resource = catalogue.find("", "v1", "configmaps").unwrap();
     let target = Target { resource, namespace: Some("n"), name: "a" };
     let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
     let object = Value::from(json!({"metadata": {"name": "a", "namespace": "n", "uid": "u"}}));
@@ -54,7 +54,7 @@ async fn check(error: Error, code: u16) {
     let operations = vec![Operation::Put { key: target.key(), value }];
     store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
     let store = Arc::new(Failing { store, error, proposed: AtomicUsize::new(0) });
-    let writer = Writer::new(graph, store.clone(), env);
+    let writer = Writer::new(graph.names(), store.clone(), env);
     let options = WriteOptions { dry_run: false, manager: "test" };
     let update = UpdateOptions {
         write: options,
@@ -92,8 +92,8 @@ async fn what_is_not_applied_says_why() {
 /// An object that just fits is too large with the time of its deletion.
 #[tokio::test]
 async fn a_deletion_that_does_not_fit_is_refused_in_a_dry_run_too() {
-    let (graph, registry, env) = parts();
-    let resource = registry.find("", "v1", "configmaps").unwrap();
+    let (graph, catalogue, env) = parts();
+    let resource = catalogue.find("", "v1", "configmaps").unwrap();
     let target = Target { resource, namespace: Some("n"), name: "a" };
     let object = json!({"metadata": {"name": "a", "namespace": "n", "uid": "u", "finalizers": ["example.com/a"]}});
     let value = quorate_registry::stored_codec::encode(resource, &Value::from(object)).unwrap();
@@ -108,7 +108,7 @@ async fn a_deletion_that_does_not_fit_is_refused_in_a_dry_run_too() {
     store.txn(put(revision)).await.unwrap();
     let before = store.snapshot().revision();
     let store = Arc::new(store);
-    let writer = Writer::new(graph, store.clone(), env);
+    let writer = Writer::new(graph.names(), store.clone(), env);
     let refusal = async |dry_run| {
         let answer = writer.delete(target, &DeleteOptions { dry_run, ..DeleteOptions::default() }).await;
         let status = answer.expect_err("a refusal").into_status();
@@ -151,12 +151,12 @@ impl Layer for Renewed {
 /// Found by `cargo run --profile simulation -p quorate-simulation -- --workload api --seed 5`, when it answered 409.
 #[tokio::test]
 async fn an_object_is_created_in_a_namespace_that_is_replaced_meanwhile() {
-    let (graph, registry, env) = parts();
-    let resource = registry.find("", "v1", "configmaps").unwrap();
+    let (graph, catalogue, env) = parts();
+    let resource = catalogue.find("", "v1", "configmaps").unwrap();
     let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
     let store = Arc::new(Renewed { store, proposed: AtomicUsize::default() });
     store.set_live(true).await;
-    let writer = Writer::new(graph, store.clone(), env);
+    let writer = Writer::new(graph.names(), store.clone(), env);
     for metadata in [json!({"name": "a"}), json!({"generateName": "b-"})] {
         store.proposed.store(0, Ordering::Relaxed);
         let target = Target { resource, namespace: Some("n"), name: "" };
@@ -196,15 +196,15 @@ impl Layer for Contested {
 
 #[tokio::test]
 async fn a_change_that_is_always_overtaken_is_given_up() {
-    let (graph, registry, env) = parts();
-    let resource = registry.find("", "v1", "configmaps").unwrap();
+    let (graph, catalogue, env) = parts();
+    let resource = catalogue.find("", "v1", "configmaps").unwrap();
     let target = Target { resource, namespace: Some("n"), name: "a" };
     let object = Value::from(json!({"metadata": {"name": "a", "namespace": "n", "uid": "u"}}));
     let value = quorate_registry::stored_codec::encode(resource, &object).unwrap();
     let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
     let store = Arc::new(Contested { store, key: target.key(), value, proposed: AtomicUsize::new(0) });
     store.write_again().await;
-    let writer = Writer::new(graph, store.clone(), env);
+    let writer = Writer::new(graph.names(), store.clone(), env);
     let write = WriteOptions { dry_run: false, manager: "test" };
     let part = quorate_registry::Part::Main;
     let options = UpdateOptions { write, part, if_match: None, replaces: false, named: None };

@@ -11,7 +11,7 @@ use serde_json::json;
 use quorate_kinds::builtin;
 use quorate_registry::keys::Key;
 use quorate_registry::write::*;
-use quorate_registry::{Error, Part, Registry, Resource, Strategy, stored_codec};
+use quorate_registry::{Catalogue, Error, Part, Resource, Strategy, stored_codec};
 
 use crate::awkward_store::{Awkward, anybody};
 
@@ -23,7 +23,7 @@ const REPLACE: UpdateOptions<'_> =
 /// A cluster with the namespace `n`.
 struct Cluster {
     writer: Writer,
-    registry: Registry,
+    catalogue: Catalogue,
     graph: Arc<Graph>,
     store: Arc<dyn Store>,
 }
@@ -42,14 +42,14 @@ impl Cluster {
         let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
         let env = SystemEnv::env();
         let store = wrap(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
-        let writer = Writer::new(graph.clone(), store.clone(), env);
-        let cluster = Self { writer, registry: builtin::registry(&graph), graph, store };
+        let writer = Writer::new(graph.names(), store.clone(), env);
+        let cluster = Self { writer, catalogue: builtin::catalogue(&graph), graph, store };
         cluster.create("namespaces", json!({"metadata": {"name": "n"}}), WRITE).await.unwrap();
         cluster
     }
 
     fn target<'a>(&'a self, plural: &str, name: &'a str) -> Target<'a> {
-        let resource = self.registry.find("", "v1", plural).unwrap();
+        let resource = self.catalogue.find("", "v1", plural).unwrap();
         Target { resource, namespace: resource.namespaced.then_some("n"), name }
     }
 
@@ -379,7 +379,7 @@ impl Strategy for Particular {
 async fn a_kind_may_ask_for_versions_count_generations_and_be_created_by_updates() {
     let cluster = Cluster::new().await;
     let graph = &cluster.graph;
-    let plain = builtin::registry(graph).find("", "v1", "configmaps").cloned().unwrap();
+    let plain = builtin::catalogue(graph).find("", "v1", "configmaps").cloned().unwrap();
     let resource = Resource { strategy: Arc::new(Particular), ..Arc::into_inner(plain).unwrap() };
     let put = async |version: String, uid: &str, data: &str| {
         let metadata = json!({"name": "a", "resourceVersion": version, "uid": uid});

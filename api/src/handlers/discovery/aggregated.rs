@@ -4,7 +4,7 @@ use quorate_meta::{Map, Names, Value};
 
 use super::plain::{sorted, texts};
 use crate::negotiation::{self, Formats, Media, Offer};
-use quorate_registry::{Registry, Resource, Subresource};
+use quorate_registry::{Catalogue, Resource, Subresource};
 
 const KIND: &str = "APIGroupDiscoveryList";
 /// The version whose messages are known.
@@ -52,13 +52,13 @@ impl AggregatedForm {
 }
 
 /// The document: of the core group, or of all others.
-pub(super) fn document(registry: &Registry, core: bool, form: &AggregatedForm) -> Value {
+pub(super) fn document(catalogue: &Catalogue, core: bool, form: &AggregatedForm) -> Value {
     let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
-    for (group, version) in registry.group_versions() {
+    for (group, version) in catalogue.group_versions() {
         if group.is_empty() != core {
             continue;
         }
-        let entry = version_entry(registry, group, version);
+        let entry = version_entry(catalogue, group, version);
         match groups.iter_mut().find(|(name, _)| *name == group) {
             Some((_, versions)) => versions.push(entry),
             None => groups.push((group, vec![entry])),
@@ -79,8 +79,8 @@ pub(super) fn document(registry: &Registry, core: bool, form: &AggregatedForm) -
     ]))
 }
 
-fn version_entry(registry: &Registry, group: &str, version: &str) -> Value {
-    let mut resources: Vec<&Resource> = registry.version(group, version).map(AsRef::as_ref).collect();
+fn version_entry(catalogue: &Catalogue, group: &str, version: &str) -> Value {
+    let mut resources: Vec<&Resource> = catalogue.version(group, version).map(AsRef::as_ref).collect();
     resources.sort_by(|a, b| a.plural.cmp(&b.plural));
     Value::Map(Map::from([
         ("version", Value::from(version)),

@@ -5,7 +5,7 @@
 
 use http::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Response, StatusCode};
-use quorate_meta::Value;
+use quorate_meta::{Names, Value};
 
 use super::{aggregated, plain};
 use crate::Api;
@@ -13,6 +13,7 @@ use crate::body::Body;
 use crate::handlers::Request;
 use crate::negotiation::{Format, Offer};
 use crate::respond;
+use quorate_registry::Catalogue;
 use quorate_registry::error::Error;
 
 /// A page of discovery.
@@ -30,7 +31,7 @@ pub(crate) enum DiscoveryPage {
 
 impl DiscoveryPage {
     /// The page of a path without a trailing slash, when what it names is served.
-    pub(crate) fn find(api: &Api, path: &str) -> Option<Self> {
+    pub(crate) fn find(names: &Names, catalogue: &Catalogue, path: &str) -> Option<Self> {
         let mut segments = path.strip_prefix('/')?.split('/');
         let (root, first, second) = (segments.next()?, segments.next(), segments.next());
         if segments.next().is_some() {
@@ -42,13 +43,13 @@ impl DiscoveryPage {
             ("api", Some(version), None) => {
                 Self::Version { asked: String::new(), group: String::new(), version: version.into() }
             }
-            ("apis", Some(asked), None) => Self::Group { asked: asked.into(), group: canonical(api, asked) },
+            ("apis", Some(asked), None) => Self::Group { asked: asked.into(), group: canonical(names, asked) },
             ("apis", Some(asked), Some(version)) => {
-                Self::Version { asked: asked.into(), group: canonical(api, asked), version: version.into() }
+                Self::Version { asked: asked.into(), group: canonical(names, asked), version: version.into() }
             }
             _ => return None,
         };
-        page.is_served(api).then_some(page)
+        page.is_served(catalogue).then_some(page)
     }
 
     /// Whether the page has an aggregated form.
@@ -56,33 +57,33 @@ impl DiscoveryPage {
         matches!(self, Self::Core | Self::Groups)
     }
 
-    fn is_served(&self, api: &Api) -> bool {
+    fn is_served(&self, catalogue: &Catalogue) -> bool {
         match self {
             Self::Core | Self::Groups => true,
-            Self::Group { group, .. } => !group.is_empty() && api.registry.iter().any(|r| r.group == *group),
-            Self::Version { group, version, .. } => api.registry.serves(group, version),
+            Self::Group { group, .. } => !group.is_empty() && catalogue.iter().any(|r| r.group == *group),
+            Self::Version { group, version, .. } => catalogue.serves(group, version),
         }
     }
 }
 
-fn canonical(api: &Api, asked: &str) -> String {
-    api.names.edge_group(asked).unwrap_or_else(|| asked.to_owned())
+fn canonical(names: &Names, asked: &str) -> String {
+    names.edge_group(asked).unwrap_or_else(|| asked.to_owned())
 }
 
 /// Answers a page.
 pub(crate) fn handle(api: &Api, request: &Request<'_>, page: &DiscoveryPage) -> Result<Response<Body>, Error> {
     if !page.is_aggregated() {
-        return respond::value(&request.format, StatusCode::OK, &plain::document(api, page));
+        return respond::value(&request.format, StatusCode::OK, &plain::document(api, request.catalogue, page));
     }
     let accept = request.header("accept").unwrap_or_default();
     let core = *page == DiscoveryPage::Core;
     if let Some(form) = aggregated::AggregatedForm::asked(api.names, &api.formats, accept) {
-        return aggregated_answer(request, &form, &aggregated::document(&api.registry, core, &form));
+        return aggregated_answer(request, &form, &aggregated::document(request.catalogue, core, &form));
     }
     let format = api.formats.negotiate(accept, Offer::Document);
     let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;
     let format = Format { pretty: request.format.pretty || format.pretty, ..format };
-    let mut response = respond::value(&format, StatusCode::OK, &plain::document(api, page))?;
+    let mut response = respond::value(&format, StatusCode::OK, &plain::document(api, request.catalogue, page))?;
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)
 }

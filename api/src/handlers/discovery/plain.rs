@@ -7,31 +7,31 @@ use sha2::{Digest, Sha256};
 
 use super::DiscoveryPage;
 use crate::Api;
-use quorate_registry::{Resource, Subresource};
+use quorate_registry::{Catalogue, Resource, Subresource};
 
 /// Bytes of the digest that clients see of the stored version.
 const STORAGE_HASH_BYTES: usize = 8;
 
 /// The plain form of a page.
-pub(super) fn document(api: &Api, page: &DiscoveryPage) -> Value {
+pub(super) fn document(api: &Api, catalogue: &Catalogue, page: &DiscoveryPage) -> Value {
     match page {
-        DiscoveryPage::Core => core(api),
-        DiscoveryPage::Groups => groups(api),
+        DiscoveryPage::Core => core(api, catalogue),
+        DiscoveryPage::Groups => groups(catalogue),
         DiscoveryPage::Group { asked, group } => {
             let mut body = Map::from([("kind", Value::from("APIGroup")), ("apiVersion", Value::from("v1"))]);
-            for (key, value) in group_fields(api, asked, group).iter() {
+            for (key, value) in group_fields(catalogue, asked, group).iter() {
                 body.insert(key, value.clone());
             }
             Value::Map(body)
         }
-        DiscoveryPage::Version { asked, group, version } => resources(api, asked, group, version),
+        DiscoveryPage::Version { asked, group, version } => resources(catalogue, asked, group, version),
     }
 }
 
-fn core(api: &Api) -> Value {
+fn core(api: &Api, catalogue: &Catalogue) -> Value {
     let address =
         Map::from([("clientCIDR", Value::from("0.0.0.0/0")), ("serverAddress", Value::from(api.address.as_str()))]);
-    let versions: Vec<Value> = versions(api, "").into_iter().map(Value::from).collect();
+    let versions: Vec<Value> = versions(catalogue, "").into_iter().map(Value::from).collect();
     Value::Map(Map::from([
         ("kind", Value::from("APIVersions")),
         ("versions", Value::List(versions)),
@@ -39,14 +39,14 @@ fn core(api: &Api) -> Value {
     ]))
 }
 
-fn groups(api: &Api) -> Value {
+fn groups(catalogue: &Catalogue) -> Value {
     let mut names: Vec<&str> = Vec::new();
-    for (group, _) in api.registry.group_versions() {
+    for (group, _) in catalogue.group_versions() {
         if !group.is_empty() && !names.contains(&group) {
             names.push(group);
         }
     }
-    let groups = names.into_iter().map(|name| Value::Map(group_fields(api, name, name))).collect();
+    let groups = names.into_iter().map(|name| Value::Map(group_fields(catalogue, name, name))).collect();
     Value::Map(Map::from([
         ("kind", Value::from("APIGroupList")),
         ("apiVersion", Value::from("v1")),
@@ -54,14 +54,14 @@ fn groups(api: &Api) -> Value {
     ]))
 }
 
-fn group_fields(api: &Api, asked: &str, group: &str) -> Map {
+fn group_fields(catalogue: &Catalogue, asked: &str, group: &str) -> Map {
     let entry = |version: &str| {
         Value::Map(Map::from([
             ("groupVersion", Value::from(format!("{asked}/{version}"))),
             ("version", Value::from(version)),
         ]))
     };
-    let versions = versions(api, group);
+    let versions = versions(catalogue, group);
     let preferred = versions.first().map_or(Value::Null, |version| entry(version));
     Map::from([
         ("name", Value::from(asked)),
@@ -70,12 +70,12 @@ fn group_fields(api: &Api, asked: &str, group: &str) -> Map {
     ])
 }
 
-fn versions<'a>(api: &'a Api, group: &str) -> Vec<&'a str> {
-    api.registry.group_versions().into_iter().filter(|(g, _)| *g == group).map(|(_, version)| version).collect()
+fn versions<'a>(catalogue: &'a Catalogue, group: &str) -> Vec<&'a str> {
+    catalogue.group_versions().into_iter().filter(|(g, _)| *g == group).map(|(_, version)| version).collect()
 }
 
-fn resources(api: &Api, asked: &str, group: &str, version: &str) -> Value {
-    let mut resources: Vec<&Resource> = api.registry.version(group, version).map(AsRef::as_ref).collect();
+fn resources(catalogue: &Catalogue, asked: &str, group: &str, version: &str) -> Value {
+    let mut resources: Vec<&Resource> = catalogue.version(group, version).map(AsRef::as_ref).collect();
     resources.sort_by(|a, b| a.plural.cmp(&b.plural));
     let mut entries = Vec::new();
     for resource in resources {

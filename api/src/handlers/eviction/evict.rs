@@ -15,7 +15,7 @@ use super::{budget, pod};
 use crate::Api;
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
-use quorate_registry::{Part, Resource, stored_codec};
+use quorate_registry::{Catalogue, Part, Resource, stored_codec};
 
 /// How often an eviction begins again because its pod has changed meanwhile; then it is refused
 /// with a 409.
@@ -24,6 +24,7 @@ const MAX_ATTEMPTS: usize = 20;
 /// One eviction.
 pub(super) struct Eviction<'a> {
     pub(super) api: &'a Api,
+    pub(super) catalogue: &'a Catalogue,
     pub(super) writer: Writer,
     /// The pod.
     pub(super) pod: Target<'a>,
@@ -161,7 +162,7 @@ impl Eviction<'_> {
     }
 
     fn budgets(&self) -> Result<&Arc<Resource>, Error> {
-        let found = self.api.registry.find(&self.api.names.group("policy"), "v1", "poddisruptionbudgets");
+        let found = self.catalogue.find(&self.api.names.group("policy"), "v1", "poddisruptionbudgets");
         found.ok_or_else(|| Error::internal("disruption budgets are not served"))
     }
 

@@ -44,7 +44,14 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     }
     let options = options::of(api.names, &form.group_kind(), &body, parameters.dry_run)?;
     let pod = Target { resource, namespace: request.namespace(), name };
-    let eviction = Eviction { api, writer: api.writer(), pod, options, manager: &parameters.manager };
+    let eviction = Eviction {
+        api,
+        catalogue: request.catalogue,
+        writer: api.writer(),
+        pod,
+        options,
+        manager: &parameters.manager,
+    };
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
     let answer = eviction.run().await.map(|()| respond::status(&request.format, &created));
     warnings::attach(request, &warnings, answer)

@@ -116,7 +116,7 @@ pub(in crate::handlers) fn object(
     validation: FieldValidation,
 ) -> Result<Decoded, Error> {
     let (mut decoded, _) = of_kind(api, request, BodyKind::of(resource), validation)?;
-    complete(&api.graph, api.names, resource, &mut decoded.object);
+    complete(api.names, resource, &mut decoded.object);
     Ok(decoded)
 }
 
@@ -129,7 +129,7 @@ pub(in crate::handlers) fn of_kind(
     wanted: BodyKind<'_>,
     validation: FieldValidation,
 ) -> Result<(Decoded, Option<String>), Error> {
-    let expected = Expected { graph: &api.graph, ty: wanted.ty, kind: wanted.kind };
+    let expected = Expected { graph: request.catalogue.graph(), ty: wanted.ty, kind: wanted.kind };
     let (mut object, duplicates) = parse(syntax(api, request)?, expected, &request.body)
         .map_err(|why| why.or(|why| unrecognized(wanted, &why, &request.body)))?;
     body_size_limit::check_body(&object)?;
@@ -138,7 +138,7 @@ pub(in crate::handlers) fn of_kind(
         WrongKind::Unreadable(why) => unrecognized(wanted, &why, &request.body),
         WrongKind::Other(message) => Error::bad_request(message),
     })?;
-    let unknown = quorate_schema::decode(&api.graph, wanted.ty, &mut object)
+    let unknown = quorate_schema::decode(request.catalogue.graph(), wanted.ty, &mut object)
         .map_err(|error| Error::bad_request(error.for_kind(wanted.kind, wanted.api_version)))?;
     let errors = FieldErrors::of_body(unknown, duplicates, &request.body);
     if validation == FieldValidation::Strict && !errors.is_empty() {
@@ -149,8 +149,8 @@ pub(in crate::handlers) fn of_kind(
 }
 
 /// Fills in the defaults of an object in canonical form.
-pub(in crate::handlers) fn complete(graph: &Graph, names: &Names, resource: &Resource, object: &mut Value) {
-    apply_defaults(graph, resource.ty, object);
+pub(in crate::handlers) fn complete(names: &Names, resource: &Resource, object: &mut Value) {
+    apply_defaults(&resource.graph, resource.ty, object);
     resource.strategy.default(names, object);
 }
 

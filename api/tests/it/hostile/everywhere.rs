@@ -146,7 +146,7 @@ fn collection(kind: &KindDef) -> String {
 #[tokio::test]
 async fn long_lists_and_maps() {
     let server = Server::with_namespace().await;
-    let graph = &server.api.graph;
+    let graph = &*server.api.catalogue.load().graph().clone();
     let mut found = Vec::new();
     let step = if std::env::var_os(ALL).is_some() { 1 } else { EVERY };
     for place in places(graph).into_iter().step_by(step) {
@@ -231,7 +231,7 @@ fn filled(graph: &Graph, place: &Place<'_>, media: &str, same: bool, bytes: usiz
 async fn the_time_of_long_lists_and_maps() {
     let Some(bytes) = std::env::var(BYTES).ok().and_then(|text| text.parse().ok()) else { return };
     let server = Server::with_gates("CBORServingAndStorage=true").await;
-    let graph = &server.api.graph;
+    let graph = &*server.api.catalogue.load().graph().clone();
     let all = std::env::var_os(ALL).is_some();
     let mut slow = Vec::new();
     for media in ["application/json", "application/yaml", "application/cbor", "application/vnd.svc.protobuf"] {

@@ -27,6 +27,7 @@ pub(super) enum Form {
 use Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text, Texts};
 
 /// The fields of a message: number, name in JSON, form.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
     match message {
         "Document" => &[

@@ -11,7 +11,6 @@ use quorate_access::authorization::{Action, Authorizer, AuthorizerOptions, Decis
 use quorate_env::{Clock, Env, SystemEnv};
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
-use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -59,10 +58,10 @@ impl Setting {
         let clock = Arc::new(Time(AtomicU64::new(1_000_000)));
         let env = Env { clock: clock.clone(), ..SystemEnv::env() };
         let names = Naming::Kubernetes.names();
-        let registry = builtin::registry(&Graph::builtin(names));
+        let catalogue = builtin::catalogue_of(names);
         let authorizer = Authorizer::new(AuthorizerOptions {
             names,
-            registry: &registry,
+            catalogue: &catalogue,
             store: Arc::new(MemoryStore::new(MemoryOptions::new(clock.clone()))),
             modes: &options.modes(&env).unwrap(),
         });

@@ -35,7 +35,7 @@ pub(super) struct Writers {
 pub(super) struct Written {
     /// Revision and name of each creation and change.
     pub(super) changed: Vec<(u64, String)>,
-    /// Whom each deletion hit.
+    /// The object of each deletion.
     pub(super) deleted: Vec<String>,
 }
 

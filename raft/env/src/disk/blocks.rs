@@ -1,7 +1,7 @@
-//! Memory that lies as disks want it, so that they may take bytes directly from there.
+//! Block-aligned memory, from which a disk may take bytes directly.
 //!
-//! Invariant: the bytes begin at a multiple of [`BLOCK_BYTES`] in memory, however they grow. If nobody can tell where that is, they
-//! begin somewhere, and a disk copies them.
+//! Invariant: the bytes begin at a multiple of [`BLOCK_BYTES`] in memory, however they grow. Where
+//! the alignment cannot be found out, they begin anywhere, and a disk copies them.
 
 use super::seam::BLOCK_BYTES;
 

@@ -1,13 +1,13 @@
-//! What goes wrong on a [`MemoryDisk`](super::MemoryDisk), and when: a plain description that tests fill in, and the random that decide a
-//! crash from a seed.
+//! The faults of a [`MemoryDisk`](super::MemoryDisk): a plain description that tests fill in, and
+//! the random numbers that decide a crash from a seed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Faults still to come. The default is a disk on which nothing goes wrong.
+/// Faults still to come. The default is a disk without faults.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Faults {
-    /// Mutating calls that still work before the power goes.
+    /// Mutating calls that still work before the power is cut.
     pub(super) crash_after: Option<u64>,
     /// Syncs of files that still work before one fails.
     pub(super) fail_sync_after: Option<u64>,
@@ -20,7 +20,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Counts one mutating call. True when it is the one during which the power goes.
+    /// Counts one mutating call. True when the power is cut during this one.
     pub(super) fn crashes_now(&mut self) -> bool {
         counted_down(&mut self.crash_after)
     }

@@ -1,8 +1,9 @@
-//! The contents of one file of a [`MemoryDisk`](super::MemoryDisk): what a reader sees now, what is durable, and every sector in between.
+//! The content of one file of a [`MemoryDisk`](super::MemoryDisk): what a reader sees now, what is
+//! durable, and every sector in between.
 //!
-//! Invariants: a sync moves everything to durable; a failed sync forgets what was waiting, as the page cache of a real system
-//! does, while readers still see it; a crash picks for each unsynced sector, independently, the durable content or any that was
-//! written since.
+//! Invariants: a sync moves everything to durable; a failed sync drops what was waiting, as the
+//! page cache of a real system does, while readers still see it; a crash picks for each unsynced
+//! sector, independently, the durable content or any that was written since.
 
 use std::collections::BTreeMap;
 

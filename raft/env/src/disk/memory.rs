@@ -1,8 +1,10 @@
-//! A disk in memory for tests and simulations: it forgets what was not synced, tears writes, fills up, and fails on demand.
+//! A disk in memory for tests and simulations: it loses what was not synced, tears writes, fills
+//! up, and fails on demand.
 //!
-//! Invariants: single-threaded use gives the same outcome for the same calls and seeds; after a crash every call on the old handle fails, and the
-//! disk that the power finds again is a new value. Names become durable in the order in which they were changed, as on a journaling
-//! file system. Components run as tasks of the current tokio runtime.
+//! Invariants: single-threaded use gives the same outcome for the same calls and seeds; after a
+//! crash every call on the old handle fails, and the disk that is found after the power cut is a
+//! new value. Names become durable in the order in which they were changed, as on a journaling file
+//! system. Components run as tasks of the current tokio runtime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -63,18 +65,20 @@ impl Drop for LockGuard {
 }
 
 impl MemoryDisk {
-    /// An empty disk on which nothing goes wrong.
+    /// An empty disk without faults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The power goes during the mutating call after `calls` further ones. What that call wrote is unsynced.
+    /// The power is cut during the mutating call after `calls` further ones. What that call wrote
+    /// is unsynced.
     pub fn crash_after(&self, calls: u64) {
         self.state.lock().faults.crash_after = Some(calls);
     }
 
-    /// The sync of a file after `syncs` further ones fails, and what it should have made durable is lost.
+    /// The sync of a file after `syncs` further ones fails, and what it should have made durable is
+    /// lost.
     pub fn fail_sync_after(&self, syncs: u64) {
         self.state.lock().faults.fail_sync_after = Some(syncs);
     }
@@ -106,13 +110,14 @@ impl MemoryDisk {
         self.state.lock().calls
     }
 
-    /// Whether the power has gone.
+    /// Whether the power was cut.
     #[must_use]
     pub fn crashed(&self) -> bool {
         self.state.lock().crashed
     }
 
-    /// Whether all of these files would outlast a power cut as they are; one that was removed may come back.
+    /// Whether all of these files would outlast a power cut as they are; one that was removed may
+    /// come back.
     pub fn is_synced(&self, which: impl Fn(&Path) -> bool) -> bool {
         let state = self.state.lock();
         let is_named = state.name_changes.iter().all(|change| match change {
@@ -122,7 +127,8 @@ impl MemoryDisk {
         is_named && state.names.iter().all(|(path, inode)| !which(path) || state.inodes[*inode].is_synced())
     }
 
-    /// Cuts the power and answers the disk as it is found afterwards: everything synced, and of the rest what the seed decides.
+    /// Cuts the power and answers the disk as it is found afterwards: everything synced, and of the
+    /// rest what the seed decides.
     #[must_use]
     pub fn crash(&self, seed: u64) -> Self {
         let mut state = self.state.lock();
@@ -144,7 +150,8 @@ impl MemoryDisk {
         Self { state: Arc::new(Mutex::new(found)) }
     }
 
-    /// A disk of its own with everything that is on this one now, as a backup has it. Nothing goes wrong on it.
+    /// A disk of its own with everything that is on this one now, as a backup has it, without
+    /// faults.
     #[must_use]
     pub fn copy(&self) -> Self {
         let state = self.state.lock();
@@ -192,7 +199,7 @@ impl State {
         if self.crashed { Err(io::Error::other("the simulated machine has lost power")) } else { Ok(()) }
     }
 
-    /// Counts a mutating call. True when the power goes during it.
+    /// Counts a mutating call. True when the power is cut during it.
     fn mutate(&mut self) -> io::Result<bool> {
         self.alive()?;
         self.calls += 1;

@@ -1,7 +1,7 @@
-//! The disk seam: everything that log and state ask of a file system, a production implementation, and one in memory that
-//! loses, tears and fails on demand.
+//! The disk seam: everything that log and state need of a file system, a production implementation,
+//! and one in memory that loses, tears and fails on demand.
 //!
-//! Declarations only; see each file.
+//! Declarations only. The traits are in `seam`.
 
 mod blocks;
 mod faults;

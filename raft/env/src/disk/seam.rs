@@ -1,8 +1,10 @@
-//! What log and state need of a file system, and what runs the log's writer.
+//! The traits of the disk seam: a file system, its files, and the place where background components
+//! run.
 //!
-//! Invariants that callers build on: a write is durable only after `sync_data` of its file answered `Ok`; a name (made, renamed
-//! or removed) only after `sync_dir` of its folder did; after a sync has failed nothing is known about the file, and nobody
-//! syncs it a second time in the hope of better news. Nothing here caches or retries.
+//! Invariants that callers build on: a write is durable only after `sync_data` of its file answered
+//! `Ok`; a name (made, renamed or removed) only after `sync_dir` of its folder did; after a sync
+//! has failed nothing is known about the file, and a caller must not sync it a second time in the
+//! hope of success. Nothing here caches or retries.
 
 use std::fmt;
 use std::io;
@@ -12,13 +14,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 
-/// What file systems deal in, bytes: given a part of a block that is not in memory, they read it first.
+/// What file systems deal in, bytes: given a part of a block that is not in memory, they read it
+/// first.
 pub const BLOCK_BYTES: usize = 4096;
 
 /// A background component's run loop.
 pub type Worker = BoxFuture<'static, ()>;
 
-/// Held while a folder is in use; dropping it gives the folder free.
+/// Held while a folder is in use; dropping it unlocks the folder.
 pub type Lock = Box<dyn Send + Sync>;
 
 /// An open file, read and written at positions. Shared by its readers and its one writer.
@@ -56,6 +59,7 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn sync_dir(&self, directory: &Path) -> io::Result<()>;
     /// Takes the lock file at `path` for this process. `WouldBlock` when another holds it.
     fn lock(&self, path: &Path) -> io::Result<Lock>;
-    /// Runs a component to its end: on a thread of its own for a disk whose calls block, as a task for a simulated one.
+    /// Runs a component to its end: on a thread of its own for a disk whose calls block, as a task
+    /// for a simulated one.
     fn spawn(&self, name: &str, worker: Worker) -> io::Result<()>;
 }

@@ -1,8 +1,8 @@
 //! The real disk: the operating system's files, and a named thread for each background component.
 //!
-//! Calls block; that is why components run on threads of their own. Reads by others are short and mostly served by the page cache.
-//! What is long and lies in blocks goes to a new file past that cache, where the file system does that: a copy of it would cost more
-//! than the write.
+//! Calls block; that is why components run on threads of their own. Reads by other threads are
+//! short and mostly served by the page cache. Long writes of whole blocks go to a new file past
+//! that cache (`O_DIRECT`), where the file system allows it: a copy would cost more than the write.
 
 use std::fs;
 use std::io;
@@ -150,7 +150,8 @@ mod tests {
         let begin = memory.as_ptr().align_offset(BLOCK_BYTES);
         let blocks = begin..begin + DIRECT_BYTES;
         let file = SystemDisk.create(&path).unwrap();
-        // In the cache, on the disk, over both, and the ordinary way: not a block's place, and not in memory as blocks are.
+        // In the cache, on the disk, over both, and the ordinary way: not a block's place, and not
+        // in memory as blocks are.
         file.write_at(0, &[1; 10]).unwrap();
         file.write_at(BLOCK_BYTES as u64, &memory[blocks.clone()]).unwrap();
         memory.fill(8);

@@ -1,6 +1,8 @@
-//! Which stream a request goes to: the one to the current leader, made when the first request for that leader comes.
+//! The forwarder of a follower: the stream to the current leader, made when the first request for
+//! that leader comes.
 //!
-//! Invariant: at most one open session; when the leader changes, the old session takes no more requests, responses what it has, and ends.
+//! Invariant: at most one open session; when the leader changes, the old session takes no more
+//! requests, waits for its responses, and ends.
 
 use std::sync::Arc;
 

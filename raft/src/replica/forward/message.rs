@@ -1,12 +1,15 @@
-//! What follower and leader say to each other on the forward stream: frames of requests, frames of responses.
+//! The messages of the forward stream: frames of requests from the follower, frames of responses
+//! from the leader.
 //!
-//! Invariants: a request's number is unique on its stream and comes back with its answer; responses come in any order; a frame is
-//! closed once it holds [`MAX_FRAME_BYTES`], so that it stays far below what a peer accepts as one message.
+//! Invariants: a request's number is unique on its stream and comes back with its response;
+//! responses come in any order; a frame is closed once it holds [`MAX_FRAME_BYTES`], so that it
+//! stays far below what a peer accepts as one message.
 
 use quorate_store::{Error, NotApplied, Outcome, Txn};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of requests or responses after which a frame takes no more: the largest frame is this and one item.
+/// Bytes of requests or responses after which a frame takes no more: the largest frame is this and
+/// one item.
 pub(crate) const MAX_FRAME_BYTES: usize = 1 << 20;
 
 /// A frame of the follower.

@@ -1,8 +1,10 @@
-//! Followers and learners hand transactions and read-index requests to the leader over one stream.
+//! Forwarding: followers and learners send transactions and read-index requests to the leader over
+//! one stream.
 //!
-//! Invariants: everything that waits is bounded ([`session::MAX_WAITING_REQUESTS`] on the follower, [`serve::MAX_RUNNING_REQUESTS`] per stream on
-//! the leader); a request that may have reached the leader when its stream broke is *unknown*, one that has surely not is *not
-//! applied*. Retrying is the caller's business.
+//! Invariants: everything that waits is bounded ([`session::MAX_WAITING_REQUESTS`] on the follower,
+//! [`serve::MAX_RUNNING_REQUESTS`] per stream on the leader); a request that may have reached the
+//! leader when its stream broke is *unknown*, one that has surely not is *not applied*. Retrying is
+//! the caller's business.
 
 pub(crate) mod message;
 pub(crate) mod serve;

@@ -1,8 +1,9 @@
-//! One forward stream, from the leader's side: requests come in frames, are worked on concurrently, and answered in frames.
+//! The leader's end of a forward stream: requests come in frames, run concurrently, and are
+//! answered in frames.
 //!
-//! Invariants: at most [`MAX_RUNNING_REQUESTS`] of a stream run at once, beyond that the stream is not read (the follower waits);
-//! responses that are ready together travel together; when the follower is gone, what it asked for still runs to its end
-//! only as far as Raft already has it.
+//! Invariants: at most [`MAX_RUNNING_REQUESTS`] of a stream run at once, beyond that the stream is
+//! not read (the follower waits); responses that are ready together share a frame; when the
+//! follower is gone, its requests still run to their end only as far as Raft already has them.
 
 use std::sync::Arc;
 
@@ -16,17 +17,17 @@ use tonic::{Status, Streaming};
 use super::message::{ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame};
 use crate::network::wire::{decode, encode};
 
-/// RequestFrame of one stream that run at once.
+/// Requests of one stream that run at once.
 pub(crate) const MAX_RUNNING_REQUESTS: usize = 4096;
-/// ResponseFrame in one frame.
+/// Responses in one frame.
 const MAX_FRAME_RESPONSES: usize = 128;
-/// FrameReceiver handed to the connection that it has not taken yet.
+/// Frames passed to the connection that it has not sent yet.
 const MAX_FRAMES: usize = 4;
 
-/// FrameReceiver of responses, as tonic takes them.
+/// Frames of responses, as tonic takes them.
 pub(crate) type FrameReceiver = mpsc::Receiver<Result<Bytes, Status>>;
 
-/// ResponseFrame the stream's requests with `answer` until it ends.
+/// Answers the stream's requests with `answer` until it ends.
 pub(crate) fn serve<F>(requests: Streaming<Bytes>, answer: F) -> FrameReceiver
 where
     F: Fn(ForwardRequest) -> BoxFuture<'static, ForwardResponse> + Send + Sync + 'static,

@@ -1,7 +1,9 @@
-//! One forward stream, from the follower's side: requests go out in frames, responses find their askers.
+//! The follower's end of a forward stream: requests go out in frames, and responses go to the
+//! callers that wait for them.
 //!
-//! Invariants: a request is *sent* once its frame is handed to the connection; when the stream ends, sent requests are
-//! [`ForwardError::Sent`] and all others [`ForwardError::Unsent`]; no request is sent twice.
+//! Invariants: a request is *sent* once its frame is passed to the connection; when the stream
+//! ends, sent requests are [`ForwardError::Sent`] and all others [`ForwardError::Unsent`]; no
+//! request is sent twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +18,9 @@ use super::message::{ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFr
 use crate::network::link::{Connected, Link};
 use crate::network::wire::{decode, encode_long};
 
-/// RequestFrame that wait to be sent.
+/// Requests that wait to be sent.
 pub(crate) const MAX_WAITING_REQUESTS: usize = 4096;
-/// RequestFrame in one frame.
+/// Requests in one frame.
 const MAX_FRAME_REQUESTS: usize = 128;
 /// Bytes of an encoded request besides what it asks: its number and its kind.
 const REQUEST_OVERHEAD: usize = 12;
@@ -49,7 +51,8 @@ struct QueuedRequest {
 }
 
 impl ForwardSession {
-    /// Starts connecting. The session ends when the stream breaks or when nobody holds a handle and all is answered.
+    /// Starts connecting. The session ends when the stream breaks or when all handles are dropped
+    /// and all is answered.
     pub(crate) fn start(link: Arc<Link>) -> Self {
         let (requests, receiver) = mpsc::channel(MAX_WAITING_REQUESTS);
         tokio::spawn(run(link, receiver));
@@ -94,7 +97,7 @@ async fn run(link: Arc<Link>, mut requests: mpsc::Receiver<QueuedRequest>) {
     refuse(&mut requests, &error).await;
 }
 
-/// ResponseFrame everything that waits and closes the queue.
+/// Answers everything that waits and closes the queue.
 async fn refuse(requests: &mut mpsc::Receiver<QueuedRequest>, error: &str) {
     requests.close();
     while let Some(request) = requests.recv().await {
@@ -127,7 +130,8 @@ async fn open(link: &Link) -> Result<(Connected, ForwardStream), String> {
 }
 
 impl ForwardStream {
-    /// Moves requests and responses until nobody asks any more and all is answered, or until the stream breaks.
+    /// Moves requests and responses until no more requests can come and all are answered, or until
+    /// the stream breaks.
     async fn run(&mut self, requests: &mut mpsc::Receiver<QueuedRequest>) -> Result<(), String> {
         let mut asking = true;
         while asking || !self.pending.is_empty() {
@@ -136,7 +140,7 @@ impl ForwardStream {
                 frame = self.responses.next() => self.receive(frame)?,
                 count = requests.recv_many(&mut self.taken, MAX_FRAME_REQUESTS), if asking => {
                     asking = count > 0;
-                    // Whoever can ask right now gets a turn, so that their requests share the frame.
+                    // Tasks that are ready now run first, so that their requests share the frame.
                     tokio::task::yield_now().await;
                     while self.taken.len() < MAX_FRAME_REQUESTS && let Ok(request) = requests.try_recv() {
                         self.taken.push(request);
@@ -168,7 +172,8 @@ impl ForwardStream {
         let bytes = frame.iter().map(|(_, ask)| REQUEST_OVERHEAD + ask.footprint()).sum();
         let frame = encode_long(&frame, bytes);
         loop {
-            // ResponseFrame are taken while the connection takes its time, or both ends could wait for each other.
+            // Responses are taken while the connection takes its time, or both ends could wait
+            // for each other.
             let responses = tokio::select! {
                 biased;
                 permit = self.frames.reserve() => {

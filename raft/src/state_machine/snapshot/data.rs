@@ -1,6 +1,7 @@
-//! The snapshot as openraft hands it around: one to be sent, or one that was received.
+//! openraft's snapshot data: a snapshot to be sent, or one that was received.
 //!
-//! Invariant: a received snapshot that is never installed removes its generation when it is dropped.
+//! Invariant: a received snapshot that is never installed removes its generation when it is
+//! dropped.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -62,7 +63,8 @@ pub(in crate::state_machine) struct Received {
 }
 
 impl Received {
-    /// Makes it current on disk and gives what to go on with. On an error a start finds out which one is.
+    /// Makes it current on disk and gives what to go on with. On an error a start finds out which
+    /// one is.
     pub(in crate::state_machine) fn install(self) -> std::io::Result<(Arc<Journal>, Live)> {
         let Self { mut staged, state, window, position } = self;
         let journal = staged.journal.take().expect("a journal is only taken here");

@@ -1,4 +1,4 @@
-//! Why a received snapshot is refused.
+//! Errors of receiving a snapshot.
 //!
 //! Invariant: after any of these the state that was serving before is still serving, untouched.
 

@@ -1,8 +1,9 @@
-//! What the frames of a snapshot stream say: a header, all object records, all history records, a trailer.
+//! The format of a snapshot stream: a header, all object records, all history records, a trailer.
 //!
-//! Records follow each other without regard to frame borders. An object: key length (u32 LE), record length (u32 LE), key,
-//! record. A batch of history: revision (u64 LE), record length (u32 LE), record. Records are laid out as on disk. Objects
-//! ascend by key, batches by revision. This file does no IO.
+//! Records follow each other without regard to frame borders. An object: key length (u32 LE),
+//! record length (u32 LE), key, record. A batch of history: revision (u64 LE), record length (u32
+//! LE), record. Records are laid out as on disk. Objects ascend by key, batches by revision. This
+//! file does no IO.
 
 use bytes::{Buf, BufMut, BytesMut};
 use quorate_store::Revision;

@@ -1,8 +1,8 @@
-//! One message of a snapshot stream: kind, number, checksum, payload.
+//! A frame of a snapshot stream: kind, number, checksum, payload.
 //!
-//! Layout: kind (u8), sequence number from 0 (u32 LE), crc32c of kind, number and payload (u32 LE), payload. Invariants: a
-//! frame never exceeds [`MAX_FRAME_BYTES`]; a damaged, lost, repeated or reordered one is noticed. What payloads mean is
-//! described in `format.rs`.
+//! Layout: kind (u8), sequence number from 0 (u32 LE), crc32c of kind, number and payload (u32 LE),
+//! payload. Invariants: a frame never exceeds [`MAX_FRAME_BYTES`]; a damaged, lost, repeated or
+//! reordered one is noticed. What payloads mean is described in `format.rs`.
 
 use bytes::{BufMut, Bytes, BytesMut};
 

@@ -1,8 +1,9 @@
-//! The receiving side: frames are checked as they come, and their history is written into a new generation, beside the state that serves.
+//! An incoming snapshot: frames are checked as they come, and their history is written into a new
+//! generation, beside the state that serves.
 //!
-//! Invariants: nothing becomes visible before [`Incoming::finish`] has found the whole to be consistent and it is installed; memory
-//! stays at about a frame and the largest record beyond the serving form that is being built; after an error every
-//! further frame is refused.
+//! Invariants: nothing becomes visible before [`Incoming::finish`] has found the whole to be
+//! consistent and it is installed; memory stays at about a frame and the largest record beyond the
+//! serving form that is being built; after an error every further frame is refused.
 
 use std::sync::Arc;
 
@@ -43,7 +44,8 @@ impl SnapshotReceiver {
         Incoming { receiver: self.clone(), sequence: 0, stage: ReceiveStage::Header, pending: BytesMut::new() }
     }
 
-    /// Passes the result on. After a failure of the disk no transfer could succeed, so the process must end.
+    /// Passes the result on. After a failure of the disk no transfer could succeed, so the process
+    /// must end.
     fn watch<T>(&self, result: Result<T, SnapshotError>) -> Result<T, SnapshotError> {
         result.inspect_err(|error| {
             if let SnapshotError::Io(error) = error {

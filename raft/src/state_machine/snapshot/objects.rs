@@ -1,6 +1,8 @@
-//! ReceivedObjects as they come out of a stream, and the reader of a stream of objects alone, which is a checkpoint.
+//! Objects read from a snapshot stream, and the reader of a stream of objects alone, which is a
+//! checkpoint.
 //!
-//! Invariant: what is given is what the header and the trailer say, or nothing is. This file does no IO.
+//! Invariant: the result is what the header and the trailer say, or there is none. This file does
+//! no IO.
 
 use bytes::{Bytes, BytesMut};
 use quorate_store::Entry;
@@ -10,7 +12,7 @@ use super::frame::{self, StreamFrameKind};
 use crate::state_machine::progress::{Position, Progress};
 use crate::state_machine::record;
 
-/// ReceivedObjects in the order of their keys, and what they amount to.
+/// Objects in the order of their keys, and what they amount to.
 #[derive(Default)]
 pub(super) struct ReceivedObjects {
     pub(super) entries: Vec<(Bytes, Entry)>,
@@ -18,7 +20,8 @@ pub(super) struct ReceivedObjects {
 }
 
 impl ReceivedObjects {
-    /// Takes whole records off the front of what has come. The inner error is what is wrong with them.
+    /// Takes whole records off the front of what has come. The inner error is what is wrong with
+    /// them.
     pub(super) fn take(&mut self, pending: &mut BytesMut) -> Result<(), &'static str> {
         while let Some((key, record)) = format::take_object(pending) {
             let entry = record::decode_object(&record).ok_or("an object's record")?;

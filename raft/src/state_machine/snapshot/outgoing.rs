@@ -1,8 +1,9 @@
-//! The sending side: the state at one applied entry, read out frame by frame.
+//! An outgoing snapshot: the state at one applied entry, read out frame by frame.
 //!
-//! Invariants: it is of the moment at which it was made, and never changes, whatever is applied, dropped or installed meanwhile;
-//! nothing is written to disk; memory stays at about two frames and one of the journal's. Holding it keeps older objects in memory and
-//! dropped segments on disk, so it is not kept for longer than a transfer takes.
+//! Invariants: it is of the moment at which it was made, and never changes, whatever is applied,
+//! dropped or installed meanwhile; nothing is written to disk; memory stays at about two frames and
+//! one of the journal's. Holding it keeps older objects in memory and dropped segments on disk, so
+//! it is not kept for longer than a transfer takes.
 
 use std::io;
 use std::vec;
@@ -36,8 +37,9 @@ impl Outgoing {
         Self { state, history, header: SnapshotHeader { version: STREAM_VERSION, cluster, naming, position } }
     }
 
-    /// The stream: frames to be sent in this order, each of at most [`super::MAX_FRAME_BYTES`]. Each step takes about a millisecond, and
-    /// reads the disk where it comes to the history (mostly the page cache). An error ends the stream; the transfer must be abandoned.
+    /// The stream: frames to be sent in this order, each of at most [`super::MAX_FRAME_BYTES`].
+    /// Each step takes about a millisecond, and reads the disk where it comes to the history
+    /// (mostly the page cache). An error ends the stream; the transfer must be abandoned.
     #[must_use]
     pub fn frames(self) -> Frames {
         Frames {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::subject::{Subject, eventually, within};
 use crate::{HistoryError, Revision, Store};
 
-/// [`compaction`] writes at most this many transactions of 1 KiB until it wants to see a revision dropped.
+/// [`compaction`] writes at most this many transactions of 1 KiB until it wants to see a revision
+/// dropped.
 pub const COMPACTION_WRITES: usize = 2000;
 
 /// Every retained revision reads exactly as it was; one that does not exist yet is refused as such.
@@ -23,7 +24,7 @@ pub async fn exact_reads(store: Arc<dyn Store>) {
         };
         let revision = subject.commit(operations).await;
         let snapshot = subject.snapshot(revision).await;
-        assert_eq!(snapshot.revision(), revision, "nobody else writes");
+        assert_eq!(snapshot.revision(), revision, "the case is the only writer");
         expect.push((revision, subject.contents(&snapshot, ""), snapshot.digest()));
     }
     for (revision, contents, digest) in expect.iter().chain(expect.iter().rev()) {
@@ -60,8 +61,8 @@ pub async fn paging_at_an_old_revision(store: Arc<dyn Store>) {
     assert_eq!(listed, names.into_iter().map(|name| (name, true)).collect::<Vec<_>>());
 }
 
-/// What is no longer kept is refused with the oldest revision that is, for reads and for watches alike. Wants a store that
-/// keeps less history than [`COMPACTION_WRITES`] transactions.
+/// What is no longer kept is refused with the oldest revision that is, for reads and for watches
+/// alike. Wants a store that keeps less history than [`COMPACTION_WRITES`] transactions.
 pub async fn compaction(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "compaction").await;
     let value = "x".repeat(1024);
@@ -87,7 +88,7 @@ pub async fn compaction(store: Arc<dyn Store>) {
     for kept in oldest.get()..=newest.get() {
         let snapshot = subject.store.snapshot_at(Revision::new(kept)).expect("the revision is kept");
         let entry = snapshot.get(&subject.key("a")).expect("the key was never deleted");
-        assert_eq!(entry.modified.get(), kept, "nobody else writes");
+        assert_eq!(entry.modified.get(), kept, "the case is the only writer");
     }
     let mut watch = subject.watch("a", oldest);
     for revision in oldest.get() + 1..=newest.get() {

@@ -26,7 +26,8 @@ pub async fn size(store: Arc<dyn Store>) {
     check(vec![subject.delete("bb")], 0).await;
 }
 
-/// What the limits refuse of a transaction is refused in the same words and not applied, and what they let pass is applied.
+/// What the limits refuse of a transaction is refused in the same words and not applied, and what
+/// they let pass is applied.
 pub async fn transaction_limit(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "transaction").await;
     let limits = subject.store.limits();
@@ -44,7 +45,8 @@ pub async fn transaction_limit(store: Arc<dyn Store>) {
     subject.commit([subject.delete("k")]).await;
 }
 
-/// At the size limit puts are refused and certainly not applied, deletes pass, and puts come back once there is room.
+/// At the size limit puts are refused and certainly not applied, deletes pass, and puts come back
+/// once there is room.
 pub async fn size_limit(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "limit").await;
     let limit = subject.store.status().size_limit;

@@ -1,8 +1,10 @@
-//! What every [`crate::Store`] must do, as cases that any implementation can run: memory, one replica, three, a follower.
+//! The conformance suite of [`crate::Store`], as cases that any implementation can run: memory, one
+//! replica, three, a follower.
 //!
-//! Each case is a function that takes a store and panics with what is wrong. A case uses its own key prefix and assumes
-//! neither an empty store nor a certain revision; it does assume that nobody else writes meanwhile. [`run_all`] runs those
-//! that any store passes; [`compaction`] and [`size_limit`] want stores made for them.
+//! Each case is a function that takes a store and panics with what is wrong. A case uses its own
+//! key prefix and assumes neither an empty store nor a certain revision; it does assume that it is
+//! the only writer. [`run_all`] runs the cases that any store passes; [`compaction`] and
+//! [`size_limit`] want stores made for them.
 
 mod history;
 mod limits;
@@ -27,7 +29,8 @@ pub use watches::{
 
 use crate::Store;
 
-/// Runs every case that needs no special store, each on what `make` gives: a new store every time, or the same one.
+/// Runs every case that needs no special store, each on what `make` gives: a new store every time,
+/// or the same one.
 pub async fn run_all<F, Fut>(make: F)
 where
     F: Fn() -> Fut,

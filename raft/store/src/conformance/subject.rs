@@ -1,6 +1,7 @@
 //! A store under test, with the key prefix that one case owns.
 //!
-//! Invariant: every wait is bounded by [`PATIENCE`], so that a store that loses something fails instead of hanging.
+//! Invariant: every wait is bounded by [`PATIENCE`], so that a store that loses something fails
+//! instead of hanging.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,8 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// The prefix is new to the store even when the case ran on it before: a case that writes moves the revision.
+    /// The prefix is new to the store even when the case ran on it before: a case that writes moves
+    /// the revision.
     pub(super) async fn new(store: Arc<dyn Store>, case: &str) -> Self {
         let revision = store.read_index().await.expect("read index");
         Self { store, prefix: format!("conformance/{case}/{revision}/") }

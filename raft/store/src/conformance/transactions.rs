@@ -89,7 +89,8 @@ pub async fn invalid_transactions(store: Arc<dyn Store>) {
     assert_eq!(subject.contents(&subject.snapshot(revision).await, ""), []);
 }
 
-/// Each committed transaction with operations takes the next revision, whatever it changes; nothing else takes one.
+/// Each committed transaction with operations takes the next revision, whatever it changes; nothing
+/// else takes one.
 pub async fn one_revision_per_transaction(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "revisions").await;
     let start = subject.commit([subject.put("a", "1"), subject.put("b", "1"), subject.put("c", "1")]).await;
@@ -107,7 +108,8 @@ pub async fn one_revision_per_transaction(store: Arc<dyn Store>) {
     }
 }
 
-/// Many writers add to one counter by comparing and setting: none of their additions is lost, none counts twice.
+/// Many writers add to one counter by comparing and setting: none of their additions is lost, none
+/// counts twice.
 pub async fn contended_counter(store: Arc<dyn Store>) {
     const WRITERS: usize = 8;
     const ADDITIONS: usize = 10;

@@ -33,7 +33,8 @@ pub async fn watch_from_every_revision(store: Arc<dyn Store>) {
     }
 }
 
-/// A watch may start after a revision that does not exist yet: it gives nothing up to there, and all that follows.
+/// A watch may start after a revision that does not exist yet: it gives nothing up to there, and
+/// all that follows.
 pub async fn watch_from_the_future(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "watch-future").await;
     let start = subject.commit([subject.put("a", "0")]).await;
@@ -42,7 +43,7 @@ pub async fn watch_from_the_future(store: Arc<dyn Store>) {
     for number in ["1", "2"] {
         let revision = subject.commit([subject.put("a", number)]).await;
         within(subject.store.applied(revision)).await;
-        assert!(revision <= after, "nobody else writes");
+        assert!(revision <= after, "the case is the only writer");
         assert!(awake.next().now_or_never().is_none(), "{revision} is not after {after}");
     }
     let third = subject.commit([subject.put("a", "3")]).await;
@@ -52,7 +53,8 @@ pub async fn watch_from_the_future(store: Arc<dyn Store>) {
     }
 }
 
-/// A watch that skips to a revision gives what follows it and nothing else, whether it was asleep, in the newest changes or in old history.
+/// A watch that skips to a revision gives what follows it and nothing else, whether it was asleep,
+/// in the newest changes or in old history.
 pub async fn watch_skips(store: Arc<dyn Store>) {
     const WRITES: usize = 20;
     let subject = Subject::new(store, "watch-skip").await;
@@ -77,7 +79,8 @@ pub async fn watch_skips(store: Arc<dyn Store>) {
     assert_eq!(subject.described(&mut watch, 1).await, [format!("{last} a=last")]);
 }
 
-/// A batch is one whole transaction, less what has another prefix; transactions without a match do not show at all.
+/// A batch is one whole transaction, less what has another prefix; transactions without a match do
+/// not show at all.
 pub async fn watch_is_atomic_and_filtered(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "watch-filter").await;
     let start = subject.commit([subject.put("b/1", "0")]).await;
@@ -124,7 +127,8 @@ pub async fn watch_position_advances(store: Arc<dyn Store>) {
     eventually(|| watch.position() >= later).await;
 }
 
-/// Watches that start while several writers are busy agree with each other and with what was acknowledged.
+/// Watches that start while several writers are busy agree with each other and with what was
+/// acknowledged.
 pub async fn watch_under_load(store: Arc<dyn Store>) {
     const WRITERS: usize = 4;
     const WRITES: usize = 50;

@@ -1,6 +1,7 @@
-//! The kept changes in memory, bounded by [`Retention`].
+//! The history of the memory store, bounded by [`Retention`].
 //!
-//! Invariant: contiguous; `oldest` is the newest batch that was dropped, or where the history began.
+//! Invariant: contiguous; `oldest` is the newest batch that was dropped, or where the history
+//! began.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

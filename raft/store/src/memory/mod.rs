@@ -1,4 +1,5 @@
-//! The store in memory: one node, no log, no disk. For tests, and the yardstick for every other implementation.
+//! The store in memory: one node, no log, no disk. For tests, and the yardstick for every other
+//! implementation.
 
 mod history;
 mod store;

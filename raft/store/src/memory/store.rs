@@ -1,7 +1,7 @@
 //! [`MemoryStore`]: the state machine and the serving form under one lock.
 //!
-//! Invariant: a transaction is in the history, then published, then acknowledged, all under the lock, so that revisions,
-//! history and views agree at every moment.
+//! Invariant: a transaction is in the history, then published, then acknowledged, all under the
+//! lock, so that revisions, history and views agree at every moment.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Where changes are read from that are no longer in memory.
+//! The [`History`] trait: the source of changes that are no longer in memory.
 //!
-//! Invariant: a history holds every batch after [`History::oldest`] up to the newest published one, without gaps. What it
-//! drops and when is the implementation's business (see [`crate::Retention`]).
+//! Invariant: a history holds every batch after [`History::oldest`] up to the newest published one,
+//! without gaps. What it drops and when is the implementation's business ([`crate::Retention`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,14 +10,16 @@ use crate::{Batch, HistoryError, Revision};
 
 /// The kept changes of a store.
 pub trait History: Send + Sync + fmt::Debug + 'static {
-    /// The oldest state that can be read exactly, and after which a watch can start: the revision just before the oldest
-    /// kept batch.
+    /// The oldest state that can be read exactly, and after which a watch can start: the revision
+    /// just before the oldest kept batch.
     fn oldest(&self) -> Revision;
 
-    /// Kept batches after `after`, in order and contiguous, until `max_bytes` of [`Batch::footprint`] are reached: at least
-    /// one if there is any, none if `after` is the newest.
+    /// Kept batches after `after`, in order and contiguous, until `max_bytes` of
+    /// [`Batch::footprint`] are reached: at least one if there is any, none if `after` is the
+    /// newest.
     ///
     /// # Errors
-    /// [`HistoryError::Compacted`] when the batch right after `after` is gone; [`HistoryError::Unreadable`].
+    /// [`HistoryError::Compacted`] when the batch right after `after` is gone;
+    /// [`HistoryError::Unreadable`].
     fn read(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError>;
 }

@@ -1,14 +1,16 @@
-//! Who watches what: finds the watched prefixes that a change touches and wakes their watchers, nobody else.
+//! The watch hub: finds the watched prefixes that a change touches and wakes their watchers only.
 //!
 //! A topic stands for a watched prefix and is shared by all its watchers. Invariants:
-//! - A topic's `touched` is at least the newest announced revision that changed a key with its prefix; when it is at most a
-//!   watcher's cursor, nothing up to the announced revision concerns this watcher. It may err upward (costing a scan).
-//! - A watcher parks only while `touched` is at most its cursor, checked under the topic's lock, which the publisher takes
-//!   after raising `touched`: no wake-up is lost.
-//! - Waking a parked watcher tells it the first revision that touched its prefix since it parked, so that a watcher that
-//!   slept for hours goes on from there and not from where it fell asleep.
+//! - A topic's `touched` is at least the newest announced revision that changed a key with its
+//!   prefix; when it is at most a watcher's cursor, nothing up to the announced revision concerns
+//!   this watcher. It may err upward (costing a scan).
+//! - A watcher parks only while `touched` is at most its cursor, checked under the topic's lock,
+//!   which the publisher takes after raising `touched`: no wake-up is lost.
+//! - Waking a parked watcher gives it the first revision that touched its prefix since it parked,
+//!   so that a watcher that was parked for hours goes on from there and not from where it parked.
 //!
-//! The table's lock is held for a few tree look-ups by the publisher, and for an insertion by whoever starts a watch.
+//! The table's lock is held for a few tree look-ups by the publisher, and for an insertion by a
+//! reader that starts a watch.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -44,7 +46,8 @@ pub(super) struct Topic {
 #[derive(Debug, Default)]
 pub(super) struct Cell {
     waker: AtomicWaker,
-    /// The first revision that touched the prefix since the watcher parked; 0 when that is not known.
+    /// The first revision that touched the prefix since the watcher parked; 0 when that is not
+    /// known.
     woken_by: AtomicU64,
 }
 
@@ -58,8 +61,9 @@ impl Hub {
         Revision::new(self.announced.load(Ordering::Acquire))
     }
 
-    /// Adds a watcher of the prefix. `newest` gives the view's revision and is asked under the table's lock: a batch that is
-    /// published later finds the topic, one that was published earlier is covered by `newest`.
+    /// Adds a watcher of the prefix. `newest` gives the view's revision and is asked under the
+    /// table's lock: a batch that is published later finds the topic, one that was published
+    /// earlier is covered by `newest`.
     pub(super) fn join(&self, prefix: &Bytes, newest: impl FnOnce() -> Revision) -> Arc<Topic> {
         let mut table = self.table.lock();
         if let Some(registered) = table.get_mut(prefix) {
@@ -82,8 +86,8 @@ impl Hub {
         }
     }
 
-    /// Registers the batches with the topics that they touch, announces the newest and wakes the watchers. The view shows
-    /// the batches already.
+    /// Registers the batches with the topics that they touch, announces the newest and wakes the
+    /// watchers. The view shows the batches already.
     pub(super) fn publish(&self, batches: &[Arc<Batch>]) {
         let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return };
         let touched = self.touch(first.revision, batches);
@@ -91,7 +95,8 @@ impl Hub {
         touched.iter().for_each(|(topic, revision)| topic.wake(*revision));
     }
 
-    /// Everything may have changed and the state is of this revision now. The view shows it already.
+    /// Everything may have changed and the state is of this revision now. The view shows it
+    /// already.
     pub(super) fn reset(&self, revision: Revision) {
         let quiet = self.announced();
         let topics: Vec<_> = self.table.lock().values().map(|registered| Arc::clone(&registered.topic)).collect();
@@ -123,8 +128,9 @@ impl Hub {
 
 /// Visits the topics whose prefix the key starts with, longest first.
 ///
-/// Whatever lies between a prefix of the key and the key in byte order starts with this prefix too. So the greatest entry up
-/// to the key either is a prefix of it, or shares with it everything that a shorter match can have.
+/// Whatever lies between a prefix of the key and the key in byte order starts with this prefix too.
+/// So the greatest entry up to the key either is a prefix of it, or shares with it everything that
+/// a shorter match can have.
 fn each_prefix_of(key: &[u8], table: &BTreeMap<Bytes, Registered>, mut visit: impl FnMut(&Arc<Topic>)) {
     let mut upto = Bound::Included(key);
     while let Some((prefix, registered)) = table.range::<[u8], _>((Bound::Unbounded, upto)).next_back() {
@@ -144,7 +150,8 @@ impl Topic {
         Revision::new(self.touched.load(Ordering::Acquire))
     }
 
-    /// Parks a watcher that has seen everything up to `cursor`; false when there is news for it already.
+    /// Parks a watcher that has seen everything up to `cursor`; false when there is news for it
+    /// already.
     pub(super) fn park(&self, cell: &Arc<Cell>, cursor: Revision) -> bool {
         let mut parked = self.parked.lock();
         if self.touched() > cursor {
@@ -177,7 +184,8 @@ impl Topic {
     }
 }
 
-/// In place of a revision: the watcher is in its topic's list and nothing has touched the prefix since.
+/// In place of a revision: the watcher is in its topic's list and nothing has touched the prefix
+/// since.
 const PARKED: u64 = u64::MAX;
 
 impl Cell {
@@ -186,7 +194,8 @@ impl Cell {
         self.waker.register(waker);
     }
 
-    /// Nothing touched the prefix between the last parking and this revision, the revision included.
+    /// Nothing touched the prefix between the last parking and this revision, the revision
+    /// included.
     pub(super) fn quiet_until(&self) -> Revision {
         match self.woken_by.load(Ordering::Acquire) {
             PARKED => Revision::ZERO,

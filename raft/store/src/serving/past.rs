@@ -1,7 +1,8 @@
-//! States at older revisions, made by undoing the changes since then.
+//! Past states: the store at older revisions, made by undoing the changes since then.
 //!
-//! Invariants: the state at a revision never changes, so a remembered one stays right whatever is published meanwhile; one
-//! that is older than the history allows is refused even when remembered, so that every node gives the same answer.
+//! Invariants: the state at a revision never changes, so a remembered one stays right whatever is
+//! published meanwhile; one that is older than the history allows is refused even when remembered,
+//! so that every node gives the same answer.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -47,7 +48,7 @@ impl Past {
         blocking(|| self.undo_once(at, newest, source))
     }
 
-    /// May read gigabytes of history, and wait for somebody who does.
+    /// May read gigabytes of history, and wait for another reader that does.
     fn undo_once(&self, at: Revision, newest: Snapshot, source: &Source) -> Result<Snapshot, HistoryError> {
         let oldest = source.history.oldest();
         let _one_at_a_time = self.undoing.lock();
@@ -91,7 +92,7 @@ impl Past {
     }
 }
 
-/// The state as it was at `at`: the first change of each key since then tells what the key held.
+/// The state as it was at `at`: the first change of each key since then has what the key held.
 fn undo(base: &Snapshot, at: Revision, source: &Source) -> Result<Snapshot, HistoryError> {
     let mut past = Undone { objects: base.objects().clone(), size: base.size(), restored: HashSet::new() };
     let mut reached = at;

@@ -1,8 +1,10 @@
-//! The recent changes in memory, bounded in bytes, read without locks and without touching reference counts.
+//! The ring of recent changes in memory, bounded in bytes, read without locks and without touching
+//! reference counts.
 //!
-//! A ring is a row of segments; a segment's slots are filled once, in revision order, and then never change. Readers hold
-//! the row of the view that they loaded, so a segment that is dropped meanwhile stays readable until they let go.
-//! Invariant: the batches of a ring are contiguous; pushing one that does not follow starts the ring anew.
+//! A ring is a row of segments; a segment's slots are filled once, in revision order, and then
+//! never change. Readers hold the row of the view that they loaded, so a segment that is dropped
+//! meanwhile stays readable until they let go. Invariant: the batches of a ring are contiguous;
+//! pushing one that does not follow starts the ring anew.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +13,8 @@ use crate::{Batch, Revision};
 
 /// Batches in one segment at most.
 const SEGMENT_BATCHES: usize = 256;
-/// A segment is closed once it holds this part of the ring's bytes, so that eviction stays fine-grained.
+/// A segment is closed once it holds this part of the ring's bytes, so that eviction stays
+/// fine-grained.
 const SEGMENT_SHARE: usize = 16;
 
 /// What readers see.
@@ -27,8 +30,9 @@ struct Segment {
 }
 
 impl Ring {
-    /// The batches from this revision on, or none at all when it is not in the ring. May go on beyond what the view shows
-    /// when the publisher is just filling the last segment: readers stop at the view's revision.
+    /// The batches from this revision on, or none at all when it is not in the ring. May go on
+    /// beyond what the view shows when the publisher is just filling the last segment: readers stop
+    /// at the view's revision.
     pub(super) fn from(&self, first: Revision) -> impl Iterator<Item = &Arc<Batch>> {
         let following = self.segments.partition_point(|segment| segment.first <= first);
         let (index, slot) = match following.checked_sub(1) {

@@ -1,7 +1,8 @@
-//! The source that reads and watches take changes from: the newest view, the history behind it, and the hub that wakes
-//! watchers.
+//! The source that reads and watches take changes from: the newest view, the history behind it, and
+//! the hub that wakes watchers.
 //!
-//! Invariant: a view is immutable and complete: its ring ends with its snapshot's revision. Publishing is in `view`.
+//! Invariant: a view is immutable and complete: its ring ends with its snapshot's revision.
+//! Publishing is in `view`.
 
 use std::sync::Arc;
 
@@ -41,8 +42,8 @@ impl Source {
         self.view.store(Arc::new(view));
     }
 
-    /// The next batches from the history, contiguous and shown by the view already; at least one, for the caller knows
-    /// that the view shows something newer than `after`.
+    /// The next batches from the history, contiguous and shown by the view already; at least one,
+    /// for the caller knows that the view shows something newer than `after`.
     pub(super) fn read_history(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError> {
         let mut batches = self.history.read(after, max_bytes)?;
         let shown = self.view().snapshot.revision();

@@ -1,7 +1,7 @@
-//! [`Serving`]: one publisher, any number of readers, nobody waits.
+//! [`Serving`]: one publisher and any number of readers, none of which waits for another.
 //!
-//! Invariants: a view is immutable and complete (its ring ends with its snapshot's revision); views are published in revision
-//! order; whoever was told a revision (by an outcome, an event or `applied`) finds it in the view.
+//! Invariants: views are published in revision order; a client that was given a revision (by an
+//! outcome, an event or `applied`) finds it in the view.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,8 @@ pub const DEFAULT_RING_BYTES: usize = 32 << 20;
 /// How much memory serving may take besides the state itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServingOptions {
-    /// Recent changes kept in memory, in bytes of [`Batch::footprint`]. At least the newest are kept, however large.
+    /// Recent changes kept in memory, in bytes of [`Batch::footprint`]. At least the newest are
+    /// kept, however large.
     pub ring_bytes: usize,
 }
 
@@ -48,8 +49,8 @@ struct Shared {
 }
 
 impl Serving {
-    /// Serves this state. `recent` are the changes that led to it, in order; those that do not lead up to it are ignored.
-    /// Older ones, and those that do not fit, are read from `history`.
+    /// Serves this state. `recent` are the changes that led to it, in order; those that do not lead
+    /// up to it are ignored. Older ones, and those that do not fit, are read from `history`.
     #[must_use]
     pub fn new(
         snapshot: Snapshot,
@@ -67,8 +68,9 @@ impl Serving {
         Self { source: Arc::new(source), shared: Arc::new(shared) }
     }
 
-    /// Shows a newer state with the batches that led to it from the state shown before: contiguous and in order. The history
-    /// holds them already. Costs little when nobody watches. One call at a time makes sense; more would wait.
+    /// Shows a newer state with the batches that led to it from the state shown before: contiguous
+    /// and in order. The history holds them already. Costs little while nothing is watched. One
+    /// call at a time makes sense; more would wait.
     pub fn publish(&self, snapshot: Snapshot, batches: &[Arc<Batch>]) {
         let mut ring = self.shared.publisher.lock();
         let revision = snapshot.revision();
@@ -79,8 +81,9 @@ impl Serving {
         self.shared.waiters.release(revision);
     }
 
-    /// Shows a state that was not reached through batches (a snapshot of another node was installed). Watches go on when the
-    /// history covers what they have not seen, and end as compacted otherwise.
+    /// Shows a state that was not reached through batches (a snapshot of another node was
+    /// installed). Watches go on when the history covers what they have not seen, and end as
+    /// compacted otherwise.
     pub fn reset(&self, snapshot: Snapshot) {
         let mut ring = self.shared.publisher.lock();
         let revision = snapshot.revision();
@@ -109,8 +112,8 @@ impl Serving {
         self.source.history.oldest()
     }
 
-    /// The state at exactly this revision. Costs one step per change since then, the first time; a few such states are
-    /// remembered, so that the pages of a list are cheap.
+    /// The state at exactly this revision. Costs one step per change since then, the first time; a
+    /// few such states are remembered, so that the pages of a list are cheap.
     ///
     /// # Errors
     /// Any [`HistoryError`].

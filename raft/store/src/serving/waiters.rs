@@ -1,7 +1,8 @@
-//! Those who wait until a revision is applied, ordered by it, so that a publication wakes only whom it satisfies.
+//! Waiters for a revision to be applied, ordered by it, so that a publication wakes only those that
+//! it satisfies.
 //!
-//! Invariant: the queue holds one entry per revision that somebody waits for at this moment; a waiter that is dropped
-//! leaves nothing behind.
+//! Invariant: the queue holds one entry per revision that is waited for at this moment; a waiter
+//! that is dropped leaves nothing behind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    /// Returns once `applied()` is at least `at`. The caller of [`Waiters::release`] raises `applied` first.
+    /// Returns once `applied()` is at least `at`. The caller of [`Waiters::release`] raises
+    /// `applied` first.
     pub(super) async fn wait(&self, at: Revision, applied: impl Fn() -> Revision) {
         if applied() >= at {
             return;
@@ -31,7 +33,7 @@ impl Waiters {
         }
     }
 
-    /// Wakes everybody who waits for this revision or an older one.
+    /// Wakes all that wait for this revision or an older one.
     pub(super) fn release(&self, applied: Revision) {
         let mut queue = self.queue.lock();
         while let Some(entry) = queue.first_entry().filter(|entry| *entry.key() <= applied) {

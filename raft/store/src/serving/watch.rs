@@ -1,11 +1,14 @@
-//! One watcher: a cursor over the changes, fed from the ring, from the history behind it, or by waiting.
+//! A watch: a cursor over the changes, fed from the ring, from the history behind it, or by
+//! waiting.
 //!
-//! Invariants: every batch after the starting revision that touches the prefix is given exactly once, in order; the cursor
-//! is the newest revision up to which nothing is owed. A watcher owns a cursor and, only while it reads old history, one
-//! bounded chunk of it; there is no queue that a slow one could fill. Dropping the future of [`Watch::next`] loses nothing.
+//! Invariants: every batch after the starting revision that touches the prefix is given exactly
+//! once, in order; the cursor is the newest revision up to which nothing is owed. A watcher owns a
+//! cursor and, only while it reads old history, one bounded chunk of it; there is no queue that a
+//! slow one could fill. Dropping the future of [`Watch::next`] loses nothing.
 //!
-//! Why there is no gap: a step reads the announced revision, then the topic's `touched`. When that is at most the cursor,
-//! nothing up to the announced revision is owed. Otherwise the view, which is published before any of this, shows the batch.
+//! Why there is no gap: a step reads the announced revision, then the topic's `touched`. When that
+//! is at most the cursor, nothing up to the announced revision is owed. Otherwise the view, which
+//! is published before any of this, shows the batch.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -58,11 +61,12 @@ impl Watch {
     /// The next batch that touches the prefix; waits for it. Safe to cancel.
     ///
     /// # Errors
-    /// [`HistoryError::Compacted`] when the watcher was so slow that what it needs next is no longer kept, and
-    /// [`HistoryError::Unreadable`]. The watch is of no use after an error.
+    /// [`HistoryError::Compacted`] when the watcher was so slow that what it needs next is no
+    /// longer kept, and [`HistoryError::Unreadable`]. The watch is of no use after an error.
     pub async fn next(&mut self) -> Result<WatchBatch, HistoryError> {
         loop {
-            // Waits only before a step: what a step has found is given at once, or cancelling would lose it.
+            // Waits only before a step: what a step has found is given at once, or cancelling would
+            // lose it.
             tokio::task::coop::consume_budget().await;
             match self.step()? {
                 Step::Found(batch) => return Ok(batch),
@@ -86,15 +90,15 @@ impl Watch {
         }
     }
 
-    /// The newest revision up to which everything has been given: for bookmarks. Advances with the store, also while
-    /// nothing touches the prefix; never goes back.
+    /// The newest revision up to which everything has been given: for bookmarks. Advances with the
+    /// store, also while nothing touches the prefix; never goes back.
     pub fn position(&mut self) -> Revision {
         self.up_to_date();
         self.cursor
     }
 
-    /// Goes on after `revision`, for a caller that got everything up to there from another watch of the same prefix. Never goes
-    /// back.
+    /// Goes on after `revision`, for a caller that got everything up to there from another watch of
+    /// the same prefix. Never goes back.
     pub fn skip_to(&mut self, revision: Revision) {
         let skipped = self.chunk.as_slice().partition_point(|batch| batch.revision <= revision);
         self.chunk.by_ref().take(skipped).for_each(drop);

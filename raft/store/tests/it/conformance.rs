@@ -1,4 +1,5 @@
-//! The memory store passes the suite: with everything in the ring, and with a ring too small to hold anything.
+//! The memory store passes the suite: with everything in the ring, and with a ring too small to
+//! hold anything.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The store's contract, run against the memory store: the conformance suite, a model, and the serving form under load.
+//! The store's contract, run against the memory store: the conformance suite, a model, and the
+//! serving form under load.
 
 mod conformance;
 mod model;

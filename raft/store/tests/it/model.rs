@@ -1,4 +1,5 @@
-//! Random transactions against a naive model that keeps every state whole: outcomes, entries, old states, ranges, watches.
+//! Random transactions against a naive model that keeps every state whole: outcomes, entries, old
+//! states, ranges, watches.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The serving form with real threads: one publisher as fast as it can, watchers that start, dawdle, give up and cancel.
+//! The serving form with real threads: one publisher as fast as it can, watchers that start,
+//! dawdle, give up and cancel.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -118,7 +119,7 @@ async fn no_gap_and_no_repeat_under_threads() {
                         .get(),
                 };
                 assert_eq!(given, expect, "watcher {index}");
-                assert!(serving.revision().get() >= given, "who was told a revision finds it");
+                assert!(serving.revision().get() >= given, "a client that was given a revision finds it");
             }
         }));
     }
@@ -274,7 +275,7 @@ fn after_a_reset_watches_go_on_where_the_history_allows() {
     let oldest = Revision::new(3);
     assert_eq!(behind.try_next().err(), Some(HistoryError::Compacted { oldest }));
     assert_eq!(node.serving.snapshot_at(Revision::new(1)), Err(HistoryError::Compacted { oldest }));
-    assert_eq!(old.revision().get(), 1, "who holds a snapshot keeps it");
+    assert_eq!(old.revision().get(), 1, "a held snapshot stays");
     assert!(node.serving.snapshot_at(Revision::new(4)).is_ok_and(|snapshot| snapshot.get(b"c/1").is_none()));
 
     node.publish(&["a/9"]);

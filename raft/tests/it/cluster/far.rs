@@ -1,4 +1,4 @@
-//! A network on which the others are far away: to connect takes a while, and so does everything that they say.
+//! A slow network: connecting takes a while, and so does every message.
 
 use std::io;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Distance {
     pub(crate) both_ways: Duration,
 }
 
-/// See the module.
+/// The system's network with a delay.
 #[derive(Debug)]
 pub(crate) struct FarNetwork {
     pub(crate) near: Arc<dyn Network>,

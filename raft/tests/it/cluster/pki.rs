@@ -69,7 +69,7 @@ impl Authority {
     }
 }
 
-/// Signs for whoever asks with [`CSR`].
+/// Signs every request that holds [`CSR`].
 pub(crate) struct TestSigner {
     pub(crate) authority: Arc<Authority>,
     pub(crate) cluster: ClusterId,

@@ -1,4 +1,4 @@
-//! The members that run.
+//! The running members of a test cluster.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

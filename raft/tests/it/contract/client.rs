@@ -1,4 +1,5 @@
-//! A client that watches a prefix, is cut off, resumes on any member, and reads the state again when it has to.
+//! A client that watches a prefix, is cut off, resumes on any member, and reads the state again
+//! when it has to.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use rand::seq::IndexedRandom;
 use super::model::{self, Changes, Contents, Model, PREFIXES};
 use crate::cluster::within;
 
-/// See the module.
+/// A watching client.
 pub(super) struct Client {
     prefix: &'static str,
     /// Everything up to here has reached it.
@@ -69,7 +70,8 @@ impl Client {
         assert_eq!(self.believed, there, "{:?}", self.prefix);
     }
 
-    /// Goes on after what it has seen; it is refused exactly when that is older than what the member keeps.
+    /// Goes on after what it has seen; it is refused exactly when that is older than what the
+    /// member keeps.
     async fn open(&mut self, store: &Arc<dyn Store>, model: &Model) {
         let prefix = bytes::Bytes::from_static(self.prefix.as_bytes());
         let kept_before = store.status().oldest;
@@ -99,7 +101,8 @@ impl Client {
         }
     }
 
-    /// Starts anew from the newest state of a member, as it must when its history is gone, and only then.
+    /// Starts anew from the newest state of a member, as it must when its history is gone, and only
+    /// then.
     async fn read_again(&mut self, store: &Arc<dyn Store>, error: &HistoryError, model: &Model) {
         let HistoryError::Compacted { oldest } = error else { panic!("{error}") };
         assert!(self.seen < *oldest && *oldest <= model.newest(), "{error} after {}", self.seen);

@@ -1,8 +1,10 @@
-//! The contract of watches over three members, against a model: random transactions through random members, watches that are
-//! cut off and resume on any member, members that vanish and come back, history that goes.
+//! The contract of watches over three members, against a model: random transactions through random
+//! members, watches that are cut off and resume on any member, members that vanish and come back,
+//! history that goes.
 //!
-//! Batches are ordered, unique, complete, whole and filtered; positions are true; who asks for what a member no longer keeps
-//! is told so and never gets a gap. `QUORATE_CONTRACT_SEEDS` says how many random histories are tried.
+//! Batches are ordered, unique, complete, whole and filtered; positions are true; a client that
+//! asks for what a member no longer keeps is told so and never gets a gap. `QUORATE_CONTRACT_SEEDS`
+//! says how many random histories are tried.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -84,11 +86,12 @@ async fn write(cluster: &Cluster, model: &mut Model, random: &mut StdRng) {
         Err(Error::NotApplied(_) | Error::Unknown(_)) => None,
     })
     .await;
-    assert_eq!(revision, model.newest().next(), "nobody else writes");
+    assert_eq!(revision, model.newest().next(), "the test is the only writer");
     model.commit(revision, &txn.operations);
 }
 
-/// A state of before is what it was, or is said to be gone, by what the member itself says of its history.
+/// A state of before is what it was, or is said to be gone, by what the member itself says of its
+/// history.
 fn check_past(cluster: &Cluster, model: &Model, random: &mut StdRng) {
     let store = cluster.store(any(cluster, random));
     let at = Revision::new(random.random_range(model.begun().get()..=model.newest().get()));

@@ -1,4 +1,4 @@
-//! What the members hold and held, as the answers to transactions have said.
+//! The model of the store: what the members hold and held, by the answers to transactions.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) type Contents = BTreeMap<Bytes, Bytes>;
 /// The changes of one transaction; no value is a deletion.
 pub(super) type Changes = BTreeMap<Bytes, Option<Bytes>>;
 
-/// See the module.
+/// Every state that a revision had.
 pub(super) struct Model {
     begun: Revision,
     transactions: Vec<Changes>,
@@ -49,7 +49,8 @@ impl Model {
         Revision::new(self.begun.get() + self.transactions.len() as u64)
     }
 
-    /// A transaction that changes something, and deletes only what is there. However often it is tried, it commits once.
+    /// A transaction that changes something, and deletes only what is there. However often it is
+    /// tried, it commits once.
     pub(super) fn propose(&self, random: &mut StdRng) -> Txn {
         let count = random.random_range(1..4);
         let keys: Vec<&str> = KEYS.choose_multiple(random, count).copied().collect();

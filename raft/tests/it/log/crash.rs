@@ -1,4 +1,5 @@
-//! Random work with the power cut at every call in turn: what was acknowledged is there afterwards, and of the rest a prefix.
+//! Random work with the power cut at every call in turn: what was acknowledged is there afterwards,
+//! and of the rest a prefix.
 
 use openraft::storage::{RaftLogReader, RaftLogStorage};
 use quorate_env::disk::MemoryDisk;
@@ -10,7 +11,8 @@ use super::support::{Contents, Random, append, block_on, contents, entry, log_id
 /// Operations in one run.
 const OPERATIONS: u64 = 24;
 
-/// Every state that the disk may show: the acknowledged one, then one more for each step that was asked for since.
+/// Every state that the disk may show: the acknowledged one, then one more for each step that was
+/// asked for since.
 struct Model {
     states: Vec<Contents>,
     votes: Vec<Option<Vote>>,

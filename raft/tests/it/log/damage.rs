@@ -1,4 +1,5 @@
-//! What a crash does not explain is refused with a line that names the file; what it does explain is repaired.
+//! What a crash does not explain is refused with a line that names the file; what it does explain
+//! is repaired.
 
 use std::path::{Path, PathBuf};
 

@@ -41,7 +41,8 @@ async fn what_a_restarted_process_finds_is_made_durable() {
     append(&mut log, vec![entry(1, 3, 100)]).await.unwrap_err();
     drop(log.close().await);
 
-    // The process starts again, the machine does not: the cache shows an entry that is not on the disk.
+    // The process starts again, the machine does not: the cache shows an entry that is not on the
+    // disk.
     let mut log = open(&disk).await;
     assert_eq!(summary(&mut log).await, "purged - last 1.3 holds 4 from 1.0 to 1.3");
     append_range(&mut log, 1, 4..5, 100).await;
@@ -144,8 +145,8 @@ async fn replication_reads_are_limited_and_never_empty() {
     assert_eq!(log.limited_get_log_entries(4, 4).await.unwrap(), vec![]);
 }
 
-/// Found by `cargo run --profile simulation -p quorate-simulation -- --seeds 100`: the stream to a member that had been removed left out what
-/// had been purged meanwhile.
+/// Found by `cargo run --profile simulation -p quorate-simulation -- --seeds 100`: the stream to a
+/// member that had been removed left out what had been purged meanwhile.
 #[tokio::test]
 async fn replication_reads_leave_nothing_out_at_the_beginning() {
     let mut log = open(&MemoryDisk::new()).await;

@@ -1,4 +1,5 @@
-//! The real disk with the usual limits: threads, the lock, and opening again while a large segment was in the making.
+//! The real disk with the usual limits: threads, the lock, and opening again while a large segment
+//! was in the making.
 
 use std::path::Path;
 use std::sync::Arc;

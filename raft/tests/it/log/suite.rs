@@ -1,5 +1,5 @@
-//! openraft's own suite for log stores, on the real disk and on the one in memory, with a state machine that remembers just enough for
-//! the parts of the suite that need one.
+//! openraft's own suite for log stores, on the real disk and on the one in memory, with a state
+//! machine that remembers just enough for the parts of the suite that need one.
 
 use std::io::{self, Cursor};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,5 @@
-//! What the log's tests share: small logs on a disk in memory, entries, and what a log holds as text.
+//! What the log's tests share: small logs on a disk in memory, entries, and what a log holds as
+//! text.
 
 use std::sync::Arc;
 

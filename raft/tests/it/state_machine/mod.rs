@@ -70,7 +70,8 @@ fn delete(key: &str) -> Operation {
     Operation::Delete { key: Bytes::copy_from_slice(key.as_bytes()) }
 }
 
-/// A fixed sequence of entries with creates, updates, deletes, conflicts, blanks and several operations per transaction.
+/// A fixed sequence of entries with creates, updates, deletes, conflicts, blanks and several
+/// operations per transaction.
 fn script(indexes: impl IntoIterator<Item = u64>) -> Vec<LogEntry> {
     indexes.into_iter().map(scripted).collect()
 }

@@ -1,4 +1,5 @@
-//! What was synced and is gone again is damage; what was not synced may be lost, once, and with the numbers that it had.
+//! The synced file: what was synced and is gone again is damage; what was not synced may be lost,
+//! once, and with the numbers that it had.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The power goes, or a sync fails, at any moment: what is found is an earlier state, with all that was synced, and the log leads on from
-//! there to where everybody else is.
+//! The power goes, or a sync fails, at any moment: what is found is an earlier state, with all that
+//! was synced, and the log leads on from there to where all other members are.
 
 use std::sync::Arc;
 
@@ -102,7 +102,8 @@ fn a_second_power_cut_while_the_first_is_made_good_loses_nothing_either() {
     }
 }
 
-/// What a failed sync has left in the cache alone is shown by the next start, which makes it durable first.
+/// What a failed sync has left in the cache alone is shown by the next start, which makes it
+/// durable first.
 #[test]
 fn a_failed_sync_loses_nothing_that_a_start_has_shown() {
     let expect = expected();

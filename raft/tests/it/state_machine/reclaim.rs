@@ -1,4 +1,4 @@
-//! The disk space of dropped history comes back, and whoever still reads it is not disturbed.
+//! Reclaimed disk space: that of dropped history comes back, and a reader of it is not disturbed.
 
 use std::path::Path;
 

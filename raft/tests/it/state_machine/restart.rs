@@ -1,4 +1,5 @@
-//! Restarts: after a clean close, after a kill at any moment, with the wrong identity, with damaged files.
+//! Restarts: after a clean close, after a kill at any moment, with the wrong identity, with damaged
+//! files.
 
 use std::path::{Path, PathBuf};
 
@@ -57,8 +58,8 @@ fn retention_goes_on_after_a_restart_as_if_there_had_been_none() {
     assert_equal(&machine, &expect);
 }
 
-/// What a kill leaves is what the files hold at some moment between two writes: copies of the folder, taken while the
-/// state is open, stand for it.
+/// What a kill leaves is what the files hold at some moment between two writes: copies of the
+/// folder, taken while the state is open, stand for it.
 #[test]
 fn a_kill_at_any_moment_loses_nothing_that_was_applied() {
     let dir = tempfile::tempdir().unwrap();
@@ -84,7 +85,8 @@ fn a_kill_at_any_moment_loses_nothing_that_was_applied() {
     }
 }
 
-/// A journal cut anywhere gives an earlier state, never a mixture: the log's later entries lead to the same end.
+/// A journal cut anywhere gives an earlier state, never a mixture: the log's later entries lead to
+/// the same end.
 #[test]
 fn a_torn_journal_gives_an_earlier_state_that_the_log_completes() {
     let dir = tempfile::tempdir().unwrap();

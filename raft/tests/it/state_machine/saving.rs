@@ -1,4 +1,5 @@
-//! What is applied and not on disk yet: it is served like the rest, and a crash loses it to the log only.
+//! What is applied and not on disk yet: it is served like the rest, and a crash loses it to the log
+//! only.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Snapshots: what arrives is what was sent, whatever happens to the sender meanwhile; an install is atomic.
+//! Snapshots: what arrives is what was sent, whatever happens to the sender meanwhile; an install
+//! is atomic.
 
 use bytes::Bytes;
 use futures::executor::block_on;

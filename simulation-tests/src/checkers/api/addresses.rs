@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::object_history::{ObjectHistory, text};
 use crate::api::ResourceKind;
 
-/// The address of a Service that wants none.
+/// The address of a headless Service.
 const NONE: &str = "None";
 
 /// Everything that is wrong with what Services hold.

@@ -24,7 +24,7 @@ pub use self::references::account as account_of;
 use super::rbac::{Rule, defaults};
 use super::{Action, Decision, Operator, ResourceAction};
 use crate::authentication::User;
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 use quorate_registry::derived::{DerivedState, DerivedStateOptions};
 
 /// The field that says where something belongs.
@@ -54,10 +54,10 @@ type Verdict = Result<(), String>;
 
 impl Nodes {
     /// `None` when the registry does not serve what pods refer to.
-    pub(super) fn new(names: &'static Names, registry: &Registry, store: Arc<dyn Store>) -> Option<Self> {
+    pub(super) fn new(names: &'static Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<Self> {
         let [certificates, coordination, resource, storage] =
             ["certificates", "coordination", "resource", "storage"].map(|neutral| names.group(neutral));
-        let find = |group: &str, plural: &str| registry.find(group, "v1", plural).cloned();
+        let find = |group: &str, plural: &str| catalogue.find(group, "v1", plural).cloned();
         let resources = vec![
             find("", "pods")?,
             find("", "persistentvolumes")?,

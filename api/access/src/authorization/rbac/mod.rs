@@ -22,7 +22,7 @@ use quorate_meta::Names;
 use quorate_store::Store;
 pub use rule::Rule;
 
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 use quorate_registry::derived::{DerivedState, DerivedStateOptions};
 
 /// Neutral name of the group that roles and bindings are in.
@@ -32,9 +32,9 @@ pub const GROUP: &str = "rbac.authorization";
 pub(crate) type Rules = DerivedState<Index>;
 
 /// No rules yet. `None` when the registry does not serve roles and bindings.
-pub(super) fn rules(names: &Names, registry: &Registry, store: Arc<dyn Store>) -> Option<Rules> {
+pub(super) fn rules(names: &Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<Rules> {
     let group = names.group(GROUP);
-    let find = |plural: &str| registry.find(&group, "v1", plural).cloned();
+    let find = |plural: &str| catalogue.find(&group, "v1", plural).cloned();
     let resources = vec![find("roles")?, find("clusterroles")?, find("rolebindings")?, find("clusterrolebindings")?];
     let prefixes = vec![format!("o/{group}/").into()];
     let what = "the rules of roles and bindings";

@@ -90,7 +90,6 @@ mod tests {
     use bytes::Bytes;
     use quorate_kinds::builtin;
     use quorate_meta::{Naming, Value};
-    use quorate_schema::Graph;
     use quorate_store::{Revision, Snapshot};
     use serde_json::json;
 
@@ -106,8 +105,8 @@ mod tests {
     /// What is told of these pods, besides those of another namespace, when the baseline is enforced from now on.
     fn of(pods: &[Value]) -> Vec<String> {
         let names = Naming::Svc.names();
-        let registry = builtin::registry(&Graph::builtin(names));
-        let resource = registry.find("", "v1", "pods").unwrap();
+        let catalogue = builtin::catalogue_of(names);
+        let resource = catalogue.find("", "v1", "pods").unwrap();
         let entry = |value: Bytes| Entry { value, created: Revision::ZERO, modified: Revision::ZERO };
         let text = |pod: &Value, field: &str| pod.str_at(&["metadata", field]).unwrap().to_owned();
         let stored = pods.iter().map(|pod| {
@@ -118,7 +117,7 @@ mod tests {
         let snapshot = Snapshot::of(Revision::new(1), stored);
         let labels = [("pod-security.svc.io/enforce", "baseline")];
         let standard = Policy::of(names, labels.into_iter()).0.enforce;
-        warnings(&World::new(names, &registry, &snapshot), "n", standard)
+        warnings(&World::new(names, &catalogue, &snapshot), "n", standard)
     }
 
     #[test]

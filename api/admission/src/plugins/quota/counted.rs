@@ -114,7 +114,6 @@ impl Counted {
 #[cfg(test)]
 pub(super) mod testing {
     use quorate_meta::Naming;
-    use quorate_schema::Graph;
 
     use super::Counted;
     use quorate_kinds::builtin;
@@ -122,8 +121,8 @@ pub(super) mod testing {
     /// How a resource of the first version is counted, in the names of the documents.
     pub(in crate::plugins::quota) fn counted(group: &str, plural: &str) -> Option<Counted> {
         let names = Naming::Svc.names();
-        let registry = builtin::registry(&Graph::builtin(names));
-        Counted::of(names, registry.find(group, "v1", plural).expect("a resource that is served"))
+        let catalogue = builtin::catalogue_of(names);
+        Counted::of(names, catalogue.find(group, "v1", plural).expect("a resource that is served"))
     }
 }
 
@@ -184,9 +183,9 @@ mod tests {
 
     #[test]
     fn writes_that_may_use_more() {
-        let registry = quorate_kinds::builtin::registry(&quorate_schema::Graph::builtin(Naming::Svc.names()));
+        let catalogue = quorate_kinds::builtin::catalogue_of(Naming::Svc.names());
         let check = |plural: &str, part: Part, old: Option<serde_json::Value>, new: serde_json::Value, expect: bool| {
-            let resource = registry.find("", "v1", plural).unwrap();
+            let resource = catalogue.find("", "v1", plural).unwrap();
             let target = quorate_registry::write::Target { resource, namespace: Some("a"), name: "b" };
             let (old, new) = (old.map(Value::from), Value::from(new));
             let change = Change { target, part, old: old.as_ref(), who: None, dry_run: false };

@@ -2,18 +2,17 @@
 
 use bytes::Bytes;
 use quorate_meta::{Names, Naming};
-use quorate_schema::Graph;
 use quorate_store::{Revision, Snapshot};
 use serde_json::json;
 
 use super::*;
 use quorate_kinds::builtin;
-use quorate_registry::Registry;
+use quorate_registry::Catalogue;
 use quorate_registry::write::Target;
 
 /// A namespace with objects in it.
 struct Namespace {
-    registry: Registry,
+    catalogue: Catalogue,
     entries: Vec<(Bytes, Entry)>,
 }
 
@@ -23,12 +22,12 @@ fn names() -> &'static Names {
 
 impl Namespace {
     fn new() -> Self {
-        Self { registry: builtin::registry(&Graph::builtin(names())), entries: Vec::new() }
+        Self { catalogue: builtin::catalogue_of(names()), entries: Vec::new() }
     }
 
     fn resource(&self, plural: &str) -> &Resource {
         let group = if plural == "deployments" { "apps" } else { "" };
-        self.registry.find(group, "v1", plural).unwrap()
+        self.catalogue.find(group, "v1", plural).unwrap()
     }
 
     fn with(mut self, plural: &str, name: &str, fields: serde_json::Value) -> Self {
@@ -53,7 +52,7 @@ impl Namespace {
         dry_run: bool,
     ) -> Result<String, String> {
         let snapshot = Snapshot::of(Revision::new(7), self.entries.clone());
-        let world = World::new(names(), &self.registry, &snapshot);
+        let world = World::new(names(), &self.catalogue, &snapshot);
         let target = Target { resource: self.resource(plural), namespace: Some("a"), name: "new" };
         let change = Change { target, part, old, who: None, dry_run };
         let mut terms = Terms::default();

@@ -288,7 +288,7 @@ fn is_ours(namespace: &str) -> bool {
     LASTING.contains(&namespace) || PASSING.contains(&namespace)
 }
 
-/// Gives an object what its kind needs.
+/// Fills in the fields that an object's kind needs.
 fn fill(object: &mut Value, kind: ResourceKind, stamp: &str) {
     match kind {
         ResourceKind::Services => object["spec"] = json!({"ports": [{"port": 80, "protocol": "TCP"}]}),

@@ -6,7 +6,6 @@ use proptest::prelude::*;
 use quorate_env::SystemEnv;
 use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Naming, Value};
-use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use quorate_wire::stored;
 use serde_json::{Value as Json, json};
@@ -16,7 +15,7 @@ use crate::authentication::User;
 use crate::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction};
 use quorate_kinds::builtin;
 use quorate_registry::write::Target;
-use quorate_registry::{Gift, Registry};
+use quorate_registry::{Catalogue, Gift};
 
 const GROUP: &str = "rbac.authorization.svc.io";
 /// The role or binding that is written; rules may name it.
@@ -24,7 +23,7 @@ const WRITTEN: &str = "n";
 /// A word that is in no rule: who may do something to this may do it to everything.
 const FRESH: &str = "fresh";
 
-static REGISTRY: LazyLock<Registry> = LazyLock::new(|| builtin::registry(&Graph::builtin(Naming::Svc.names())));
+static REGISTRY: LazyLock<Catalogue> = LazyLock::new(|| builtin::catalogue_of(Naming::Svc.names()));
 
 /// What stands for everything is as good as something that nobody names.
 fn one(text: &str) -> &str {
@@ -132,7 +131,7 @@ async fn put(store: &dyn Store, (kind, namespace, name): Key, now: Option<&Json>
 async fn authorizer(steps: &[Step]) -> (Authorizer, Objects) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock)));
     let (names, modes) = (Naming::Svc.names(), &[ModeOptions::Rules]);
-    let authorizer = Authorizer::new(AuthorizerOptions { names, registry: &REGISTRY, store: store.clone(), modes });
+    let authorizer = Authorizer::new(AuthorizerOptions { names, catalogue: &REGISTRY, store: store.clone(), modes });
     let mut objects = Objects::new();
     for (turn, bytes) in steps.iter().enumerate() {
         if turn == steps.len() / 2 {

@@ -1,0 +1,5 @@
+//! Extensions of the API beyond the built-in kinds: API aggregation (API groups that APIServices delegate to other servers).
+//!
+//! Invariant: what is built in is never looked up here.
+
+pub mod aggregation;
