@@ -15,6 +15,8 @@ pub(super) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const NOT_A_PORT: &str = "must be between 1 and 65535, inclusive";
 /// Characters of a port name, at most (RFC 6335).
 const MAX_PORT_NAME: usize = 15;
+/// Bytes of the name of a CSI driver, at most.
+const MAX_CSI_DRIVER_NAME: usize = 63;
 
 /// Checks a required string against a rule for names.
 pub(super) fn name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
@@ -30,6 +32,18 @@ pub(super) fn optional_name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, ca
     if !field.text().is_empty() {
         name(field, rule, causes);
     }
+}
+
+/// Checks the name of a CSI driver.
+pub(super) fn csi_driver_name(driver: &Field<'_>, causes: &mut Vec<Cause>) {
+    if driver.is_empty() {
+        causes.push(driver.required(""));
+        return;
+    }
+    if driver.text().len() > MAX_CSI_DRIVER_NAME {
+        causes.push(Cause::too_long(driver.path(), MAX_CSI_DRIVER_NAME));
+    }
+    causes.extend(driver.invalid_for(&name::dns_subdomain(&driver.text().to_ascii_lowercase())));
 }
 
 /// Checks that the field is not empty.

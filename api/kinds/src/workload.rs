@@ -20,6 +20,23 @@ pub(super) fn at_most(status: &Field<'_>, field: &str, limit: &str, name: &str, 
     }
 }
 
+/// Checks the counts of a status, of a ReplicaSet or a ReplicationController.
+pub(super) fn check_replicas(status: &Field<'_>, causes: &mut Vec<Cause>) {
+    let counted = [
+        "replicas",
+        "fullyLabeledReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "terminatingReplicas",
+        "observedGeneration",
+    ];
+    not_negative(status, &counted, causes);
+    for field in ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"] {
+        at_most(status, field, "replicas", "status.replicas", causes);
+    }
+    at_most(status, "availableReplicas", "readyReplicas", "readyReplicas", causes);
+}
+
 /// Checks the required selector of a workload: well formed and not empty. Returns whether the
 /// template can be checked against it.
 pub(super) fn check_selector(selector: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) -> bool {

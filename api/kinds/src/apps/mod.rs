@@ -9,8 +9,6 @@ mod stateful_set_status;
 
 use std::sync::Arc;
 
-pub(crate) use replica_set::check_replicas;
-
 use quorate_registry::Strategy;
 
 /// The strategy of a kind of this group; `None` for a kind without one.

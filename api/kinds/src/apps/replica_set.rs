@@ -55,7 +55,7 @@ impl Strategy for ReplicaSet {
         let (old, new) = (Field::root(old), Field::root(new));
         match part {
             Part::Main => rules::immutable(&old.get("spec.selector"), &new.get("spec.selector"), &mut causes),
-            _ => check_replicas(&new.get("status"), &mut causes),
+            _ => workload::check_replicas(&new.get("status"), &mut causes),
         }
         causes
     }
@@ -63,23 +63,6 @@ impl Strategy for ReplicaSet {
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         warnings::of_workload(names, old, new, "spec.template")
     }
-}
-
-/// Checks the counts of a status, of a ReplicaSet or a ReplicationController.
-pub(crate) fn check_replicas(status: &Field<'_>, causes: &mut Vec<Cause>) {
-    let counted = [
-        "replicas",
-        "fullyLabeledReplicas",
-        "readyReplicas",
-        "availableReplicas",
-        "terminatingReplicas",
-        "observedGeneration",
-    ];
-    workload::not_negative(status, &counted, causes);
-    for field in ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"] {
-        workload::at_most(status, field, "replicas", "status.replicas", causes);
-    }
-    workload::at_most(status, "availableReplicas", "readyReplicas", "readyReplicas", causes);
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use quorate_meta::{Cause, Names, Value};
 
 use super::pod::{template, warnings};
-use crate::apps::check_replicas;
 use crate::field::Field;
-use crate::rules;
+use crate::{rules, workload};
 use quorate_registry::Propagation;
 use quorate_registry::strategy::plain_field;
 use quorate_registry::{Disabled, Part, Strategy};
@@ -78,7 +77,7 @@ impl Strategy for ReplicationController {
     fn validate_update(&self, _: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         if part == Part::Status {
-            check_replicas(&Field::root(new).get("status"), &mut causes);
+            workload::check_replicas(&Field::root(new).get("status"), &mut causes);
         }
         causes
     }

@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Value, name};
 
 use super::pod::check_source_of;
 use crate::field::Field;
-use crate::{rules, storage};
+use crate::rules;
 
 /// A type of source: its field, its required fields, and the warning about a deprecated one.
 struct Source {
@@ -91,7 +91,7 @@ pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn check_csi(csi: &Field<'_>, causes: &mut Vec<Cause>) {
-    storage::driver_name(&csi.get("driver"), causes);
+    rules::csi_driver_name(&csi.get("driver"), causes);
     rules::required(&csi.get("volumeHandle"), causes);
     for secret in CSI_SECRETS.map(|field| csi.get(field)).into_iter().filter(Field::is_set) {
         rules::name(&secret.get("name"), name::dns_subdomain, causes);

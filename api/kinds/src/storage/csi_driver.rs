@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::driver_name;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
@@ -38,7 +37,7 @@ impl Strategy for CsiDriver {
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let object = Field::root(object);
-        driver_name(&object.get("metadata.name"), &mut causes);
+        rules::csi_driver_name(&object.get("metadata.name"), &mut causes);
         let spec = object.get("spec");
         for mode in spec.get("volumeLifecycleModes").items() {
             if !["Persistent", "Ephemeral"].contains(&mode.text()) {

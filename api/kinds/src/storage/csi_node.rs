@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Names, Value, name};
 
-use super::driver_name;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
@@ -38,7 +37,7 @@ impl Strategy for CsiNode {
         let mut seen = HashSet::new();
         for driver in Field::root(object).get("spec.drivers").items() {
             let own = driver.get("name");
-            driver_name(&own, &mut causes);
+            rules::csi_driver_name(&own, &mut causes);
             if !seen.insert(own.text()) {
                 causes.push(own.duplicate());
             }

@@ -9,13 +9,7 @@ mod volume_attributes_class;
 
 use std::sync::Arc;
 
-use quorate_meta::{Cause, name};
-
-use super::field::Field;
 use quorate_registry::Strategy;
-
-/// Characters of a driver name, at most.
-const MAX_DRIVER_NAME: usize = 63;
 
 /// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
@@ -28,16 +22,4 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
         "VolumeAttributesClass" => Arc::new(volume_attributes_class::VolumeAttributesClass),
         _ => return None,
     })
-}
-
-/// Checks a driver name.
-pub(super) fn driver_name(driver: &Field<'_>, causes: &mut Vec<Cause>) {
-    if driver.is_empty() {
-        causes.push(driver.required(""));
-        return;
-    }
-    if driver.text().len() > MAX_DRIVER_NAME {
-        causes.push(Cause::too_long(driver.path(), MAX_DRIVER_NAME));
-    }
-    causes.extend(driver.invalid_for(&name::dns_subdomain(&driver.text().to_ascii_lowercase())));
 }

@@ -2,7 +2,6 @@
 
 use quorate_meta::{Cause, Map, Names, Value, name};
 
-use super::driver_name;
 use crate::core::check_inline_volume;
 use crate::field::Field;
 use crate::rules;
@@ -42,7 +41,7 @@ impl Strategy for VolumeAttachment {
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let (spec, status) = (Field::root(object).get("spec"), Field::root(object).get("status"));
-        driver_name(&spec.get("attacher"), &mut causes);
+        rules::csi_driver_name(&spec.get("attacher"), &mut causes);
         let node = spec.get("nodeName");
         let wrong = name::dns_subdomain(node.text());
         causes.extend(wrong.iter().map(|why| Cause::invalid(node.path(), node.text(), why)));

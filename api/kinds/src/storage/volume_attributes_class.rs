@@ -2,8 +2,8 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::driver_name;
 use crate::field::Field;
+use crate::rules;
 use quorate_registry::{Part, Strategy};
 
 /// Parameters of a class, at most.
@@ -23,7 +23,7 @@ impl Strategy for VolumeAttributesClass {
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let object = Field::root(object);
-        driver_name(&object.get("driverName"), &mut causes);
+        rules::csi_driver_name(&object.get("driverName"), &mut causes);
         let parameters = object.get("parameters");
         if parameters.is_empty() {
             causes.push(parameters.required("must contain at least one key/value pair"));
