@@ -4,7 +4,7 @@
 //! syntax.
 
 mod expressions;
-mod matching;
+mod match_resources;
 mod validating_admission_policy;
 mod validating_admission_policy_binding;
 mod webhook;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Value, name};
 
-use super::{expressions, matching};
+use super::{expressions, match_resources};
 use crate::field::Field;
 use crate::{conditions, rules};
 use quorate_registry::{Part, Strategy};
@@ -82,7 +82,7 @@ fn check_constraints(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
         causes.push(constraints.required(""));
         return;
     }
-    matching::match_resources(constraints, causes);
+    match_resources::check(constraints, causes);
     rules::required(&constraints.get("resourceRules"), causes);
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Value, name};
 
-use super::matching;
+use super::match_resources;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::Strategy;
@@ -38,7 +38,7 @@ impl Strategy for ValidatingAdmissionPolicyBinding {
             check_parameter(&parameter, &mut causes);
         }
         if spec.get("matchResources").is_set() {
-            matching::match_resources(&spec.get("matchResources"), &mut causes);
+            match_resources::check(&spec.get("matchResources"), &mut causes);
         }
         check_actions(&spec.get("validationActions"), &mut causes);
         causes

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, name};
 
-use super::{expressions, matching};
+use super::{expressions, match_resources};
 use crate::field::Field;
 use crate::rules;
 
@@ -17,7 +17,7 @@ const MAX_TIMEOUT: i64 = 30;
 /// Checks a webhook.
 pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
     rules::name(&hook.get("name"), full_name, causes);
-    hook.get("rules").items().for_each(|rule| matching::rule_with_operations(&rule, causes));
+    hook.get("rules").items().for_each(|rule| match_resources::rule_with_operations(&rule, causes));
     for (field, supported) in [("failurePolicy", ["Fail", "Ignore"]), ("matchPolicy", ["Equivalent", "Exact"])] {
         rules::optional_one_of(&hook.get(field), &supported, causes);
     }

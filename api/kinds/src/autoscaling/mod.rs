@@ -6,9 +6,9 @@ mod behavior;
 mod behavior_conversion;
 mod conversion;
 mod horizontal_pod_autoscaler;
+mod horizontal_pod_autoscaler_v1;
 mod metric_conversion;
 mod metrics;
-mod v1;
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use quorate_registry::{Conversion, Strategy};
 /// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(version: &str, kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match (version, kind) {
-        ("v1", "HorizontalPodAutoscaler") => Arc::new(v1::HorizontalPodAutoscalerV1),
+        ("v1", "HorizontalPodAutoscaler") => Arc::new(horizontal_pod_autoscaler_v1::HorizontalPodAutoscalerV1),
         (_, "HorizontalPodAutoscaler") => Arc::new(horizontal_pod_autoscaler::HorizontalPodAutoscaler),
         _ => return None,
     })

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::{job_spec, schedule};
+use super::{cron_schedule, job_spec};
 use crate::core::pod::{template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};
@@ -76,7 +76,7 @@ fn check_schedule(field: &Field<'_>, causes: &mut Vec<Cause>) {
         causes.push(field.required(""));
     } else if field.text().contains("TZ") {
         causes.push(field.invalid("cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
-    } else if let Some(why) = schedule::problem(field.text()) {
+    } else if let Some(why) = cron_schedule::problem(field.text()) {
         causes.push(field.invalid(&why));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, name};
 
-use super::indexes;
+use super::completion_indexes;
 use crate::core::pod::template;
 use crate::field::Field;
 use crate::{rules, workload};
@@ -205,7 +205,7 @@ fn check_success_rule(rule: &Field<'_>, completions: i64, causes: &mut Vec<Cause
     if list.text().len() > MAX_INDEXES {
         causes.push(Cause::too_long(list.path(), MAX_INDEXES));
     }
-    let listed = indexes::count(list.text(), completions);
+    let listed = completion_indexes::count(list.text(), completions);
     if let Err(why) = &listed {
         causes.push(list.invalid(&format!("error parsing succeededIndexes: {why}")));
     }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, CauseReason};
 
-use super::indexes;
+use super::completion_indexes;
 use crate::field::Field;
 use crate::{rules, workload};
 
@@ -101,7 +101,7 @@ fn check_indexes(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes
         [(&completed, "completedIndexes", new_completed), (&failed, "failedIndexes", new_failed && limited)]
     {
         if let Some(Err(why)) =
-            completions.filter(|_| is_new).map(|completions| indexes::count(list.text(), completions))
+            completions.filter(|_| is_new).map(|completions| completion_indexes::count(list.text(), completions))
         {
             causes.push(list.invalid(&format!("error parsing {name}: {why}")));
         }
@@ -114,7 +114,7 @@ fn check_indexes(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes
     }
     let common = completions
         .filter(|_| new_completed || new_failed)
-        .and_then(|completions| indexes::common(completed.text(), failed.text(), completions));
+        .and_then(|completions| completion_indexes::common(completed.text(), failed.text(), completions));
     if let Some(index) = common {
         causes.push(failed.invalid(&format!("failedIndexes and completedIndexes overlap at index: {index}")));
     }

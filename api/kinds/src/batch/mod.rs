@@ -1,11 +1,11 @@
 //! The kinds of the batch group: workloads that run to completion.
 
+mod completion_indexes;
 mod cron_job;
-mod indexes;
+mod cron_schedule;
 mod job;
 mod job_spec;
 mod job_status;
-mod schedule;
 
 use std::sync::Arc;
 

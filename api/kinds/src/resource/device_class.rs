@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::requests;
+use super::device_requests;
 use crate::field::Field;
 use crate::resource_names;
 use quorate_registry::Strategy;
@@ -19,8 +19,8 @@ impl Strategy for DeviceClass {
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
-        requests::selectors(&spec.get("selectors"), &mut causes);
-        spec.get("config").items().for_each(|config| requests::configuration(&config, &mut causes));
+        device_requests::selectors(&spec.get("selectors"), &mut causes);
+        spec.get("config").items().for_each(|config| device_requests::configuration(&config, &mut causes));
         let resource = spec.get("extendedResourceName");
         if resource.is_set() && !resource_names::is_extended(names, resource.text()) {
             causes.push(resource.invalid("must be a valid extended resource name"));

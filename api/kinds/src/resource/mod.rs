@@ -2,11 +2,11 @@
 //!
 //! The schema has most structural checks; the scheduler allocates devices.
 
-mod attributes;
+mod device_attributes;
 mod device_class;
+mod device_requests;
 mod names;
-mod placement;
-mod requests;
+mod node_selection;
 mod resource_claim;
 mod resource_claim_status;
 mod resource_slice;

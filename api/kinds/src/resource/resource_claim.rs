@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::requests;
+use super::device_requests;
 use crate::field::Field;
 use crate::resource::resource_claim_status;
 use crate::rules;
@@ -22,20 +22,20 @@ impl Strategy for ResourceClaim {
     }
 
     fn disabled(&self) -> &'static [Disabled] {
-        const DISABLED: &[Disabled] = &[requests::disabled("spec.devices")];
+        const DISABLED: &[Disabled] = &[device_requests::disabled("spec.devices")];
         DISABLED
     }
 
     fn default(&self, _: &Names, object: &mut Value) {
         if let Some(spec) = object.get_mut("spec") {
-            requests::default_counts(spec);
+            device_requests::default_counts(spec);
         }
     }
 
     /// The specification is immutable, so it is only checked here.
     fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        requests::devices(&Field::root(object).get("spec.devices"), &mut causes);
+        device_requests::devices(&Field::root(object).get("spec.devices"), &mut causes);
         causes
     }
 
@@ -55,13 +55,13 @@ pub(super) struct ResourceClaimTemplate;
 
 impl Strategy for ResourceClaimTemplate {
     fn disabled(&self) -> &'static [Disabled] {
-        const DISABLED: &[Disabled] = &[requests::disabled("spec.spec.devices")];
+        const DISABLED: &[Disabled] = &[device_requests::disabled("spec.spec.devices")];
         DISABLED
     }
 
     fn default(&self, _: &Names, object: &mut Value) {
         if let Some(spec) = object.at_mut(&["spec", "spec"]) {
-            requests::default_counts(spec);
+            device_requests::default_counts(spec);
         }
     }
 
@@ -69,7 +69,7 @@ impl Strategy for ResourceClaimTemplate {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         rules::template_metadata(&spec.get("metadata"), &mut causes);
-        requests::devices(&spec.get("spec.devices"), &mut causes);
+        device_requests::devices(&spec.get("spec.devices"), &mut causes);
         causes
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, CauseReason, name};
 
-use super::{names, requests};
+use super::{device_requests, names};
 use crate::core::pod::check_node_selector;
 use crate::field::Field;
 use crate::rules;
@@ -36,7 +36,7 @@ pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     if had.is_set() && allocation.is_set() {
         rules::immutable(&had, &allocation, causes);
     } else if allocation.is_set() {
-        let known = requests::names_of(&new.get("spec.devices.requests"));
+        let known = device_requests::names_of(&new.get("spec.devices.requests"));
         check_allocation(&allocation, &known, causes);
     }
 }
@@ -66,13 +66,13 @@ fn check_allocation(allocation: &Field<'_>, known: &HashSet<String>, causes: &mu
     let (results, configurations) = (allocation.get("devices.results"), allocation.get("devices.config"));
     rules::at_most_items(&results, MAX_RESULTS, causes);
     for result in results.items().take(MAX_RESULTS) {
-        requests::reference(&result.get("request"), known, causes);
+        device_requests::reference(&result.get("request"), known, causes);
         check_identity(&result, causes);
     }
     rules::at_most_items(&configurations, MAX_CONFIGURATIONS, causes);
     for config in configurations.items().take(MAX_CONFIGURATIONS) {
-        requests::references(&config.get("requests"), known, causes);
-        requests::configuration(&config, causes);
+        device_requests::references(&config.get("requests"), known, causes);
+        device_requests::configuration(&config, causes);
     }
     let nodes = allocation.get("nodeSelector");
     if nodes.is_set() {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Time, Value, name};
 
-use super::{attributes, names, placement};
+use super::{device_attributes, names, node_selection};
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
@@ -41,7 +41,7 @@ impl Strategy for ResourceSlice {
         if slices.int().is_some_and(|count| count <= 0) {
             causes.push(slices.invalid("must be greater than zero"));
         }
-        placement::check(&spec, &mut causes);
+        node_selection::check(&spec, &mut causes);
         check_devices(&spec.get("devices"), &mut causes);
         causes
     }
@@ -65,11 +65,11 @@ fn check_devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
             causes.push(own.duplicate());
         }
         for (key, attribute) in device.get("attributes").entries() {
-            attributes::check_name(&attribute, key, causes);
-            attributes::check_value(&attribute, causes);
+            device_attributes::check_name(&attribute, key, causes);
+            device_attributes::check_value(&attribute, causes);
         }
         for (key, capacity) in device.get("capacity").entries() {
-            attributes::check_name(&capacity, key, causes);
+            device_attributes::check_name(&capacity, key, causes);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, name};
 
 use super::containers::{self, PodContext};
-use super::{affinity, ephemeral, network, resources, scheduling, security, system, volumes};
+use super::{affinity, ephemeral, network, os, resources, scheduling, security, volumes};
 use crate::field::Field;
 use crate::rules;
 
@@ -54,7 +54,7 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Ve
     if own.is_set() {
         resources::check(names, &own, &HashSet::new(), causes);
     }
-    system::check(spec, causes);
+    os::check(spec, causes);
 }
 
 fn check_restart_policy(policy: &Field<'_>, causes: &mut Vec<Cause>) {

@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Value, name};
 
 use super::super::field::Field;
 use super::super::rules;
-use super::{attributes, names};
+use super::{device_attributes, names};
 use quorate_registry::Disabled;
 
 /// Device requests of a claim, at most; also requests in a reference list.
@@ -86,7 +86,7 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
         references(&constraint.get("requests"), &known, causes);
         let attribute = constraint.get("matchAttribute");
         if attribute.is_set() {
-            attributes::check_qualified(&attribute, causes);
+            device_attributes::check_qualified(&attribute, causes);
         } else {
             causes.push(attribute.required(""));
         }

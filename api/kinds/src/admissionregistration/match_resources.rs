@@ -25,7 +25,7 @@ pub(super) fn rule_with_operations(rule: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks a `MatchResources`: selectors and rules.
-pub(super) fn match_resources(resources: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(super) fn check(resources: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::optional_one_of(&resources.get("matchPolicy"), &["Equivalent", "Exact"], causes);
     rules::selector(&resources.get("namespaceSelector"), causes);
     rules::selector(&resources.get("objectSelector"), causes);
@@ -115,7 +115,7 @@ mod tests {
         let rule = json!({"apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["*"], "resources": ["b"], "resourceNames": ["x", "x"]});
         let object = json!({"excludeResourceRules": [rule], "matchPolicy": "Maybe"}).into();
         let mut causes = Vec::new();
-        match_resources(&Field::root(&object), &mut causes);
+        check(&Field::root(&object), &mut causes);
         assert_eq!(shown(&causes), ["NotSupported matchPolicy", "Duplicate excludeResourceRules[0].resourceNames[1]"]);
     }
 }
