@@ -1,4 +1,6 @@
-//! The kinds of the apiregistration group.
+//! The kinds of the API group `apiregistration`.
+//!
+//! Proxying requests to extension API servers is not part of this crate.
 
 mod api_service;
 

@@ -1,4 +1,6 @@
-//! The kinds of the coordination group.
+//! The kinds of the API group `coordination`.
+//!
+//! Expired leases are the concern of the clients that compete for them.
 
 mod lease;
 

@@ -1,4 +1,6 @@
 //! The kinds of the core group.
+//!
+//! Binding and ComponentStatus have no strategy: they are not stored.
 
 mod config_map;
 pub(crate) mod data;

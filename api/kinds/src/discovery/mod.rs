@@ -1,4 +1,6 @@
-//! The kinds of the discovery group.
+//! The kinds of the API group `discovery`.
+//!
+//! EndpointSlices are written by controllers, not here.
 
 mod endpoint_slice;
 

@@ -1,4 +1,7 @@
-//! The kinds of the networking group.
+//! The kinds of the API group `networking`.
+//!
+//! Traffic is controlled by network plugins and ingress controllers, addresses are allocated with
+//! Services.
 
 mod ingress;
 mod ingress_class;

@@ -1,4 +1,6 @@
-//! The kinds of the node group.
+//! The kinds of the API group `node`.
+//!
+//! The RuntimeClass admission plugin applies runtime classes to pods.
 
 mod runtime_class;
 

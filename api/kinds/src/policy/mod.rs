@@ -1,4 +1,6 @@
-//! The kinds of the policy group.
+//! The kinds of the API group `policy`.
+//!
+//! Eviction is a subresource of pods and has no strategy.
 
 mod pod_disruption_budget;
 

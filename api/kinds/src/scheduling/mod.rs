@@ -1,4 +1,6 @@
-//! The kinds of the scheduling group.
+//! The kinds of the API group `scheduling`.
+//!
+//! The Priority admission plugin applies priority classes to pods.
 
 mod priority_class;
 

@@ -1,4 +1,6 @@
-//! The kinds of the storage group.
+//! The kinds of the API group `storage`.
+//!
+//! Volumes are provisioned and attached by drivers and their controllers.
 
 mod csi_driver;
 mod csi_node;
