@@ -5,30 +5,18 @@
 
 use quorate_meta::{Cause, LabelSelector, Map, Names, Value, name};
 
-use super::{job_spec, job_status};
+use super::{job_spec, job_status, job_update};
 use crate::core::pod::{template, warnings};
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::Propagation;
 use quorate_registry::strategy::plain_field;
-use quorate_registry::strategy::status;
 use quorate_registry::{Disabled, Part, Strategy};
 
-const TEMPLATE: [&str; 2] = ["spec", "template"];
+pub(super) const TEMPLATE: [&str; 2] = ["spec", "template"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 /// The default of `backoffLimit`, without and with `backoffLimitPerIndex`.
 const BACKOFF: [i64; 2] = [6, 2_147_483_647];
-/// The scheduling directives of a template, which may change while a suspended job has never run
-/// (KEP-2926).
-const SCHEDULING: [&[&str]; 6] = [
-    &["spec", "nodeSelector"],
-    &["spec", "affinity", "nodeAffinity"],
-    &["spec", "tolerations"],
-    &["spec", "schedulingGates"],
-    &["metadata", "labels"],
-    &["metadata", "annotations"],
-];
-
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
 /// The strategy of Job.
@@ -104,13 +92,7 @@ impl Strategy for Job {
             job_status::check(&Field::root(old), &Field::root(new), &mut causes);
             return causes;
         }
-        let (before, after) = (Field::root(old).get("spec"), Field::root(new).get("spec"));
-        check_completions(&before, &after, &mut causes);
-        rules::immutable(&before.get("selector"), &after.get("selector"), &mut causes);
-        check_template(old, new, &mut causes);
-        for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
-            rules::immutable(&before.get(field), &after.get(field), &mut causes);
-        }
+        job_update::check(old, new, &mut causes);
         causes
     }
 
@@ -216,45 +198,6 @@ fn check_host_names(job: &Field<'_>, causes: &mut Vec<Cause>) {
         if !name::dns_label(&last).is_empty() {
             causes.push(own.invalid(&format!("will not able to create pod with invalid DNS label: {last}")));
         }
-    }
-}
-
-/// Checks a change of `completions`: only with `parallelism`, in an Indexed job (KEP-3715, "Elastic
-/// Indexed Jobs").
-fn check_completions(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (had, has) = (before.get("completions"), after.get("completions"));
-    let elastic = |spec: &Field<'_>| {
-        let completions = spec.get("completions");
-        completions.is_set() && completions.value() == spec.get("parallelism").value()
-    };
-    if after.get("completionMode").text() == "Indexed" && elastic(before) && elastic(after) {
-        return;
-    }
-    rules::immutable(&had, &has, causes);
-}
-
-fn check_template(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
-    let waits = old.at(&["spec", "suspend"]).and_then(Value::as_bool) == Some(true)
-        && old.at(&["status", "startTime"]).is_none_or(Value::is_null);
-    let mut wanted = new.at(&TEMPLATE).cloned().unwrap_or_default();
-    let mut had = old.at(&TEMPLATE).cloned().unwrap_or_default();
-    if waits {
-        for path in SCHEDULING {
-            status::keep_at(path, &had, &mut wanted);
-        }
-        drop_empty_affinity(&mut wanted);
-        drop_empty_affinity(&mut had);
-    }
-    if wanted != had {
-        causes.push(Field::root(new).get("spec.template").invalid(rules::IMMUTABLE));
-    }
-}
-
-/// Removes an affinity without terms, which means the same as none.
-fn drop_empty_affinity(template: &mut Value) {
-    let path = ["spec", "affinity"];
-    if template.at(&path).is_some_and(Value::is_empty) {
-        template.remove_at(&path);
     }
 }
 

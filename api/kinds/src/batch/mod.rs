@@ -6,6 +6,7 @@ mod cron_schedule;
 mod job;
 mod job_spec;
 mod job_status;
+mod job_update;
 
 use std::sync::Arc;
 
