@@ -51,6 +51,8 @@ fn crates_use_only_what_is_written_down() {
     for found in &found {
         let expect: BTreeSet<String> = rule(found).uses.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(found.dependencies, expect, "the crates that {} uses", found.name);
+        let expect: BTreeSet<String> = rule(found).tests.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(found.dev_dependencies, expect, "the crates that only the tests of {} use", found.name);
     }
     let edges: Edges<'_> = CRATES.iter().flat_map(|rule| rule.uses.iter().map(|used| (rule.name, *used))).collect();
     assert!(edges.len() > 10, "the table has only {} edges between crates", edges.len());
