@@ -23,5 +23,4 @@ pub(super) const STRAY_IMPLS: &[(&str, &str)] = &[
 pub(super) const REPEATED_TYPES: &[(&str, &str)] = &[];
 
 /// Folders whose comments hide who acts.
-pub(super) const WORDY_FOLDERS: &[&str] =
-    &["api/benches", "api/meta", "api/schema", "api/src", "api/tests", "api/wire", "raft"];
+pub(super) const WORDY_FOLDERS: &[&str] = &["api/benches", "api/src", "api/tests", "raft"];
