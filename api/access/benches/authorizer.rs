@@ -10,13 +10,12 @@ use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use quorate_access::authentication::User;
-use quorate_access::authorization::{
-    Action, Authorizer, AuthorizerOptions, Feed, FeedOptions, ModeOptions, ResourceAction,
-};
+use quorate_access::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction};
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::{Naming, Value};
 use quorate_registry::Registry;
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::keys::Key;
 use quorate_registry::write::{Put, Target, WriteOptions, Writer};
 use quorate_schema::Graph;
@@ -120,9 +119,9 @@ fn main() {
     let options =
         AuthorizerOptions { names: Naming::Svc.names(), registry: &registry, store, modes: &[ModeOptions::Rules] };
     let authorizer = Arc::new(Authorizer::new(options));
-    let (feed, _) = Feed::new(FeedOptions { authorizer: authorizer.clone() });
+    let (informer, _) = Informer::new(InformerOptions { states: authorizer.derived_states() });
     let started = Instant::now();
-    runtime.spawn(feed.run());
+    runtime.spawn(informer.run());
     let bench = Bench { runtime, authorizer };
     let of = |name: &str| User::new(name, (0..10).map(|number| format!("group-{number}")));
     let ask = |user: &str, namespace, resource| Question { user: of(user), namespace, resource };

@@ -12,7 +12,6 @@ use http_body_util::{BodyExt, Full};
 use quorate_access::authentication::token::{KeyMaterial, KeySet, TokenOptions};
 use quorate_access::authentication::{AuthenticationOptions, Identity, User};
 use quorate_access::authorization::ModeOptions;
-use quorate_access::authorization::{Feed, FeedOptions};
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
 use quorate_api::body::Body;
@@ -22,6 +21,7 @@ use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_env::{Clock, Entropy, Env, SystemEnv};
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore, Retention, Store};
 use serde_json::{Value, json};
@@ -200,8 +200,8 @@ impl Server {
         let key = KeyMaterial::generate(START_MS).unwrap();
         let keys = KeySet::new(std::slice::from_ref(&key)).unwrap();
         api.authentication.service_accounts.set_keys(keys);
-        let (feed, _) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
-        tokio::spawn(feed.run());
+        let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
+        tokio::spawn(informer.run());
         let identity = Identity::of_user(User::new("admin", ["system:masters".to_owned()]));
         Self { api, clock, key, identity }
     }

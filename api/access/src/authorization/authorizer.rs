@@ -14,7 +14,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
 use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_MASTERS};
 use quorate_store::Store;
@@ -25,6 +24,7 @@ use super::rbac::{self, Rule, Rules};
 use super::{Action, Decision, ModeOptions, Rights, Stake, Verdict};
 use crate::authentication::{Confirmation, User};
 use quorate_registry::Registry;
+use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
 
 /// How long a refusal, a review or a watch waits for the quorum to say whether this node has seen everything.
@@ -63,10 +63,10 @@ impl Authorizer {
         Self { names, modes, store, confirmation: Confirmation::default(), group: names.group(rbac::GROUP) }
     }
 
-    /// The same store, with what the authorizer has to know of its writes noted.
+    /// What it decides by, as far as that is stored.
     #[must_use]
-    pub fn noting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
-        self.modes.iter().fold(store, |store, mode| mode.noting(store))
+    pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
+        self.modes.iter().filter_map(Mode::derived_state).collect()
     }
 
     /// Whether the node can decide: what it decides by has been read, and the default roles are there.
@@ -208,11 +208,6 @@ impl Authorizer {
             mode.list(&self.group, user, namespace, &mut rights).await;
         }
         rights
-    }
-
-    /// Follows the store for ever; returns at once when nothing that is stored matters.
-    pub(super) async fn follow(&self) {
-        join_all(self.modes.iter().map(Mode::follow)).await;
     }
 
     pub(super) fn rules(&self) -> Option<&Rules> {

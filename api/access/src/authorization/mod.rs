@@ -13,7 +13,6 @@ mod mode;
 mod node;
 pub mod rbac;
 mod refusal;
-mod sync;
 #[cfg(test)]
 mod tests;
 mod webhook;
@@ -25,5 +24,4 @@ pub use decision::{Decision, Rights, Verdict};
 pub use mode::ModeOptions;
 pub use node::account_of;
 use refusal::refusal;
-pub use sync::{Feed, FeedHandle, FeedOptions};
 pub use webhook::{Reviewer, Unanswered, WebhookOptions};

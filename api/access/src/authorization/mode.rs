@@ -1,11 +1,9 @@
 //! The ways of deciding, and what each of them can do.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use quorate_meta::Names;
-use quorate_store::{HistoryError, Store};
-use tokio::time::sleep;
+use quorate_store::Store;
 
 use super::node::Nodes;
 use super::rbac::{self, Rule, Rules};
@@ -13,10 +11,8 @@ use super::webhook::{Webhook, WebhookOptions};
 use super::{Action, Decision, Rights};
 use crate::authentication::User;
 use quorate_registry::Registry;
+use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
-
-/// How long to wait after a failure before everything is read again.
-const RETRY: Duration = Duration::from_millis(100);
 
 /// A way of deciding, as it is asked for.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +33,7 @@ pub enum ModeOptions {
 /// A way of deciding.
 #[derive(Debug)]
 pub(super) enum Mode {
-    Rules(Box<Rules>),
+    Rules(Arc<Rules>),
     Nodes(Box<Nodes>),
     Webhook(Box<Webhook>),
     AlwaysAllow,
@@ -53,7 +49,7 @@ impl Mode {
         store: &Arc<dyn Store>,
     ) -> Option<Self> {
         Some(match asked {
-            ModeOptions::Rules => Self::Rules(Box::new(rbac::rules(names, registry, store.clone())?)),
+            ModeOptions::Rules => Self::Rules(Arc::new(rbac::rules(names, registry, store.clone())?)),
             ModeOptions::Nodes => Self::Nodes(Box::new(Nodes::new(names, registry, store.clone())?)),
             ModeOptions::Webhook(options) => Self::Webhook(Box::new(Webhook::new(names, options.clone()))),
             ModeOptions::AlwaysAllow => Self::AlwaysAllow,
@@ -93,12 +89,12 @@ impl Mode {
         }
     }
 
-    /// The same store, with what this one has to know of its writes noted.
-    pub(super) fn noting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+    /// What it decides by, where that is stored.
+    pub(super) fn derived_state(&self) -> Option<Arc<dyn Informed>> {
         match self {
-            Self::Rules(rules) => rules.noting(store),
-            Self::Nodes(nodes) => nodes.graph.noting(store),
-            Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => store,
+            Self::Rules(rules) => Some(rules.clone()),
+            Self::Nodes(nodes) => Some(nodes.graph.clone()),
+            Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => None,
         }
     }
 
@@ -123,24 +119,9 @@ impl Mode {
     /// Whether it knows what it decides by.
     pub(super) fn is_ready(&self) -> bool {
         match self {
-            Self::Rules(rules) => rules.is_synced() && rules.known().role("", "cluster-admin").is_some(),
+            Self::Rules(rules) => rules.is_synced() && rules.cached().role("", "cluster-admin").is_some(),
             Self::Nodes(nodes) => nodes.graph.is_synced(),
             Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => true,
-        }
-    }
-
-    /// Follows the store for ever; returns at once when there is nothing to follow.
-    pub(super) async fn follow(&self) {
-        loop {
-            let followed: Result<(), HistoryError> = match self {
-                Self::Rules(rules) => rules.follow().await,
-                Self::Nodes(nodes) => nodes.graph.follow().await,
-                Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => return,
-            };
-            if let Err(error) = followed {
-                tracing::warn!(%error, "what the authorizer decides by is read anew");
-            }
-            sleep(RETRY).await;
         }
     }
 }

@@ -20,6 +20,7 @@ use super::*;
 use crate::authentication::User;
 use quorate_kinds::builtin;
 use quorate_registry::Registry;
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::write::{Put, Target, WriteOptions, Writer};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -71,6 +72,11 @@ impl Store for Behind {
     }
 }
 
+/// The informer of what an authorizer decides by.
+pub(super) fn informer(authorizer: &Authorizer) -> Informer {
+    Informer::new(InformerOptions { states: authorizer.derived_states() }).0
+}
+
 struct Cluster {
     registry: Registry,
     /// Writes somewhere else.
@@ -97,9 +103,9 @@ impl Cluster {
             {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]},
         ]);
         cluster.put("clusterroles", "r", json!({"rules": rules})).await;
-        // The feed only reads the first state: what comes later is found by asking.
+        // The informer only reads the first state: what comes later is found by asking.
         tokio::select! {
-            () = cluster.authorizer.follow() => unreachable!("it follows for ever"),
+            () = informer(&cluster.authorizer).run() => unreachable!("it runs until stopped"),
             () = cluster.synced() => {}
         }
         cluster
@@ -259,7 +265,7 @@ async fn rights_are_listed_incompletely_while_the_rules_cannot_be_read() {
     let Cluster { registry, node, .. } = &cluster;
     let options =
         AuthorizerOptions { names: Naming::Svc.names(), registry, store: node.clone(), modes: &[ModeOptions::Rules] };
-    // Nobody follows the store for this one.
+    // This one has no informer.
     let rights = Authorizer::new(options).rights(&User::new("joe", []), "a").await;
     let [why] = rights.incomplete.as_slice() else { panic!("{rights:?}") };
     assert!(why.ends_with("the rules of roles and bindings have not been read yet"), "{why}");

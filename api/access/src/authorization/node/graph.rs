@@ -51,13 +51,13 @@ pub(crate) struct Graph {
 }
 
 impl Derived for Graph {
-    fn take(&mut self, change: ObjectChange<'_>) {
-        let ObjectChange { plural, namespace, name, before, now } = change;
-        if let Some(before) = before {
-            self.add(plural, namespace, name, before, false);
+    fn update(&mut self, change: ObjectChange<'_>) {
+        let ObjectChange { plural, namespace, name, old, new } = change;
+        if let Some(old) = old {
+            self.add(plural, namespace, name, old, false);
         }
-        if let Some(now) = now {
-            self.add(plural, namespace, name, now, true);
+        if let Some(new) = new {
+            self.add(plural, namespace, name, new, true);
         }
     }
 }

@@ -42,7 +42,7 @@ struct Groups {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Nodes {
-    pub(super) graph: DerivedState<Graph>,
+    pub(super) graph: Arc<DerivedState<Graph>>,
     /// What all nodes may alike.
     rules: Vec<Rule>,
     groups: Groups,
@@ -68,7 +68,7 @@ impl Nodes {
         let what = "pods, volumes and what belongs to nodes";
         let role = defaults(names, |_| true).into_iter().find(|role| role.name == "system:node" && !role.is_binding)?;
         Some(Self {
-            graph: DerivedState::new(DerivedStateOptions { store, resources, prefixes, what }),
+            graph: Arc::new(DerivedState::new(DerivedStateOptions { store, resources, prefixes, what })),
             rules: Rule::of_role(&role.object),
             groups: Groups { certificates, coordination, resource, storage },
             names,

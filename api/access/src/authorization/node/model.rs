@@ -191,7 +191,7 @@ proptest! {
             let (before, now) = (before.map(stored), now.map(stored));
             let (source, namespace, name) = key;
             let plural = SOURCES[source];
-            graph.take(ObjectChange { plural, namespace, name, before: before.as_ref(), now: now.as_ref() });
+            graph.update(ObjectChange { plural, namespace, name, old: before.as_ref(), new: now.as_ref() });
         };
         for bytes in steps {
             let (key, now) = step(bytes);

@@ -45,10 +45,10 @@ pub(crate) struct Found<'i> {
 }
 
 impl Derived for Index {
-    fn take(&mut self, change: ObjectChange<'_>) {
-        let ObjectChange { plural, namespace, name, before, now } = change;
-        if let (Some(before), Some(now)) = (before, now)
-            && means_the_same(before, now)
+    fn update(&mut self, change: ObjectChange<'_>) {
+        let ObjectChange { plural, namespace, name, old, new } = change;
+        if let (Some(old), Some(new)) = (old, new)
+            && means_the_same(old, new)
         {
             return;
         }
@@ -57,7 +57,7 @@ impl Derived for Index {
             "clusterroles" => Object::ClusterRole { name },
             _ => Object::Binding { namespace, name },
         };
-        self.change(object, before, now);
+        self.change(object, old, new);
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Key, NAMES, Objects, Step, expected, holds, questions, rule, rules, step, take, texts, users};
 use crate::authentication::User;
+use crate::authorization::tests::informer;
 use crate::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction};
 use quorate_kinds::builtin;
 use quorate_registry::write::Target;
@@ -153,7 +154,7 @@ async fn sync(authorizer: &Authorizer) {
         }
     };
     tokio::select! {
-        () = authorizer.follow() => unreachable!("it follows for ever"),
+        () = informer(authorizer).run() => unreachable!("it runs until stopped"),
         () = synced => {}
     }
 }
