@@ -3,9 +3,9 @@
 //! Invariant: a request either has a [`User`] or is refused with 401 before anything else is looked at. The anonymous user
 //! exists for health endpoints only, where an operator wants it.
 
+mod audit_user_cache;
 mod certificate;
 mod chain;
-mod connection_identity;
 mod extra;
 mod impersonation;
 mod proxy;
@@ -16,7 +16,7 @@ mod user;
 
 pub use certificate::Identity;
 pub use chain::{Authentication, AuthenticationOptions};
-pub use connection_identity::Introduction;
+pub use audit_user_cache::Introduction;
 pub(crate) use impersonation::{ImpersonatedPart, asked};
 pub use proxy::ProxyOptions;
 pub use quorum_confirmation::{Confirmation, Freshness};

@@ -3,15 +3,15 @@
 //! A node reads what pods bound to it refer to, looks after itself, its pods and their status, its lease and its driver, and
 //! gets tokens for the accounts of its pods; for what concerns all nodes alike it has the rules of the role `system:node`.
 //! Invariants: it never denies a request, so others may allow more; what is there goes by its name, or by the pods of the node.
-//! What is to be created has no name yet: that is let through here, and looked at in [`objects`] when it is written.
+//! What is to be created has no name yet: that is let through here, and looked at in `restriction` when it is written.
 
-mod claim;
+mod claim_status;
 mod graph;
-mod itself;
-#[cfg(test)]
-mod model;
-mod objects;
+mod own_node;
 mod references;
+mod restriction;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

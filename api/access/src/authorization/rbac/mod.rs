@@ -3,18 +3,18 @@
 //! [`Index`] holds all of them compiled, as an immutable state that requests read without a lock; [`Rules`] is the newest one,
 //! as fresh as this node's state. Nothing here writes.
 
-mod covers;
 mod decide;
 mod defaults;
 mod index;
 mod key;
-#[cfg(test)]
-mod model;
+mod missing_rules;
 mod rule;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-pub use covers::{missing, missing_rules};
+pub use missing_rules::{missing, missing_rules};
 pub(super) use decide::decide;
 pub use defaults::{Default, defaults};
 pub(crate) use index::Index;

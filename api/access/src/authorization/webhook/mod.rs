@@ -4,7 +4,7 @@
 //! with all its tries; without an answer the operator's choice holds, which is never to allow. How a review travels is the
 //! business of the [`Reviewer`].
 
-mod answers;
+mod decision_cache;
 mod review;
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use quorate_env::Clock;
 use quorate_meta::Names;
 use tokio::time::{sleep, timeout};
 
-use self::answers::{Answers, hash};
+use self::decision_cache::{Answers, hash};
 use super::{Action, Decision, Verdict};
 use crate::authentication::User;
 

@@ -1,8 +1,8 @@
 //! What nodes may write, as far as only the object tells it (a part of what release 1.35 restricts for nodes at admission).
 //!
 //! A node creates objects for itself alone, certificates that are asked for among them, and only such pods as name nothing and go with it;
-//! of pods it tells what becomes of them, not what they are or use; of claims, how far they have grown (see `claim`); of itself, nothing by
-//! which others choose it (see `itself`). Invariants: where this mode is configured, this holds for every node, whichever mode has let the
+//! of pods it tells what becomes of them, not what they are or use; of claims, how far they have grown (see `claim_status`); of itself, nothing by
+//! which others choose it (see `own_node`). Invariants: where this mode is configured, this holds for every node, whichever mode has let the
 //! request through; members of `system:masters` may write everything. The same goes for tokens of accounts: a node gets them for its pods,
 //! so that each ends with its pod.
 
@@ -12,7 +12,7 @@ use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Names, Status, Value};
 
 use super::graph::Kind;
-use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, claim, itself, references};
+use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, claim_status, own_node, references};
 use crate::authentication::User;
 use crate::authentication::token::Bound;
 use crate::authorization::Authorizer;
@@ -80,7 +80,7 @@ impl Nodes {
             ("", "pods") => may_create_pod(self.names, node, target.namespace.unwrap_or_default(), object),
             ("", "nodes") => {
                 own_name("Node")?;
-                itself::may_create(self.names, object)
+                own_node::may_create(self.names, object)
             }
             ("", "persistentvolumeclaims") => Err("may only update PVC status".to_owned()),
             (group, "certificatesigningrequests") if group == certificates => {
@@ -101,8 +101,8 @@ impl Nodes {
     fn may_change(&self, node: &str, target: Target<'_>, old: &Value, new: &Value) -> Verdict {
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
             ("", "pods") => may_change_pod(node, old, new),
-            ("", "nodes") => itself::may_change(self.names, node, old, new),
-            ("", "persistentvolumeclaims") => claim::may_change(node, old, new),
+            ("", "nodes") => own_node::may_change(self.names, node, old, new),
+            ("", "persistentvolumeclaims") => claim_status::may_change(node, old, new),
             _ => Ok(()),
         }
     }
