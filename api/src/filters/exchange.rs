@@ -12,14 +12,14 @@ use super::{audit, request_id};
 use crate::Api;
 use crate::audit::RequestEvents;
 use crate::request_record::RequestRecord;
-use quorate_access::authentication::Identity;
+use quorate_access::authentication::ConnectionIdentity;
 use quorate_access::request::RequestInfo;
 
 /// One request on its way through the filters.
 pub(super) struct Exchange<'a> {
     pub(super) api: &'a Arc<Api>,
     /// What the connection proved about its client.
-    pub(super) identity: &'a Identity,
+    pub(super) identity: &'a ConnectionIdentity,
     pub(super) headers: HeaderMap,
     pub(super) record: RequestRecord,
     /// The authorizer's epoch before the first filter asked it.
@@ -30,7 +30,7 @@ pub(super) struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     /// The exchange of a request that has just come in.
-    pub(super) fn new(api: &'a Arc<Api>, identity: &'a Identity, head: request::Parts) -> Self {
+    pub(super) fn new(api: &'a Arc<Api>, identity: &'a ConnectionIdentity, head: request::Parts) -> Self {
         let id = request_id::of(&head.headers, api.process, &api.requests);
         let info = RequestInfo::parse(api.names, &head.method, &head.uri);
         let record = RequestRecord::new(id, head.uri, info, api.env.clock.now_ms());

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use quorate_access::authentication::token::{KeyMaterial, KeySet, TokenOptions};
-use quorate_access::authentication::{AuthenticationOptions, Identity, User};
+use quorate_access::authentication::{AuthenticationOptions, ConnectionIdentity, User};
 use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
@@ -73,7 +73,7 @@ pub(crate) struct Server {
     pub(crate) clock: Arc<TestClock>,
     /// The key that signs tokens.
     pub(crate) key: KeyMaterial,
-    pub(crate) identity: Identity,
+    pub(crate) identity: ConnectionIdentity,
 }
 
 /// What only some tests care about.
@@ -202,7 +202,7 @@ impl Server {
         api.authentication.service_accounts.set_keys(keys);
         let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
         tokio::spawn(informer.run());
-        let identity = Identity::of_user(User::new("admin", ["system:masters".to_owned()]));
+        let identity = ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
         Self { api, clock, key, identity }
     }
 
@@ -213,7 +213,7 @@ impl Server {
 
     /// The same server, asked by somebody else; nobody when there is no user.
     pub(crate) fn by(&self, user: Option<User>) -> Self {
-        let identity = user.map_or_else(Identity::default, Identity::of_user);
+        let identity = user.map_or_else(ConnectionIdentity::default, ConnectionIdentity::of_user);
         Self { api: self.api.clone(), clock: self.clock.clone(), key: self.key.clone(), identity }
     }
 

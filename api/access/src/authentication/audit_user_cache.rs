@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 2048;
 
 /// What was written last of a user and their program.
 #[derive(Debug, Default)]
-pub struct Introduction(Mutex<Option<Words>>);
+pub struct AuditUserCache(Mutex<Option<Words>>);
 
 #[derive(Debug)]
 struct Words {
@@ -23,7 +23,7 @@ struct Words {
     text: Vec<u8>,
 }
 
-impl Introduction {
+impl AuditUserCache {
     /// Appends what `write` has written of this user and program; it is called if they are not those of the last time.
     pub fn write(&self, user: &Arc<User>, agent: &str, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         let mut last = self.0.lock();
@@ -45,11 +45,11 @@ mod tests {
 
     #[test]
     fn words_are_written_once_for_the_same_user_and_program() {
-        let introduction = Introduction::default();
+        let audit_user = AuditUserCache::default();
         let [ann, again] = ["ann"; 2].map(|name| Arc::new(User::new(name, [])));
         let check = |user: &Arc<User>, agent: &str, written: bool| {
             let (mut out, mut called) = (b"before ".to_vec(), false);
-            introduction.write(user, agent, &mut out, |out| {
+            audit_user.write(user, agent, &mut out, |out| {
                 called = true;
                 out.extend_from_slice(format!("{} {agent}", user.name).as_bytes());
             });

@@ -12,14 +12,14 @@ use sha2::{Digest, Sha256};
 use x509_parser::der_parser::{Oid, oid};
 use x509_parser::prelude::{FromDer, X509Certificate, X509Name};
 
-use super::{Introduction, User};
+use super::{AuditUserCache, User};
 
 /// The attribute of a subject that gives the user's uid.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
 
 /// What a connection proved about its client, before any request: shared by all requests of the connection.
 #[derive(Debug, Clone, Default)]
-pub struct Identity {
+pub struct ConnectionIdentity {
     /// The user of the client certificate; `None` when there was none or it names nobody.
     pub certificate: Option<Arc<User>>,
     /// The address of the other end; `None` inside the process.
@@ -32,10 +32,10 @@ pub struct Identity {
     /// are none.
     pub until_ms: Option<u64>,
     /// What the audit trail says of whoever sends requests from this address.
-    pub introduction: Arc<Introduction>,
+    pub audit_user: Arc<AuditUserCache>,
 }
 
-impl Identity {
+impl ConnectionIdentity {
     /// The identity of a connection whose verified client certificate is this one.
     #[must_use]
     pub fn of_certificate(names: &Names, der: &[u8]) -> Self {
@@ -51,7 +51,7 @@ impl Identity {
     /// The same, at the other end of a connection from this address.
     #[must_use]
     pub fn with_peer(self, address: &str) -> Self {
-        Self { peer: Some(address.into()), introduction: Arc::default(), ..self }
+        Self { peer: Some(address.into()), audit_user: Arc::default(), ..self }
     }
 
     /// An identity that is already known, for calls inside the process.
@@ -152,7 +152,7 @@ mod tests {
         };
         let check = |leaf: i32, others: &[i32], expect: u64| {
             let chain: Vec<_> = others.iter().map(ending).collect();
-            let identity = Identity::default().until_end_of(&ending(&leaf), &chain, IN_2017);
+            let identity = ConnectionIdentity::default().until_end_of(&ending(&leaf), &chain, IN_2017);
             assert_eq!(identity.until_ms, Some(expect), "{leaf} {others:?}");
             assert!(!identity.has_ended(expect));
             assert!(identity.has_ended(expect + 1));

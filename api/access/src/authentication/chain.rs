@@ -16,8 +16,8 @@ use quorate_meta::{Names, Status};
 use quorate_store::Store;
 
 use super::token::{Accepted, Refusal, ServiceAccountTokens, TokenOptions};
-use super::{Identity, ProxyOptions, StaticTokens, User};
-use crate::authentication::quorum_confirmation::{Confirmation, Freshness};
+use super::{ConnectionIdentity, ProxyOptions, StaticTokens, User};
+use crate::authentication::quorum_confirmation::{QuorumConfirmation, StateRequirement};
 use quorate_registry::error::Error;
 
 /// How long the quorum may take to confirm the state that a token is checked against.
@@ -45,7 +45,7 @@ pub struct Authentication {
     static_tokens: ArcSwap<StaticTokens>,
     proxy: ProxyOptions,
     anonymous_health: bool,
-    confirmation: Confirmation,
+    confirmation: QuorumConfirmation,
 }
 
 impl Authentication {
@@ -57,7 +57,7 @@ impl Authentication {
             static_tokens: ArcSwap::from_pointee(options.static_tokens),
             proxy: options.proxy,
             anonymous_health: options.anonymous_health,
-            confirmation: Confirmation::default(),
+            confirmation: QuorumConfirmation::default(),
         }
     }
 
@@ -71,7 +71,7 @@ impl Authentication {
         &self,
         store: &dyn Store,
         now_ms: u64,
-        identity: &Identity,
+        identity: &ConnectionIdentity,
         headers: &HeaderMap,
         is_health: bool,
     ) -> Result<Arc<User>, Error> {
@@ -85,8 +85,8 @@ impl Authentication {
         }
         if let Some(token) = bearer(headers)? {
             let own = &self.service_accounts.options().audiences;
-            let freshness = if is_health { Freshness::Any } else { Freshness::Recent };
-            return match self.token(store, now_ms, token, own, freshness).await? {
+            let required = if is_health { StateRequirement::Any } else { StateRequirement::Confirmed };
+            return match self.token(store, now_ms, token, own, required).await? {
                 Ok(accepted) => Ok(accepted.user),
                 Err(Refusal::NoKeys) => Err(Status::service_unavailable(Refusal::NoKeys.to_string()).into()),
                 Err(refusal) => {
@@ -113,7 +113,7 @@ impl Authentication {
         now_ms: u64,
         token: &str,
         audiences: &[String],
-        freshness: Freshness,
+        required: StateRequirement,
     ) -> Result<Result<Accepted, Refusal>, Error> {
         if let Some(user) = self.static_tokens.load().find(token) {
             // Such a token says nothing of whom it is for: it is for whoever this server is.
@@ -124,13 +124,13 @@ impl Authentication {
             }
             return Ok(Ok(Accepted { user: user.clone(), audiences: common }));
         }
-        let recent = freshness == Freshness::Any || self.confirmation.is_recent();
+        let recent = required == StateRequirement::Any || self.confirmation.is_recent();
         let check = |snapshot| self.service_accounts.check(token, audiences, &snapshot, now_ms);
         let first = check(store.snapshot());
         // A good answer needs a state that is not too old, a bad one may come from a state that is older than the object.
         let is_settled = match &first {
             Ok(_) => recent,
-            Err(refusal) => freshness == Freshness::Any || !refusal.is_of_this_state(),
+            Err(refusal) => required == StateRequirement::Any || !refusal.is_of_this_state(),
         };
         if is_settled {
             return Ok(first);
@@ -171,7 +171,7 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
 }
 
 /// The certificate was looked at when the connection began, which may be long ago.
-fn refuse_bad(identity: &Identity, now_ms: u64) -> Result<(), Error> {
+fn refuse_bad(identity: &ConnectionIdentity, now_ms: u64) -> Result<(), Error> {
     if identity.is_stranger || identity.has_ended(now_ms) {
         tracing::debug!("a client certificate that is nobody's here, or has ended, was refused");
         return Err(Status::unauthorized().into());
@@ -190,7 +190,12 @@ mod tests {
     const END_MS: u64 = 1000;
 
     /// Who asks, or the code of the refusal.
-    async fn who(identity: &Identity, now_ms: u64, headers: &[(&'static str, &str)], is_health: bool) -> String {
+    async fn who(
+        identity: &ConnectionIdentity,
+        now_ms: u64,
+        headers: &[(&'static str, &str)],
+        is_health: bool,
+    ) -> String {
         let options = AuthenticationOptions {
             tokens: TokenOptions { audiences: vec!["api".into()], ..TokenOptions::default() },
             static_tokens: StaticTokens::parse("secret,ann,1").unwrap(),
@@ -213,7 +218,7 @@ mod tests {
     async fn a_stranger_needs_a_token() {
         let check = async |headers: &[(&'static str, &str)], expect: &str| {
             for is_health in [false, true] {
-                let name = who(&Identity::of_stranger(), END_MS, headers, is_health).await;
+                let name = who(&ConnectionIdentity::of_stranger(), END_MS, headers, is_health).await;
                 assert_eq!(name, expect, "{headers:?}");
             }
         };
@@ -224,27 +229,30 @@ mod tests {
 
     #[tokio::test]
     async fn a_certificate_that_has_ended_is_a_wrong_one() {
-        let joe = Identity { until_ms: Some(END_MS), ..Identity::of_user(User::new("joe", Vec::new())) };
-        let front = Identity { until_ms: Some(END_MS), proxy: Some("front".into()), ..Identity::default() };
+        let joe =
+            ConnectionIdentity { until_ms: Some(END_MS), ..ConnectionIdentity::of_user(User::new("joe", Vec::new())) };
+        let front =
+            ConnectionIdentity { until_ms: Some(END_MS), proxy: Some("front".into()), ..ConnectionIdentity::default() };
         let (eve, ann) = (("x-remote-user", "eve"), ("authorization", "Bearer secret"));
-        let check = async |identity: &Identity, headers: &[(&'static str, &str)], before: &str, after: &str| {
-            for is_health in [false, true] {
-                assert_eq!(who(identity, END_MS, headers, is_health).await, before, "{headers:?}");
-                assert_eq!(who(identity, END_MS + 1, headers, is_health).await, after, "{headers:?}");
-            }
-        };
+        let check =
+            async |identity: &ConnectionIdentity, headers: &[(&'static str, &str)], before: &str, after: &str| {
+                for is_health in [false, true] {
+                    assert_eq!(who(identity, END_MS, headers, is_health).await, before, "{headers:?}");
+                    assert_eq!(who(identity, END_MS + 1, headers, is_health).await, after, "{headers:?}");
+                }
+            };
         check(&joe, &[], "joe", "401").await;
         check(&joe, &[ann], "ann", "ann").await;
         check(&front, &[eve], "eve", "401").await;
         check(&front, &[eve, ann], "eve", "401").await;
         check(&front, &[ann], "ann", "ann").await;
         check(&front, &[eve, ann, ("x-remote-user", "joe")], "401", "401").await;
-        assert_eq!(who(&Identity::default(), END_MS, &[], true).await, "system:anonymous");
+        assert_eq!(who(&ConnectionIdentity::default(), END_MS, &[], true).await, "system:anonymous");
     }
 
     #[tokio::test]
     async fn a_token_is_a_credential_in_any_characters() {
-        let joe = Identity::of_user(User::new("joe", Vec::new()));
+        let joe = ConnectionIdentity::of_user(User::new("joe", Vec::new()));
         let check = async |value: &str, expect: &str| {
             assert_eq!(who(&joe, END_MS, &[("authorization", value)], true).await, expect, "{value}");
         };

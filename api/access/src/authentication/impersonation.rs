@@ -44,7 +44,7 @@ pub(crate) struct ImpersonatedPart {
 }
 
 /// The user that the headers of a request ask to act as; `None` when they ask for nobody.
-pub(crate) fn asked(names: &Names, headers: &HeaderMap) -> Result<Option<Impersonation>, Error> {
+pub(crate) fn requested_impersonation(names: &Names, headers: &HeaderMap) -> Result<Option<Impersonation>, Error> {
     let is_ours = |name: &str| matches!(name, USER | GROUP | UID) || name.starts_with(EXTRA);
     if !headers.keys().any(|name| is_ours(name.as_str())) {
         return Ok(None);
@@ -157,7 +157,7 @@ mod tests {
             let ImpersonatedPart { resource, subresource, namespace, name, .. } = part;
             format!("{resource}/{subresource} {namespace}/{name}")
         };
-        let got = match asked(Naming::Svc.names(), &map) {
+        let got = match requested_impersonation(Naming::Svc.names(), &map) {
             Ok(None) => "nobody".to_owned(),
             Ok(Some(Impersonation { user, parts })) => {
                 let parts: Vec<String> = parts.iter().map(part).collect();
@@ -174,7 +174,7 @@ mod tests {
             let mut map = HeaderMap::new();
             map.append(USER, HeaderValue::from_static("ann"));
             map.insert(header, HeaderValue::from_bytes(b"j\xfcrgen").unwrap());
-            let refused = asked(Naming::Svc.names(), &map).unwrap_err().into_status().message;
+            let refused = requested_impersonation(Naming::Svc.names(), &map).unwrap_err().into_status().message;
             assert_eq!(refused, format!("the header {header} holds something else than text in UTF-8"));
         }
     }

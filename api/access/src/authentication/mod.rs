@@ -14,11 +14,11 @@ mod static_tokens;
 pub mod token;
 mod user;
 
-pub use certificate::Identity;
+pub use audit_user_cache::AuditUserCache;
+pub use certificate::ConnectionIdentity;
 pub use chain::{Authentication, AuthenticationOptions};
-pub use audit_user_cache::Introduction;
-pub(crate) use impersonation::{ImpersonatedPart, asked};
+pub(crate) use impersonation::{ImpersonatedPart, requested_impersonation};
 pub use proxy::ProxyOptions;
-pub use quorum_confirmation::{Confirmation, Freshness};
+pub use quorum_confirmation::{QuorumConfirmation, StateRequirement};
 pub use static_tokens::{StaticTokenError, StaticTokens};
 pub use user::User;

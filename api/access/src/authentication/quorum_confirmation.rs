@@ -19,20 +19,20 @@ const RETRY_SECONDS: u32 = 1;
 
 /// Which state a check may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
+pub enum StateRequirement {
     /// One that was the newest within [`MAX_AGE`].
-    Recent,
+    Confirmed,
     /// Whatever this node has: health must not depend on the others.
     Any,
 }
 
 /// When this node's state was last known to be the newest.
 #[derive(Debug, Default)]
-pub struct Confirmation {
+pub struct QuorumConfirmation {
     confirmed: Mutex<Option<Instant>>,
 }
 
-impl Confirmation {
+impl QuorumConfirmation {
     /// Whether what [`Store::snapshot`] gives from here on was the newest at some moment within [`MAX_AGE`].
     pub(crate) fn is_recent(&self) -> bool {
         self.confirmed.lock().is_some_and(|at| at.elapsed() < MAX_AGE)

@@ -85,13 +85,13 @@ impl Operator {
 
 /// What hangs on whether somebody may do something, and so how new the rules must be that allow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stake {
+pub enum ActionKind {
     /// Something is read once, or reviewed: the rules are as old as what is read.
-    Reading,
+    Read,
     /// It goes on for as long as somebody likes: rules of the last second, if there is a quorum that can say what they are.
-    Watching,
+    Watch,
     /// Something changes: rules of the last second.
-    Changing,
+    Write,
 }
 
 impl<'a> Action<'a> {
@@ -130,13 +130,13 @@ impl<'a> Action<'a> {
     }
 
     /// What hangs on it. Reviews are created, but nothing of them stays: they ask what the rules say.
-    pub(crate) fn stake(&self, names: &Names) -> Stake {
+    pub(crate) fn kind(&self, names: &Names) -> ActionKind {
         match self {
-            Self::Path { .. } => Stake::Reading,
+            Self::Path { .. } => ActionKind::Read,
             Self::Resource(on) => match (on.verb, names.neutral(on.group)) {
-                ("get" | "list", _) | ("create", "authorization" | "authentication") => Stake::Reading,
-                ("watch", _) => Stake::Watching,
-                _ => Stake::Changing,
+                ("get" | "list", _) | ("create", "authorization" | "authentication") => ActionKind::Read,
+                ("watch", _) => ActionKind::Watch,
+                _ => ActionKind::Write,
             },
         }
     }
@@ -216,23 +216,23 @@ mod tests {
 
     #[test]
     fn only_what_stays_is_a_change() {
-        let check = |method: Method, uri: &str, expect: Stake| {
+        let check = |method: Method, uri: &str, expect: ActionKind| {
             let names = Naming::Svc.names();
             let info = RequestInfo::parse(names, &method, &uri.parse().unwrap());
-            assert_eq!(Action::of(&info).stake(names), expect, "{method} {uri}");
+            assert_eq!(Action::of(&info).kind(names), expect, "{method} {uri}");
         };
-        check(Method::GET, "/api/v1/pods", Stake::Reading);
-        check(Method::GET, "/api/v1/namespaces/a/pods/p", Stake::Reading);
-        check(Method::POST, "/version", Stake::Reading);
-        check(Method::GET, "/api/v1/pods?watch=1", Stake::Watching);
-        check(Method::POST, "/api/v1/namespaces/a/pods", Stake::Changing);
-        check(Method::DELETE, "/api/v1/pods", Stake::Changing);
-        check(Method::POST, "/api/v1/namespaces/a/serviceaccounts/s/token", Stake::Changing);
+        check(Method::GET, "/api/v1/pods", ActionKind::Read);
+        check(Method::GET, "/api/v1/namespaces/a/pods/p", ActionKind::Read);
+        check(Method::POST, "/version", ActionKind::Read);
+        check(Method::GET, "/api/v1/pods?watch=1", ActionKind::Watch);
+        check(Method::POST, "/api/v1/namespaces/a/pods", ActionKind::Write);
+        check(Method::DELETE, "/api/v1/pods", ActionKind::Write);
+        check(Method::POST, "/api/v1/namespaces/a/serviceaccounts/s/token", ActionKind::Write);
         for review in ["authorization.svc.io/v1/selfsubjectaccessreviews", "authentication.svc.io/v1/tokenreviews"] {
-            check(Method::POST, &format!("/apis/{review}"), Stake::Reading);
+            check(Method::POST, &format!("/apis/{review}"), ActionKind::Read);
         }
-        check(Method::POST, "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews", Stake::Reading);
-        check(Method::POST, "/apis/rbac.authorization.svc.io/v1/clusterroles", Stake::Changing);
+        check(Method::POST, "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews", ActionKind::Read);
+        check(Method::POST, "/apis/rbac.authorization.svc.io/v1/clusterroles", ActionKind::Write);
     }
 
     #[test]

@@ -19,10 +19,10 @@ use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_MASTERS};
 use quorate_store::Store;
 
 use super::mode::Mode;
-use super::node::Nodes;
+use super::node::NodeAuthorizer;
 use super::rbac::{self, Rule, Rules};
-use super::{Action, Decision, ModeOptions, Rights, Stake, Verdict};
-use crate::authentication::{Confirmation, User};
+use super::{Action, ActionKind, Decision, ModeOptions, Rights, Verdict};
+use crate::authentication::{QuorumConfirmation, User};
 use quorate_registry::Registry;
 use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
@@ -49,7 +49,7 @@ pub struct Authorizer {
     pub(super) names: &'static Names,
     modes: Vec<Mode>,
     store: Arc<dyn Store>,
-    confirmation: Confirmation,
+    confirmation: QuorumConfirmation,
     /// The name of the group that roles are in.
     pub(super) group: String,
 }
@@ -60,7 +60,7 @@ impl Authorizer {
     pub fn new(options: AuthorizerOptions<'_>) -> Self {
         let AuthorizerOptions { names, registry, store, modes } = options;
         let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, registry, &store)).collect();
-        Self { names, modes, store, confirmation: Confirmation::default(), group: names.group(rbac::GROUP) }
+        Self { names, modes, store, confirmation: QuorumConfirmation::default(), group: names.group(rbac::GROUP) }
     }
 
     /// What it decides by, as far as that is stored.
@@ -77,11 +77,11 @@ impl Authorizer {
 
     /// Whether a user may do something, and why.
     pub async fn decide(&self, user: &User, action: &Action<'_>) -> Decision {
-        self.decide_at(action.stake(self.names), user, action).await
+        self.decide_at(action.kind(self.names), user, action).await
     }
 
     /// The same where something else hangs on it than on the action alone.
-    async fn decide_at(&self, stake: Stake, user: &User, action: &Action<'_>) -> Decision {
+    async fn decide_at(&self, kind: ActionKind, user: &User, action: &Action<'_>) -> Decision {
         if user.is_in(GROUP_MASTERS) {
             return Decision::allow("");
         }
@@ -90,15 +90,15 @@ impl Authorizer {
         let decision = self.ask(user, action).await;
         let Some(epoch) = epoch else { return decision };
         let confirmed = match decision.is_allowed() {
-            true if recent || stake == Stake::Reading => return decision,
-            true if stake == Stake::Changing => self.confirm(CHANGE_CONFIRMATION).await,
+            true if recent || kind == ActionKind::Read => return decision,
+            true if kind == ActionKind::Write => self.confirm(CHANGE_CONFIRMATION).await,
             false if !decision.error.is_empty() => return decision,
             _ => self.confirm(CONFIRMATION).await,
         };
         match confirmed {
             Ok(()) if self.epoch() == Some(epoch) => decision,
             Ok(()) => self.ask(user, action).await,
-            Err(error) if decision.is_allowed() && stake == Stake::Changing => {
+            Err(error) if decision.is_allowed() && kind == ActionKind::Write => {
                 Decision { error: error.into_status().message, ..Decision::default() }
             }
             Err(_) => decision,
@@ -195,7 +195,7 @@ impl Authorizer {
     /// # Errors
     /// As [`Authorizer::check`].
     pub(super) async fn check_for(&self, what_for: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
-        self.decide_at(what_for.stake(self.names), user, action).await.enforce(user, action)
+        self.decide_at(what_for.kind(self.names), user, action).await.enforce(user, action)
     }
 
     /// What a user may do in a namespace, and in the cluster.
@@ -217,7 +217,7 @@ impl Authorizer {
         })
     }
 
-    pub(super) fn nodes(&self) -> Option<&Nodes> {
+    pub(super) fn nodes(&self) -> Option<&NodeAuthorizer> {
         self.modes.iter().find_map(|mode| match mode {
             Mode::Nodes(nodes) => Some(nodes.as_ref()),
             _ => None,

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use http::HeaderMap;
 
 use super::{Action, Authorizer, ResourceAction};
-use crate::authentication::{ImpersonatedPart, User, asked};
+use crate::authentication::{ImpersonatedPart, User, requested_impersonation};
 use quorate_registry::error::Error;
 
 impl Authorizer {
@@ -21,7 +21,7 @@ impl Authorizer {
         headers: &HeaderMap,
         what_for: &Action<'_>,
     ) -> Result<Option<User>, Error> {
-        let Some(impersonation) = asked(self.names, headers)? else { return Ok(None) };
+        let Some(impersonation) = requested_impersonation(self.names, headers)? else { return Ok(None) };
         // All at once: where no quorum answers, each of them takes its time.
         let checks = impersonation.parts.iter().map(|part| self.check_part(sender, part, what_for));
         join_all(checks).await.into_iter().collect::<Result<(), Error>>()?;

@@ -18,10 +18,10 @@ mod tests;
 mod webhook;
 
 pub use action::{Action, Operator, Requirement, ResourceAction};
-pub use action::{Stake, fields, labels};
+pub use action::{ActionKind, fields, labels};
 pub use authorizer::{Authorizer, AuthorizerOptions};
 pub use decision::{Decision, Rights, Verdict};
 pub use mode::ModeOptions;
-pub use node::account_of;
+pub use node::service_account_of;
 use refusal::refusal;
-pub use webhook::{Reviewer, Unanswered, WebhookOptions};
+pub use webhook::{ReviewError, Reviewer, WebhookOptions};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quorate_meta::Names;
 use quorate_store::Store;
 
-use super::node::Nodes;
+use super::node::NodeAuthorizer;
 use super::rbac::{self, Rule, Rules};
 use super::webhook::{Webhook, WebhookOptions};
 use super::{Action, Decision, Rights};
@@ -34,7 +34,7 @@ pub enum ModeOptions {
 #[derive(Debug)]
 pub(super) enum Mode {
     Rules(Arc<Rules>),
-    Nodes(Box<Nodes>),
+    Nodes(Box<NodeAuthorizer>),
     Webhook(Box<Webhook>),
     AlwaysAllow,
     AlwaysDeny,
@@ -50,7 +50,7 @@ impl Mode {
     ) -> Option<Self> {
         Some(match asked {
             ModeOptions::Rules => Self::Rules(Arc::new(rbac::rules(names, registry, store.clone())?)),
-            ModeOptions::Nodes => Self::Nodes(Box::new(Nodes::new(names, registry, store.clone())?)),
+            ModeOptions::Nodes => Self::Nodes(Box::new(NodeAuthorizer::new(names, registry, store.clone())?)),
             ModeOptions::Webhook(options) => Self::Webhook(Box::new(Webhook::new(names, options.clone()))),
             ModeOptions::AlwaysAllow => Self::AlwaysAllow,
             ModeOptions::AlwaysDeny => Self::AlwaysDeny,
@@ -82,7 +82,7 @@ impl Mode {
                 }
                 Err(error) => rights.incomplete.push(error.into_status().message),
             },
-            Self::Nodes(_) if Nodes::name(user).is_some() => unlisted("node authorizer"),
+            Self::Nodes(_) if NodeAuthorizer::node_name(user).is_some() => unlisted("node authorizer"),
             Self::Webhook(_) => unlisted("webhook authorizer"),
             Self::AlwaysAllow => rights.add(&Rule::everything()),
             Self::Nodes(_) | Self::AlwaysDeny => {}

@@ -18,7 +18,7 @@ use quorate_meta::Names;
 use quorate_store::Store;
 
 use self::flow_schemas::FlowSchemas;
-pub use self::in_flight::{Class, InFlight, InFlightLimits, Place};
+pub use self::in_flight::{Class, InFlight, InFlightLimits, Seat};
 use crate::authentication::User;
 use crate::authorization::Action;
 use quorate_registry::Registry;

@@ -15,8 +15,8 @@ use quorate_wire::stored::StoredRef;
 use serde::Deserialize;
 
 use super::Refusal;
-use super::cache::{Hash, hash};
-use super::claims::Identified;
+use super::cache::{TokenHash, hash};
+use super::claims::ObjectIdentity;
 use quorate_registry::keys::Key;
 
 /// How long a token outlives the time at which its object's deletion was to be done, milliseconds: what shuts down may
@@ -25,16 +25,16 @@ const AFTERLIFE_MS: u64 = 60_000;
 
 /// What the object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BoundObjectKind {
     Account,
     Pod,
     Secret,
     /// A Secret that holds the very token, which has no end of its own.
-    Holder(Hash),
+    Holder(TokenHash),
     Node,
 }
 
-impl Kind {
+impl BoundObjectKind {
     fn resource(self) -> &'static str {
         match self {
             Self::Account => "serviceaccounts",
@@ -56,23 +56,23 @@ impl Kind {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Witness {
-    kind: Kind,
+pub(super) struct BoundObject {
+    kind: BoundObjectKind,
     key: Bytes,
     uid: String,
-    found: Mutex<Found>,
+    found: Mutex<LastCheck>,
 }
 
 /// At this revision it was the same object, and will count as there until then.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct LastCheck {
     at: Revision,
     until_ms: u64,
 }
 
 /// The part of a Secret that holds a token.
 #[derive(Deserialize)]
-struct Holder {
+struct TokenSecret {
     #[serde(default)]
     metadata: Metadata,
     #[serde(default, rename = "type")]
@@ -93,9 +93,9 @@ struct Data {
     token: String,
 }
 
-impl Witness {
-    pub(super) fn new(kind: Kind, namespace: &str, object: &Identified) -> Self {
-        let namespace = (kind != Kind::Node).then_some(namespace);
+impl BoundObject {
+    pub(super) fn new(kind: BoundObjectKind, namespace: &str, object: &ObjectIdentity) -> Self {
+        let namespace = (kind != BoundObjectKind::Node).then_some(namespace);
         let key = Key::Object { group: "", resource: kind.resource(), namespace, name: &object.name }.encode();
         Self { kind, key, uid: object.uid.clone(), found: Mutex::default() }
     }
@@ -107,7 +107,7 @@ impl Witness {
         let mut found = self.found.lock();
         if found.at != entry.modified {
             let until_ms = self.look(names, &entry.value)?;
-            *found = Found { at: entry.modified, until_ms };
+            *found = LastCheck { at: entry.modified, until_ms };
         }
         if now_ms <= found.until_ms { Ok(()) } else { Err(gone()) }
     }
@@ -119,8 +119,8 @@ impl Witness {
         if stored.uid() != self.uid {
             return Err(gone());
         }
-        if let Kind::Holder(token) = self.kind {
-            let holder: Holder = serde_json::from_slice(stored.json_slice()).map_err(|_| Refusal::Replaced)?;
+        if let BoundObjectKind::Holder(token) = self.kind {
+            let holder: TokenSecret = serde_json::from_slice(stored.json_slice()).map_err(|_| Refusal::Replaced)?;
             let held = STANDARD.decode(&holder.data.token).map_err(|_| Refusal::Replaced)?;
             if holder.kind != names.domain_key("service-account-token") || hash(&held) != token {
                 return Err(Refusal::Replaced);

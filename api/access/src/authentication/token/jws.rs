@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Refusal;
-use super::keys::{Key, KeySet};
+use super::keys::{KeySet, SigningKey};
 
 /// The one algorithm.
 pub const ALGORITHM: &str = "ES256";
@@ -28,7 +28,7 @@ struct Header {
 }
 
 /// The token that says these claims, which are JSON; none that would not verify.
-pub(super) fn sign(key: &Key, claims: &[u8]) -> Result<String, Refusal> {
+pub(super) fn sign(key: &SigningKey, claims: &[u8]) -> Result<String, Refusal> {
     let header = format!(r#"{{"alg":"{ALGORITHM}","kid":"{}"}}"#, key.id());
     let mut token = URL_SAFE_NO_PAD.encode(header);
     token.push('.');

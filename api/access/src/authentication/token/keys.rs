@@ -50,14 +50,14 @@ impl KeyMaterial {
 }
 
 /// A key ready for use.
-pub(super) struct Key {
+pub(super) struct SigningKey {
     id: String,
     pair: EcdsaKeyPair,
     public: [u8; POINT_BYTES],
     created_ms: u64,
 }
 
-impl Key {
+impl SigningKey {
     fn new(material: &KeyMaterial) -> Result<Self, UnusableKey> {
         let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let pair = EcdsaKeyPair::from_pkcs8(algorithm, &material.pkcs8, &SystemRandom::new());
@@ -100,7 +100,7 @@ impl Key {
 /// The keys of a cluster at some moment.
 pub struct KeySet {
     /// Oldest first, never empty.
-    keys: Vec<Key>,
+    keys: Vec<SigningKey>,
 }
 
 impl KeySet {
@@ -109,7 +109,7 @@ impl KeySet {
     /// # Errors
     /// When there is none, or one cannot be used.
     pub fn new(material: &[KeyMaterial]) -> Result<Self, UnusableKey> {
-        let mut keys = material.iter().map(Key::new).collect::<Result<Vec<_>, _>>()?;
+        let mut keys = material.iter().map(SigningKey::new).collect::<Result<Vec<_>, _>>()?;
         if keys.is_empty() {
             return Err(UnusableKey);
         }
@@ -124,25 +124,25 @@ impl KeySet {
     }
 
     /// The key that signs: the newest that every node knows.
-    pub(super) fn signing(&self, now_ms: u64) -> &Key {
+    pub(super) fn signing(&self, now_ms: u64) -> &SigningKey {
         let settled = self.keys.iter().rev().find(|key| key.created_ms.saturating_add(SETTLING_MS) <= now_ms);
         settled.or(self.keys.first()).expect("a set is never empty")
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<&Key> {
+    pub(super) fn find(&self, id: &str) -> Option<&SigningKey> {
         self.keys.iter().find(|key| key.id == id)
     }
 
     /// The public halves as a JSON web key set (RFC 7517).
     #[must_use]
     pub fn published(&self) -> Value {
-        Value::Map(Map::from([("keys", Value::List(self.keys.iter().map(Key::jwk).collect()))]))
+        Value::Map(Map::from([("keys", Value::List(self.keys.iter().map(SigningKey::jwk).collect()))]))
     }
 }
 
 impl fmt::Debug for KeySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.keys.iter().map(Key::id)).finish()
+        f.debug_list().entries(self.keys.iter().map(SigningKey::id)).finish()
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_new_key_signs_once_everybody_knows_it() {
         let keys: Vec<_> = [1_000, 60_000].map(|made| KeyMaterial::generate(made).unwrap()).to_vec();
-        let id = |material: &KeyMaterial| Key::new(material).unwrap().id;
+        let id = |material: &KeyMaterial| SigningKey::new(material).unwrap().id;
         let check = |material: &[KeyMaterial], now: u64, expect: &KeyMaterial| {
             assert_eq!(KeySet::new(material).unwrap().signing(now).id(), id(expect), "{now}");
         };

@@ -17,8 +17,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub(super) use cache::{Hash as TokenHash, hash};
-pub use claims::{Bound, Identified};
+pub(super) use cache::{TokenHash, hash};
+pub use claims::{BoundObjectReference, ObjectIdentity};
 pub use jws::ALGORITHM;
 pub use keys::{KeyMaterial, KeySet, UnusableKey};
 pub use refusal::Refusal;

@@ -9,11 +9,11 @@ use quorate_store::Snapshot;
 use tokio::sync::watch;
 
 use super::cache::{Cache, Verified, hash};
-use super::claims::{Bound, Claims, Identified};
+use super::claims::{BoundObjectReference, Claims, ObjectIdentity};
 use super::keys::KeySet;
 use super::{Refusal, jws};
 use crate::authentication::User;
-use crate::authentication::token::bound_object::{Kind, Witness};
+use crate::authentication::token::bound_object::{BoundObject, BoundObjectKind};
 
 /// How far the clocks of two nodes may differ, seconds: a token may be used that much before its time.
 const CLOCK_SKEW: u64 = 5;
@@ -37,13 +37,13 @@ pub struct Issue {
     /// The account's namespace.
     pub namespace: String,
     /// The account.
-    pub account: Identified,
+    pub account: ObjectIdentity,
     /// For whom it is.
     pub audiences: Vec<String>,
     /// Seconds that it lives; `None` for a token that ends with the Secret which holds it.
     pub lifetime: Option<u64>,
     /// What it is bound to.
-    pub bound: Option<Bound>,
+    pub bound: Option<BoundObjectReference>,
     /// Tells it from every other token.
     pub id: String,
 }
@@ -200,15 +200,17 @@ impl ServiceAccountTokens {
         if !self.options.issuers.contains(&claims.issuer) {
             return Err(Refusal::Issuer);
         }
-        let witness = |kind, object| Witness::new(kind, &claims.namespace, object);
+        let bound_object = |kind, object| BoundObject::new(kind, &claims.namespace, object);
         let bound = claims.bound.as_ref().map(|bound| match bound {
             // The node of a pod is told of, no more: the pod ends when its node does.
-            Bound::Pod(pod, _) => witness(Kind::Pod, pod),
-            Bound::Secret(secret) if claims.expires.is_none() => witness(Kind::Holder(hash), secret),
-            Bound::Secret(secret) => witness(Kind::Secret, secret),
-            Bound::Node(node) => witness(Kind::Node, node),
+            BoundObjectReference::Pod(pod, _) => bound_object(BoundObjectKind::Pod, pod),
+            BoundObjectReference::Secret(secret) if claims.expires.is_none() => {
+                bound_object(BoundObjectKind::Holder(hash), secret)
+            }
+            BoundObjectReference::Secret(secret) => bound_object(BoundObjectKind::Secret, secret),
+            BoundObjectReference::Node(node) => bound_object(BoundObjectKind::Node, node),
         });
-        let account = witness(Kind::Account, &claims.account);
+        let account = bound_object(BoundObjectKind::Account, &claims.account);
         let user = Arc::new(claims.user(self.names));
         let verified = Verified { claims, user, account, bound, keys: keys.number, verified_ms: now_ms };
         let verified = Arc::new(verified);

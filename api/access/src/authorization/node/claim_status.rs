@@ -4,7 +4,7 @@
 
 use quorate_meta::Value;
 
-use super::{Verdict, allowed};
+use super::{Check, ensure};
 
 /// Fields of the status that are a node's to report.
 const REPORTED: [&str; 4] = ["allocatedResourceStatuses", "allocatedResources", "capacity", "conditions"];
@@ -12,9 +12,9 @@ const REPORTED: [&str; 4] = ["allocatedResourceStatuses", "allocatedResources", 
 const KEPT: [&str; 2] = ["managedFields", "resourceVersion"];
 
 /// Whether a node may turn a claim into this.
-pub(super) fn may_change(node: &str, old: &Value, new: &Value) -> Verdict {
+pub(super) fn may_change(node: &str, old: &Value, new: &Value) -> Check {
     let why = format!("node {node:?} is not allowed to update fields other than status.quantity and status.conditions");
-    allowed(others(old) == others(new), &why)
+    ensure(others(old) == others(new), &why)
 }
 
 /// All that a node does not report; without what is empty, which may be left out.

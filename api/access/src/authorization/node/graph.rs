@@ -13,7 +13,7 @@ use quorate_registry::derived::{Derived, ObjectChange};
 
 /// What may be related to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum VertexKind {
     Account,
     Attachment,
     Claim,
@@ -28,13 +28,13 @@ pub(super) enum Kind {
 /// An object; the namespace is empty for the cluster's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Vertex {
-    pub(super) kind: Kind,
+    pub(super) kind: VertexKind,
     pub(super) namespace: Arc<str>,
     pub(super) name: Arc<str>,
 }
 
 impl Vertex {
-    pub(super) fn new(kind: Kind, namespace: &str, name: &str) -> Self {
+    pub(super) fn new(kind: VertexKind, namespace: &str, name: &str) -> Self {
         Self { kind, namespace: namespace.into(), name: name.into() }
     }
 }
@@ -64,9 +64,9 @@ impl Derived for Graph {
 
 impl Graph {
     /// Whether an object is related to a node.
-    pub(super) fn relates(&self, node: &str, kind: Kind, namespace: &str, name: &str) -> bool {
+    pub(super) fn relates(&self, node: &str, kind: VertexKind, namespace: &str, name: &str) -> bool {
         let of_volume = |volume: &Arc<str>| self.claims.get(volume).is_some_and(|claim| self.is_at(claim, node));
-        if kind == Kind::Volume {
+        if kind == VertexKind::Volume {
             return of_volume(&name.into());
         }
         let vertex = Vertex::new(kind, namespace, name);
@@ -81,9 +81,9 @@ impl Graph {
     fn add(&mut self, plural: &str, namespace: &str, name: &str, object: &Value, adds: bool) {
         let own = match plural {
             "persistentvolumes" => return self.add_volume(name, object, adds),
-            "pods" => Kind::Pod,
-            "volumeattachments" => Kind::Attachment,
-            "resourceslices" => Kind::Slice,
+            "pods" => VertexKind::Pod,
+            "volumeattachments" => VertexKind::Attachment,
+            "resourceslices" => VertexKind::Slice,
             _ => return,
         };
         let node = object.str_at(&["spec", "nodeName"]).unwrap_or_default();
@@ -91,7 +91,7 @@ impl Graph {
             return;
         }
         self.relate(Vertex::new(own, namespace, name), node, adds);
-        if own == Kind::Pod {
+        if own == VertexKind::Pod {
             for vertex in references::of_pod(namespace, name, object) {
                 self.relate(vertex, node, adds);
             }

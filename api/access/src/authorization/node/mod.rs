@@ -19,9 +19,9 @@ use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_NODES, USER_NODE_PREFIX};
 use quorate_store::Store;
 
-use self::graph::{Graph, Kind};
-pub use self::references::account as account_of;
-use super::rbac::{Rule, defaults};
+use self::graph::{Graph, VertexKind};
+pub use self::references::service_account as service_account_of;
+use super::rbac::{Rule, default_objects};
 use super::{Action, Decision, Operator, ResourceAction};
 use crate::authentication::User;
 use quorate_registry::Registry;
@@ -41,7 +41,7 @@ struct Groups {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Nodes {
+pub(super) struct NodeAuthorizer {
     pub(super) graph: Arc<DerivedState<Graph>>,
     /// What all nodes may alike.
     rules: Vec<Rule>,
@@ -50,9 +50,9 @@ pub(super) struct Nodes {
 }
 
 /// Allowed, or why not.
-type Verdict = Result<(), String>;
+type Check = Result<(), String>;
 
-impl Nodes {
+impl NodeAuthorizer {
     /// `None` when the registry does not serve what pods refer to.
     pub(super) fn new(names: &'static Names, registry: &Registry, store: Arc<dyn Store>) -> Option<Self> {
         let [certificates, coordination, resource, storage] =
@@ -66,7 +66,8 @@ impl Nodes {
         ];
         let prefixes = resources.iter().map(|resource| resource.prefix(None)).collect();
         let what = "pods, volumes and what belongs to nodes";
-        let role = defaults(names, |_| true).into_iter().find(|role| role.name == "system:node" && !role.is_binding)?;
+        let role =
+            default_objects(names, |_| true).into_iter().find(|role| role.name == "system:node" && !role.is_binding)?;
         Some(Self {
             graph: Arc::new(DerivedState::new(DerivedStateOptions { store, resources, prefixes, what })),
             rules: Rule::of_role(&role.object),
@@ -76,13 +77,13 @@ impl Nodes {
     }
 
     /// The name of the node that a user is; `None` for everybody else.
-    pub(super) fn name(user: &User) -> Option<&str> {
+    pub(super) fn node_name(user: &User) -> Option<&str> {
         user.name.strip_prefix(USER_NODE_PREFIX).filter(|_| user.is_in(GROUP_NODES))
     }
 
     /// Allows what a node may; has no opinion otherwise.
     pub(super) async fn decide(&self, user: &User, action: &Action<'_>) -> Decision {
-        let Some(node) = Self::name(user) else { return Decision::default() };
+        let Some(node) = Self::node_name(user) else { return Decision::default() };
         if node.is_empty() {
             let reason = format!("unknown node for user {:?}", user.name);
             return Decision { reason, ..Decision::default() };
@@ -97,98 +98,98 @@ impl Nodes {
         }
     }
 
-    fn may(&self, graph: &Graph, node: &str, action: &Action<'_>) -> Verdict {
+    fn may(&self, graph: &Graph, node: &str, action: &Action<'_>) -> Check {
         let on = match action {
             Action::Resource(on) => on,
             Action::Path { verb, path } => {
-                return allowed(self.rules.iter().any(|rule| rule.allows_path(verb, path)), "");
+                return ensure(self.rules.iter().any(|rule| rule.allows_path(verb, path)), "");
             }
         };
-        let at = Question { graph, node, on };
+        let at = NodeRequest { graph, node, on };
         let Groups { coordination, resource, storage, .. } = &self.groups;
         match (on.group, on.resource) {
-            ("", "secrets") => at.reads(Kind::Secret),
-            ("", "configmaps") => at.reads(Kind::ConfigMap),
+            ("", "secrets") => at.reads(VertexKind::Secret),
+            ("", "configmaps") => at.reads(VertexKind::ConfigMap),
             ("", "persistentvolumeclaims") if on.subresource == "status" => at.reports_claim(),
-            ("", "persistentvolumeclaims") => at.gets(Kind::Claim),
-            ("", "persistentvolumes") => at.gets(Kind::Volume),
+            ("", "persistentvolumeclaims") => at.gets(VertexKind::Claim),
+            ("", "persistentvolumes") => at.gets(VertexKind::Volume),
             ("", "serviceaccounts") => at.uses_account(),
             ("", "nodes") => at.looks_after_node(),
             ("", "pods") => at.looks_after_pods(),
-            (group, "resourceclaims") if group == resource => at.gets(Kind::ResourceClaim),
+            (group, "resourceclaims") if group == resource => at.gets(VertexKind::ResourceClaim),
             (group, "resourceslices") if group == resource => at.looks_after_slices(),
-            (group, "volumeattachments") if group == storage => at.gets(Kind::Attachment),
+            (group, "volumeattachments") if group == storage => at.gets(VertexKind::Attachment),
             (group, "csinodes") if group == storage => {
-                allowed(on.subresource.is_empty(), "cannot authorize CSINode subresources")?;
+                ensure(on.subresource.is_empty(), "cannot authorize CSINode subresources")?;
                 at.looks_after_own("CSINode")
             }
             (group, "leases") if group == coordination => {
                 let why =
                     format!("can only access leases in the {:?} system namespace", self.names.namespace_node_lease);
-                allowed(on.namespace == self.names.namespace_node_lease, &why)?;
+                ensure(on.namespace == self.names.namespace_node_lease, &why)?;
                 at.looks_after_own("node lease")
             }
-            _ => allowed(self.rules.iter().any(|rule| rule.allows_resource(on)), ""),
+            _ => ensure(self.rules.iter().any(|rule| rule.allows_resource(on)), ""),
         }
     }
 }
 
-fn allowed(is_allowed: bool, why: &str) -> Verdict {
+fn ensure(is_allowed: bool, why: &str) -> Check {
     if is_allowed { Ok(()) } else { Err(why.to_owned()) }
 }
 
 /// What one node wants to do to one resource.
-struct Question<'a> {
+struct NodeRequest<'a> {
     graph: &'a Graph,
     node: &'a str,
     on: &'a ResourceAction<'a>,
 }
 
-impl Question<'_> {
+impl NodeRequest<'_> {
     /// Reads one object that is related to the node, or watches it.
-    fn reads(&self, kind: Kind) -> Verdict {
+    fn reads(&self, kind: VertexKind) -> Check {
         self.verb(&["get", "list", "watch"], "can only read resources of this type")?;
-        allowed(self.on.subresource.is_empty(), "cannot read subresource")?;
-        allowed(!self.on.namespace.is_empty(), "can only read namespaced object of this type")?;
+        ensure(self.on.subresource.is_empty(), "cannot read subresource")?;
+        ensure(!self.on.namespace.is_empty(), "can only read namespaced object of this type")?;
         self.is_related(kind)
     }
 
-    fn gets(&self, kind: Kind) -> Verdict {
+    fn gets(&self, kind: VertexKind) -> Check {
         self.verb(&["get"], "can only get individual resources of this type")?;
-        allowed(self.on.subresource.is_empty(), "cannot get subresource")?;
+        ensure(self.on.subresource.is_empty(), "cannot get subresource")?;
         self.is_related(kind)
     }
 
     /// Tells how far a claim of its pods has grown.
-    fn reports_claim(&self) -> Verdict {
+    fn reports_claim(&self) -> Check {
         self.verb(&["update", "patch"], "can only update or patch the status of this type")?;
-        self.is_related(Kind::Claim)
+        self.is_related(VertexKind::Claim)
     }
 
-    fn uses_account(&self) -> Verdict {
+    fn uses_account(&self) -> Check {
         match (self.on.verb, self.on.subresource) {
-            ("get", "") => self.reads(Kind::Account),
-            ("create", "token") => self.is_related(Kind::Account),
+            ("get", "") => self.reads(VertexKind::Account),
+            ("create", "token") => self.is_related(VertexKind::Account),
             _ => Err("can only get service accounts of its pods and create tokens for them".to_owned()),
         }
     }
 
     /// An object of the node's own name. A creation goes through: its name is looked at with the object.
-    fn looks_after_own(&self, what: &str) -> Verdict {
+    fn looks_after_own(&self, what: &str) -> Check {
         let why = format!("can only get, create, update, patch, or delete a {what}");
         self.verb(&["get", "create", "update", "patch", "delete"], &why)?;
         let why = format!("can only access {what} with the same name as the requesting node");
-        allowed(self.on.verb == "create" || self.on.name == self.node, &why)
+        ensure(self.on.verb == "create" || self.on.name == self.node, &why)
     }
 
     /// All but creation goes by the name, so that a node can look for itself before it is there.
-    fn looks_after_node(&self) -> Verdict {
+    fn looks_after_node(&self) -> Check {
         let node = self.node;
         match (self.on.subresource, self.on.verb) {
             ("", "create") => Ok(()),
             ("" | "status", "update" | "patch") => {
                 let why = format!("node '{node}' cannot change '{}', only its own Node object", self.on.name);
-                allowed(self.on.name == node, &why)
+                ensure(self.on.name == node, &why)
             }
             ("", "get" | "list" | "watch") => match &*self.on.name {
                 own if own == node => Ok(()),
@@ -199,25 +200,25 @@ impl Question<'_> {
         }
     }
 
-    fn looks_after_pods(&self) -> Verdict {
+    fn looks_after_pods(&self) -> Check {
         match (self.on.subresource, self.on.verb) {
             ("", "get" | "delete") | ("status", "update" | "patch") | ("eviction", "create") => {
-                self.is_related(Kind::Pod)
+                self.is_related(VertexKind::Pod)
             }
             ("", "list" | "watch") if self.selects(NODE_NAME) => Ok(()),
-            ("", "list" | "watch") if !self.on.name.is_empty() => self.is_related(Kind::Pod),
+            ("", "list" | "watch") if !self.on.name.is_empty() => self.is_related(VertexKind::Pod),
             ("", "list" | "watch") => Err("can only list/watch pods with spec.nodeName field selector".to_owned()),
             ("", "create") => Ok(()),
             _ => Err(String::new()),
         }
     }
 
-    fn looks_after_slices(&self) -> Verdict {
-        allowed(self.on.subresource.is_empty(), "cannot authorize ResourceSlice subresources")?;
+    fn looks_after_slices(&self) -> Check {
+        ensure(self.on.subresource.is_empty(), "cannot authorize ResourceSlice subresources")?;
         match self.on.verb {
             "create" => Ok(()),
-            "get" | "update" | "patch" | "delete" => self.is_related(Kind::Slice),
-            "list" | "watch" | "deletecollection" => allowed(
+            "get" | "update" | "patch" | "delete" => self.is_related(VertexKind::Slice),
+            "list" | "watch" | "deletecollection" => ensure(
                 self.selects(NODE_NAME),
                 "can only list/watch/deletecollection resourceslices with spec.nodeName field selector",
             ),
@@ -225,8 +226,8 @@ impl Question<'_> {
         }
     }
 
-    fn verb(&self, verbs: &[&str], why: &str) -> Verdict {
-        allowed(verbs.contains(&self.on.verb), why)
+    fn verb(&self, verbs: &[&str], why: &str) -> Check {
+        ensure(verbs.contains(&self.on.verb), why)
     }
 
     /// Whether a field selector leaves only what is of this node.
@@ -236,9 +237,9 @@ impl Question<'_> {
         })
     }
 
-    fn is_related(&self, kind: Kind) -> Verdict {
-        allowed(!self.on.name.is_empty(), "No Object name found")?;
+    fn is_related(&self, kind: VertexKind) -> Check {
+        ensure(!self.on.name.is_empty(), "No Object name found")?;
         let why = format!("no relationship found between node '{}' and this object", self.node);
-        allowed(self.graph.relates(self.node, kind, self.on.namespace, &self.on.name), &why)
+        ensure(self.graph.relates(self.node, kind, self.on.namespace, &self.on.name), &why)
     }
 }

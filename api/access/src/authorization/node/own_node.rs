@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use quorate_meta::{Map, Names, Value};
 
-use super::{Verdict, allowed};
+use super::{Check, ensure};
 
 /// Domains, in front of that of the system, whose labels nobody but others may set.
 const RESTRICTED: &str = "node-restriction";
@@ -30,19 +30,19 @@ const REPORTED: [(&str, &str); 11] = [
 ];
 
 /// Whether a node may register itself like this.
-pub(super) fn may_create(names: &Names, new: &Value) -> Verdict {
+pub(super) fn may_create(names: &Names, new: &Value) -> Check {
     let labels = forbidden(names, &Map::new(), labels(new));
-    allowed(labels.is_empty(), &format!("is not allowed to set the following labels: {labels}"))
+    ensure(labels.is_empty(), &format!("is not allowed to set the following labels: {labels}"))
 }
 
 /// Whether a node may turn itself into this.
-pub(super) fn may_change(names: &Names, node: &str, old: &Value, new: &Value) -> Verdict {
+pub(super) fn may_change(names: &Names, node: &str, old: &Value, new: &Value) -> Check {
     for (path, what) in [(["spec", "taints"], "taints"), (["metadata", "ownerReferences"], "ownerReferences")] {
         let said = |object: &'_ Value| object.at(&path).filter(|value| !value.is_empty()).cloned();
-        allowed(said(old) == said(new), &format!("node {node:?} is not allowed to modify {what}"))?;
+        ensure(said(old) == said(new), &format!("node {node:?} is not allowed to modify {what}"))?;
     }
     let labels = forbidden(names, labels(old), labels(new));
-    allowed(labels.is_empty(), &format!("is not allowed to modify labels: {labels}"))
+    ensure(labels.is_empty(), &format!("is not allowed to modify labels: {labels}"))
 }
 
 /// The labels that differ and are not the node's to change, one after the other.

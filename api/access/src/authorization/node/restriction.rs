@@ -11,10 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Names, Status, Value};
 
-use super::graph::Kind;
-use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, claim_status, own_node, references};
+use super::graph::VertexKind;
+use super::{Check, Groups, NODE_NAME, NodeAuthorizer, claim_status, ensure, own_node, references};
 use crate::authentication::User;
-use crate::authentication::token::Bound;
+use crate::authentication::token::BoundObjectReference;
 use crate::authorization::Authorizer;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
@@ -48,7 +48,7 @@ impl Authorizer {
         &self,
         user: &User,
         target: Target<'_>,
-        bound: Option<&Bound>,
+        bound: Option<&BoundObjectReference>,
         by_uid: bool,
     ) -> Result<(), Error> {
         let Some((_, node)) = self.restricted(user) else { return Ok(()) };
@@ -62,18 +62,18 @@ impl Authorizer {
     }
 
     /// The node that a user is, if what it writes is looked at.
-    fn restricted<'a>(&'a self, user: &'a User) -> Option<(&'a Nodes, &'a str)> {
-        let node = Nodes::name(user).filter(|_| !user.is_in(GROUP_MASTERS))?;
+    fn restricted<'a>(&'a self, user: &'a User) -> Option<(&'a NodeAuthorizer, &'a str)> {
+        let node = NodeAuthorizer::node_name(user).filter(|_| !user.is_in(GROUP_MASTERS))?;
         Some((self.nodes()?, node))
     }
 }
 
-impl Nodes {
-    fn may_create(&self, user: &User, node: &str, target: Target<'_>, object: &Value) -> Verdict {
-        allowed(!node.is_empty(), "could not determine node identity from user")?;
+impl NodeAuthorizer {
+    fn may_create(&self, user: &User, node: &str, target: Target<'_>, object: &Value) -> Check {
+        ensure(!node.is_empty(), "could not determine node identity from user")?;
         let own_name = |what: &str| {
             let why = format!("node {node:?} can only create a {what} with the same name as its own");
-            allowed(target.name == node, &why)
+            ensure(target.name == node, &why)
         };
         let Groups { certificates, coordination, resource, storage } = &self.groups;
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
@@ -92,13 +92,13 @@ impl Nodes {
             }
             (group, "resourceslices") if group == resource => {
                 let why = format!("node {node:?} can only create resourceslices with {NODE_NAME} set to itself");
-                allowed(object.str_at(&["spec", "nodeName"]) == Some(node), &why)
+                ensure(object.str_at(&["spec", "nodeName"]) == Some(node), &why)
             }
             _ => Ok(()),
         }
     }
 
-    fn may_change(&self, node: &str, target: Target<'_>, old: &Value, new: &Value) -> Verdict {
+    fn may_change(&self, node: &str, target: Target<'_>, old: &Value, new: &Value) -> Check {
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
             ("", "pods") => may_change_pod(node, old, new),
             ("", "nodes") => own_node::may_change(self.names, node, old, new),
@@ -109,17 +109,17 @@ impl Nodes {
 }
 
 /// A pod that stands for one which the node runs by itself, and that would lead the node nowhere even if it became another one.
-fn may_create_pod(names: &Names, node: &str, namespace: &str, pod: &Value) -> Verdict {
+fn may_create_pod(names: &Names, node: &str, namespace: &str, pod: &Value) -> Check {
     let key = names.domain_key("config.mirror");
     let why = format!("pod does not have {key:?} annotation, node {node:?} can only create mirror pods");
-    allowed(references::is_mirror(pod), &why)?;
+    ensure(references::is_mirror(pod), &why)?;
     let why = format!("node {node:?} can only create pods with {NODE_NAME} set to itself");
-    allowed(pod.str_at(&["spec", "nodeName"]) == Some(node), &why)?;
+    ensure(pod.str_at(&["spec", "nodeName"]) == Some(node), &why)?;
     is_owned(node, pod)?;
     let refuse = |what: &str| Err(format!("node {node:?} can not create pods that reference {what}"));
     // The status of a pod may come to name what is made from a template.
     if filled(pod, &["spec", "resourceClaims"]).is_some() {
-        return refuse(called(Kind::ResourceClaim));
+        return refuse(called(VertexKind::ResourceClaim));
     }
     // Claims that are made for it are named after the pod: it matters only that there are some.
     if let Some(found) = references::named(namespace, "", pod).first() {
@@ -129,18 +129,18 @@ fn may_create_pod(names: &Names, node: &str, namespace: &str, pod: &Value) -> Ve
 }
 
 /// A certificate that a node serves with, or is a client by: its own.
-fn may_ask_for_certificate(names: &Names, user: &str, request: &Value) -> Verdict {
+fn may_ask_for_certificate(names: &Names, user: &str, request: &Value) -> Check {
     let signer = request.str_at(&["spec", "signerName"]).unwrap_or_default();
     if ![names.signer_node_agent_serving, names.signer_client_node_agent].contains(&signer) {
         return Ok(());
     }
     let text = STANDARD.decode(request.str_at(&["spec", "request"]).unwrap_or_default()).unwrap_or_default();
     let names = common_names(&text).map_err(|why| format!("unable to parse csr: {why}"))?;
-    allowed(names == [user], &format!("can only create a node CSR with CN={user}"))
+    ensure(names == [user], &format!("can only create a node CSR with CN={user}"))
 }
 
 /// Whether a pod goes when the node goes. An owner of its name and another uid is gone already.
-fn is_owned(node: &str, pod: &Value) -> Verdict {
+fn is_owned(node: &str, pod: &Value) -> Check {
     let owners = pod.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
     let [owner] = owners else {
         let how = if owners.is_empty() { "an" } else { "a single" };
@@ -149,40 +149,42 @@ fn is_owned(node: &str, pod: &Value) -> Verdict {
     let says = |field: &str, value: &str| owner.str_at(&[field]) == Some(value);
     let flag = |field: &str| owner.get(field).and_then(Value::as_bool).unwrap_or_default();
     let why = format!("node {node:?} can only create pods with an owner reference set to itself");
-    allowed(says("apiVersion", "v1") && says("kind", "Node") && says("name", node), &why)?;
+    ensure(says("apiVersion", "v1") && says("kind", "Node") && says("name", node), &why)?;
     let why = format!("node {node:?} can only create pods with a controller owner reference set to itself");
-    allowed(flag("controller"), &why)?;
+    ensure(flag("controller"), &why)?;
     let why = format!("node {node:?} must not set blockOwnerDeletion on an owner reference");
-    allowed(!flag("blockOwnerDeletion"), &why)
+    ensure(!flag("blockOwnerDeletion"), &why)
 }
 
-fn may_get_token(node: &str, bound: Option<&Bound>, by_uid: bool) -> Verdict {
-    let Some(Bound::Pod(_, at)) = bound else { return Err("node requested token not bound to a pod".to_owned()) };
-    allowed(by_uid, "node requested token with a pod binding without a uid")?;
+fn may_get_token(node: &str, bound: Option<&BoundObjectReference>, by_uid: bool) -> Check {
+    let Some(BoundObjectReference::Pod(_, at)) = bound else {
+        return Err("node requested token not bound to a pod".to_owned());
+    };
+    ensure(by_uid, "node requested token with a pod binding without a uid")?;
     let is_own = at.as_ref().is_some_and(|at| at.name == node);
-    allowed(is_own, "node requested token bound to a pod scheduled on a different node")
+    ensure(is_own, "node requested token bound to a pod scheduled on a different node")
 }
 
 /// What a pod refers to, as refusals call it.
-fn called(kind: Kind) -> &'static str {
+fn called(kind: VertexKind) -> &'static str {
     match kind {
-        Kind::Account => "a service account",
-        Kind::Claim => "persistentvolumeclaims",
-        Kind::ConfigMap => "configmaps",
-        Kind::ResourceClaim => "resourceclaims",
-        Kind::Secret => "secrets",
-        Kind::Attachment | Kind::Pod | Kind::Slice | Kind::Volume => "other objects",
+        VertexKind::Account => "a service account",
+        VertexKind::Claim => "persistentvolumeclaims",
+        VertexKind::ConfigMap => "configmaps",
+        VertexKind::ResourceClaim => "resourceclaims",
+        VertexKind::Secret => "secrets",
+        VertexKind::Attachment | VertexKind::Pod | VertexKind::Slice | VertexKind::Volume => "other objects",
     }
 }
 
-fn may_change_pod(node: &str, old: &Value, new: &Value) -> Verdict {
+fn may_change_pod(node: &str, old: &Value, new: &Value) -> Check {
     for path in NOT_REPORTED {
         let why = format!("node {node:?} cannot change {} of pods", path.join("."));
-        allowed(filled(old, path) == filled(new, path), &why)?;
+        ensure(filled(old, path) == filled(new, path), &why)?;
     }
     // A pod that a node has made up would run as the account of pods that name none.
     let why = format!("node {node:?} cannot turn mirror pods into others");
-    allowed(references::is_mirror(old) == references::is_mirror(new), &why)
+    ensure(references::is_mirror(old) == references::is_mirror(new), &why)
 }
 
 /// A field that says something.
@@ -193,7 +195,7 @@ fn filled<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authentication::token::Identified;
+    use crate::authentication::token::ObjectIdentity;
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -290,17 +292,17 @@ mod tests {
 
     #[test]
     fn a_node_gets_tokens_for_its_pods() {
-        let named = |name: &str| Identified { name: name.to_owned(), uid: "u".to_owned() };
-        let check = |bound: Option<Bound>, expect: bool| {
+        let named = |name: &str| ObjectIdentity { name: name.to_owned(), uid: "u".to_owned() };
+        let check = |bound: Option<BoundObjectReference>, expect: bool| {
             let verdict = may_get_token("n1", bound.as_ref(), true);
             assert_eq!(verdict.is_ok(), expect, "{bound:?}: {verdict:?}");
             may_get_token("n1", bound.as_ref(), false).unwrap_err();
         };
-        check(Some(Bound::Pod(named("p"), Some(named("n1")))), true);
-        check(Some(Bound::Pod(named("p"), Some(named("n2")))), false);
-        check(Some(Bound::Pod(named("n1"), None)), false);
-        check(Some(Bound::Secret(named("n1"))), false);
-        check(Some(Bound::Node(named("n1"))), false);
+        check(Some(BoundObjectReference::Pod(named("p"), Some(named("n1")))), true);
+        check(Some(BoundObjectReference::Pod(named("p"), Some(named("n2")))), false);
+        check(Some(BoundObjectReference::Pod(named("n1"), None)), false);
+        check(Some(BoundObjectReference::Secret(named("n1"))), false);
+        check(Some(BoundObjectReference::Node(named("n1"))), false);
         check(None, false);
     }
 

@@ -14,7 +14,7 @@ use quorate_meta::Value;
 use quorate_meta::well_known::USER_SERVICE_ACCOUNT_PREFIX;
 
 use super::Rule;
-use super::key::{self, Grant, RoleKind, Subject};
+use super::key::{self, RoleKind, SubjectGrant, SubjectKind};
 use crate::authentication::User;
 use quorate_registry::derived::{Derived, ObjectChange};
 
@@ -29,7 +29,7 @@ pub(crate) struct Index {
 
 /// What a role or binding is, with the namespace it is in; empty for the cluster's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Object<'a> {
+pub(super) enum RbacObject<'a> {
     Role { namespace: &'a str, name: &'a str },
     ClusterRole { name: &'a str },
     Binding { namespace: &'a str, name: &'a str },
@@ -37,10 +37,10 @@ pub(super) enum Object<'a> {
 
 /// Rules that concern somebody, and how they come to.
 #[derive(Debug)]
-pub(crate) struct Found<'i> {
+pub(crate) struct GrantedRules<'i> {
     pub(crate) rules: &'i Arc<[Rule]>,
-    grant: Grant<'i>,
-    subject: (Subject, &'i str),
+    grant: SubjectGrant<'i>,
+    subject: (SubjectKind, &'i str),
     namespace: &'i str,
 }
 
@@ -53,9 +53,9 @@ impl Derived for Index {
             return;
         }
         let object = match plural {
-            "roles" => Object::Role { namespace, name },
-            "clusterroles" => Object::ClusterRole { name },
-            _ => Object::Binding { namespace, name },
+            "roles" => RbacObject::Role { namespace, name },
+            "clusterroles" => RbacObject::ClusterRole { name },
+            _ => RbacObject::Binding { namespace, name },
         };
         self.change(object, old, new);
     }
@@ -68,11 +68,11 @@ fn means_the_same(before: &Value, now: &Value) -> bool {
 
 impl Index {
     /// Changes one role or binding: what it was, and what it is now.
-    pub(super) fn change(&mut self, object: Object<'_>, before: Option<&Value>, now: Option<&Value>) {
+    pub(super) fn change(&mut self, object: RbacObject<'_>, before: Option<&Value>, now: Option<&Value>) {
         match object {
-            Object::Role { namespace, name } => self.set_role(key::role(namespace, RoleKind::Role, name), now),
-            Object::ClusterRole { name } => self.set_role(key::role("", RoleKind::ClusterRole, name), now),
-            Object::Binding { namespace, name } => {
+            RbacObject::Role { namespace, name } => self.set_role(key::role(namespace, RoleKind::Role, name), now),
+            RbacObject::ClusterRole { name } => self.set_role(key::role("", RoleKind::ClusterRole, name), now),
+            RbacObject::Binding { namespace, name } => {
                 for (wrong, grant) in before.into_iter().flat_map(|binding| grants(namespace, name, binding)) {
                     let set = if wrong { &mut self.wrong } else { &mut self.grants };
                     set.remove(&grant);
@@ -111,23 +111,25 @@ impl Index {
         group: &str,
         user: &'i User,
         namespace: &'i str,
-        mut visit: impl FnMut(Found<'i>) -> bool,
+        mut visit: impl FnMut(GrantedRules<'i>) -> bool,
     ) -> Vec<String> {
         let mut errors = Vec::new();
         let mut prefix = Vec::new();
         let scopes = [Some(""), Some(namespace).filter(|namespace| !namespace.is_empty())];
         for namespace in scopes.into_iter().flatten() {
-            let groups = user.groups.iter().map(|group| (Subject::Group, group.as_str()));
+            let groups = user.groups.iter().map(|group| (SubjectKind::Group, group.as_str()));
             let subjects =
-                (!user.name.is_empty()).then_some((Subject::User, user.name.as_str())).into_iter().chain(groups);
+                (!user.name.is_empty()).then_some((SubjectKind::User, user.name.as_str())).into_iter().chain(groups);
             for subject in subjects {
                 key::grants(&mut prefix, subject.0, subject.1, namespace);
                 let mut last: &[u8] = &[];
                 for key in below(&self.grants, &prefix) {
-                    let Some(grant) = Grant::read(key, &prefix).filter(|grant| grant.key != last) else { continue };
+                    let Some(grant) = SubjectGrant::read(key, &prefix).filter(|grant| grant.key != last) else {
+                        continue;
+                    };
                     last = grant.key;
                     match self.roles.get(grant.key) {
-                        Some(rules) if visit(Found { rules, grant, subject, namespace }) => return Vec::new(),
+                        Some(rules) if visit(GrantedRules { rules, grant, subject, namespace }) => return Vec::new(),
                         Some(_) => {}
                         None => tell(&mut errors, not_found(group, grant)),
                     }
@@ -141,7 +143,7 @@ impl Index {
     }
 }
 
-impl<'i> Found<'i> {
+impl<'i> GrantedRules<'i> {
     /// The rules that are in force: about paths only those that are given in the whole cluster (document 000, PolicyRule).
     pub(crate) fn in_force(&self) -> impl Iterator<Item = &'i Rule> {
         let of_cluster = self.namespace.is_empty();
@@ -157,11 +159,11 @@ impl<'i> Found<'i> {
         };
         let account = self.subject.1.strip_prefix(USER_SERVICE_ACCOUNT_PREFIX).and_then(|rest| rest.split_once(':'));
         let subject = match (self.subject, account) {
-            ((Subject::User, _), Some((namespace, name))) => {
+            ((SubjectKind::User, _), Some((namespace, name))) => {
                 format!("ServiceAccount {:?}", format!("{name}/{namespace}"))
             }
-            ((Subject::User, name), None) => format!("User {name:?}"),
-            ((Subject::Group, name), _) => format!("Group {name:?}"),
+            ((SubjectKind::User, name), None) => format!("User {name:?}"),
+            ((SubjectKind::Group, name), _) => format!("Group {name:?}"),
         };
         format!("allowed by {binding} of {kind} {:?} to {subject}", self.grant.role())
     }
@@ -178,7 +180,7 @@ fn tell(errors: &mut Vec<String>, error: String) {
     }
 }
 
-fn not_found(group: &str, grant: Grant<'_>) -> String {
+fn not_found(group: &str, grant: SubjectGrant<'_>) -> String {
     let kind = if grant.kind == RoleKind::Role { "role" } else { "clusterrole" };
     format!("{kind}.{group} {:?} not found", grant.role())
 }
@@ -202,16 +204,16 @@ fn grants<'b>(namespace: &'b str, name: &'b str, binding: &'b Value) -> impl Ite
 }
 
 /// Whom a subject of a binding means, and whether it does so in error.
-fn who<'b>(namespace: &str, subject: &'b Value) -> Option<(bool, Subject, Cow<'b, str>)> {
+fn who<'b>(namespace: &str, subject: &'b Value) -> Option<(bool, SubjectKind, Cow<'b, str>)> {
     let text = |field: &str| subject.str_at(&[field]).unwrap_or_default();
     let (name, own) = (text("name"), text("namespace"));
     match text("kind") {
-        "User" => Some((!own.is_empty(), Subject::User, name.into())),
-        "Group" => Some((!own.is_empty(), Subject::Group, name.into())),
+        "User" => Some((!own.is_empty(), SubjectKind::User, name.into())),
+        "Group" => Some((!own.is_empty(), SubjectKind::Group, name.into())),
         "ServiceAccount" => {
             let namespace = if own.is_empty() { namespace } else { own };
             let known = !namespace.is_empty();
-            known.then(|| (false, Subject::User, format!("{USER_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}").into()))
+            known.then(|| (false, SubjectKind::User, format!("{USER_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}").into()))
         }
         _ => None,
     }

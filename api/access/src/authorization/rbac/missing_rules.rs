@@ -14,17 +14,17 @@ use super::rule::Texts;
 const ALL: &str = "*";
 
 /// What a grant that is not held counts as, in comparisons: somebody is to read it.
-const TELLING: u64 = 10_000;
+const MISSING_COST: u64 = 10_000;
 
 /// One verb on one thing, as small as a grant can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Grant<'r> {
+enum SinglePermission<'r> {
     Resource { verb: &'r str, group: &'r str, resource: &'r str, name: Option<&'r str> },
     Path { verb: &'r str, url: &'r str },
 }
 
 /// What of the wanted rules is not held, as rules for people to read: one for each resource or path. `None` when to find out takes more
-/// than `work` comparisons of texts, each grant that is not held counting as [`TELLING`] of them.
+/// than `work` comparisons of texts, each grant that is not held counting as [`MISSING_COST`] of them.
 pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut work: u64) -> Option<Vec<Rule>> {
     // Verbs in the order asked for, by what stays the same.
     let mut missing: BTreeMap<(&str, &str, &str, Option<&str>), Vec<&str>> = BTreeMap::new();
@@ -41,10 +41,10 @@ pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut w
         if is_held {
             continue;
         }
-        work = work.checked_sub(TELLING)?;
+        work = work.checked_sub(MISSING_COST)?;
         let (verb, key) = match grant {
-            Grant::Resource { verb, group, resource, name } => (verb, (group, resource, "", name)),
-            Grant::Path { verb, url } => (verb, ("", "", url, None)),
+            SinglePermission::Resource { verb, group, resource, name } => (verb, (group, resource, "", name)),
+            SinglePermission::Path { verb, url } => (verb, ("", "", url, None)),
         };
         let verbs = missing.entry(key).or_default();
         if !verbs.contains(&verb) {
@@ -78,14 +78,17 @@ fn rule(group: &str, resource: &str, url: &str, name: Option<&str>, verbs: &[&st
 }
 
 /// The single grants of a rule, made one by one.
-fn grants(rule: &Rule) -> impl Iterator<Item = Grant<'_>> {
+fn grants(rule: &Rule) -> impl Iterator<Item = SinglePermission<'_>> {
     let names = move || rule.names.is_empty().then_some(None).into_iter().chain(rule.names.iter().map(Some));
-    let on = move |verb, group, resource| names().map(move |name| Grant::Resource { verb, group, resource, name });
+    let on = move |verb, group, resource| {
+        names().map(move |name| SinglePermission::Resource { verb, group, resource, name })
+    };
     let on_resources = rule.verbs.iter().flat_map(move |verb| {
         let groups = rule.groups.iter();
         groups.flat_map(move |group| rule.resources.iter().flat_map(move |resource| on(verb, group, resource)))
     });
-    let on_paths = rule.verbs.iter().flat_map(move |verb| rule.urls.iter().map(move |url| Grant::Path { verb, url }));
+    let on_paths =
+        rule.verbs.iter().flat_map(move |verb| rule.urls.iter().map(move |url| SinglePermission::Path { verb, url }));
     on_resources.chain(on_paths)
 }
 
@@ -96,13 +99,13 @@ fn texts(rule: &Rule) -> u64 {
 
 /// Whether a held rule grants all of that. What is wanted may itself stand for many things: `*` is only in `*`, and
 /// `*/scale` only in `*/scale` and `*`.
-fn contains(held: &Rule, grant: Grant<'_>) -> bool {
+fn contains(held: &Rule, grant: SinglePermission<'_>) -> bool {
     match grant {
-        Grant::Resource { verb, group, resource, name } => {
+        SinglePermission::Resource { verb, group, resource, name } => {
             let names = held.names.is_empty() || name.is_some_and(|name| held.names.has(name));
             held.verbs.has_or_all(verb) && held.groups.has_or_all(group) && has_resource(held, resource) && names
         }
-        Grant::Path { verb, url } => {
+        SinglePermission::Path { verb, url } => {
             let is_held = |own: &str| own == url || covers_path(own, url);
             !held.is_about_resources() && held.verbs.has_or_all(verb) && held.urls.iter().any(is_held)
         }
@@ -181,8 +184,8 @@ mod tests {
         check(std::slice::from_ref(&all), hostile.clone(), 1_000_000, None);
         check(&[hostile], on(&many, &many[..10], &["t1"], &["t1"]), 1_000_000, None);
         check(&[all], on(&many, &many[..100], &["t1"], &[]), 1_000_000, Some(0));
-        check(&[], on(&["get"], &[""], &many[..100], &[]), 100 * (TELLING + 1), Some(100));
-        check(&[], on(&["get"], &[""], &many[..101], &[]), 100 * (TELLING + 1), None);
+        check(&[], on(&["get"], &[""], &many[..100], &[]), 100 * (MISSING_COST + 1), Some(100));
+        check(&[], on(&["get"], &[""], &many[..101], &[]), 100 * (MISSING_COST + 1), None);
     }
 
     #[test]

@@ -14,10 +14,10 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use missing_rules::{missing, missing_rules};
 pub(super) use decide::decide;
-pub use defaults::{Default, defaults};
+pub use defaults::{DefaultObject, default_objects};
 pub(crate) use index::Index;
+pub use missing_rules::{missing, missing_rules};
 use quorate_meta::Names;
 use quorate_store::Store;
 pub use rule::Rule;

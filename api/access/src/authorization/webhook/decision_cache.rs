@@ -1,6 +1,6 @@
 //! Remembers answers by the hash of their question.
 //!
-//! Invariants: at most [`MAX_ANSWERS`] are remembered; none is given that is older than its time, nor, after a clock that was
+//! Invariants: at most [`MAX_DECISIONS`] are remembered; none is given that is older than its time, nor, after a clock that was
 //! set back, one that comes from the future.
 
 use std::collections::HashMap;
@@ -11,34 +11,34 @@ use ring::digest::{SHA256, digest};
 
 use crate::authorization::Decision;
 
-/// Answers that are remembered at one time.
-const MAX_ANSWERS: usize = 8192;
+/// DecisionCache that are remembered at one time.
+const MAX_DECISIONS: usize = 8192;
 
 /// A question's SHA-256.
-pub(super) type Hash = [u8; 32];
+pub(super) type ReviewHash = [u8; 32];
 
 /// Two generations: what is asked again moves to the young one, and when that is full, the old one is forgotten.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
-    generations: Mutex<Generations>,
+pub(super) struct DecisionCache {
+    generations: Mutex<DecisionGenerations>,
 }
 
 #[derive(Debug, Default)]
-struct Generations {
-    young: HashMap<Hash, Answer>,
-    old: HashMap<Hash, Answer>,
+struct DecisionGenerations {
+    young: HashMap<ReviewHash, CachedDecision>,
+    old: HashMap<ReviewHash, CachedDecision>,
 }
 
 #[derive(Debug, Clone)]
-struct Answer {
+struct CachedDecision {
     decision: Decision,
     given_ms: u64,
     ttl_ms: u64,
 }
 
-impl Answers {
+impl DecisionCache {
     /// What was answered, if it still holds.
-    pub(super) fn get(&self, key: &Hash, now_ms: u64) -> Option<Decision> {
+    pub(super) fn get(&self, key: &ReviewHash, now_ms: u64) -> Option<Decision> {
         let mut generations = self.generations.lock();
         let found = match generations.young.get(key) {
             Some(found) => found.clone(),
@@ -52,9 +52,9 @@ impl Answers {
         (age < found.ttl_ms).then_some(found.decision)
     }
 
-    pub(super) fn insert(&self, key: Hash, decision: Decision, given_ms: u64, ttl: Duration) {
+    pub(super) fn insert(&self, key: ReviewHash, decision: Decision, given_ms: u64, ttl: Duration) {
         let ttl_ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
-        self.generations.lock().insert(key, Answer { decision, given_ms, ttl_ms });
+        self.generations.lock().insert(key, CachedDecision { decision, given_ms, ttl_ms });
     }
 
     #[cfg(test)]
@@ -64,15 +64,15 @@ impl Answers {
     }
 }
 
-impl Generations {
-    fn insert(&mut self, key: Hash, answer: Answer) {
-        if self.young.len() >= MAX_ANSWERS / 2 {
+impl DecisionGenerations {
+    fn insert(&mut self, key: ReviewHash, answer: CachedDecision) {
+        if self.young.len() >= MAX_DECISIONS / 2 {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(key, answer);
     }
 }
 
-pub(super) fn hash(question: &[u8]) -> Hash {
+pub(super) fn hash(question: &[u8]) -> ReviewHash {
     digest(&SHA256, question).as_ref().try_into().expect("a SHA-256 digest has 32 bytes")
 }

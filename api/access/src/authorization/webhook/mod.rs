@@ -19,7 +19,7 @@ use quorate_env::Clock;
 use quorate_meta::Names;
 use tokio::time::{sleep, timeout};
 
-use self::decision_cache::{Answers, hash};
+use self::decision_cache::{DecisionCache, hash};
 use super::{Action, Decision, Verdict};
 use crate::authentication::User;
 
@@ -40,16 +40,16 @@ pub trait Reviewer: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// Why there is no answer, and whether another try may help.
-    async fn review(&self, review: Bytes) -> Result<Bytes, Unanswered>;
+    async fn review(&self, review: Bytes) -> Result<Bytes, ReviewError>;
 }
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unanswered {
+pub enum ReviewError {
     /// Another try may help.
-    ForNow(String),
+    Transient(String),
     /// It would be the same again.
-    ForGood(String),
+    Permanent(String),
 }
 
 /// How another server is asked.
@@ -74,13 +74,13 @@ pub struct WebhookOptions {
 pub(super) struct Webhook {
     options: WebhookOptions,
     api_version: String,
-    answers: Answers,
+    answers: DecisionCache,
 }
 
 impl Webhook {
     pub(super) fn new(names: &Names, options: WebhookOptions) -> Self {
         let api_version = format!("{}/v1", names.group("authorization"));
-        Self { options, api_version, answers: Answers::default() }
+        Self { options, api_version, answers: DecisionCache::default() }
     }
 
     /// What the server says, now or a short while ago.
@@ -123,8 +123,8 @@ impl Webhook {
             let answer = timeout(self.options.timeout / 2, self.options.reviewer.review(review.clone())).await;
             let why = match answer {
                 Ok(Ok(answer)) => return review::decode(&answer),
-                Ok(Err(Unanswered::ForGood(why))) => return Err(why),
-                Ok(Err(Unanswered::ForNow(why))) => why,
+                Ok(Err(ReviewError::Permanent(why))) => return Err(why),
+                Ok(Err(ReviewError::Transient(why))) => why,
                 Err(_) => LATE.to_owned(),
             };
             if tries == MAX_TRIES {

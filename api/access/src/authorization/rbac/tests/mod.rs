@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use quorate_meta::Value;
 use serde_json::{Value as Json, json};
 
-use super::index::{Index, Object};
+use super::index::{Index, RbacObject};
 use crate::authentication::User;
 use crate::authorization::{Action, ResourceAction};
 
@@ -212,11 +212,11 @@ fn users() -> Vec<User> {
     ]
 }
 
-fn target((kind, namespace, name): Key) -> Object<'static> {
+fn target((kind, namespace, name): Key) -> RbacObject<'static> {
     match kind {
-        "Role" => Object::Role { namespace, name },
-        "ClusterRole" => Object::ClusterRole { name },
-        _ => Object::Binding { namespace, name },
+        "Role" => RbacObject::Role { namespace, name },
+        "ClusterRole" => RbacObject::ClusterRole { name },
+        _ => RbacObject::Binding { namespace, name },
     }
 }
 
