@@ -9,13 +9,13 @@ use std::sync::Arc;
 use super::Exchange;
 use crate::request_record::Milestone;
 use quorate_access::authentication::User;
-use quorate_access::authorization::Action;
+use quorate_access::authorization::{self, Action};
 use quorate_registry::error::Error;
 
 /// The user on whose behalf the request goes on.
 pub(super) async fn impersonate(x: &mut Exchange<'_>, authenticated: Arc<User>) -> Result<Arc<User>, Error> {
     let action = Action::of(x.record.info());
-    let impersonated = x.api.authorizer.acting(&authenticated, &x.headers, &action).await?;
+    let impersonated = authorization::impersonate(&x.api.authorizer, &authenticated, &x.headers, &action).await?;
     x.record.reach(Milestone::Authenticated);
     let Some(user) = impersonated.map(Arc::new) else { return Ok(authenticated) };
     x.record.impersonated(Arc::clone(&user));

@@ -102,12 +102,13 @@ async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut
     let bound = bound(api, &snapshot, namespace, name, object)?;
     let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
     let by_uid = object.str_at(&["spec", "boundObjectRef", "uid"]).is_some_and(|uid| !uid.is_empty());
-    api.authorizer.check_token(request.user, target, bound.as_ref(), by_uid)?;
-    if let Some(BoundObjectReference::Pod(pod, _)) = &bound
-        && api.authorizer.restricts(request.user)
-    {
-        let pod = find(api, &snapshot, "pods", Some(namespace), &pod.name)?;
-        token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
+    if let Some(restriction) = api.authorizer.node_restriction(request.user) {
+        restriction.check_token(target, bound.as_ref(), by_uid)?;
+        // A restricted node gets tokens that are bound to a pod, and no others.
+        if let Some(BoundObjectReference::Pod(pod, _)) = &bound {
+            let pod = find(api, &snapshot, "pods", Some(namespace), &pod.name)?;
+            token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
+        }
     }
     let id = id(api);
     let issue = Issue {

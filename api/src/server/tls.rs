@@ -90,7 +90,7 @@ impl Current {
         let is_of = |authorities: &Authorities| authorities.know(leaf, others);
         let (is_client, is_proxy) = (is_of(&self.clients), self.proxies.as_ref().is_some_and(is_of));
         if !is_client && !is_proxy {
-            return ConnectionIdentity::of_stranger();
+            return ConnectionIdentity::of_unknown_certificate();
         }
         let identity =
             if is_client { ConnectionIdentity::of_certificate(names, leaf) } else { ConnectionIdentity::default() };

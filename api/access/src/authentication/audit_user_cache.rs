@@ -1,7 +1,8 @@
-//! The words for whoever sends requests over a connection, kept from one request to the next.
+//! A cache of the user fields of audit events, serialized, for each connection.
 //!
-//! Invariants: they are those for the very same user and program; of two that send in turn, each is put into words again. A
-//! connection keeps a few words only, however long a name its client chooses for the program.
+//! Invariants: it holds the fields of one user and one user agent; when two users take turns on a
+//! connection, each is serialized anew. It holds at most [`MAX_BYTES`], however long a user agent
+//! the client chooses.
 
 use std::sync::Arc;
 
@@ -9,33 +10,34 @@ use parking_lot::Mutex;
 
 use super::User;
 
-/// Bytes of words that are kept; longer ones are written for each request.
+/// Bytes that are kept; longer fields are serialized for each request.
 const MAX_BYTES: usize = 2048;
 
-/// What was written last of a user and their program.
+/// The fields that were serialized last.
 #[derive(Debug, Default)]
-pub struct AuditUserCache(Mutex<Option<Words>>);
+pub struct AuditUserCache(Mutex<Option<SerializedUser>>);
 
 #[derive(Debug)]
-struct Words {
+struct SerializedUser {
     user: Arc<User>,
     agent: String,
     text: Vec<u8>,
 }
 
 impl AuditUserCache {
-    /// Appends what `write` has written of this user and program; it is called if they are not those of the last time.
+    /// Appends the fields of this user and user agent; calls `write` for them if they are not those
+    /// of the last time.
     pub fn write(&self, user: &Arc<User>, agent: &str, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
         let mut last = self.0.lock();
-        if let Some(words) = last.as_ref().filter(|words| Arc::ptr_eq(&words.user, user) && words.agent == agent) {
-            out.extend_from_slice(&words.text);
+        if let Some(fields) = last.as_ref().filter(|fields| Arc::ptr_eq(&fields.user, user) && fields.agent == agent) {
+            out.extend_from_slice(&fields.text);
             return;
         }
         let begin = out.len();
         write(out);
         let text = &out[begin..];
         let is_kept = text.len() <= MAX_BYTES;
-        *last = is_kept.then(|| Words { user: user.clone(), agent: agent.to_owned(), text: text.to_vec() });
+        *last = is_kept.then(|| SerializedUser { user: user.clone(), agent: agent.to_owned(), text: text.to_vec() });
     }
 }
 
@@ -44,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_written_once_for_the_same_user_and_program() {
+    fn fields_are_serialized_once_for_the_same_user_and_agent() {
         let audit_user = AuditUserCache::default();
         let [ann, again] = ["ann"; 2].map(|name| Arc::new(User::new(name, [])));
         let check = |user: &Arc<User>, agent: &str, written: bool| {

@@ -1,11 +1,13 @@
-//! Who asks (document 000, "Authentication"): client certificates, bearer tokens, trusted proxies, impersonation.
+//! Authentication: client certificates, bearer tokens, authenticating proxies, and the headers of
+//! user impersonation.
 //!
-//! Invariant: a request either has a [`User`] or is refused with 401 before anything else is looked at. The anonymous user
-//! exists for health endpoints only, where an operator wants it.
+//! Invariant: a request either has a [`User`] or is refused with 401 before anything else is looked
+//! at. The anonymous user exists for health endpoints only, where the operator enables it.
 
 mod audit_user_cache;
 mod certificate;
 mod chain;
+mod connection_identity;
 mod extra;
 mod impersonation;
 mod proxy;
@@ -15,8 +17,8 @@ pub mod token;
 mod user;
 
 pub use audit_user_cache::AuditUserCache;
-pub use certificate::ConnectionIdentity;
 pub use chain::{Authentication, AuthenticationOptions};
+pub use connection_identity::ConnectionIdentity;
 pub(crate) use impersonation::{ImpersonatedPart, requested_impersonation};
 pub use proxy::ProxyOptions;
 pub use quorum_confirmation::{QuorumConfirmation, StateRequirement};

@@ -1,14 +1,18 @@
-//! The one that is asked, and whom it asks in turn.
+//! The authorizer: the configured modes in their order, and how new the rules are that they decide
+//! by.
 //!
-//! Invariants about changes that were acknowledged anywhere in the cluster before a question came: nobody is refused for want
-//! of one, because the quorum is asked before a refusal whether this node has seen everything; and nothing is read from the
-//! newest state on the ground of rules that are older than that state ([`Authorizer::recheck`]). Whoever changes something or
-//! begins to watch is allowed by rules that the quorum has confirmed within a second: a right that was taken away anywhere is
-//! gone everywhere by then. Reads of a state that may be old are allowed by rules that are as old; so are reviews, which then say
-//! of a change what would become of it.
+//! Invariants about changes that were acknowledged anywhere in the cluster before a request came:
+//! - No user is refused for want of one: the quorum is asked before a refusal whether this node has
+//!   applied everything.
+//! - Nothing is read from the newest state on the ground of rules that are older than that state
+//!   ([`Authorizer::recheck`]).
+//! - A write or a watch is allowed by rules that the quorum has confirmed within a second: a
+//!   permission that was taken away through any node is gone everywhere by then.
+//! - A read of a state that may be old is allowed by rules that are as old; so are access reviews.
 //!
-//! Without a quorum, a refusal is told and a watch begins, after a second, by what this node knows; nothing is changed. A watch
-//! that has begun goes on until it ends by itself, whatever happens to the right to begin it.
+//! Without a quorum, this node refuses, and lets watches begin, by what it has applied, after a
+//! second; no write is allowed. A watch that has begun goes on until it ends, whatever happens to
+//! the permission to begin it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +23,7 @@ use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_MASTERS};
 use quorate_store::Store;
 
 use super::mode::Mode;
-use super::node::NodeAuthorizer;
+use super::node::NodeRestriction;
 use super::rbac::{self, Rule, Rules};
 use super::{Action, ActionKind, Decision, ModeOptions, Rights, Verdict};
 use crate::authentication::{QuorumConfirmation, User};
@@ -27,10 +31,10 @@ use quorate_registry::Registry;
 use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
 
-/// How long a refusal, a review or a watch waits for the quorum to say whether this node has seen everything.
-const CONFIRMATION: Duration = Duration::from_secs(1);
-/// How long who may change something waits for the quorum to say whether they still may.
-const CHANGE_CONFIRMATION: Duration = Duration::from_secs(5);
+/// How long a refusal, a review or a watch waits for the quorum to confirm the state of this node.
+const READ_CONFIRMATION: Duration = Duration::from_secs(1);
+/// How long a write waits for the quorum to confirm the state of this node.
+const WRITE_CONFIRMATION: Duration = Duration::from_secs(5);
 
 /// What an [`Authorizer`] is made of.
 pub struct AuthorizerOptions<'a> {
@@ -40,11 +44,11 @@ pub struct AuthorizerOptions<'a> {
     pub registry: &'a Registry,
     /// Where rules are stored.
     pub store: Arc<dyn Store>,
-    /// Whom to ask, in this order; the first that has an opinion decides.
+    /// The modes to ask, in this order; the first that has an opinion decides.
     pub modes: &'a [ModeOptions],
 }
 
-/// Decides who may do what.
+/// Decides what users may do.
 pub struct Authorizer {
     pub(super) names: &'static Names,
     modes: Vec<Mode>,
@@ -63,13 +67,13 @@ impl Authorizer {
         Self { names, modes, store, confirmation: QuorumConfirmation::default(), group: names.group(rbac::GROUP) }
     }
 
-    /// What it decides by, as far as that is stored.
+    /// The derived states that it decides by.
     #[must_use]
     pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
         self.modes.iter().filter_map(Mode::derived_state).collect()
     }
 
-    /// Whether the node can decide: what it decides by has been read, and the default roles are there.
+    /// Whether it can decide: what it decides by has been read, and the default roles exist.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.modes.iter().all(Mode::is_ready)
@@ -80,20 +84,20 @@ impl Authorizer {
         self.decide_at(action.kind(self.names), user, action).await
     }
 
-    /// The same where something else hangs on it than on the action alone.
+    /// The same by rules that are as new as another kind of action needs.
     async fn decide_at(&self, kind: ActionKind, user: &User, action: &Action<'_>) -> Decision {
         if user.is_in(GROUP_MASTERS) {
             return Decision::allow("");
         }
-        // In this order: what is asked now is at least as new as what was confirmed before.
+        // In this order: the decision is by rules at least as new as what was confirmed before.
         let (epoch, recent) = (self.epoch(), self.confirmation.is_recent());
         let decision = self.ask(user, action).await;
         let Some(epoch) = epoch else { return decision };
         let confirmed = match decision.is_allowed() {
             true if recent || kind == ActionKind::Read => return decision,
-            true if kind == ActionKind::Write => self.confirm(CHANGE_CONFIRMATION).await,
+            true if kind == ActionKind::Write => self.confirm(WRITE_CONFIRMATION).await,
             false if !decision.error.is_empty() => return decision,
-            _ => self.confirm(CONFIRMATION).await,
+            _ => self.confirm(READ_CONFIRMATION).await,
         };
         match confirmed {
             Ok(()) if self.epoch() == Some(epoch) => decision,
@@ -105,9 +109,9 @@ impl Authorizer {
         }
     }
 
-    /// Takes in everything that was acknowledged before, if a quorum says in time what that is.
+    /// Takes in everything that was acknowledged before, if a quorum confirms in time what that is.
     pub async fn refresh(&self) {
-        if let Err(error) = self.confirm(CONFIRMATION).await {
+        if let Err(error) = self.confirm(READ_CONFIRMATION).await {
             tracing::debug!(?error, "questions about rights are answered by what this node knows");
         }
     }
@@ -118,14 +122,14 @@ impl Authorizer {
         self.catch_up().await
     }
 
-    /// What can be told of a decision that is made now: a later one can only differ when [`Authorizer::recheck`] finds another
-    /// number.
+    /// The epoch of a decision that is made now: a later one can only differ where the epoch does.
     pub fn epoch(&self) -> Option<u64> {
         self.modes.iter().filter_map(Mode::epoch).reduce(u64::wrapping_add)
     }
 
-    /// What is to be said by everything that this node has applied about what was allowed at an epoch; `None` when nothing has
-    /// changed. Before something is told from a newer state than it was allowed by.
+    /// The decision by everything that this node has applied, where it may differ from the one at
+    /// an epoch; `None` otherwise. For a request that is answered from a newer state than it was
+    /// allowed by.
     ///
     /// # Errors
     /// 503 when it cannot be decided just now.
@@ -141,7 +145,7 @@ impl Authorizer {
         if self.has_changed(epoch).await? { Ok(Some(self.decide(user, action).await)) } else { Ok(None) }
     }
 
-    /// Whether anything that this node has applied may have changed what was allowed at an epoch.
+    /// Whether something that this node has applied since an epoch may change a decision.
     ///
     /// # Errors
     /// 503 when that cannot be said just now.
@@ -157,11 +161,11 @@ impl Authorizer {
         Ok(())
     }
 
-    /// What the modes say, and in the end that everybody who is known may ask about themselves (document 000): no binding can
-    /// be missing for that, and no mode can refuse it.
+    /// The decision of the modes; but every authenticated user may ask about themselves: no binding
+    /// can be missing for that, and no mode can refuse it.
     async fn ask(&self, user: &User, action: &Action<'_>) -> Decision {
         let decision = self.ask_modes(user, action).await;
-        if !decision.is_allowed() && user.is_in(GROUP_AUTHENTICATED) && action.asks_about_oneself(self.names) {
+        if !decision.is_allowed() && user.is_in(GROUP_AUTHENTICATED) && action.is_self_review(self.names) {
             return Decision::allow("everybody may ask about themselves");
         }
         decision
@@ -190,12 +194,13 @@ impl Authorizer {
         self.decide(user, action).await.enforce(user, action)
     }
 
-    /// Lets through what is allowed for the sake of something else, such as acting as somebody in order to read.
+    /// Lets through what is allowed as a part of another request, such as impersonation for the
+    /// sake of a read.
     ///
     /// # Errors
     /// As [`Authorizer::check`].
-    pub(super) async fn check_for(&self, what_for: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
-        self.decide_at(what_for.kind(self.names), user, action).await.enforce(user, action)
+    pub(super) async fn check_for(&self, request: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+        self.decide_at(request.kind(self.names), user, action).await.enforce(user, action)
     }
 
     /// What a user may do in a namespace, and in the cluster.
@@ -217,11 +222,14 @@ impl Authorizer {
         })
     }
 
-    pub(super) fn nodes(&self) -> Option<&NodeAuthorizer> {
-        self.modes.iter().find_map(|mode| match mode {
+    /// What a user may write, if the user is a node and restricted.
+    #[must_use]
+    pub fn node_restriction<'a>(&'a self, user: &'a User) -> Option<NodeRestriction<'a>> {
+        let nodes = self.modes.iter().find_map(|mode| match mode {
             Mode::Nodes(nodes) => Some(nodes.as_ref()),
             _ => None,
-        })
+        })?;
+        NodeRestriction::of(nodes, user)
     }
 }
 

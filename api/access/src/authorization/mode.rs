@@ -1,4 +1,4 @@
-//! The ways of deciding, and what each of them can do.
+//! Authorization modes: RBAC, Node, Webhook, AlwaysAllow and AlwaysDeny.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use quorate_registry::Registry;
 use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
 
-/// A way of deciding, as it is asked for.
+/// An authorization mode and its options.
 #[derive(Debug, Clone, Default)]
 pub enum ModeOptions {
-    /// By the rules of roles and bindings.
+    /// RBAC.
     #[default]
     Rules,
-    /// What nodes need for the pods that are bound to them.
+    /// The node authorizer.
     Nodes,
-    /// As another server says.
+    /// A webhook.
     Webhook(WebhookOptions),
-    /// Everybody may do everything.
+    /// Every user may do everything.
     AlwaysAllow,
-    /// Nobody may do anything but ask about themselves.
+    /// No user may do anything but ask about themselves.
     AlwaysDeny,
 }
 
-/// A way of deciding.
+/// A configured authorization mode.
 #[derive(Debug)]
 pub(super) enum Mode {
     Rules(Arc<Rules>),
@@ -41,7 +41,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// `None` when the registry does not serve what it is about.
+    /// `None` when the registry does not serve the resources that it decides by.
     pub(super) fn new(
         asked: &ModeOptions,
         names: &'static Names,
@@ -57,7 +57,7 @@ impl Mode {
         })
     }
 
-    /// The answer of this one; `group` is the name of the group of roles.
+    /// The decision of this mode; `group` is the name of the group of roles.
     pub(super) async fn decide(&self, group: &str, user: &User, action: &Action<'_>) -> Decision {
         match self {
             Self::Rules(rules) => rbac::decide(rules, group, user, action).await,
@@ -68,9 +68,9 @@ impl Mode {
         }
     }
 
-    /// Adds what it can list of a user's rights.
+    /// Adds the rules that it can list for a user.
     pub(super) async fn list(&self, group: &str, user: &User, namespace: &str, rights: &mut Rights) {
-        let mut unlisted = |who: &str| rights.incomplete.push(format!("{who} does not support user rule resolution"));
+        let mut unlisted = |mode: &str| rights.incomplete.push(format!("{mode} does not support user rule resolution"));
         match self {
             Self::Rules(rules) => match rules.current().await {
                 Ok(index) => {
@@ -89,7 +89,7 @@ impl Mode {
         }
     }
 
-    /// What it decides by, where that is stored.
+    /// The derived state that it decides by.
     pub(super) fn derived_state(&self) -> Option<Arc<dyn Informed>> {
         match self {
             Self::Rules(rules) => Some(rules.clone()),
@@ -98,7 +98,8 @@ impl Mode {
         }
     }
 
-    /// A number that is another one whenever it may decide otherwise than before; `None` when nothing that is stored matters.
+    /// The epoch of its derived state, which differs whenever it may decide otherwise; `None` when
+    /// it decides by nothing that is stored.
     pub(super) fn epoch(&self) -> Option<u64> {
         match self {
             Self::Rules(rules) => Some(rules.epoch()),
@@ -116,7 +117,7 @@ impl Mode {
         }
     }
 
-    /// Whether it knows what it decides by.
+    /// Whether it has read what it decides by.
     pub(super) fn is_ready(&self) -> bool {
         match self {
             Self::Rules(rules) => rules.is_synced() && rules.cached().role("", "cluster-admin").is_some(),

@@ -1,7 +1,8 @@
-//! Remembers tokens whose signature has been verified, by their hash.
+//! The cache of tokens whose signature has been verified, by their hash.
 //!
-//! Invariants: at most [`MAX_TOKENS`] are remembered, each for at most [`MAX_AGE_MS`] since its verification, and only while
-//! the keys are the same. Nothing here says that a token is still good: that is looked up every time.
+//! Invariants: it holds at most [`MAX_TOKENS`], each for at most [`MAX_AGE_MS`] since its
+//! verification, and only while the keys are the same. A cached token is not a valid one: expiry
+//! and bound objects are checked every time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use super::claims::Claims;
 use crate::authentication::User;
 use crate::authentication::token::bound_object::BoundObject;
 
-/// Tokens that are remembered at one time.
+/// Tokens that are cached at one time.
 const MAX_TOKENS: usize = 20_000;
 /// How long a signature counts as verified, milliseconds.
 const MAX_AGE_MS: u64 = 10 * 60 * 1000;
@@ -33,7 +34,8 @@ pub(super) struct Verified {
     pub(super) verified_ms: u64,
 }
 
-/// Two generations: what is looked up moves to the young one, and when that is full, the old one is forgotten.
+/// Two generations: a token that is looked up moves to the young one, and when that is full, the
+/// old one is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     generations: Mutex<TokenGenerations>,

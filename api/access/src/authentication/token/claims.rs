@@ -1,7 +1,7 @@
-//! What a token says, and its JSON form (RFC 7519).
+//! The claims of a service account token, and their JSON form (RFC 7519).
 //!
-//! Invariant: the private claims have the name of the cluster's naming profile, so a token of one profile is none in the
-//! other.
+//! Invariant: the private claims have the name of the cluster's naming profile, so a token of one
+//! profile is none in the other.
 
 use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_SERVICE_ACCOUNTS, USER_SERVICE_ACCOUNT_PREFIX};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::Refusal;
 use crate::authentication::User;
 
-/// An object by its name and its identity.
+/// The name and uid of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectIdentity {
     /// Its name.
@@ -21,7 +21,7 @@ pub struct ObjectIdentity {
     pub uid: String,
 }
 
-/// What a token lives and dies with, besides its account.
+/// The object that a token is bound to, besides its service account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundObjectReference {
     /// A pod that runs as the account, and the node that it runs on.
@@ -32,7 +32,7 @@ pub enum BoundObjectReference {
     Node(ObjectIdentity),
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claims {
     pub(super) issuer: String,
@@ -130,7 +130,7 @@ impl Claims {
         format!("{USER_SERVICE_ACCOUNT_PREFIX}{}:{}", self.namespace, self.account.name)
     }
 
-    /// Who comes with the token.
+    /// The user of the token.
     pub(super) fn user(&self, names: &Names) -> User {
         let groups = [GROUP_SERVICE_ACCOUNTS.to_owned(), format!("{GROUP_SERVICE_ACCOUNTS}:{}", self.namespace)];
         let mut extra = vec![("credential-id", format!("JTI={}", self.id))];

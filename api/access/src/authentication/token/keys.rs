@@ -1,8 +1,8 @@
-//! The keys that service account tokens are signed with and checked against.
+//! Signing keys of service account tokens.
 //!
-//! Invariants: one key signs, every key verifies; a new key verifies at once and signs only after [`SETTLING_MS`], when every
-//! node has had the time to learn of it. A key's id is the thumbprint of its public half (RFC 7638), so that it is never
-//! reused for another key.
+//! Invariants: one key signs, every key verifies; a new key verifies at once and signs only after
+//! [`SETTLING_MS`], when every node has had the time to learn of it. A key's id is the thumbprint
+//! of its public half (RFC 7638), so that it is never reused for another key.
 
 use std::fmt;
 
@@ -117,7 +117,8 @@ impl KeySet {
         Ok(Self { keys })
     }
 
-    /// Id, making in milliseconds since the Unix epoch, and whether it signs now, of every key: oldest first.
+    /// Id, making in milliseconds since the Unix epoch, and whether it signs now, of every key:
+    /// oldest first.
     pub fn list(&self, now_ms: u64) -> impl Iterator<Item = (&str, u64, bool)> {
         let signing = self.signing(now_ms).id();
         self.keys.iter().map(move |key| (key.id(), key.created_ms, key.id() == signing))
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_key_signs_once_everybody_knows_it() {
+    fn a_new_key_signs_once_every_node_knows_it() {
         let keys: Vec<_> = [1_000, 60_000].map(|made| KeyMaterial::generate(made).unwrap()).to_vec();
         let id = |material: &KeyMaterial| SigningKey::new(material).unwrap().id;
         let check = |material: &[KeyMaterial], now: u64, expect: &KeyMaterial| {

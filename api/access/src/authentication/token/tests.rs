@@ -1,4 +1,4 @@
-//! Tokens against a store: who is accepted, for how long, and what ends them.
+//! Service account tokens against a store: which are accepted, for how long, and what ends them.
 
 use bytes::Bytes;
 use quorate_env::{Clock, SystemEnv};
@@ -7,11 +7,15 @@ use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use quorate_wire::stored;
 use serde_json::json;
 
-use super::testing::key_set;
 use super::*;
 use quorate_registry::keys::Key;
 
 const NOW_MS: u64 = 1_893_456_000_000;
+
+/// A new set with one key.
+pub(super) fn key_set() -> KeySet {
+    KeySet::new(&[KeyMaterial::generate(0).expect("a new key")]).expect("a usable key")
+}
 
 struct Cluster {
     names: &'static Names,
@@ -68,7 +72,7 @@ impl Cluster {
 
     #[track_caller]
     fn check(&self, token: &str, expect: &str) {
-        // Twice: the second time the signature is remembered.
+        // Twice: the second time the signature is cached.
         assert_eq!([self.at(token, NOW_MS), self.at(token, NOW_MS)], [expect, expect]);
     }
 }

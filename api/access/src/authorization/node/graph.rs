@@ -1,7 +1,9 @@
-//! What is related to which node: by pods that are bound to it, by claims of those pods, by volumes of those claims.
+//! The graph of the node authorizer: the nodes that an object is related to, by pods bound to them,
+//! by claims of those pods, by volumes of those claims.
 //!
-//! Invariants: immutable once shared, and a changed copy shares what has not changed. What a pod or volume adds depends on that
-//! object alone, so the object as it was says what to take away; nothing stays behind.
+//! Invariants: immutable once shared, and a changed copy shares what has not changed. The edges of
+//! a pod or volume depend on that object alone, so the object before a change says which edges to
+//! remove; none stays behind.
 
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use quorate_meta::Value;
 use super::references;
 use quorate_registry::derived::{Derived, ObjectChange};
 
-/// What may be related to a node.
+/// The kind of an object that may be related to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum VertexKind {
     Account,
@@ -42,7 +44,7 @@ impl Vertex {
 /// All relations at one revision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Graph {
-    /// How often an object is related to a node, by a pod or by itself.
+    /// How many edges relate an object to a node: its own, or those of pods.
     nodes: OrdMap<(Vertex, Arc<str>), u32>,
     /// The claim of each bound volume.
     claims: OrdMap<Arc<str>, Vertex>,
@@ -77,7 +79,7 @@ impl Graph {
         self.nodes.contains_key(&(vertex.clone(), node.into()))
     }
 
-    /// Adds what an object says, or takes it away.
+    /// Adds the edges of an object, or removes them.
     fn add(&mut self, plural: &str, namespace: &str, name: &str, object: &Value, adds: bool) {
         let own = match plural {
             "persistentvolumes" => return self.add_volume(name, object, adds),

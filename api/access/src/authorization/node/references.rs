@@ -1,20 +1,20 @@
-//! What a pod refers to that its node needs, and a volume's claim and secrets.
+//! References of a pod to objects that its node needs, and of a volume to its claim and secrets.
 
 use quorate_meta::Value;
 
 use super::graph::{Vertex, VertexKind};
 
-/// How the annotation ends of a pod that stands for one which a node runs by itself, in either profile. Nodes create such
-/// pods, so they must not lead to anything.
+/// The end of the annotation of a mirror pod, in either naming profile. Nodes create mirror pods,
+/// so these must not relate their node to anything.
 const MIRROR: &str = "/config.mirror";
 
-/// The account of pods that name none.
+/// The service account of pods that name none.
 const DEFAULT_ACCOUNT: &str = "default";
 
 /// Sources of volumes that may have a `secretRef`.
 const WITH_SECRET_REF: [&str; 7] = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
 
-/// The account that a pod runs as; `None` for one that stands for what a node runs by itself and that names no account.
+/// The service account that a pod runs as; `None` for a mirror pod that names none.
 pub fn service_account(pod: &Value) -> Option<&str> {
     let named = pod.str_at(&["spec", "serviceAccountName"]).filter(|name| !name.is_empty());
     named.or_else(|| (!is_mirror(pod)).then_some(DEFAULT_ACCOUNT))
@@ -32,19 +32,19 @@ pub(super) fn of_pod(namespace: &str, name: &str, pod: &Value) -> Vec<Vertex> {
     found
 }
 
-/// Whether a pod stands for one that a node runs by itself.
+/// Whether a pod is the mirror of one that a node runs by itself (a static pod).
 pub(super) fn is_mirror(pod: &Value) -> bool {
     let annotations = pod.at(&["metadata", "annotations"]).and_then(Value::as_map);
     annotations.is_some_and(|annotations| annotations.keys().any(|key| key.ends_with(MIRROR)))
 }
 
-/// Whether a volume of a pod brings a token of its account, which the pod may leave unnamed.
+/// Whether a volume of a pod projects a token of its service account, which the pod need not name.
 pub(super) fn has_token(pod: &Value) -> bool {
     let token = |source: &Value| source.at(&["serviceAccountToken"]).is_some_and(|token| !token.is_null());
     list(pod, &["spec", "volumes"]).iter().any(|volume| list(volume, &["projected", "sources"]).iter().any(token))
 }
 
-/// Everything that a pod names, whatever it stands for.
+/// Everything that a pod names, also a mirror pod.
 pub(super) fn named(namespace: &str, name: &str, pod: &Value) -> Vec<Vertex> {
     let mut found = References { namespace, all: Vec::new() };
     found.add(VertexKind::Account, pod.str_at(&["spec", "serviceAccountName"]));
@@ -106,7 +106,8 @@ impl References<'_> {
     }
 }
 
-/// The name of the claim that an entry of a pod means; one made from a template is told in the status.
+/// The name of the claim that an entry of a pod means; one made from a template is told in the
+/// status.
 fn resource_claim<'p>(pod: &'p Value, claim: &'p Value) -> Option<&'p str> {
     if let Some(name) = claim.str_at(&["resourceClaimName"]) {
         return Some(name);

@@ -1,5 +1,5 @@
-//! The graph against a model that looks through all objects: random pods and volumes come, change and go, and after that every
-//! question must have the same answer from both.
+//! The graph against a model that looks through all objects: random pods and volumes are created,
+//! changed and deleted, and then every question must have the same answer from both.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ const KINDS: [VertexKind; 9] = [
     VertexKind::Volume,
 ];
 
-/// How a pod refers to something, and the kind of that.
+/// The forms in which a pod refers to an object, and the kind of that object.
 const FORMS: [VertexKind; 16] = [
     VertexKind::Secret,
     VertexKind::Secret,
@@ -209,7 +209,7 @@ proptest! {
                             graph.relates(node, kind, namespace, name),
                             !node.is_empty() && expected(&objects, node, kind, namespace, name),
                         );
-                        // The namespace of a volume says nothing.
+                        // The namespace of a volume does not count.
                         let expect = if kind == VertexKind::Volume {
                             !node.is_empty() && expected(&objects, node, kind, "", name)
                         } else {

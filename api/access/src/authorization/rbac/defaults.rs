@@ -1,8 +1,8 @@
-//! The roles and bindings that every cluster has, as objects in the names of its profile.
+//! Default roles and bindings of RBAC, as objects in the names of the naming profile.
 //!
-//! They are read from `defaults.txt`. A line without indentation begins an object: `clusterrole NAME`, `role NAMESPACE NAME`,
-//! `clusterrolebinding NAME`, `rolebinding NAMESPACE NAME`; those below it say what it holds. Lists have commas and no
-//! spaces; `core` is the group without a name.
+//! They are read from `defaults.txt`. A line without indentation begins an object: `clusterrole
+//! NAME`, `role NAMESPACE NAME`, `clusterrolebinding NAME`, `rolebinding NAMESPACE NAME`; those
+//! below it say what it holds. Lists have commas and no spaces; `core` is the group without a name.
 //!
 //! | Line | Meaning |
 //! |---|---|
@@ -18,7 +18,7 @@ use quorate_meta::{Map, Names, Value};
 
 const TEXT: &str = include_str!("defaults.txt");
 
-/// One of them.
+/// A default role or binding.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DefaultObject {
     /// Plural name of its resource.
@@ -33,7 +33,7 @@ pub struct DefaultObject {
     pub object: Value,
 }
 
-/// All of them, as far as what they are about is served.
+/// All default roles and bindings, as far as the kinds that they are about are served.
 pub fn default_objects(names: &Names, is_served: impl Fn(&str) -> bool) -> Vec<DefaultObject> {
     let text = in_names(names);
     let mut found: Vec<DefaultObject> = Vec::new();

@@ -1,9 +1,9 @@
-//! Every role and binding, compiled and sorted by whom they concern.
+//! The RBAC index: every role and binding, compiled and sorted by subject.
 //!
-//! Invariants: immutable once shared; a changed copy shares what has not changed, so taking in one object costs the
-//! logarithm of all. What a binding grants depends on the binding alone: a role that does not exist (yet) is looked for when
-//! somebody asks, and told of. Where a binding names one subject many times, or one role is bound to it many times, the
-//! role is asked once.
+//! Invariants: immutable once shared; a changed copy shares what has not changed, so one object
+//! costs the logarithm of all. What a binding grants depends on the binding alone: its role is
+//! looked up when a user asks, and a role that does not exist is reported then. Where a binding
+//! names one subject many times, or one role is bound to it many times, the role is looked at once.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -18,7 +18,7 @@ use super::key::{self, RoleKind, SubjectGrant, SubjectKind};
 use crate::authentication::User;
 use quorate_registry::derived::{Derived, ObjectChange};
 
-/// Everything at one revision.
+/// All roles and bindings at one revision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
     roles: OrdMap<Arc<[u8]>, Arc<[Rule]>>,
@@ -27,7 +27,7 @@ pub(crate) struct Index {
     wrong: OrdSet<Arc<[u8]>>,
 }
 
-/// What a role or binding is, with the namespace it is in; empty for the cluster's.
+/// A role or binding; the namespace is empty for a ClusterRoleBinding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RbacObject<'a> {
     Role { namespace: &'a str, name: &'a str },
@@ -35,7 +35,7 @@ pub(super) enum RbacObject<'a> {
     Binding { namespace: &'a str, name: &'a str },
 }
 
-/// Rules that concern somebody, and how they come to.
+/// The rules of a role that are granted to a user, and by which binding.
 #[derive(Debug)]
 pub(crate) struct GrantedRules<'i> {
     pub(crate) rules: &'i Arc<[Rule]>,
@@ -48,7 +48,7 @@ impl Derived for Index {
     fn update(&mut self, change: ObjectChange<'_>) {
         let ObjectChange { plural, namespace, name, old, new } = change;
         if let (Some(old), Some(new)) = (old, new)
-            && means_the_same(old, new)
+            && grants_the_same(old, new)
         {
             return;
         }
@@ -62,7 +62,7 @@ impl Derived for Index {
 }
 
 /// Whether nothing but metadata differs, which grants nothing.
-fn means_the_same(before: &Value, now: &Value) -> bool {
+fn grants_the_same(before: &Value, now: &Value) -> bool {
     ["rules", "subjects", "roleRef"].iter().all(|field| before.get(field) == now.get(field))
 }
 
@@ -104,8 +104,9 @@ impl Index {
         self.roles.get(key::role(namespace, kind, name).as_slice())
     }
 
-    /// Shows `visit` the rules that concern a user, those of the cluster and, where a namespace is given, those in it, until
-    /// it says `true`. Gives what is wrong with bindings that concern the user; `group` is the name of the group of roles.
+    /// Calls `visit` with the rules that are granted to a user, those of the cluster and, where a
+    /// namespace is given, those in it, until it says `true`. Gives what is wrong with bindings
+    /// that concern the user; `group` is the name of the group of roles.
     pub(crate) fn visit<'i>(
         &'i self,
         group: &str,
@@ -131,11 +132,11 @@ impl Index {
                     match self.roles.get(grant.key) {
                         Some(rules) if visit(GrantedRules { rules, grant, subject, namespace }) => return Vec::new(),
                         Some(_) => {}
-                        None => tell(&mut errors, not_found(group, grant)),
+                        None => push_once(&mut errors, not_found(group, grant)),
                     }
                 }
                 if below(&self.wrong, &prefix).next().is_some() {
-                    tell(&mut errors, format!("a subject named {:?} must not have a namespace", subject.1));
+                    push_once(&mut errors, format!("a subject named {:?} must not have a namespace", subject.1));
                 }
             }
         }
@@ -144,13 +145,13 @@ impl Index {
 }
 
 impl<'i> GrantedRules<'i> {
-    /// The rules that are in force: about paths only those that are given in the whole cluster (document 000, PolicyRule).
+    /// The rules that are in force: a RoleBinding grants no rules about other paths (PolicyRule).
     pub(crate) fn in_force(&self) -> impl Iterator<Item = &'i Rule> {
         let of_cluster = self.namespace.is_empty();
         self.rules.iter().filter(move |rule| of_cluster || rule.is_about_resources())
     }
 
-    /// How the rules come to concern the user, for people.
+    /// The binding and the role that grant the rules, for the reason of a decision.
     pub(crate) fn reason(&self) -> String {
         let kind = if self.grant.kind == RoleKind::Role { "Role" } else { "ClusterRole" };
         let binding = match self.namespace {
@@ -174,7 +175,7 @@ fn below<'s, 'p>(set: &'s OrdSet<Arc<[u8]>>, prefix: &'p [u8]) -> impl Iterator<
     set.range::<_, [u8]>(range).map(AsRef::as_ref).take_while(move |key: &&[u8]| key.starts_with(prefix))
 }
 
-fn tell(errors: &mut Vec<String>, error: String) {
+fn push_once(errors: &mut Vec<String>, error: String) {
     if !errors.contains(&error) {
         errors.push(error);
     }
@@ -196,15 +197,15 @@ fn grants<'b>(namespace: &'b str, name: &'b str, binding: &'b Value) -> impl Ite
     let role = reference("name");
     let subjects = binding.get("subjects").and_then(Value::as_list).unwrap_or_default();
     subjects.iter().filter_map(move |subject| {
-        let (wrong, kind_of_subject, subject) = who(namespace, subject)?;
+        let (wrong, kind_of_subject, subject) = named_subject(namespace, subject)?;
         let mut prefix = Vec::new();
         key::grants(&mut prefix, kind_of_subject, &subject, namespace);
         Some((wrong, key::grant(&prefix, kind?, role, name).into()))
     })
 }
 
-/// Whom a subject of a binding means, and whether it does so in error.
-fn who<'b>(namespace: &str, subject: &'b Value) -> Option<(bool, SubjectKind, Cow<'b, str>)> {
+/// The user or group that a subject of a binding names, and whether it does so in error.
+fn named_subject<'b>(namespace: &str, subject: &'b Value) -> Option<(bool, SubjectKind, Cow<'b, str>)> {
     let text = |field: &str| subject.str_at(&[field]).unwrap_or_default();
     let (name, own) = (text("name"), text("namespace"));
     match text("kind") {

@@ -1,9 +1,10 @@
-//! The order of the index: which bytes stand for a role, and for one subject's part in one binding.
+//! Keys of the RBAC index: the bytes that stand for a role, and for one subject of one binding.
 //!
-//! Layout of a grant: SUBJECT NAMESPACE ROLE BINDING, each a text that ends in a zero byte; SUBJECT begins with `u` or `g`,
-//! ROLE with the kind of role. The namespace is empty for what holds in the whole cluster. A role's own key is the end of
-//! that which finds it: NAMESPACE ROLE for a Role, ROLE for a ClusterRole, so it is looked up without a copy. Zero bytes
-//! inside texts are escaped, so a key reads back and no text can pass for another.
+//! Layout of a grant: SUBJECT NAMESPACE ROLE BINDING, each a text that ends in a zero byte; SUBJECT
+//! begins with `u` or `g`, ROLE with the kind of role. The namespace is empty for a
+//! ClusterRoleBinding. A role's own key is the end of the key of a grant: NAMESPACE ROLE for a
+//! Role, ROLE for a ClusterRole, so it is looked up without a copy. Zero bytes inside texts are
+//! escaped, so a key reads back and no text can pass for another.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
-//! Rules of roles, and to whom bindings give them (document 000, "ClusterRole" to "RoleBinding").
+//! Role-based access control (RBAC): roles, and the bindings that grant them to users and groups.
 //!
-//! [`Index`] holds all of them compiled, as an immutable state that requests read without a lock; [`Rules`] is the newest one,
-//! as fresh as this node's state. Nothing here writes.
+//! [`Index`] holds all of them compiled, as an immutable value that requests read without a lock;
+//! [`Rules`] is the derived state of it. Not here: writes; the default roles are written by a
+//! controller.
 
 mod decide;
 mod defaults;
@@ -28,7 +29,7 @@ use quorate_registry::derived::{DerivedState, DerivedStateOptions};
 /// Neutral name of the group that roles and bindings are in.
 pub const GROUP: &str = "rbac.authorization";
 
-/// Every rule, kept in step with a store.
+/// The derived state of all roles and bindings.
 pub(crate) type Rules = DerivedState<Index>;
 
 /// No rules yet. `None` when the registry does not serve roles and bindings.

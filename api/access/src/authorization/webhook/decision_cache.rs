@@ -1,7 +1,7 @@
-//! Remembers answers by the hash of their question.
+//! The cache of a webhook's decisions, by the hash of their review.
 //!
-//! Invariants: at most [`MAX_DECISIONS`] are remembered; none is given that is older than its time, nor, after a clock that was
-//! set back, one that comes from the future.
+//! Invariants: it holds at most [`MAX_DECISIONS`]; none is used that is older than its TTL, nor,
+//! after the clock was set back, one from the future.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,13 +11,14 @@ use ring::digest::{SHA256, digest};
 
 use crate::authorization::Decision;
 
-/// DecisionCache that are remembered at one time.
+/// Decisions that are cached at one time.
 const MAX_DECISIONS: usize = 8192;
 
-/// A question's SHA-256.
+/// The SHA-256 of a review.
 pub(super) type ReviewHash = [u8; 32];
 
-/// Two generations: what is asked again moves to the young one, and when that is full, the old one is forgotten.
+/// Two generations: a decision that is used again moves to the young one, and when that is full,
+/// the old one is dropped.
 #[derive(Debug, Default)]
 pub(super) struct DecisionCache {
     generations: Mutex<DecisionGenerations>,
@@ -37,7 +38,7 @@ struct CachedDecision {
 }
 
 impl DecisionCache {
-    /// What was answered, if it still holds.
+    /// The decision, if it is not too old.
     pub(super) fn get(&self, key: &ReviewHash, now_ms: u64) -> Option<Decision> {
         let mut generations = self.generations.lock();
         let found = match generations.young.get(key) {
@@ -73,6 +74,6 @@ impl DecisionGenerations {
     }
 }
 
-pub(super) fn hash(question: &[u8]) -> ReviewHash {
-    digest(&SHA256, question).as_ref().try_into().expect("a SHA-256 digest has 32 bytes")
+pub(super) fn hash(review: &[u8]) -> ReviewHash {
+    digest(&SHA256, review).as_ref().try_into().expect("a SHA-256 digest has 32 bytes")
 }

@@ -1,4 +1,4 @@
-//! Questions to a server that answers by a script, with a clock that the test moves.
+//! Webhook authorization against a scripted server, with a clock that the test moves.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -204,7 +204,7 @@ async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_holds_nobody_for_long() {
+async fn a_webhook_that_hangs_delays_no_request_for_long() {
     let setting = Setting::new(|options| options.on_failure = Verdict::Deny);
     let started = Instant::now();
     let decision = setting.decide("joe", "a").await;
