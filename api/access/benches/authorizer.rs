@@ -1,7 +1,8 @@
-//! How long one check takes among 100,000 RoleBindings, and how long it takes to list somebody's rights.
+//! The authorizer's latency: one check among 100,000 RoleBindings, and the list of a user's rules.
 //!
-//! Besides criterion's means, the distribution of single answers is printed, since the budget (50 us) is about the slowest
-//! in a hundred: for what is allowed and what is not, for users with few bindings and for one with very many.
+//! Besides criterion's means, the distribution of single answers is printed, since the budget (50
+//! us) is about the slowest in a hundred: for what is allowed and what is not, for users with few
+//! bindings and for one with very many.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
@@ -32,8 +33,8 @@ const LISTINGS: usize = 20_000;
 /// The namespace in which one user has every binding, each of another role.
 const CROWDED: usize = 0;
 
-/// In each namespace as many bindings as users, all of one role; but in one of them all of one user, each of a role of its
-/// own. Beyond that, that user is bound everywhere.
+/// In each namespace as many bindings as users, all of one role; but in one of them all of one
+/// user, each of a role of its own. Beyond that, that user is bound everywhere.
 async fn fill(registry: &Registry, writer: &Writer, store: &dyn Store) {
     let find = |plural: &str| registry.find(GROUP, "v1", plural).unwrap();
     let (roles, bindings) = (find("roles"), find("rolebindings"));

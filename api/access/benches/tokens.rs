@@ -1,6 +1,7 @@
-//! What checking a service account's token costs: remembered, as nearly always, and for the first time.
+//! The cost of checking a service account token: cached, as nearly always, and for the first time.
 //!
-//! `cargo bench -p quorate-api --bench tokens`. A bar to hold: 100,000 remembered checks a second on one core.
+//! `cargo bench -p quorate-access --bench tokens`. A bar to hold: 100,000 checks of cached tokens a
+//! second on one core.
 
 use std::hint::black_box;
 use std::sync::Arc;

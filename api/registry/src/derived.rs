@@ -1,19 +1,22 @@
 //! Derived states: values that follow from stored objects, as new as what this node has applied.
 //!
-//! A [`Derived`] value takes in the objects of some resources one by one. Its [`DerivedState`] reads them once, follows a watch
-//! of them, and shares the value with all readers as an immutable `Arc`. The rules of RBAC, the graph of the node authorizer
-//! and the flow schemas are derived states; so may be definitions, policies, webhooks, API services and quotas.
+//! A [`Derived`] value takes in the objects of some resources one by one. Its [`DerivedState`]
+//! reads them once, follows a watch of them, and shares the value with all readers as an immutable
+//! `Arc`. The rules of RBAC, the graph of the node authorizer and the flow schemas are derived
+//! states; so may be definitions, policies, webhooks, API services and quotas.
 //!
 //! Invariants:
-//! - [`DerivedState::applied`] is never older than the state that this node had applied when it was called.
-//!   [`DerivedState::current`] is in addition never older than a write of such an object that this node has acknowledged
-//!   before: a client that has created a RoleBinding finds it in force.
-//! - A value changes only when one of its objects has: where nothing was written, a reader compares two numbers; where other
-//!   objects were, it looks at the watches once. Readers wait neither for each other nor for a change under way.
+//! - [`DerivedState::applied`] is never older than the state that this node had applied when it was
+//!   called. [`DerivedState::current`] is in addition never older than a write of such an object
+//!   that this node has acknowledged before: a client that has created a RoleBinding finds it in
+//!   force.
+//! - A value changes only when one of its objects has: where nothing was written, a reader compares
+//!   two numbers; where other objects were, it looks at the watches once. Readers wait neither for
+//!   each other nor for a change under way.
 //! - [`DerivedState::epoch`] differs whenever the value may differ.
 //!
-//! Not here: what is derived. The task that reads ahead of requests is the [`Informer`]; what has to be known of writes is
-//! recorded by [`recording_writes`].
+//! Not here: what is derived. The task that reads ahead of requests is the [`Informer`]; what has
+//! to be known of writes is recorded by [`recording_writes`].
 
 mod informer;
 #[cfg(test)]
@@ -40,7 +43,8 @@ use crate::{Resource, stored_codec};
 pub use informer::{Informed, Informer, InformerHandle, InformerOptions};
 pub use writes::recording_writes;
 
-/// How long a reader waits for the first read, or for a write that this node has acknowledged to be applied here.
+/// How long a reader waits for the first read, or for a write that this node has acknowledged to be
+/// applied here.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(5);
 /// Objects that are read before other tasks run.
 const OBJECTS_PER_TURN: usize = 128;
@@ -50,7 +54,8 @@ pub trait Derived: Clone + Default + Send + Sync + 'static {
     /// Takes in the change of one object. On the first read every object is a new one.
     fn update(&mut self, change: ObjectChange<'_>);
 
-    /// Completes what depends on several objects, after one or more updates and before readers see the value.
+    /// Completes what depends on several objects, after one or more updates and before readers see
+    /// the value.
     fn finish(&mut self) {}
 }
 
@@ -65,7 +70,8 @@ pub struct ObjectChange<'a> {
     pub name: &'a str,
     /// The object before; `None` when it is new.
     pub old: Option<&'a Value>,
-    /// The object now; `None` when it was deleted, or cannot be read: nothing follows from what cannot be read.
+    /// The object now; `None` when it was deleted, or cannot be read: nothing follows from what
+    /// cannot be read.
     pub new: Option<&'a Value>,
 }
 
@@ -91,13 +97,15 @@ pub struct DerivedState<D> {
     epoch: AtomicU64,
     /// The newest write of such an object that this node has acknowledged.
     acknowledged: AtomicU64,
-    /// Changes that have not been taken in, a watch for each prefix; `None` while the objects have to be read anew.
+    /// Changes that have not been taken in, a watch for each prefix; `None` while the objects have
+    /// to be read anew.
     changes: Mutex<Option<Vec<Watch>>>,
     synced: watch::Sender<bool>,
 }
 
 impl<D: Derived> DerivedState<D> {
-    /// The value of no object. The [`Informer`] reads them, or the first call of [`DerivedState::applied`].
+    /// The value of no object. The [`Informer`] reads them, or the first call of
+    /// [`DerivedState::applied`].
     #[must_use]
     pub fn new(options: DerivedStateOptions) -> Self {
         Self {
@@ -114,7 +122,8 @@ impl<D: Derived> DerivedState<D> {
     /// The value as of everything that this node has applied or acknowledged.
     ///
     /// # Errors
-    /// 503 when the objects have not been read, or an acknowledged write has not been applied, within [`SYNC_TIMEOUT`].
+    /// 503 when the objects have not been read, or an acknowledged write has not been applied,
+    /// within [`SYNC_TIMEOUT`].
     pub async fn current(&self) -> Result<Arc<D>, Error> {
         let DerivedStateOptions { store, what, .. } = &self.options;
         let acknowledged = Revision::new(self.acknowledged.load(Ordering::Acquire));
@@ -134,8 +143,9 @@ impl<D: Derived> DerivedState<D> {
         Ok(self.value.load_full())
     }
 
-    /// The value as of everything that this node has applied. Never waits; where the objects have not been read yet, the caller
-    /// reads them all, so this is for values that are derived from few objects.
+    /// The value as of everything that this node has applied. Never waits; where the objects have
+    /// not been read yet, the caller reads them all, so this is for values that are derived from
+    /// few objects.
     pub fn applied(&self) -> Arc<D> {
         let applied = self.options.store.snapshot().revision();
         if self.complete.load(Ordering::Acquire) < applied.get() {
@@ -162,7 +172,8 @@ impl<D: Derived> DerivedState<D> {
         *self.synced.borrow()
     }
 
-    /// Reads the objects unless that was done, and takes in their changes as they come. Returns when they have to be read anew.
+    /// Reads the objects unless that was done, and takes in their changes as they come. Returns
+    /// when they have to be read anew.
     async fn follow_changes(&self) -> Result<(), HistoryError> {
         if !self.catch_up() {
             self.read().await?;
@@ -179,7 +190,8 @@ impl<D: Derived> DerivedState<D> {
         }
     }
 
-    /// Takes in everything that this node has applied; `false` when the objects have to be read anew.
+    /// Takes in everything that this node has applied; `false` when the objects have to be read
+    /// anew.
     fn catch_up(&self) -> bool {
         self.catch_up_with(&mut self.changes.lock())
     }
@@ -248,7 +260,8 @@ impl<D: Derived> DerivedState<D> {
         }
     }
 
-    /// Shares a value that was read from a snapshot, brought up to date by the watches that follow from there.
+    /// Shares a value that was read from a snapshot, brought up to date by the watches that follow
+    /// from there.
     fn share(&self, changes: &mut Option<Vec<Watch>>, value: D, snapshot: &Snapshot) -> Result<(), HistoryError> {
         let DerivedStateOptions { store, prefixes, .. } = &self.options;
         let watches = prefixes.iter().map(|prefix| store.watch(prefix.clone(), snapshot.revision()));

@@ -1,4 +1,5 @@
-//! One flow schema, compiled: the users and the requests that it matches (API Priority and Fairness).
+//! One flow schema, compiled: the users and the requests that it matches (API Priority and
+//! Fairness).
 
 use http::HeaderValue;
 use quorate_meta::Value;
@@ -21,7 +22,8 @@ pub(super) struct FlowSchema {
     rules: Vec<PolicyRules>,
 }
 
-/// One entry of its rules: any of these subjects doing any of these things (`PolicyRulesWithSubjects`).
+/// One entry of its rules: any of these subjects doing any of these things
+/// (`PolicyRulesWithSubjects`).
 #[derive(Debug)]
 struct PolicyRules {
     subjects: Vec<FlowSubject>,

@@ -1,7 +1,8 @@
 //! All flow schemas of the cluster, compiled, in the order in which they are matched.
 //!
-//! Invariants: a flow schema whose priority level does not exist matches nothing, and so does one that cannot be read. The
-//! lowest `matchingPrecedence` comes first; among equals, the name decides.
+//! Invariants: a flow schema whose priority level does not exist matches nothing, and so does one
+//! that cannot be read. The lowest `matchingPrecedence` comes first; among equals, the name
+//! decides.
 
 use std::sync::Arc;
 

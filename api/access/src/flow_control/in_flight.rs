@@ -1,9 +1,9 @@
-//! How many requests run at a time, and who waits for whom.
+//! Requests in flight: how many run at one time, and the fair queues of those that wait for a seat.
 //!
-//! Requests that read, that write and that stay open are counted apart. Invariants: nobody holds more than a share of the
-//! seats of a class, so one greedy identity never takes them all; who finds no seat waits a bounded time in a bounded
-//! queue of their own, and free seats go round the queues in turn; a seat is given back when its holder is dropped,
-//! whatever became of the request.
+//! Requests that read, that write and that stay open are counted apart. Invariants: no user holds
+//! more than a share of the seats of a class, so one greedy client never takes them all; a request
+//! that finds no seat waits a bounded time in a bounded queue of its user, and free seats go round
+//! the users in turn; a seat is released when its holder is dropped, however the request ended.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 const WAIT: Duration = Duration::from_secs(5);
 /// Requests that wait for a seat of one class, as a multiple of its seats.
 const WAITING_PER_SEAT: usize = 4;
-/// One identity holds at most one in this many seats of a class.
+/// One user holds at most one in this many seats of a class.
 const SHARES: usize = 2;
 
 /// Requests that may run at one time on this node; 0 means any number.
@@ -37,7 +37,7 @@ impl Default for InFlightLimits {
     }
 }
 
-/// What a request is counted as.
+/// The class that a request is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// A read that ends.
@@ -79,7 +79,7 @@ impl InFlight {
     }
 }
 
-/// A running request's seat; dropping it gives it back.
+/// The seat of a running request; dropping it releases the seat.
 #[derive(Debug)]
 pub struct Seat {
     seats: Arc<Seats>,
@@ -110,14 +110,14 @@ struct SeatState {
     turns: VecDeque<Arc<str>>,
 }
 
-/// What one user has of a class.
+/// The seats and waiting requests of one user.
 #[derive(Debug, Default)]
 struct UserSeats {
     running: usize,
     waiting: VecDeque<oneshot::Sender<()>>,
 }
 
-/// A request that waits; dropping it gives up its seat in the queue, or the seat that it got too late.
+/// A request that waits; dropping it leaves the queue, or releases the seat that it got too late.
 struct Waiter<'p> {
     seats: &'p Arc<Seats>,
     user: Arc<str>,
@@ -148,7 +148,7 @@ impl Seats {
         let state = &mut *state;
         let user = state.users.get_key_value(user).map_or_else(|| Arc::from(user), |(user, _)| user.clone());
         let usage = state.users.entry(user.clone()).or_default();
-        // Nobody overtakes their own requests.
+        // No request overtakes an earlier one of its user.
         if state.running < self.limit && usage.running < self.share && usage.waiting.is_empty() {
             usage.running += 1;
             state.running += 1;
@@ -216,7 +216,7 @@ impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         self.called.close();
         if self.called.try_recv().is_ok() {
-            // The call came too late for this request.
+            // The request was given a seat too late.
             self.seats.release(&self.user);
             return;
         }
@@ -243,7 +243,7 @@ mod tests {
         Arc::new(Seats::new(limit, true))
     }
 
-    /// What is left in the books when nobody is there any more.
+    /// Nothing is counted once all requests have ended.
     fn assert_empty(seats: &Seats) {
         let state = seats.state.lock();
         assert_eq!((state.running, state.waiting, state.users.len(), state.turns.len()), (0, 0, 0, 0));

@@ -1,9 +1,10 @@
-//! Flow control (API Priority and Fairness): the flow schema and the priority level of a request, which two headers of its
-//! response name, and the limit on requests in flight.
+//! Flow control (API Priority and Fairness): the flow schema and the priority level of a request,
+//! which two headers of its response name, and the limit on requests in flight.
 //!
-//! Invariants: a request is classified by flow schemas that are as new as what this node has applied; a flow schema is
-//! compiled when it changes, not when a request comes. Not here: fair queuing by priority level. [`InFlight`] limits how many
-//! requests run, shares the seats among users and asks for no flow schema.
+//! Invariants: a request is classified by flow schemas that are as new as what this node has
+//! applied; a flow schema is compiled when it changes, not when a request comes. Not here: fair
+//! queuing by priority level. [`InFlight`] limits how many requests run, shares the seats among
+//! users and asks for no flow schema.
 
 mod flow_schema;
 mod flow_schemas;
@@ -34,7 +35,7 @@ pub struct FlowControl {
     schemas: Option<Arc<DerivedState<FlowSchemas>>>,
 }
 
-/// What a request belongs to.
+/// The flow schema and the priority level of a request, by their uids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     schema: HeaderValue,
@@ -53,7 +54,7 @@ impl FlowControl {
         }
     }
 
-    /// What it classifies by, as far as that is served.
+    /// The derived state that it classifies by.
     #[must_use]
     pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
         self.schemas.iter().map(|schemas| schemas.clone() as Arc<dyn Informed>).collect()

@@ -1,7 +1,8 @@
-//! The informer: the one task of a node that reads the objects of all derived states when the node starts, and takes in
-//! changes as they come, so that requests rarely have to.
+//! The informer: the one task of a node that reads the objects of all derived states when the node
+//! starts, and takes in changes as they come, so that requests rarely have to.
 //!
-//! Not here: freshness. A reader is never told an older value because the informer is late or does not run.
+//! Not here: freshness. A reader is never told an older value because the informer is late or does
+//! not run.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Derived states of hand-made objects in a store in memory: what they hold, when they change, and when they are refused.
+//! Derived states of hand-made objects in a store in memory: what they hold, when they change, and
+//! when they are refused.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

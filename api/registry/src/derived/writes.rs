@@ -1,7 +1,8 @@
 //! Writes of objects that derived states follow from, recorded when this node acknowledges them.
 //!
-//! Invariant: a write is recorded before its client hears of it, so that a later request of that client through this node
-//! waits for the write, even where the node has proposed it to the leader and not yet applied it itself.
+//! Invariant: a write is recorded before its client hears of it, so that a later request of that
+//! client through this node waits for the write, even where the node has proposed it to the leader
+//! and not yet applied it itself.
 
 use std::sync::Arc;
 
