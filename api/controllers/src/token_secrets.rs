@@ -13,7 +13,7 @@ use quorate_store::{Snapshot, WatchBatch};
 
 use super::context::{Context, is_settled};
 use crate::retry::Later;
-use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal};
+use quorate_access::authentication::token::{BoundObjectReference, Issue, ObjectIdentity, Refusal};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
 use quorate_registry::{Part, stored_codec};
@@ -127,7 +127,7 @@ async fn fill(
     root_ca: &str,
     target: Target<'_>,
     uid: &str,
-    owner: &Identified,
+    owner: &ObjectIdentity,
 ) -> Result<(), Error> {
     let options =
         UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
@@ -151,7 +151,7 @@ async fn fill(
     }
 }
 
-fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &Identified) -> Result<(), Error> {
+fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &ObjectIdentity) -> Result<(), Error> {
     let names = context.cluster.names;
     let namespace = secret.str_at(&["metadata", "namespace"]).unwrap_or_default().to_owned();
     let own_uid = names.domain_key("service-account.uid");
@@ -170,7 +170,7 @@ fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &Identi
         account: owner.clone(),
         audiences: tokens.options().audiences.clone(),
         lifetime: None,
-        bound: Some(Bound::Secret(identified(secret))),
+        bound: Some(BoundObjectReference::Secret(identified(secret))),
         id: context.uuid(),
     };
     let issued = tokens.issue(issue, context.cluster.env.clock.now_ms());
@@ -204,7 +204,7 @@ fn annotation<'v>(context: &Context, secret: &'v Value, name: &str) -> &'v str {
     secret.str_at(&["metadata", "annotations", &key]).unwrap_or_default()
 }
 
-fn identified(object: &Value) -> Identified {
+fn identified(object: &Value) -> ObjectIdentity {
     let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
-    Identified { name: text("name"), uid: text("uid") }
+    ObjectIdentity { name: text("name"), uid: text("uid") }
 }

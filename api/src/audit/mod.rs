@@ -28,7 +28,7 @@ pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
 
 use crate::request_record::RequestRecord;
 use event::Phrases;
-use quorate_access::authentication::Identity;
+use quorate_access::authentication::ConnectionIdentity;
 use spool::Spool;
 
 /// The audit trail of one node.
@@ -66,7 +66,7 @@ impl Audit {
     pub(crate) fn request_received(
         &self,
         record: &RequestRecord<'_>,
-        identity: &Identity,
+        identity: &ConnectionIdentity,
         headers: &HeaderMap,
     ) -> RequestEvents {
         RequestEvents::new(self, record, identity, headers)

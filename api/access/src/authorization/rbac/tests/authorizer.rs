@@ -1,4 +1,4 @@
-//! The authorizer against the model: what it decides, and whom it lets give rights away.
+//! The authorizer against the model: what it decides, and which grants it lets users write.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 
 use super::{Key, NAMES, Objects, Step, expected, holds, questions, rule, rules, step, take, texts, users};
 use crate::authentication::User;
-use crate::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction};
+use crate::authorization::tests::informer;
+use crate::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction, check_escalation};
 use quorate_kinds::builtin;
 use quorate_registry::write::Target;
 use quorate_registry::{Catalogue, Gift};
@@ -20,35 +21,36 @@ use quorate_registry::{Catalogue, Gift};
 const GROUP: &str = "rbac.authorization.svc.io";
 /// The role or binding that is written; rules may name it.
 const WRITTEN: &str = "n";
-/// A word that is in no rule: who may do something to this may do it to everything.
-const FRESH: &str = "fresh";
+/// A word that is in no rule: a user who may do something to this may do it to everything.
+const UNKNOWN: &str = "unknown";
 
 static REGISTRY: LazyLock<Catalogue> = LazyLock::new(|| builtin::catalogue_of(Naming::Svc.names()));
 
-/// What stands for everything is as good as something that nobody names.
+/// A wildcard is as good as a word that no rule has.
 fn one(text: &str) -> &str {
-    if text == "*" { FRESH } else { text }
+    if text == "*" { UNKNOWN } else { text }
 }
 
 /// Everything that a rule grants, one verb on one thing each.
 fn atoms(rule: &Json) -> Vec<Action<'_>> {
     let mut names = texts(&rule["resourceNames"]);
     if names.is_empty() {
-        names.push(FRESH);
+        names.push(UNKNOWN);
     }
     let mut atoms = Vec::new();
     for verb in texts(&rule["verbs"]).into_iter().map(one) {
         for url in texts(&rule["nonResourceURLs"]) {
             let path = match url {
-                "*" => "/fresh",
-                "/m/*" => "/m/fresh",
+                "*" => "/unknown",
+                "/m/*" => "/m/unknown",
                 url => url,
             };
             atoms.push(Action::Path { verb, path });
         }
         for group in texts(&rule["apiGroups"]).into_iter().map(one) {
             for named in texts(&rule["resources"]) {
-                let whole = if named == "*" { (FRESH, FRESH) } else { named.split_once('/').unwrap_or((named, "")) };
+                let whole =
+                    if named == "*" { (UNKNOWN, UNKNOWN) } else { named.split_once('/').unwrap_or((named, "")) };
                 let (resource, subresource) = (one(whole.0), whole.1);
                 atoms.extend(names.iter().map(|name| {
                     let name = (*name).into();
@@ -61,8 +63,8 @@ fn atoms(rule: &Json) -> Vec<Action<'_>> {
     atoms
 }
 
-/// Whether the model lets somebody give something away in a namespace, or in the cluster; `wanted` are the rules that a gift
-/// of rules has.
+/// Whether the model lets a user grant something in a namespace, or in the cluster; `wanted` are
+/// the rules of a role.
 fn may_give(objects: &Objects, user: &User, namespace: &str, wanted: &[Json], gift: &Gift) -> bool {
     let (verb, in_namespace, name) = match gift {
         Gift::Rules { exists, .. } => ("escalate", !namespace.is_empty(), if *exists { WRITTEN } else { "" }),
@@ -86,15 +88,15 @@ fn may_give(objects: &Objects, user: &User, namespace: &str, wanted: &[Json], gi
     given.is_some_and(|rules| rules.iter().flat_map(atoms).all(|atom| holds(objects, user, namespace, &atom)))
 }
 
-/// Those of the index, and one who may do everything.
+/// The users of the index, and a member of `system:masters`.
 fn users_and_master() -> Vec<User> {
     let mut users = users();
     users.push(User::new("z", [GROUP_MASTERS.to_owned()]));
     users
 }
 
-/// What somebody who writes in a namespace, or in the cluster, may try to give away: these rules, and every role that may
-/// be there. With the resource that is written.
+/// What a user who writes in a namespace, or in the cluster, may try to grant: these rules, and
+/// every role that may exist; with the resource that is written.
 fn gifts(wanted: &[Json], namespace: &str) -> Vec<(&'static str, Gift)> {
     let (role, binding) =
         if namespace.is_empty() { ("clusterroles", "clusterrolebindings") } else { ("roles", "rolebindings") };
@@ -126,8 +128,8 @@ async fn put(store: &dyn Store, (kind, namespace, name): Key, now: Option<&Json>
     store.txn(Txn { operations: vec![operation], ..Txn::default() }).await.unwrap();
 }
 
-/// An authorizer over a store in which these steps were taken, the first half of them before it read everything; and the
-/// objects that are left.
+/// An authorizer over a store in which these steps were taken, the first half of them before it
+/// read everything; and the objects that are left.
 async fn authorizer(steps: &[Step]) -> (Authorizer, Objects) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock)));
     let (names, modes) = (Naming::Svc.names(), &[ModeOptions::Rules]);
@@ -152,7 +154,7 @@ async fn sync(authorizer: &Authorizer) {
         }
     };
     tokio::select! {
-        () = authorizer.follow() => unreachable!("it follows for ever"),
+        () = informer(authorizer).run() => unreachable!("it runs until stopped"),
         () = synced => {}
     }
 }
@@ -177,7 +179,7 @@ async fn check_gifts(steps: &[Step], wanted: &[Json]) -> Result<(), TestCaseErro
                 let resource = REGISTRY.find(GROUP, "v1", plural).unwrap();
                 let target =
                     Target { resource, namespace: Some(namespace).filter(|name| !name.is_empty()), name: WRITTEN };
-                let got = authorizer.check_gift(&user, target, &gift).await;
+                let got = check_escalation(&authorizer, &user, target, &gift).await;
                 let expect = may_give(&objects, &user, namespace, wanted, &gift);
                 prop_assert_eq!(got.is_ok(), expect, "{:?} in {:?}: {:?} {:?}", user, namespace, gift, got);
             }
@@ -194,12 +196,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_authorizer_decides_as_the_documents_say(steps in prop::collection::vec(any::<Step>(), 1..40)) {
+    fn the_authorizer_decides_as_the_model_does(steps in prop::collection::vec(any::<Step>(), 1..40)) {
         block_on(check_decisions(&steps))?;
     }
 
     #[test]
-    fn who_gives_rights_away_must_hold_every_single_one(
+    fn a_user_grants_only_what_they_hold(
         steps in prop::collection::vec(any::<Step>(), 1..40),
         wanted in prop::collection::vec(any::<[u8; 5]>(), 0..4),
     ) {

@@ -1,8 +1,9 @@
-//! What rules grant that other rules do not: nobody gives away more than they hold.
+//! The difference between the rules that a user holds and rules that they want to grant, for
+//! privilege escalation prevention.
 //!
-//! A rule is taken apart into its single grants (one verb on one resource of one group, with one name if any; or one verb on
-//! one path), and each of them must be contained in one rule that is held. A small rule may have very many grants, so how much work
-//! that may be is bounded.
+//! A wanted rule is broken down into single permissions (one verb on one resource of one group,
+//! with one name if any; or one verb on one path), and each of them must be covered by one rule
+//! that is held. A small rule may have very many of them, so the work is bounded.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +14,20 @@ use super::rule::Texts;
 
 const ALL: &str = "*";
 
-/// What a grant that is not held counts as, in comparisons: somebody is to read it.
-const TELLING: u64 = 10_000;
+/// Comparisons that a missing permission counts as, since the refusal shows it.
+const MISSING_COST: u64 = 10_000;
 
-/// One verb on one thing, as small as a grant can be.
+/// One verb on one resource or path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Grant<'r> {
+enum SinglePermission<'r> {
     Resource { verb: &'r str, group: &'r str, resource: &'r str, name: Option<&'r str> },
     Path { verb: &'r str, url: &'r str },
 }
 
-/// What of the wanted rules is not held, as rules for people to read: one for each resource or path. `None` when to find out takes more
-/// than `work` comparisons of texts, each grant that is not held counting as [`TELLING`] of them.
+/// The wanted rules that are not held: one for each resource or path. `None` when that takes more
+/// than `work` comparisons of texts, each missing permission counting as [`MISSING_COST`] of them.
 pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut work: u64) -> Option<Vec<Rule>> {
-    // Verbs in the order asked for, by what stays the same.
+    // Verbs in the order of the wanted rules, by group, resource, path and name.
     let mut missing: BTreeMap<(&str, &str, &str, Option<&str>), Vec<&str>> = BTreeMap::new();
     for grant in wanted.flat_map(grants) {
         work = work.checked_sub(1)?;
@@ -41,10 +42,10 @@ pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut w
         if is_held {
             continue;
         }
-        work = work.checked_sub(TELLING)?;
+        work = work.checked_sub(MISSING_COST)?;
         let (verb, key) = match grant {
-            Grant::Resource { verb, group, resource, name } => (verb, (group, resource, "", name)),
-            Grant::Path { verb, url } => (verb, ("", "", url, None)),
+            SinglePermission::Resource { verb, group, resource, name } => (verb, (group, resource, "", name)),
+            SinglePermission::Path { verb, url } => (verb, ("", "", url, None)),
         };
         let verbs = missing.entry(key).or_default();
         if !verbs.contains(&verb) {
@@ -56,7 +57,7 @@ pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut w
     Some(rules.collect())
 }
 
-/// What of a wanted role's rules another role does not have.
+/// The rules of a wanted role that another role does not have.
 pub fn missing_rules(held: &Value, wanted: &Value) -> Vec<Value> {
     let (held, wanted) = (Rule::of_role(held), Rule::of_role(wanted));
     let missing = missing(&held.iter().collect::<Vec<_>>(), wanted.iter(), u64::MAX);
@@ -77,33 +78,36 @@ fn rule(group: &str, resource: &str, url: &str, name: Option<&str>, verbs: &[&st
     }
 }
 
-/// The single grants of a rule, made one by one.
-fn grants(rule: &Rule) -> impl Iterator<Item = Grant<'_>> {
+/// The single permissions of a rule, made one by one.
+fn grants(rule: &Rule) -> impl Iterator<Item = SinglePermission<'_>> {
     let names = move || rule.names.is_empty().then_some(None).into_iter().chain(rule.names.iter().map(Some));
-    let on = move |verb, group, resource| names().map(move |name| Grant::Resource { verb, group, resource, name });
+    let on = move |verb, group, resource| {
+        names().map(move |name| SinglePermission::Resource { verb, group, resource, name })
+    };
     let on_resources = rule.verbs.iter().flat_map(move |verb| {
         let groups = rule.groups.iter();
         groups.flat_map(move |group| rule.resources.iter().flat_map(move |resource| on(verb, group, resource)))
     });
-    let on_paths = rule.verbs.iter().flat_map(move |verb| rule.urls.iter().map(move |url| Grant::Path { verb, url }));
+    let on_paths =
+        rule.verbs.iter().flat_map(move |verb| rule.urls.iter().map(move |url| SinglePermission::Path { verb, url }));
     on_resources.chain(on_paths)
 }
 
-/// How many texts a rule has, which a grant may be compared with.
+/// How many texts of a rule a permission may be compared with.
 fn texts(rule: &Rule) -> u64 {
     [&rule.groups, &rule.resources, &rule.urls, &rule.names, &rule.verbs].iter().map(|texts| texts.len() as u64).sum()
 }
 
-/// Whether a held rule grants all of that. What is wanted may itself stand for many things: `*` is only in `*`, and
-/// `*/scale` only in `*/scale` and `*`.
-fn contains(held: &Rule, grant: Grant<'_>) -> bool {
+/// Whether a held rule grants all of that. What is wanted may itself stand for many things: `*` is
+/// only in `*`, and `*/scale` only in `*/scale` and `*`.
+fn contains(held: &Rule, grant: SinglePermission<'_>) -> bool {
     match grant {
-        Grant::Resource { verb, group, resource, name } => {
+        SinglePermission::Resource { verb, group, resource, name } => {
             let names = held.names.is_empty() || name.is_some_and(|name| held.names.has(name));
             held.verbs.has_or_all(verb) && held.groups.has_or_all(group) && has_resource(held, resource) && names
         }
-        Grant::Path { verb, url } => {
-            let is_held = |own: &str| own == url || covers_path(own, url);
+        SinglePermission::Path { verb, url } => {
+            let is_held = |own: &str| own == url || includes_path(own, url);
             !held.is_about_resources() && held.verbs.has_or_all(verb) && held.urls.iter().any(is_held)
         }
     }
@@ -117,7 +121,7 @@ fn has_resource(held: &Rule, wanted: &str) -> bool {
 }
 
 /// Whether every path that `wanted` stands for is one that `own` stands for.
-fn covers_path(own: &str, wanted: &str) -> bool {
+fn includes_path(own: &str, wanted: &str) -> bool {
     match own.strip_suffix(ALL) {
         Some("") => true,
         Some(prefix) if prefix.ends_with('/') => wanted.starts_with(prefix),
@@ -143,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_may_be_given() {
+    fn what_is_held_is_not_missing() {
         let all = on(&["*"], &["*"], &["*"], &[]);
         check(std::slice::from_ref(&all), &[on(&["get"], &["x"], &["a/b"], &["n"]), all.clone()], &[]);
         check(&[], &[], &[]);
@@ -154,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_held_is_told() {
+    fn what_is_not_held_is_missing() {
         let own = [on(&["get"], &[""], &["pods"], &["a"]), on(&["*"], &["x"], &["y"], &[])];
         let check = |wanted: Value, expect: &[&str]| check(&own, &[wanted], expect);
         check(on(&["get"], &[""], &["pods"], &["a"]), &[]);
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_rule_with_very_many_grants_is_not_followed_to_its_end() {
+    fn a_small_rule_with_very_many_permissions_is_given_up() {
         let many: Vec<String> = (0..200).map(|number| format!("t{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let check = |held: &[Value], wanted: Value, work, expect: Option<usize>| {
@@ -181,8 +185,8 @@ mod tests {
         check(std::slice::from_ref(&all), hostile.clone(), 1_000_000, None);
         check(&[hostile], on(&many, &many[..10], &["t1"], &["t1"]), 1_000_000, None);
         check(&[all], on(&many, &many[..100], &["t1"], &[]), 1_000_000, Some(0));
-        check(&[], on(&["get"], &[""], &many[..100], &[]), 100 * (TELLING + 1), Some(100));
-        check(&[], on(&["get"], &[""], &many[..101], &[]), 100 * (TELLING + 1), None);
+        check(&[], on(&["get"], &[""], &many[..100], &[]), 100 * (MISSING_COST + 1), Some(100));
+        check(&[], on(&["get"], &[""], &many[..101], &[]), 100 * (MISSING_COST + 1), None);
     }
 
     #[test]

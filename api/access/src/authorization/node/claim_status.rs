@@ -1,29 +1,31 @@
-//! What a node may say of a claim of its pods: how far its volume has grown there, and nothing else.
+//! The status of a PersistentVolumeClaim that a node writes: how far the volume has grown there,
+//! and nothing else.
 //!
-//! Invariant: whatever is not in [`REPORTED`] stays as it was, metadata too; what the server keeps itself is not the node's doing.
+//! Invariant: every field that is not in [`REPORTED`] stays as it was, metadata too, but for those
+//! that the server itself maintains.
 
 use quorate_meta::Value;
 
-use super::{Verdict, allowed};
+use super::{Check, ensure};
 
 /// Fields of the status that are a node's to report.
 const REPORTED: [&str; 4] = ["allocatedResourceStatuses", "allocatedResources", "capacity", "conditions"];
-/// Metadata that the server keeps.
-const KEPT: [&str; 2] = ["managedFields", "resourceVersion"];
+/// Metadata that the server maintains.
+const MAINTAINED: [&str; 2] = ["managedFields", "resourceVersion"];
 
-/// Whether a node may turn a claim into this.
-pub(super) fn may_change(node: &str, old: &Value, new: &Value) -> Verdict {
+/// Whether a node may change a claim into this.
+pub(super) fn may_change(node: &str, old: &Value, new: &Value) -> Check {
     let why = format!("node {node:?} is not allowed to update fields other than status.quantity and status.conditions");
-    allowed(others(old) == others(new), &why)
+    ensure(others(old) == others(new), &why)
 }
 
-/// All that a node does not report; without what is empty, which may be left out.
+/// All fields that a node does not report, without empty ones, which may be left out.
 fn others(claim: &Value) -> Vec<(&str, &str, &Value)> {
     let parts = ["metadata", "spec", "status"];
     let fields = parts.into_iter().filter_map(|part| Some((part, claim.get(part)?.as_map()?)));
     let fields = fields.flat_map(|(part, fields)| fields.iter().map(move |(field, value)| (part, field, value)));
     let is_reported = |part: &str, field: &str| match part {
-        "metadata" => KEPT.contains(&field),
+        "metadata" => MAINTAINED.contains(&field),
         "status" => REPORTED.contains(&field),
         _ => false,
     };

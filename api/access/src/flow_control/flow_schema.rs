@@ -1,8 +1,10 @@
-//! One flow schema, compiled: whose requests it is for, and which.
+//! One flow schema, compiled: the users and the requests that it matches (API Priority and
+//! Fairness).
 
+use http::HeaderValue;
 use quorate_meta::Value;
 
-use super::Flow;
+use super::flow_schemas::uid;
 use crate::authentication::User;
 use crate::authorization::{Action, ResourceAction};
 
@@ -10,25 +12,31 @@ const ALL: &str = "*";
 
 /// A flow schema.
 #[derive(Debug)]
-pub(super) struct Schema {
-    pub(super) flow: Flow,
-    rules: Vec<Rule>,
+pub(super) struct FlowSchema {
+    /// `None` when it has none that a header can hold.
+    pub(super) uid: Option<HeaderValue>,
+    /// The name of its priority level.
+    pub(super) level: String,
+    /// Its `matchingPrecedence`.
+    pub(super) precedence: i64,
+    rules: Vec<PolicyRules>,
 }
 
-/// A rule: any of these subjects doing any of these things.
+/// One entry of its rules: any of these subjects doing any of these things
+/// (`PolicyRulesWithSubjects`).
 #[derive(Debug)]
-struct Rule {
-    subjects: Vec<Subject>,
+struct PolicyRules {
+    subjects: Vec<FlowSubject>,
     resources: Vec<ResourceRule>,
-    paths: Vec<PathRule>,
+    paths: Vec<NonResourceRule>,
 }
 
 #[derive(Debug)]
-enum Subject {
+enum FlowSubject {
     User(String),
     Group(String),
-    /// The namespace and name of an account.
-    Account(String, String),
+    /// The namespace and the name of a service account.
+    ServiceAccount(String, String),
 }
 
 #[derive(Debug)]
@@ -37,64 +45,70 @@ struct ResourceRule {
     groups: Vec<String>,
     resources: Vec<String>,
     namespaces: Vec<String>,
-    /// Whether it is for what is in no namespace as well.
+    /// Whether it also matches requests that are in no namespace.
     cluster_scope: bool,
 }
 
 #[derive(Debug)]
-struct PathRule {
+struct NonResourceRule {
     verbs: Vec<String>,
     urls: Vec<String>,
 }
 
-impl Schema {
-    pub(super) fn new(flow: Flow, object: &Value) -> Self {
+impl FlowSchema {
+    pub(super) fn compile(object: &Value) -> Self {
+        let level = object.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
         let rules = object.at(&["spec", "rules"]).and_then(Value::as_list).unwrap_or_default();
-        Self { flow, rules: rules.iter().map(Rule::read).collect() }
+        Self {
+            uid: uid(object),
+            level: level.to_owned(),
+            precedence: object.at(&["spec", "matchingPrecedence"]).and_then(Value::as_i64).unwrap_or_default(),
+            rules: rules.iter().map(PolicyRules::read).collect(),
+        }
     }
 
-    /// Whether a request is one of these.
+    /// Whether it matches a request.
     pub(super) fn matches(&self, user: &User, action: &Action<'_>) -> bool {
         self.rules.iter().any(|rule| rule.matches(user, action))
     }
 }
 
-impl Rule {
+impl PolicyRules {
     fn read(rule: &Value) -> Self {
         Self {
-            subjects: list(rule, "subjects").iter().filter_map(Subject::read).collect(),
+            subjects: list(rule, "subjects").iter().filter_map(FlowSubject::read).collect(),
             resources: list(rule, "resourceRules").iter().map(ResourceRule::read).collect(),
-            paths: list(rule, "nonResourceRules").iter().map(PathRule::read).collect(),
+            paths: list(rule, "nonResourceRules").iter().map(NonResourceRule::read).collect(),
         }
     }
 
     fn matches(&self, user: &User, action: &Action<'_>) -> bool {
-        let asked = match action {
+        let named = match action {
             Action::Resource(on) => self.resources.iter().any(|rule| rule.matches(on)),
             Action::Path { verb, path } => self.paths.iter().any(|rule| rule.matches(verb, path)),
         };
-        asked && self.subjects.iter().any(|subject| subject.is(user))
+        named && self.subjects.iter().any(|subject| subject.has(user))
     }
 }
 
-impl Subject {
+impl FlowSubject {
     fn read(subject: &Value) -> Option<Self> {
         let text = |path: &[&str]| subject.str_at(path).map(str::to_owned);
         match subject.str_at(&["kind"])? {
             "User" => text(&["user", "name"]).map(Self::User),
             "Group" => text(&["group", "name"]).map(Self::Group),
             "ServiceAccount" => {
-                Some(Self::Account(text(&["serviceAccount", "namespace"])?, text(&["serviceAccount", "name"])?))
+                Some(Self::ServiceAccount(text(&["serviceAccount", "namespace"])?, text(&["serviceAccount", "name"])?))
             }
             _ => None,
         }
     }
 
-    fn is(&self, user: &User) -> bool {
+    fn has(&self, user: &User) -> bool {
         match self {
             Self::User(name) => name == ALL || *name == user.name,
             Self::Group(group) => group == ALL || user.is_in(group),
-            Self::Account(namespace, name) => {
+            Self::ServiceAccount(namespace, name) => {
                 let account = user.name.strip_prefix("system:serviceaccount:").and_then(|own| own.split_once(':'));
                 account.is_some_and(|own| own.0 == namespace && (name == ALL || own.1 == name))
             }
@@ -120,13 +134,13 @@ impl ResourceRule {
                 None => own == ALL || (on.subresource.is_empty() && own == on.resource),
             })
         };
-        let has_place =
+        let has_scope =
             || if on.namespace.is_empty() { self.cluster_scope } else { has(&self.namespaces, on.namespace) };
-        has(&self.verbs, on.verb) && has(&self.groups, on.group) && has_resource() && has_place()
+        has(&self.verbs, on.verb) && has(&self.groups, on.group) && has_resource() && has_scope()
     }
 }
 
-impl PathRule {
+impl NonResourceRule {
     fn read(rule: &Value) -> Self {
         Self { verbs: texts(rule, "verbs"), urls: texts(rule, "nonResourceURLs") }
     }
@@ -137,7 +151,7 @@ impl PathRule {
     }
 }
 
-/// Whether a list has a text, or everything.
+/// Whether a list has a text or `*`.
 fn has(own: &[String], text: &str) -> bool {
     own.iter().any(|own| own == ALL || own == text)
 }
@@ -152,32 +166,30 @@ fn texts(object: &Value, field: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderValue, Method};
+    use http::Method;
     use quorate_meta::Naming;
     use serde_json::json;
 
     use super::*;
     use crate::request::RequestInfo;
 
-    fn schema(rule: serde_json::Value) -> Schema {
-        let uid = HeaderValue::from_static("u");
-        let object = json!({"spec": {"rules": [rule]}});
-        Schema::new(Flow { schema: uid.clone(), level: uid }, &object.into())
+    fn schema(rule: serde_json::Value) -> FlowSchema {
+        FlowSchema::compile(&json!({"spec": {"rules": [rule]}}).into())
     }
 
     #[track_caller]
-    fn asks(schema: &Schema, user: &str, groups: &[&str], (method, uri): (Method, &str)) -> bool {
+    fn matches(schema: &FlowSchema, user: &str, groups: &[&str], (method, uri): (Method, &str)) -> bool {
         let user = User::new(user, groups.iter().map(|group| (*group).to_owned()));
         let info = RequestInfo::parse(Naming::Svc.names(), &method, &uri.parse().unwrap());
         schema.matches(&user, &Action::of(&info))
     }
 
     #[test]
-    fn who_it_is_for() {
+    fn subjects_match_users() {
         let check = |subject: serde_json::Value, user: &str, groups: &[&str], expect: bool| {
             let paths = json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]);
             let schema = schema(json!({"subjects": [subject], "nonResourceRules": paths}));
-            assert_eq!(asks(&schema, user, groups, (Method::GET, "/version")), expect, "{user} {groups:?}");
+            assert_eq!(matches(&schema, user, groups, (Method::GET, "/version")), expect, "{user} {groups:?}");
         };
         let user = |name: &str| json!({"kind": "User", "user": {"name": name}});
         check(user("ann"), "ann", &[], true);
@@ -197,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn which_resources_it_is_for() {
+    fn resource_rules_match_requests() {
         let check = |rule: serde_json::Value, uri: &str, expect: bool| {
             let mut whole =
                 json!({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["*"], "namespaces": ["*"]});
             whole.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
             let subjects = json!([{"kind": "User", "user": {"name": "*"}}]);
             let schema = schema(json!({"subjects": subjects, "resourceRules": [whole.clone()]}));
-            assert_eq!(asks(&schema, "ann", &[], (Method::GET, uri)), expect, "{whole} {uri}");
+            assert_eq!(matches(&schema, "ann", &[], (Method::GET, uri)), expect, "{whole} {uri}");
         };
         let pods = "/api/v1/namespaces/a/pods";
         check(json!({}), pods, true);
@@ -224,13 +236,13 @@ mod tests {
     }
 
     #[test]
-    fn which_paths_it_is_for() {
+    fn non_resource_rules_match_paths() {
         let check = |url: &str, path: &str, expect: bool| {
             let paths = json!([{"verbs": ["get"], "nonResourceURLs": [url]}]);
             let subjects = json!([{"kind": "Group", "group": {"name": "*"}}]);
             let schema = schema(json!({"subjects": subjects, "nonResourceRules": paths}));
-            assert_eq!(asks(&schema, "ann", &["dev"], (Method::GET, path)), expect, "{url} {path}");
-            assert!(!asks(&schema, "ann", &["dev"], (Method::POST, path)), "{url} {path}");
+            assert_eq!(matches(&schema, "ann", &["dev"], (Method::GET, path)), expect, "{url} {path}");
+            assert!(!matches(&schema, "ann", &["dev"], (Method::POST, path)), "{url} {path}");
         };
         check("/healthz", "/healthz", true);
         check("/healthz", "/healthz/ping", false);

@@ -1,20 +1,22 @@
-//! What a node may say of itself in its own Node: nothing by which others choose what runs there, beyond what every agent reports.
+//! The Node object that a node writes for itself: no field that restricts where pods are scheduled,
+//! beyond what every kubelet reports.
 //!
-//! Invariants: of labels in the domains of the system it sets those that agents report and no others; those in the
-//! `node-restriction` domain, its taints and its owners (whose end would be its own) are never its to change. What it leaves as it
-//! was is not looked at, so what others have set stays.
+//! Invariants: of labels in the domains of the system a node sets those that kubelets report and no
+//! others; labels in the `node-restriction` domain, taints and owner references (whose deletion
+//! would delete the Node) are never its to change. Fields that a node leaves as they were are not
+//! looked at, so what others have set stays.
 
 use std::collections::BTreeSet;
 
 use quorate_meta::{Map, Names, Value};
 
-use super::{Verdict, allowed};
+use super::{Check, ensure};
 
-/// Domains, in front of that of the system, whose labels nobody but others may set.
+/// The domain, in front of that of the system, whose labels no node may set.
 const RESTRICTED: &str = "node-restriction";
-/// Domains, in front of that of the system, whose labels agents use as they like.
-const OF_AGENTS: [&str; 2] = ["kubelet", "node"];
-/// Labels that agents report: a domain in front of that of the system, and a name.
+/// Domains, in front of that of the system, whose labels kubelets use as they like.
+const OF_KUBELETS: [&str; 2] = ["kubelet", "node"];
+/// Labels that kubelets report: a domain in front of that of the system, and a name.
 const REPORTED: [(&str, &str); 11] = [
     ("", "hostname"),
     ("", "os"),
@@ -29,20 +31,20 @@ const REPORTED: [(&str, &str); 11] = [
     ("beta", "arch"),
 ];
 
-/// Whether a node may register itself like this.
-pub(super) fn may_create(names: &Names, new: &Value) -> Verdict {
+/// Whether a node may create this Node.
+pub(super) fn may_create(names: &Names, new: &Value) -> Check {
     let labels = forbidden(names, &Map::new(), labels(new));
-    allowed(labels.is_empty(), &format!("is not allowed to set the following labels: {labels}"))
+    ensure(labels.is_empty(), &format!("is not allowed to set the following labels: {labels}"))
 }
 
-/// Whether a node may turn itself into this.
-pub(super) fn may_change(names: &Names, node: &str, old: &Value, new: &Value) -> Verdict {
+/// Whether a node may change its Node into this.
+pub(super) fn may_change(names: &Names, node: &str, old: &Value, new: &Value) -> Check {
     for (path, what) in [(["spec", "taints"], "taints"), (["metadata", "ownerReferences"], "ownerReferences")] {
         let said = |object: &'_ Value| object.at(&path).filter(|value| !value.is_empty()).cloned();
-        allowed(said(old) == said(new), &format!("node {node:?} is not allowed to modify {what}"))?;
+        ensure(said(old) == said(new), &format!("node {node:?} is not allowed to modify {what}"))?;
     }
     let labels = forbidden(names, labels(old), labels(new));
-    allowed(labels.is_empty(), &format!("is not allowed to modify labels: {labels}"))
+    ensure(labels.is_empty(), &format!("is not allowed to modify labels: {labels}"))
 }
 
 /// The labels that differ and are not the node's to change, one after the other.
@@ -58,10 +60,10 @@ fn is_own(names: &Names, key: &str) -> bool {
     let below = |parent: &str| within(domain, parent);
     let Some(front) = below(names.domain) else { return below(names.group_suffix).is_none() };
     let is_in = |parent: &str| within(front, parent).is_some();
-    !is_in(RESTRICTED) && (OF_AGENTS.into_iter().any(is_in) || REPORTED.contains(&(front, name)))
+    !is_in(RESTRICTED) && (OF_KUBELETS.into_iter().any(is_in) || REPORTED.contains(&(front, name)))
 }
 
-/// What stands in front of a domain in one below it; nothing in itself.
+/// The labels of a subdomain in front of a parent domain; empty for the parent itself.
 fn within<'d>(domain: &'d str, parent: &str) -> Option<&'d str> {
     let front = domain.strip_suffix(parent)?;
     if front.is_empty() { Some(front) } else { front.strip_suffix('.') }
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_that_others_choose_by_are_not_the_nodes_own() {
+    fn labels_that_restrict_scheduling_are_not_the_nodes_to_set() {
         let check = |naming: Naming, key: &str, expect: bool| {
             assert_eq!(is_own(naming.names(), key), expect, "{key}");
         };

@@ -1,146 +1,155 @@
-//! What nodes may write, as far as only the object tells it (a part of what release 1.35 restricts for nodes at admission).
+//! Restrictions on what a node writes that only the object tells (the NodeRestriction admission of
+//! Kubernetes), and on the tokens that it requests.
 //!
-//! A node creates objects for itself alone, certificates that are asked for among them, and only such pods as name nothing and go with it;
-//! of pods it tells what becomes of them, not what they are or use; of claims, how far they have grown (see `claim`); of itself, nothing by
-//! which others choose it (see `itself`). Invariants: where this mode is configured, this holds for every node, whichever mode has let the
-//! request through; members of `system:masters` may write everything. The same goes for tokens of accounts: a node gets them for its pods,
-//! so that each ends with its pod.
+//! A node creates objects for itself alone, CertificateSigningRequests among them, and only mirror
+//! pods that refer to nothing and are deleted with it. It reports the status of pods, not what
+//! they are or use; of persistent volume claims, their size (`claim_status`); of its own Node,
+//! nothing that restricts scheduling (`own_node`). It gets tokens for service accounts of its pods,
+//! so that each ends with its pod. Invariants: where the node authorizer is configured, all this
+//! holds for every node, whichever authorization mode has allowed the request; members of
+//! `system:masters` are not restricted.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quorate_meta::well_known::GROUP_MASTERS;
 use quorate_meta::{Names, Status, Value};
 
-use super::graph::Kind;
-use super::{Groups, NODE_NAME, Nodes, Verdict, allowed, claim, itself, references};
+use super::authorizer::{Groups, NODE_NAME, NodeAuthorizer};
+use super::graph::VertexKind;
+use super::{Check, claim_status, ensure, own_node, references};
 use crate::authentication::User;
-use crate::authentication::token::Bound;
-use crate::authorization::Authorizer;
+use crate::authentication::token::BoundObjectReference;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_wire::pem_text::common_names;
 
-/// What leads to a pod or from it to claims, and is not for its node to say.
+/// Fields of a pod that relate it to others, or to claims, and are not its node's to report.
 const NOT_REPORTED: [&[&str]; 3] =
     [&["metadata", "labels"], &["status", "resourceClaimStatuses"], &["status", "extendedResourceClaimStatus"]];
 
-impl Authorizer {
-    /// Lets through an object that the user may write, in the place of `old` if it was there before: whatever it is, unless
-    /// the user is a node.
+/// A node, for whose writes all this holds.
+#[derive(Debug)]
+pub struct NodeRestriction<'a> {
+    authorizer: &'a NodeAuthorizer,
+    user: &'a User,
+    /// The name of the node.
+    node: &'a str,
+}
+
+impl<'a> NodeRestriction<'a> {
+    /// `None` when the user is not a node, or not restricted.
+    pub(in crate::authorization) fn of(authorizer: &'a NodeAuthorizer, user: &'a User) -> Option<Self> {
+        let node = NodeAuthorizer::node_name(user).filter(|_| !user.is_in(GROUP_MASTERS))?;
+        Some(Self { authorizer, user, node })
+    }
+
+    /// Lets through an object that the node may write, in the place of `old` if it was there
+    /// before.
     ///
     /// # Errors
     /// 403 otherwise.
-    pub fn check_object(&self, user: &User, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
-        let Some((nodes, node)) = self.restricted(user) else { return Ok(()) };
-        let verdict = match old {
-            None => nodes.may_create(user, node, target, new),
-            Some(old) => nodes.may_change(node, target, old, new),
+    pub fn check_object(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
+        let check = match old {
+            None => self.may_create(target, new),
+            Some(old) => self.may_change(target, old, new),
         };
-        verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
+        check.map_err(|why| refused(target, &why))
     }
 
-    /// Lets through a token of the account `target`, with what it is bound to and whether the request says the uid of that: any, unless
-    /// the user is a node.
+    /// Lets through a token of the service account `target`, with the object that it is bound to
+    /// and whether the request has the uid of that object.
     ///
     /// # Errors
     /// 403 otherwise.
     pub fn check_token(
         &self,
-        user: &User,
         target: Target<'_>,
-        bound: Option<&Bound>,
+        bound: Option<&BoundObjectReference>,
         by_uid: bool,
     ) -> Result<(), Error> {
-        let Some((_, node)) = self.restricted(user) else { return Ok(()) };
-        let verdict = may_get_token(node, bound, by_uid);
-        verdict.map_err(|why| Status::forbidden(&target.resource.group_resource(), target.name, &why).into())
+        may_get_token(self.node, bound, by_uid).map_err(|why| refused(target, &why))
     }
 
-    /// Whether the user is a node, for which all this holds.
-    pub fn restricts(&self, user: &User) -> bool {
-        self.restricted(user).is_some()
-    }
-
-    /// The node that a user is, if what it writes is looked at.
-    fn restricted<'a>(&'a self, user: &'a User) -> Option<(&'a Nodes, &'a str)> {
-        let node = Nodes::name(user).filter(|_| !user.is_in(GROUP_MASTERS))?;
-        Some((self.nodes()?, node))
-    }
-}
-
-impl Nodes {
-    fn may_create(&self, user: &User, node: &str, target: Target<'_>, object: &Value) -> Verdict {
-        allowed(!node.is_empty(), "could not determine node identity from user")?;
+    fn may_create(&self, target: Target<'_>, object: &Value) -> Check {
+        let Self { authorizer, user, node } = *self;
+        ensure(!node.is_empty(), "could not determine node identity from user")?;
         let own_name = |what: &str| {
             let why = format!("node {node:?} can only create a {what} with the same name as its own");
-            allowed(target.name == node, &why)
+            ensure(target.name == node, &why)
         };
-        let Groups { certificates, coordination, resource, storage } = &self.groups;
+        let names = authorizer.names;
+        let Groups { certificates, coordination, resource, storage } = &authorizer.groups;
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
-            ("", "pods") => may_create_pod(self.names, node, target.namespace.unwrap_or_default(), object),
+            ("", "pods") => may_create_pod(names, node, target.namespace.unwrap_or_default(), object),
             ("", "nodes") => {
                 own_name("Node")?;
-                itself::may_create(self.names, object)
+                own_node::may_create(names, object)
             }
             ("", "persistentvolumeclaims") => Err("may only update PVC status".to_owned()),
             (group, "certificatesigningrequests") if group == certificates => {
-                may_ask_for_certificate(self.names, &user.name, object)
+                may_request_certificate(names, &user.name, object)
             }
             (group, "csinodes") if group == storage => own_name("CSINode"),
-            (group, "leases") if group == coordination && target.namespace == Some(self.names.namespace_node_lease) => {
+            (group, "leases") if group == coordination && target.namespace == Some(names.namespace_node_lease) => {
                 own_name("node lease")
             }
             (group, "resourceslices") if group == resource => {
                 let why = format!("node {node:?} can only create resourceslices with {NODE_NAME} set to itself");
-                allowed(object.str_at(&["spec", "nodeName"]) == Some(node), &why)
+                ensure(object.str_at(&["spec", "nodeName"]) == Some(node), &why)
             }
             _ => Ok(()),
         }
     }
 
-    fn may_change(&self, node: &str, target: Target<'_>, old: &Value, new: &Value) -> Verdict {
+    fn may_change(&self, target: Target<'_>, old: &Value, new: &Value) -> Check {
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
-            ("", "pods") => may_change_pod(node, old, new),
-            ("", "nodes") => itself::may_change(self.names, node, old, new),
-            ("", "persistentvolumeclaims") => claim::may_change(node, old, new),
+            ("", "pods") => may_change_pod(self.node, old, new),
+            ("", "nodes") => own_node::may_change(self.authorizer.names, self.node, old, new),
+            ("", "persistentvolumeclaims") => claim_status::may_change(self.node, old, new),
             _ => Ok(()),
         }
     }
 }
 
-/// A pod that stands for one which the node runs by itself, and that would lead the node nowhere even if it became another one.
-fn may_create_pod(names: &Names, node: &str, namespace: &str, pod: &Value) -> Verdict {
+fn refused(target: Target<'_>, why: &str) -> Error {
+    Status::forbidden(&target.resource.group_resource(), target.name, why).into()
+}
+
+/// A mirror pod, which relates its node to nothing even if it came to be an ordinary pod.
+fn may_create_pod(names: &Names, node: &str, namespace: &str, pod: &Value) -> Check {
     let key = names.domain_key("config.mirror");
     let why = format!("pod does not have {key:?} annotation, node {node:?} can only create mirror pods");
-    allowed(references::is_mirror(pod), &why)?;
+    ensure(references::is_mirror(pod), &why)?;
     let why = format!("node {node:?} can only create pods with {NODE_NAME} set to itself");
-    allowed(pod.str_at(&["spec", "nodeName"]) == Some(node), &why)?;
-    is_owned(node, pod)?;
+    ensure(pod.str_at(&["spec", "nodeName"]) == Some(node), &why)?;
+    is_owned_by_node(node, pod)?;
     let refuse = |what: &str| Err(format!("node {node:?} can not create pods that reference {what}"));
     // The status of a pod may come to name what is made from a template.
     if filled(pod, &["spec", "resourceClaims"]).is_some() {
-        return refuse(called(Kind::ResourceClaim));
+        return refuse(plural(VertexKind::ResourceClaim));
     }
-    // Claims that are made for it are named after the pod: it matters only that there are some.
+    // Claims of ephemeral volumes are named after the pod; what counts is only whether there are
+    // some.
     if let Some(found) = references::named(namespace, "", pod).first() {
-        return refuse(called(found.kind));
+        return refuse(plural(found.kind));
     }
     if references::has_token(pod) { refuse("service account tokens") } else { Ok(()) }
 }
 
-/// A certificate that a node serves with, or is a client by: its own.
-fn may_ask_for_certificate(names: &Names, user: &str, request: &Value) -> Verdict {
+/// A serving or client certificate of a kubelet: only for the node itself.
+fn may_request_certificate(names: &Names, user: &str, request: &Value) -> Check {
     let signer = request.str_at(&["spec", "signerName"]).unwrap_or_default();
     if ![names.signer_node_agent_serving, names.signer_client_node_agent].contains(&signer) {
         return Ok(());
     }
     let text = STANDARD.decode(request.str_at(&["spec", "request"]).unwrap_or_default()).unwrap_or_default();
     let names = common_names(&text).map_err(|why| format!("unable to parse csr: {why}"))?;
-    allowed(names == [user], &format!("can only create a node CSR with CN={user}"))
+    ensure(names == [user], &format!("can only create a node CSR with CN={user}"))
 }
 
-/// Whether a pod goes when the node goes. An owner of its name and another uid is gone already.
-fn is_owned(node: &str, pod: &Value) -> Verdict {
+/// Whether a pod is deleted with its Node. An owner of that name with another uid does not exist
+/// any more.
+fn is_owned_by_node(node: &str, pod: &Value) -> Check {
     let owners = pod.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
     let [owner] = owners else {
         let how = if owners.is_empty() { "an" } else { "a single" };
@@ -149,43 +158,45 @@ fn is_owned(node: &str, pod: &Value) -> Verdict {
     let says = |field: &str, value: &str| owner.str_at(&[field]) == Some(value);
     let flag = |field: &str| owner.get(field).and_then(Value::as_bool).unwrap_or_default();
     let why = format!("node {node:?} can only create pods with an owner reference set to itself");
-    allowed(says("apiVersion", "v1") && says("kind", "Node") && says("name", node), &why)?;
+    ensure(says("apiVersion", "v1") && says("kind", "Node") && says("name", node), &why)?;
     let why = format!("node {node:?} can only create pods with a controller owner reference set to itself");
-    allowed(flag("controller"), &why)?;
+    ensure(flag("controller"), &why)?;
     let why = format!("node {node:?} must not set blockOwnerDeletion on an owner reference");
-    allowed(!flag("blockOwnerDeletion"), &why)
+    ensure(!flag("blockOwnerDeletion"), &why)
 }
 
-fn may_get_token(node: &str, bound: Option<&Bound>, by_uid: bool) -> Verdict {
-    let Some(Bound::Pod(_, at)) = bound else { return Err("node requested token not bound to a pod".to_owned()) };
-    allowed(by_uid, "node requested token with a pod binding without a uid")?;
+fn may_get_token(node: &str, bound: Option<&BoundObjectReference>, by_uid: bool) -> Check {
+    let Some(BoundObjectReference::Pod(_, at)) = bound else {
+        return Err("node requested token not bound to a pod".to_owned());
+    };
+    ensure(by_uid, "node requested token with a pod binding without a uid")?;
     let is_own = at.as_ref().is_some_and(|at| at.name == node);
-    allowed(is_own, "node requested token bound to a pod scheduled on a different node")
+    ensure(is_own, "node requested token bound to a pod scheduled on a different node")
 }
 
-/// What a pod refers to, as refusals call it.
-fn called(kind: Kind) -> &'static str {
+/// What a pod refers to, as refusals name it.
+fn plural(kind: VertexKind) -> &'static str {
     match kind {
-        Kind::Account => "a service account",
-        Kind::Claim => "persistentvolumeclaims",
-        Kind::ConfigMap => "configmaps",
-        Kind::ResourceClaim => "resourceclaims",
-        Kind::Secret => "secrets",
-        Kind::Attachment | Kind::Pod | Kind::Slice | Kind::Volume => "other objects",
+        VertexKind::Account => "a service account",
+        VertexKind::Claim => "persistentvolumeclaims",
+        VertexKind::ConfigMap => "configmaps",
+        VertexKind::ResourceClaim => "resourceclaims",
+        VertexKind::Secret => "secrets",
+        VertexKind::Attachment | VertexKind::Pod | VertexKind::Slice | VertexKind::Volume => "other objects",
     }
 }
 
-fn may_change_pod(node: &str, old: &Value, new: &Value) -> Verdict {
+fn may_change_pod(node: &str, old: &Value, new: &Value) -> Check {
     for path in NOT_REPORTED {
         let why = format!("node {node:?} cannot change {} of pods", path.join("."));
-        allowed(filled(old, path) == filled(new, path), &why)?;
+        ensure(filled(old, path) == filled(new, path), &why)?;
     }
-    // A pod that a node has made up would run as the account of pods that name none.
+    // A mirror pod that became an ordinary one would run as the default service account.
     let why = format!("node {node:?} cannot turn mirror pods into others");
-    allowed(references::is_mirror(old) == references::is_mirror(new), &why)
+    ensure(references::is_mirror(old) == references::is_mirror(new), &why)
 }
 
-/// A field that says something.
+/// The value of a field that is not empty.
 fn filled<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
     object.at(path).filter(|value| !value.is_empty())
 }
@@ -193,7 +204,7 @@ fn filled<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authentication::token::Identified;
+    use crate::authentication::token::ObjectIdentity;
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -263,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_asks_for_certificates_of_its_own() {
+    fn a_node_requests_its_own_certificates() {
         let names = Naming::Kubernetes.names();
         let check = |signer: &str, common_names: &[&str], expect: bool| {
             let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -274,7 +285,7 @@ mod tests {
             let key = rcgen::KeyPair::generate().unwrap();
             let text = STANDARD.encode(params.serialize_request(&key).unwrap().pem().unwrap());
             let request = json!({"spec": {"signerName": signer, "request": text}}).into();
-            let verdict = may_ask_for_certificate(names, "system:node:n1", &request);
+            let verdict = may_request_certificate(names, "system:node:n1", &request);
             assert_eq!(verdict.is_ok(), expect, "{signer} {common_names:?}: {verdict:?}");
         };
         for signer in ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"] {
@@ -284,28 +295,28 @@ mod tests {
         }
         check("example.com/signer", &["system:node:n2"], true);
         let spec = json!({"signerName": names.signer_node_agent_serving, "request": "AAEC"});
-        let refused = may_ask_for_certificate(names, "system:node:n1", &json!({"spec": spec}).into()).unwrap_err();
+        let refused = may_request_certificate(names, "system:node:n1", &json!({"spec": spec}).into()).unwrap_err();
         assert!(refused.starts_with("unable to parse csr: "), "{refused}");
     }
 
     #[test]
     fn a_node_gets_tokens_for_its_pods() {
-        let named = |name: &str| Identified { name: name.to_owned(), uid: "u".to_owned() };
-        let check = |bound: Option<Bound>, expect: bool| {
+        let named = |name: &str| ObjectIdentity { name: name.to_owned(), uid: "u".to_owned() };
+        let check = |bound: Option<BoundObjectReference>, expect: bool| {
             let verdict = may_get_token("n1", bound.as_ref(), true);
             assert_eq!(verdict.is_ok(), expect, "{bound:?}: {verdict:?}");
             may_get_token("n1", bound.as_ref(), false).unwrap_err();
         };
-        check(Some(Bound::Pod(named("p"), Some(named("n1")))), true);
-        check(Some(Bound::Pod(named("p"), Some(named("n2")))), false);
-        check(Some(Bound::Pod(named("n1"), None)), false);
-        check(Some(Bound::Secret(named("n1"))), false);
-        check(Some(Bound::Node(named("n1"))), false);
+        check(Some(BoundObjectReference::Pod(named("p"), Some(named("n1")))), true);
+        check(Some(BoundObjectReference::Pod(named("p"), Some(named("n2")))), false);
+        check(Some(BoundObjectReference::Pod(named("n1"), None)), false);
+        check(Some(BoundObjectReference::Secret(named("n1"))), false);
+        check(Some(BoundObjectReference::Node(named("n1"))), false);
         check(None, false);
     }
 
     #[test]
-    fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
+    fn a_node_reports_the_status_of_a_pod_only() {
         let old = pod_but("/status/phase", json!("Pending"));
         let check = |pointer: &str, value: Json, expect: bool| {
             let verdict = may_change_pod("n1", &old, &pod_but(pointer, value));

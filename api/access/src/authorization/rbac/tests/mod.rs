@@ -1,5 +1,6 @@
-//! The index against a model that reads the objects as the documents say: random roles and bindings come, change and go, and
-//! after that every question must have the same answer from both. `authorizer` asks the whole authorizer the same.
+//! The RBAC index against a model that reads the objects one by one: random roles and bindings are
+//! created, changed and deleted, and then every question must have the same answer from both.
+//! `authorizer` asks the whole authorizer the same.
 
 mod authorizer;
 
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use quorate_meta::Value;
 use serde_json::{Value as Json, json};
 
-use super::index::{Index, Object};
+use super::index::{Index, RbacObject};
 use crate::authentication::User;
 use crate::authorization::{Action, ResourceAction};
 
@@ -63,8 +64,8 @@ fn subject(bytes: &[u8]) -> Json {
     }
 }
 
-/// One step: what is put or (where the first byte says so) taken away. Roles have up to three rules, bindings as many
-/// subjects.
+/// One step: what is put or (where the first byte says so) taken away. Roles have up to three
+/// rules, bindings as many subjects.
 fn step(bytes: Step) -> (Key, Option<Json>) {
     let [gone, kind, namespace, name, count, rest @ ..] = bytes;
     let kind = pick(&["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"], kind);
@@ -212,11 +213,11 @@ fn users() -> Vec<User> {
     ]
 }
 
-fn target((kind, namespace, name): Key) -> Object<'static> {
+fn target((kind, namespace, name): Key) -> RbacObject<'static> {
     match kind {
-        "Role" => Object::Role { namespace, name },
-        "ClusterRole" => Object::ClusterRole { name },
-        _ => Object::Binding { namespace, name },
+        "Role" => RbacObject::Role { namespace, name },
+        "ClusterRole" => RbacObject::ClusterRole { name },
+        _ => RbacObject::Binding { namespace, name },
     }
 }
 
@@ -224,7 +225,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_answers_as_the_documents_say(steps in prop::collection::vec(any::<Step>(), 1..40)) {
+    fn the_index_answers_as_the_model_does(steps in prop::collection::vec(any::<Step>(), 1..40)) {
         let mut index = Index::default();
         let mut objects = Objects::new();
         let (users, questions) = (users(), questions());

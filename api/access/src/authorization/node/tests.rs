@@ -1,5 +1,5 @@
-//! The graph against a model that looks through all objects: random pods and volumes come, change and go, and after that every
-//! question must have the same answer from both.
+//! The graph against a model that looks through all objects: random pods and volumes are created,
+//! changed and deleted, and then every question must have the same answer from both.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use quorate_meta::Value;
 use serde_json::{Value as Json, json};
 
-use super::graph::{Graph, Kind};
+use super::graph::{Graph, VertexKind};
 use quorate_registry::derived::{Derived, ObjectChange};
 
 const NAMESPACES: [&str; 2] = ["a", "b"];
@@ -15,40 +15,40 @@ const NAMES: [&str; 3] = ["x", "y", "x-y"];
 const NODES: [&str; 3] = ["", "n1", "n2"];
 /// Plural names of what is stored.
 const SOURCES: [&str; 4] = ["pods", "persistentvolumes", "volumeattachments", "resourceslices"];
-const KINDS: [Kind; 9] = [
-    Kind::Account,
-    Kind::Attachment,
-    Kind::Claim,
-    Kind::ConfigMap,
-    Kind::Pod,
-    Kind::ResourceClaim,
-    Kind::Secret,
-    Kind::Slice,
-    Kind::Volume,
+const KINDS: [VertexKind; 9] = [
+    VertexKind::Account,
+    VertexKind::Attachment,
+    VertexKind::Claim,
+    VertexKind::ConfigMap,
+    VertexKind::Pod,
+    VertexKind::ResourceClaim,
+    VertexKind::Secret,
+    VertexKind::Slice,
+    VertexKind::Volume,
 ];
 
-/// How a pod refers to something, and the kind of that.
-const FORMS: [Kind; 16] = [
-    Kind::Secret,
-    Kind::Secret,
-    Kind::Secret,
-    Kind::Secret,
-    Kind::Secret,
-    Kind::Secret,
-    Kind::Secret,
-    Kind::ConfigMap,
-    Kind::ConfigMap,
-    Kind::ConfigMap,
-    Kind::ConfigMap,
-    Kind::Claim,
-    Kind::Claim,
-    Kind::Account,
-    Kind::ResourceClaim,
-    Kind::ResourceClaim,
+/// The forms in which a pod refers to an object, and the kind of that object.
+const FORMS: [VertexKind; 16] = [
+    VertexKind::Secret,
+    VertexKind::Secret,
+    VertexKind::Secret,
+    VertexKind::Secret,
+    VertexKind::Secret,
+    VertexKind::Secret,
+    VertexKind::Secret,
+    VertexKind::ConfigMap,
+    VertexKind::ConfigMap,
+    VertexKind::ConfigMap,
+    VertexKind::ConfigMap,
+    VertexKind::Claim,
+    VertexKind::Claim,
+    VertexKind::Account,
+    VertexKind::ResourceClaim,
+    VertexKind::ResourceClaim,
 ];
 
 #[derive(Debug, Clone)]
-enum Object {
+enum StoredObject {
     Pod { node: &'static str, mirror: bool, references: Vec<(usize, &'static str)> },
     Volume { claim: Option<(&'static str, &'static str)>, secret: (&'static str, &'static str), visible: bool },
     Other { node: &'static str },
@@ -59,9 +59,9 @@ fn pick(texts: &[&'static str], byte: u8) -> &'static str {
 }
 
 /// Source, namespace and name of what is put, and the object; `None` takes it away.
-type Step = ((usize, &'static str, &'static str), Option<Object>);
+type GraphStep = ((usize, &'static str, &'static str), Option<StoredObject>);
 
-fn step(bytes: [u8; 10]) -> Step {
+fn step(bytes: [u8; 10]) -> GraphStep {
     let [gone, source, namespace, name, a, b, c, d, e, f] = bytes;
     let source = usize::from(source) % 6;
     // Pods are what most is about.
@@ -73,26 +73,26 @@ fn step(bytes: [u8; 10]) -> Step {
     }
     let form = |byte: u8| usize::from(byte) % FORMS.len();
     let object = match source {
-        0 => Object::Pod {
+        0 => StoredObject::Pod {
             node: pick(&NODES, a),
             mirror: b % 8 == 0,
             references: vec![(form(c), pick(&NAMES, d)), (form(e), pick(&NAMES, f))],
         },
-        1 => Object::Volume {
+        1 => StoredObject::Volume {
             claim: (a % 4 > 0).then(|| (pick(&NAMESPACES, b), pick(&NAMES, c))),
             secret: (pick(&["a", "b", ""], d), pick(&NAMES, e)),
             visible: f % 3 > 0,
         },
-        _ => Object::Other { node: pick(&NODES, a) },
+        _ => StoredObject::Other { node: pick(&NODES, a) },
     };
     (key, Some(object))
 }
 
 /// The object as it is stored.
-fn stored(object: &Object) -> Value {
+fn stored(object: &StoredObject) -> Value {
     match object {
-        Object::Other { node } => json!({"spec": {"nodeName": node}}).into(),
-        Object::Volume { claim, secret: (namespace, name), visible } => {
+        StoredObject::Other { node } => json!({"spec": {"nodeName": node}}).into(),
+        StoredObject::Volume { claim, secret: (namespace, name), visible } => {
             let field = if *visible { "nodeStageSecretRef" } else { "controllerPublishSecretRef" };
             let mut spec = json!({"csi": {field: {"namespace": namespace, "name": name}}});
             if let Some((namespace, name)) = claim {
@@ -100,7 +100,7 @@ fn stored(object: &Object) -> Value {
             }
             json!({"spec": spec}).into()
         }
-        Object::Pod { node, mirror, references } => {
+        StoredObject::Pod { node, mirror, references } => {
             let mut pod = json!({"metadata": {}, "spec": {"nodeName": node}, "status": {}});
             if *mirror {
                 pod["metadata"]["annotations"] = json!({"svc.io/config.mirror": ""});
@@ -146,36 +146,36 @@ fn push(object: &mut Json, list: &str, item: Json) {
     }
 }
 
-type Objects = BTreeMap<(usize, &'static str, &'static str), Object>;
+type StoredObjects = BTreeMap<(usize, &'static str, &'static str), StoredObject>;
 
 /// The answer of the model.
-fn expected(objects: &Objects, node: &str, kind: Kind, namespace: &str, name: &str) -> bool {
+fn expected(objects: &StoredObjects, node: &str, kind: VertexKind, namespace: &str, name: &str) -> bool {
     objects.iter().any(|((source, own_namespace, own_name), object)| match object {
-        Object::Other { node: at } => {
-            let own = if *source == 2 { Kind::Attachment } else { Kind::Slice };
+        StoredObject::Other { node: at } => {
+            let own = if *source == 2 { VertexKind::Attachment } else { VertexKind::Slice };
             own == kind && *at == node && *own_name == name && namespace.is_empty()
         }
-        Object::Pod { node: at, .. } if *at != node || *own_namespace != namespace => false,
-        Object::Pod { mirror, references, .. } => {
-            let own = kind == Kind::Pod && *own_name == name;
+        StoredObject::Pod { node: at, .. } if *at != node || *own_namespace != namespace => false,
+        StoredObject::Pod { mirror, references, .. } => {
+            let own = kind == VertexKind::Pod && *own_name == name;
             // Of several accounts the last one is the pod's.
-            let account = references.iter().rposition(|(form, _)| FORMS[*form] == Kind::Account);
+            let account = references.iter().rposition(|(form, _)| FORMS[*form] == VertexKind::Account);
             let refers = references.iter().enumerate().any(|(at, (form, referred))| {
                 let named = if *form == 12 { format!("{own_name}-{referred}") } else { (*referred).to_owned() };
-                FORMS[*form] == kind && named == name && (kind != Kind::Account || account == Some(at))
+                FORMS[*form] == kind && named == name && (kind != VertexKind::Account || account == Some(at))
             });
-            let is_default = kind == Kind::Account && account.is_none() && name == "default";
+            let is_default = kind == VertexKind::Account && account.is_none() && name == "default";
             own || ((refers || is_default) && !mirror)
         }
-        Object::Volume { claim: None, .. } => false,
-        Object::Volume { claim: Some((of, claim)), secret, visible } => {
+        StoredObject::Volume { claim: None, .. } => false,
+        StoredObject::Volume { claim: Some((of, claim)), secret, visible } => {
             let secret_namespace = if secret.0.is_empty() { *of } else { secret.0 };
             let own = match kind {
-                Kind::Volume => *own_name == name,
-                Kind::Secret => *visible && (secret_namespace, secret.1) == (namespace, name),
+                VertexKind::Volume => *own_name == name,
+                VertexKind::Secret => *visible && (secret_namespace, secret.1) == (namespace, name),
                 _ => false,
             };
-            own && expected(objects, node, Kind::Claim, of, claim)
+            own && expected(objects, node, VertexKind::Claim, of, claim)
         }
     })
 }
@@ -186,12 +186,12 @@ proptest! {
     #[test]
     fn the_graph_answers_as_the_objects_say(steps in prop::collection::vec(any::<[u8; 10]>(), 1..60)) {
         let mut graph = Graph::default();
-        let mut objects = Objects::new();
-        let take = |graph: &mut Graph, key: (usize, &str, &str), before: Option<&Object>, now: Option<&Object>| {
+        let mut objects = StoredObjects::new();
+        let take = |graph: &mut Graph, key: (usize, &str, &str), before: Option<&StoredObject>, now: Option<&StoredObject>| {
             let (before, now) = (before.map(stored), now.map(stored));
             let (source, namespace, name) = key;
             let plural = SOURCES[source];
-            graph.take(ObjectChange { plural, namespace, name, before: before.as_ref(), now: now.as_ref() });
+            graph.update(ObjectChange { plural, namespace, name, old: before.as_ref(), new: now.as_ref() });
         };
         for bytes in steps {
             let (key, now) = step(bytes);
@@ -209,8 +209,8 @@ proptest! {
                             graph.relates(node, kind, namespace, name),
                             !node.is_empty() && expected(&objects, node, kind, namespace, name),
                         );
-                        // The namespace of a volume says nothing.
-                        let expect = if kind == Kind::Volume {
+                        // The namespace of a volume does not count.
+                        let expect = if kind == VertexKind::Volume {
                             !node.is_empty() && expected(&objects, node, kind, "", name)
                         } else {
                             expect
