@@ -13,9 +13,8 @@ use quorate_meta::{Map, Names, Value, well_known};
 use quorate_store::Snapshot;
 use tokio::time::{Instant, sleep};
 
-use super::ApiServers;
 use super::context::{Context, go_on};
-use crate::member_liveness::Silence;
+use crate::member_liveness::{ApiServers, Silence};
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
@@ -27,7 +26,7 @@ const PORT: &str = "https";
 
 /// Publishes for ever; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(), Error> {
-    let names = context.cluster.names;
+    let names = context.names;
     let endpoints = &*context.resource("endpoints")?;
     let slices = context.find(&names.group("discovery"), "v1", "endpointslices");
     let mut silence = Silence::default();
@@ -141,7 +140,7 @@ fn slice_of(names: &Names, (v6, number): (bool, u16), addresses: &[IpAddr]) -> M
 
 /// Makes the slices what they should be, and removes those of places that are no more.
 async fn keep_slices(context: &Context, resource: &Resource, places: &Places) -> Result<(), Error> {
-    let names = context.cluster.names;
+    let names = context.names;
     let mut wanted = Vec::new();
     for (place, addresses) in places {
         let name = slice_name(names, places, *place);
@@ -149,7 +148,7 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
         go_on(keep_slice(context, target, &slice_of(names, *place, addresses)).await, target)?;
         wanted.push(name);
     }
-    let snapshot = context.cluster.store.snapshot();
+    let snapshot = context.store.snapshot();
     let service = names.domain_key("service-name");
     for (key, entry) in snapshot.range(&resource.prefix(Some(well_known::NAMESPACE_DEFAULT)), None) {
         let Some((_, name)) = resource.parse_key(key) else { continue };
@@ -167,7 +166,7 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
 /// Makes one slice what it should be. Its sort of addresses cannot be changed: one that somebody has made with another sort goes first.
 async fn keep_slice(context: &Context, target: Target<'_>, fields: &Map) -> Result<(), Error> {
     const SORT: &str = "addressType";
-    let snapshot = context.cluster.store.snapshot();
+    let snapshot = context.store.snapshot();
     if let Some(entry) = snapshot.get(&target.key())
         && stored_codec::decode(target.resource, entry)?.get(SORT) != fields.get(SORT)
     {

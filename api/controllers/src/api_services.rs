@@ -22,13 +22,13 @@ const GATHER: Duration = Duration::from_millis(200);
 
 /// Looks after the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
-    let group = context.cluster.names.group("apiregistration");
+    let group = context.names.group("apiregistration");
     let Some(resource) = context.find(&group, "v1", "apiservices") else { return pending().await };
     let (resource, services) = (&*resource, &*context.resource("services")?);
     loop {
         let snapshot = context.current().await?;
-        let mut changes = context.cluster.store.watch(resource.prefix(None), snapshot.revision())?;
-        let mut service_changes = context.cluster.store.watch(services.prefix(None), snapshot.revision())?;
+        let mut changes = context.store.watch(resource.prefix(None), snapshot.revision())?;
+        let mut service_changes = context.store.watch(services.prefix(None), snapshot.revision())?;
         let mut elsewhere = false;
         for (_, entry) in snapshot.range(&resource.prefix(None), None) {
             // What cannot be read has no condition that anybody could see.

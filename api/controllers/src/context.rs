@@ -3,29 +3,40 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_meta::{Map, Reason, Value};
-use quorate_store::{Entry, NotApplied, Revision, Snapshot};
+use quorate_env::Env;
+use quorate_meta::{Map, Names, Reason, Value};
+use quorate_store::{Entry, NotApplied, Revision, Snapshot, Store};
 
 use crate::cluster::Cluster;
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
-use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
+use quorate_registry::{CurrentCatalogue, NAMESPACES, Part, Resource, stored_codec};
 
 /// How long a controller waits after a failure before it tries again.
 pub(super) const RETRY: Duration = Duration::from_millis(500);
 
 /// One controller's view of the cluster. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Context {
-    pub(super) cluster: Arc<Cluster>,
+    pub(super) names: &'static Names,
+    pub(super) catalogue: Arc<CurrentCatalogue>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) env: Env,
     pub(super) writer: Writer,
-    /// Who owns the fields that the controller sets.
+    /// The field manager of what the controller writes.
     pub(super) manager: &'static str,
 }
 
 impl Context {
-    pub(super) fn new(cluster: &Arc<Cluster>, manager: &'static str) -> Self {
-        Self { cluster: cluster.clone(), writer: cluster.writer.clone(), manager }
+    pub(super) fn new(cluster: &Cluster, manager: &'static str) -> Self {
+        Self {
+            names: cluster.names,
+            catalogue: cluster.catalogue.clone(),
+            store: cluster.store.clone(),
+            env: cluster.env.clone(),
+            writer: cluster.writer.clone(),
+            manager,
+        }
     }
 
     pub(super) fn options(&self) -> WriteOptions<'static> {
@@ -40,18 +51,18 @@ impl Context {
 
     /// A resource by its full group name; `None` while it is not served.
     pub(super) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
-        self.cluster.catalogue.load().find(group, version, plural).cloned()
+        self.catalogue.load().find(group, version, plural).cloned()
     }
 
     /// The resource that an object's key belongs to, in the version that its objects are stored in.
     pub(super) fn of_key(&self, key: &[u8]) -> Option<Arc<Resource>> {
-        self.cluster.catalogue.load().of_key(key).cloned()
+        self.catalogue.load().of_key(key).cloned()
     }
 
     /// A state that is current.
     pub(super) async fn current(&self) -> Result<Snapshot, Error> {
-        self.cluster.store.read_index().await?;
-        Ok(self.cluster.store.snapshot())
+        self.store.read_index().await?;
+        Ok(self.store.snapshot())
     }
 
     /// Creates an object of the core group; that it exists already, or that its namespace is going, is fine.
@@ -82,7 +93,7 @@ impl Context {
     /// Makes an object have these top-level fields; everything else in it is left alone. `metadata` is only a new one's.
     /// An object that somebody has changed since it was looked at stays as it is: perhaps another leader knows better.
     pub(super) async fn keep(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
-        self.keep_seen(&self.cluster.store.snapshot(), target, fields).await
+        self.keep_seen(&self.store.snapshot(), target, fields).await
     }
 
     /// The same, when the fields were made from what this state has.
@@ -133,7 +144,7 @@ impl Context {
     /// A random identity (version 4, RFC 9562).
     pub(super) fn uuid(&self) -> String {
         let mut bytes = [0; 16];
-        self.cluster.env.entropy.fill(&mut bytes);
+        self.env.entropy.fill(&mut bytes);
         uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
@@ -142,7 +153,7 @@ impl Context {
         quorate_schema::decode(&resource.graph, resource.ty, object)
             .map_err(|error| Error::internal(error.to_string()))?;
         quorate_schema::apply_defaults(&resource.graph, resource.ty, object);
-        resource.strategy.default(self.cluster.names, object);
+        resource.strategy.default(self.names, object);
         Ok(())
     }
 

@@ -21,13 +21,16 @@ const SWEEPS_PER_LIFETIME: u32 = 60;
 /// Deletions under way at a time.
 const CONCURRENT_DELETIONS: usize = 16;
 
-/// Sweeps for ever; returns only with an error, after which it is started again with the same notes.
-pub(super) async fn run(context: &Context, lifetime: Duration, notes: &mut Notes) -> Result<(), Error> {
+/// Sweeps for ever. After a failed sweep the next one removes what has expired by then.
+pub(super) async fn run(context: &Context, lifetime: Duration) -> Result<(), Error> {
+    let mut notes = Notes::default();
     let pause = (lifetime / SWEEPS_PER_LIFETIME).max(Duration::from_millis(100));
     loop {
-        let expired = notes.sweep(Instant::now(), context.cluster.store.snapshot().revision(), lifetime);
-        if let Some(revision) = expired {
-            sweep(context, revision).await?;
+        let expired = notes.sweep(Instant::now(), context.store.snapshot().revision(), lifetime);
+        if let Some(revision) = expired
+            && let Err(error) = sweep(context, revision).await
+        {
+            tracing::warn!(%error, controller = context.manager, "events that have expired cannot be removed yet");
         }
         tokio::time::sleep(pause).await;
     }
@@ -35,7 +38,7 @@ pub(super) async fn run(context: &Context, lifetime: Duration, notes: &mut Notes
 
 /// Which revision was the newest when.
 #[derive(Debug, Default)]
-pub(super) struct Notes(VecDeque<(Instant, Revision)>);
+struct Notes(VecDeque<(Instant, Revision)>);
 
 impl Notes {
     /// Notes the newest revision; gives the newest one that was noted at least a lifetime ago.
@@ -55,7 +58,7 @@ impl Notes {
 /// Removes every event that has not changed after the revision. One that cannot be removed holds up no other.
 async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
     let resource = &*context.resource("events")?;
-    let snapshot = context.cluster.store.snapshot();
+    let snapshot = context.store.snapshot();
     let mut old = snapshot.range(&resource.prefix(None), None).filter(|(_, entry)| entry.modified <= revision);
     let (mut running, mut failed) = (FuturesUnordered::new(), 0);
     loop {

@@ -21,7 +21,7 @@ const GATHER: Duration = Duration::from_millis(200);
 
 /// Looks after the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
-    let group = context.cluster.names.group("flowcontrol.apiserver");
+    let group = context.names.group("flowcontrol.apiserver");
     let find = |plural| context.find(&group, "v1", plural);
     let (Some(schemas), Some(levels)) = (&find("flowschemas"), &find("prioritylevelconfigurations")) else {
         return pending().await;
@@ -29,8 +29,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let mut later = Later::default();
     loop {
         let snapshot = context.current().await?;
-        let mut changes = context.cluster.store.watch(schemas.prefix(None), snapshot.revision())?;
-        let mut level_changes = context.cluster.store.watch(levels.prefix(None), snapshot.revision())?;
+        let mut changes = context.store.watch(schemas.prefix(None), snapshot.revision())?;
+        let mut level_changes = context.store.watch(levels.prefix(None), snapshot.revision())?;
         let mut names = BTreeSet::new();
         for (_, entry) in snapshot.range(&schemas.prefix(None), None) {
             // What cannot be read has no condition that anybody could see.

@@ -68,7 +68,7 @@ pub(super) async fn write<F>(
 where
     F: Fn(Option<&Value>) -> Result<Value, Error> + Send + Sync,
 {
-    let now = Time::from_ms(context.cluster.env.clock.now_ms()).seconds();
+    let now = Time::from_ms(context.env.clock.now_ms()).seconds();
     let change = |current: Option<&Value>| {
         let mut object = again(current)?;
         let before = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default().to_vec();

@@ -3,7 +3,9 @@
 //! Invariant: what is removed or changed by somebody comes back as it was, as soon as it can: an object that somebody has made immutable
 //! stays as it is, and holds up no other namespace.
 
-use quorate_meta::Map;
+use std::future::pending;
+
+use quorate_meta::{Map, Names};
 use quorate_store::{Revision, Watch, WatchBatch};
 
 use super::context::Context;
@@ -21,11 +23,36 @@ pub(super) struct Provided {
     pub(super) fields: Map,
 }
 
+impl Provided {
+    /// The service account that pods of the namespace run as when they name none.
+    pub(super) fn default_account() -> Self {
+        Self { plural: "serviceaccounts", name: "default".into(), fields: Map::new() }
+    }
+
+    /// The certificate (PEM) of the authority that signs servers' certificates; `None` when it is empty.
+    pub(super) fn root_ca(names: &Names, certificate: &str) -> Option<Self> {
+        if certificate.is_empty() {
+            return None;
+        }
+        let description = format!(
+            "Contains a CA bundle that can be used to verify the API server when using internal endpoints such as the internal \
+             service IP or {}.default.svc. No other usage is guaranteed across clusters.",
+            names.service_api
+        );
+        let annotations = Map::from([(names.domain_key("description"), description)]);
+        let metadata = Map::from([("annotations", annotations)]);
+        let fields = Map::from([("metadata", metadata), ("data", Map::from([("ca.crt", certificate)]))]);
+        Some(Self { plural: "configmaps", name: names.configmap_root_ca.into(), fields })
+    }
+}
+
 /// Keeps the object in every namespace; returns only with an error, after which it is started again.
-pub(super) async fn run(context: &Context, provided: &Provided) -> Result<(), Error> {
+/// `None` keeps nothing.
+pub(super) async fn run(context: &Context, provided: Option<Provided>) -> Result<(), Error> {
+    let Some(provided) = &provided else { return pending().await };
     let (namespaces, own) = (context.resource(NAMESPACES)?, context.resource(provided.plural)?);
     let snapshot = context.current().await?;
-    let watch = |prefix, after: Revision| -> Result<Watch, Error> { Ok(context.cluster.store.watch(prefix, after)?) };
+    let watch = |prefix, after: Revision| -> Result<Watch, Error> { Ok(context.store.watch(prefix, after)?) };
     let mut namespaces = watch(namespaces.prefix(None), snapshot.revision())?;
     let mut objects = watch(own.prefix(None), snapshot.revision())?;
     let mut later = Later::default();

@@ -74,7 +74,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let prefix = context.resource(NAMESPACES)?.prefix(None);
     loop {
         let snapshot = context.current().await?;
-        let mut changes = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+        let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
         let (mut waiting, mut bytes) = (false, 0);
         for (name, live) in context.namespaces(&snapshot)? {
             if !live {
@@ -106,13 +106,13 @@ async fn empty(context: &Context, namespace: &str) -> Result<Option<usize>, Erro
     let resource = &*context.resource(NAMESPACES)?;
     let snapshot = context.current().await?;
     let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(None) };
-    let own = context.cluster.names.finalizer_namespace;
+    let own = context.names.finalizer_namespace;
     let object = stored_codec::decode(resource, entry)?;
     let found = Found(object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned());
     if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
         return Ok(None);
     }
-    let catalogue = context.cluster.catalogue.load();
+    let catalogue = context.catalogue.load();
     let stored = catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
     let mut failures = Failures::default();
     for resource in stored.filter(|resource| resource.serves("delete")) {
@@ -196,7 +196,7 @@ fn reason(error: Error) -> String {
 /// What is left. Of the noted failures those count whose objects are still there; what cannot be read is one more.
 async fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str, mut noted: Failures) -> Remaining {
     let mut remaining = Remaining::default();
-    let catalogue = context.cluster.catalogue.load();
+    let catalogue = context.catalogue.load();
     for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
         let plural = resource.qualified();
         let mut noted = noted.remove(&plural).unwrap_or_default();
@@ -226,7 +226,7 @@ async fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str, mut 
 
 /// Takes the cluster's entry out of `spec.finalizers`.
 async fn finalize(context: &Context, target: Target<'_>, found: &Found) -> Result<(), Error> {
-    let own = context.cluster.names.finalizer_namespace;
+    let own = context.names.finalizer_namespace;
     let change = |current: Option<&Value>| {
         let mut object = found.again(target, current)?;
         let kept: Vec<&str> = current.into_iter().flat_map(spec_finalizers).filter(|name| *name != own).collect();

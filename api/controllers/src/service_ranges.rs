@@ -27,7 +27,7 @@ const GRACE_MS: u64 = 10_000;
 
 /// Looks after the ranges; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
-    let group = context.cluster.names.group("networking");
+    let group = context.names.group("networking");
     let find = |plural| context.find(&group, "v1", plural);
     let (Some(resource), Some(addresses)) = (&find("servicecidrs"), &find("ipaddresses")) else {
         return pending().await;
@@ -35,7 +35,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let mut later = Later::default();
     loop {
         let snapshot = context.current().await?;
-        let mut changes = context.cluster.store.watch(resource.prefix(None), snapshot.revision())?;
+        let mut changes = context.store.watch(resource.prefix(None), snapshot.revision())?;
         let all = read(resource, &snapshot);
         let any_goes = all.iter().any(is_going);
         let addresses = if any_goes { addresses_of(addresses, &snapshot).await } else { Vec::new() };
@@ -114,7 +114,7 @@ async fn tend(
         return namespace_conditions::say(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
     }
     let since = Time::parse(text(object, "deletionTimestamp")).map(Time::ms).unwrap_or_default();
-    if context.cluster.env.clock.now_ms() < since + GRACE_MS {
+    if context.env.clock.now_ms() < since + GRACE_MS {
         return Ok(());
     }
     set_finalizer(context, target, object, false).await
@@ -132,7 +132,7 @@ fn leaves_some(object: &Value, all: &[Value], addresses: &[IpAddr]) -> bool {
 /// Puts the finalizer that holds a range in its place, or takes it away.
 async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, held: bool) -> Result<(), Error> {
     const FINALIZERS: [&str; 2] = ["metadata", "finalizers"];
-    let own = Value::from(format!("{}/service-cidr-finalizer", context.cluster.names.group("networking")));
+    let own = Value::from(format!("{}/service-cidr-finalizer", context.names.group("networking")));
     let list = |object: &Value| object.at(&FINALIZERS).and_then(Value::as_list).unwrap_or_default().to_vec();
     if list(object).contains(&own) == held {
         return Ok(());

@@ -13,7 +13,7 @@ use quorate_store::{Snapshot, WatchBatch};
 
 use super::context::{Context, is_settled};
 use crate::retry::Later;
-use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal};
+use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal, ServiceAccountTokens};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
 use quorate_registry::{Part, stored_codec};
@@ -24,18 +24,27 @@ const ACCOUNTS: &str = "serviceaccounts";
 /// A Secret by namespace and name.
 type Place = (String, String);
 
-/// Looks after the Secrets; returns only with an error, after which it is started again.
-pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
+/// What Secrets are filled with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Contents<'a> {
+    /// Issues and checks the tokens.
+    pub(super) tokens: &'a ServiceAccountTokens,
+    /// The certificate (PEM) of the servers' authority; empty leaves it out.
+    pub(super) root_ca: &'a str,
+}
+
+/// Fills and removes the Secrets; returns only with an error, after which it is started again.
+pub(super) async fn run(context: &Context, contents: Contents<'_>) -> Result<(), Error> {
     let (secrets, accounts) = (&*context.resource(SECRETS)?, &*context.resource(ACCOUNTS)?);
-    let tokens = &context.cluster.service_accounts;
+    let tokens = contents.tokens;
     tokens.keys_known().await;
     let mut key_changes = tokens.key_changes();
     let snapshot = context.current().await?;
-    let mut secret_changes = context.cluster.store.watch(secrets.prefix(None), snapshot.revision())?;
-    let mut account_changes = context.cluster.store.watch(accounts.prefix(None), snapshot.revision())?;
+    let mut secret_changes = context.store.watch(secrets.prefix(None), snapshot.revision())?;
+    let mut account_changes = context.store.watch(accounts.prefix(None), snapshot.revision())?;
     let mut later = Later::default();
     for place in holders(context, &snapshot, None)? {
-        let kept = keep(context, root_ca, &place).await;
+        let kept = keep(context, contents, &place).await;
         later.settle(place, kept)?;
     }
     drop(snapshot);
@@ -43,11 +52,11 @@ pub(super) async fn run(context: &Context, root_ca: &str) -> Result<(), Error> {
         let touched = tokio::select! {
             batch = secret_changes.next() => written_secrets(context, &batch?)?,
             batch = account_changes.next() => secrets_of_changed_accounts(context, &batch?)?,
-            Ok(()) = key_changes.changed() => holders(context, &context.cluster.store.snapshot(), None)?,
+            Ok(()) = key_changes.changed() => holders(context, &context.store.snapshot(), None)?,
             touched = later.due() => touched,
         };
         for place in touched {
-            let kept = keep(context, root_ca, &place).await;
+            let kept = keep(context, contents, &place).await;
             later.settle(place, kept)?;
         }
     }
@@ -82,16 +91,16 @@ fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<
         changed.filter_map(|event| Some(resource.parse_key(&event.key)?.0?.to_owned())).collect();
     namespaces.sort();
     namespaces.dedup();
-    let snapshot = context.cluster.store.snapshot();
+    let snapshot = context.store.snapshot();
     let found = namespaces.iter().map(|namespace| holders(context, &snapshot, Some(namespace)));
     Ok(found.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Fills or removes one Secret.
-async fn keep(context: &Context, root_ca: &str, (namespace, name): &Place) -> Result<(), Error> {
+async fn keep(context: &Context, contents: Contents<'_>, (namespace, name): &Place) -> Result<(), Error> {
     let (secrets, accounts) = (&*context.resource(SECRETS)?, &*context.resource(ACCOUNTS)?);
     let target = Target { resource: secrets, namespace: Some(namespace), name };
-    let mut snapshot = context.cluster.store.snapshot();
+    let mut snapshot = context.store.snapshot();
     for is_current in [false, true] {
         let Some(entry) = snapshot.get(&target.key()) else { return Ok(()) };
         if stored_codec::header(secrets, &entry.value)?.field("type") != Some(&kind(context)) {
@@ -104,7 +113,7 @@ async fn keep(context: &Context, root_ca: &str, (namespace, name): &Place) -> Re
         let bound_to = annotation(context, &secret, "service-account.uid");
         let owner = stored.as_ref().map(identified).filter(|owner| bound_to.is_empty() || owner.uid == bound_to);
         match owner {
-            Some(owner) => return fill(context, root_ca, target, &identified(&secret).uid, &owner).await,
+            Some(owner) => return fill(context, contents, target, &identified(&secret).uid, &owner).await,
             None if is_current => return remove(context, target, &identified(&secret).uid).await,
             None => snapshot = context.current().await?,
         }
@@ -124,7 +133,7 @@ async fn remove(context: &Context, target: Target<'_>, uid: &str) -> Result<(), 
 /// Gives the Secret what it lacks.
 async fn fill(
     context: &Context,
-    root_ca: &str,
+    contents: Contents<'_>,
     target: Target<'_>,
     uid: &str,
     owner: &Identified,
@@ -137,7 +146,7 @@ async fn fill(
             let status = quorate_meta::Status::not_found(&target.resource.group_resource(), target.name);
             Error::from(status)
         })?;
-        complete(context, root_ca, &mut secret, owner)?;
+        complete(context, contents, &mut secret, owner)?;
         Ok(secret)
     };
     match context.writer.update(target, options, change).await {
@@ -151,8 +160,9 @@ async fn fill(
     }
 }
 
-fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &Identified) -> Result<(), Error> {
-    let names = context.cluster.names;
+fn complete(context: &Context, contents: Contents<'_>, secret: &mut Value, owner: &Identified) -> Result<(), Error> {
+    let Contents { tokens, root_ca } = contents;
+    let names = context.names;
     let namespace = secret.str_at(&["metadata", "namespace"]).unwrap_or_default().to_owned();
     let own_uid = names.domain_key("service-account.uid");
     secret.set_at(&["metadata", "annotations", &own_uid], owner.uid.as_str());
@@ -161,10 +171,9 @@ fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &Identi
         secret.set_at(&["data", "ca.crt"], STANDARD.encode(root_ca));
     }
     let held = secret.str_at(&["data", "token"]).unwrap_or_default();
-    if !held.is_empty() && !is_forsaken(context, held) {
+    if !held.is_empty() && !is_forsaken(context, tokens, held) {
         return Ok(());
     }
-    let tokens = &context.cluster.service_accounts;
     let issue = Issue {
         namespace,
         account: owner.clone(),
@@ -173,7 +182,7 @@ fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &Identi
         bound: Some(Bound::Secret(identified(secret))),
         id: context.uuid(),
     };
-    let issued = tokens.issue(issue, context.cluster.env.clock.now_ms());
+    let issued = tokens.issue(issue, context.env.clock.now_ms());
     let issued = issued.map_err(|refusal| Error::internal(refusal.to_string()))?;
     secret.set_at(&["data", "token"], STANDARD.encode(issued.token));
     Ok(())
@@ -181,11 +190,10 @@ fn complete(context: &Context, root_ca: &str, secret: &mut Value, owner: &Identi
 
 /// Whether no key verifies the token any more, because its key was removed, or it names an issuer or audiences that the cluster
 /// does not have any more.
-fn is_forsaken(context: &Context, held: &str) -> bool {
+fn is_forsaken(context: &Context, tokens: &ServiceAccountTokens, held: &str) -> bool {
     let Some(token) = STANDARD.decode(held).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
-    let api = &context.cluster;
-    let (tokens, now_ms) = (&api.service_accounts, api.env.clock.now_ms());
-    let checked = tokens.check(&token, &tokens.options().audiences, &api.store.snapshot(), now_ms);
+    let now_ms = context.env.clock.now_ms();
+    let checked = tokens.check(&token, &tokens.options().audiences, &context.store.snapshot(), now_ms);
     matches!(checked, Err(Refusal::Signature | Refusal::Issuer | Refusal::Audience { .. }))
 }
 
@@ -196,11 +204,11 @@ fn is_refused(error: &Error) -> bool {
 }
 
 fn kind(context: &Context) -> String {
-    context.cluster.names.domain_key("service-account-token")
+    context.names.domain_key("service-account-token")
 }
 
 fn annotation<'v>(context: &Context, secret: &'v Value, name: &str) -> &'v str {
-    let key = context.cluster.names.domain_key(name);
+    let key = context.names.domain_key(name);
     secret.str_at(&["metadata", "annotations", &key]).unwrap_or_default()
 }
 

@@ -1,9 +1,9 @@
 //! An APIService for each version of a group that this server serves, as aggregated discovery expects it.
 
 use quorate_meta::{Map, Names, Value};
+use quorate_registry::Catalogue;
 
 use super::{Wanted, spec};
-use crate::cluster::Cluster;
 
 /// Priority of groups, by their neutral names; groups that are not listed here come last.
 const GROUPS: [(&str, i64); 19] = [
@@ -30,11 +30,10 @@ const GROUPS: [(&str, i64); 19] = [
 const LAST_GROUP: i64 = 16_100;
 
 /// One object for each version that is served.
-pub(super) fn objects(cluster: &Cluster) -> Vec<Wanted> {
-    let catalogue = cluster.catalogue.load();
+pub(super) fn objects(names: &Names, catalogue: &Catalogue) -> Vec<Wanted> {
     let versions = catalogue.group_versions().into_iter();
-    let own = cluster.names.group("apiregistration");
-    versions.filter(|(group, _)| *group != own).map(|(group, version)| wanted(cluster.names, group, version)).collect()
+    let own = names.group("apiregistration");
+    versions.filter(|(group, _)| *group != own).map(|(group, version)| wanted(names, group, version)).collect()
 }
 
 fn wanted(names: &Names, group: &str, version: &str) -> Wanted {

@@ -47,18 +47,18 @@ struct Wanted {
 
 /// Makes what is missing of what everything else stands on.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
-    let names = context.cluster.names;
+    let names = context.names;
     let namespaces =
         [well_known::NAMESPACE_DEFAULT, names.namespace_system, names.namespace_public, names.namespace_node_lease];
     let resource = &*context.resource(NAMESPACES)?;
     for name in namespaces {
-        if context.cluster.store.snapshot().get(&resource.key(None, name)).is_none() {
+        if context.store.snapshot().get(&resource.key(None, name)).is_none() {
             context.ensure(NAMESPACES, None, name, Map::new()).await?;
         }
     }
     let mut wanted = priority_classes();
     wanted.extend(flow::objects(names));
-    wanted.extend(apiservices::objects(&context.cluster));
+    wanted.extend(apiservices::objects(names, &context.catalogue.load()));
     wanted.push(network::service_cidr(names));
     reconcile(context, &wanted).await
 }
@@ -68,7 +68,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
 pub(super) async fn keep_flow(context: &Context) -> Result<(), Error> {
     loop {
         sleep(LOOK_AT_FLOW).await;
-        reconcile(context, &flow::objects(context.cluster.names)).await?;
+        reconcile(context, &flow::objects(context.names)).await?;
     }
 }
 
@@ -102,10 +102,10 @@ fn list(texts: &[impl AsRef<str>]) -> Value {
 async fn reconcile(context: &Context, wanted: &[Wanted]) -> Result<(), Error> {
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
-        let catalogue = context.cluster.catalogue.load();
+        let catalogue = context.catalogue.load();
         let mut puts = Vec::new();
         for object in wanted {
-            let group = context.cluster.names.group(object.group);
+            let group = context.names.group(object.group);
             let Some(resource) = catalogue.find(&group, "v1", object.plural) else { continue };
             puts.extend(put(context, resource, &snapshot, object)?);
         }

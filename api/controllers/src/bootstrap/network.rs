@@ -33,9 +33,9 @@ pub(super) fn service_cidr(names: &Names) -> Wanted {
 /// Makes the API's own service, where it is missing. That may have to wait until another controller has let go of the range of
 /// its address.
 pub(crate) async fn api_service(context: &Context, port: u16) -> Result<(), Error> {
-    let (name, namespace) = (context.cluster.names.service_api, well_known::NAMESPACE_DEFAULT);
+    let (name, namespace) = (context.names.service_api, well_known::NAMESPACE_DEFAULT);
     let key = context.resource("services")?.key(Some(namespace), name);
-    if context.cluster.store.snapshot().get(&key).is_some() {
+    if context.store.snapshot().get(&key).is_some() {
         return Ok(());
     }
     let https = Map::from([

@@ -37,8 +37,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
 
 async fn sweep(context: &Context) -> Result<(), Error> {
     let resource = &*requests(context)?;
-    let now = context.cluster.env.clock.now_ms();
-    let snapshot = context.cluster.store.snapshot();
+    let now = context.env.clock.now_ms();
+    let snapshot = context.store.snapshot();
     for (key, entry) in snapshot.range(&resource.prefix(None), None) {
         tokio::task::consume_budget().await;
         let Some((_, name)) = resource.parse_key(key) else { continue };

@@ -11,6 +11,7 @@ mod sign;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use quorate_meta::Time;
 
 use super::context::Context;
 use crate::retry::Later;
+use quorate_access::authorization::Authorizer;
 use quorate_registry::Resource;
 use quorate_registry::error::Error;
 
@@ -67,16 +69,17 @@ pub enum NotIssued {
 
 /// The resource of requests.
 fn requests(context: &Context) -> Result<Arc<Resource>, Error> {
-    let group = context.cluster.names.group("certificates");
+    let group = context.names.group("certificates");
     let found = context.find(&group, "v1", "certificatesigningrequests");
     found.ok_or_else(|| Error::internal("requests for certificates are not served"))
 }
 
 /// Approves and signs for ever; returns only with an error, after which it is started again.
-pub(super) async fn tend(context: &Context, signing: &Signing) -> Result<(), Error> {
+pub(super) async fn sign(context: &Context, authorizer: &Authorizer, signing: Option<&Signing>) -> Result<(), Error> {
+    let Some(signing) = signing else { return pending().await };
     let prefix = requests(context)?.prefix(None);
     let snapshot = context.current().await?;
-    let mut changes = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+    let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
     let mut next: BTreeSet<Bytes> = snapshot.range(&prefix, None).map(|(key, _)| key.clone()).collect();
     drop(snapshot);
     let mut later = Later::default();
@@ -84,7 +87,7 @@ pub(super) async fn tend(context: &Context, signing: &Signing) -> Result<(), Err
         for key in std::mem::take(&mut next) {
             // Most need nothing to be waited for, and there may be very many.
             tokio::task::consume_budget().await;
-            let settled = sign::one(context, signing, &key).await.unwrap_or_else(|error| {
+            let settled = sign::one(context, authorizer, signing, &key).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "a request for a certificate cannot be handled yet");
                 false
             });

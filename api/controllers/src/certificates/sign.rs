@@ -12,7 +12,7 @@ use super::rules::{Asked, Signer};
 use super::{NotIssued, Order, Signing, requests};
 use crate::context::{Context, is_overtaken, is_settled};
 use quorate_access::authentication::User;
-use quorate_access::authorization::{Action, ResourceAction};
+use quorate_access::authorization::{Action, Authorizer, ResourceAction};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, UpdateOptions};
 use quorate_registry::{Part, stored_codec};
@@ -25,11 +25,16 @@ const SHORT_MS: u64 = 8 * 60 * 60 * 1000;
 const MIN_LIFETIME_MS: u64 = 10 * 60 * 1000;
 
 /// Does what is to be done for the request of a key. False when it has to be looked at again.
-pub(super) async fn one(context: &Context, signing: &Signing, key: &Bytes) -> Result<bool, Error> {
+pub(super) async fn one(
+    context: &Context,
+    authorizer: &Authorizer,
+    signing: &Signing,
+    key: &Bytes,
+) -> Result<bool, Error> {
     let resource = &*requests(context)?;
-    let Some(entry) = context.cluster.store.snapshot().get(key).cloned() else { return Ok(true) };
+    let Some(entry) = context.store.snapshot().get(key).cloned() else { return Ok(true) };
     let header = stored_codec::header(resource, &entry.value)?;
-    let Some(signer) = Signer::of(context.cluster.names, header.field("spec.signerName").unwrap_or_default()) else {
+    let Some(signer) = Signer::of(context.names, header.field("spec.signerName").unwrap_or_default()) else {
         return Ok(true);
     };
     let object = stored_codec::decode(resource, &entry)?;
@@ -41,9 +46,9 @@ pub(super) async fn one(context: &Context, signing: &Signing, key: &Bytes) -> Re
     }
     let Some(request) = request_of(&object) else { return Ok(true) };
     if !has("Approved") {
-        return approve(context, target, signer, &object, &request).await;
+        return approve(context, authorizer, target, signer, (&object, &request)).await;
     }
-    let now = Time::from_ms(context.cluster.env.clock.now_ms());
+    let now = Time::from_ms(context.env.clock.now_ms());
     match issue(signing, signer, &object, &request, now) {
         Ok(certificate) => {
             let certificate = STANDARD.encode(certificate);
@@ -74,10 +79,10 @@ fn usages(object: &Value) -> Vec<&str> {
 
 async fn approve(
     context: &Context,
+    authorizer: &Authorizer,
     target: Target<'_>,
     signer: Signer,
-    object: &Value,
-    request: &[u8],
+    (object, request): (&Value, &[u8]),
 ) -> Result<bool, Error> {
     if signer != Signer::NodeClient {
         return Ok(true);
@@ -97,7 +102,7 @@ async fn approve(
             subresource,
             ..ResourceAction::default()
         };
-        context.cluster.authorizer.decide(&user, &Action::Resource(action)).await.is_allowed()
+        authorizer.decide(&user, &Action::Resource(action)).await.is_allowed()
     };
     let message = if asked.common_names == [user.name.as_str()] && may("selfnodeclient").await {
         "Auto approving the node agent's own client certificate after an access review."

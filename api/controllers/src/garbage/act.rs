@@ -40,7 +40,7 @@ pub(super) async fn carry_out(context: &Context, key: &ObjectKey, decision: Deci
 }
 
 async fn delete(context: &Context, key: &ObjectKey, seen: Seen, propagation: Option<Propagation>) -> Result<(), Error> {
-    let snapshot = context.cluster.store.snapshot();
+    let snapshot = context.store.snapshot();
     let (Some(entry), Some(resource)) = (snapshot.get(key), context.of_key(key)) else { return Ok(()) };
     let resource = &*resource;
     let Some((namespace, name)) = resource.parse_key(key) else { return Ok(()) };

@@ -36,7 +36,7 @@ const SCAN_STEP: usize = 4096;
 /// Collects for ever; returns only with an error, after which it is started again with a new graph.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let snapshot = context.current().await?;
-    let mut changes = context.cluster.store.watch(keys::objects(), snapshot.revision())?;
+    let mut changes = context.store.watch(keys::objects(), snapshot.revision())?;
     let mut collector = Collector::new(context);
     collector.scan(snapshot).await;
     let mut running = FuturesUnordered::new();
@@ -74,7 +74,7 @@ struct Collector<'c> {
 
 impl<'c> Collector<'c> {
     fn new(context: &'c Context) -> Self {
-        Self { context, graph: Graph::new(context.cluster.catalogue.clone()), queue: Queue::default() }
+        Self { context, graph: Graph::new(context.catalogue.clone()), queue: Queue::default() }
     }
 
     /// Reads everything that is stored.
@@ -108,7 +108,7 @@ impl<'c> Collector<'c> {
 
     /// Decides about an object and begins to do it.
     fn start(&mut self, key: ObjectKey) -> BoxFuture<'c, (ObjectKey, Result<(), Error>)> {
-        let decision = decide::decide(&self.graph, &key, &self.context.cluster.store.snapshot());
+        let decision = decide::decide(&self.graph, &key, &self.context.store.snapshot());
         if let Ok(Decision::Await(dependents)) = &decision {
             dependents.iter().cloned().for_each(|dependent| self.queue.add(dependent));
         }

@@ -43,7 +43,7 @@ struct Namespace {
 
 impl Book {
     pub(super) fn new(context: &Context) -> Result<Self, Error> {
-        let (names, catalogue) = (context.cluster.names, context.cluster.catalogue.clone());
+        let (names, catalogue) = (context.names, context.catalogue.clone());
         let quotas = context.resource(QUOTAS)?.clone();
         Ok(Self { names, catalogue, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() })
     }

@@ -8,6 +8,7 @@ use quorate_meta::{Time, Value};
 use quorate_store::{Revision, Snapshot};
 
 use super::super::context::{Context, go_on, is_overtaken, is_settled};
+use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::{self, QUOTAS, Quota, Tally};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, UpdateOptions};
@@ -28,15 +29,15 @@ pub(super) struct Counted {
 }
 
 /// Counts a namespace and writes it down.
-pub(super) async fn settle(context: &Context, namespace: &str) -> Result<Counted, Error> {
-    let now = Time::from_ms(context.cluster.env.clock.now_ms());
-    let mut snapshot = context.cluster.store.snapshot();
+pub(super) async fn settle(context: &Context, locks: &QuotaLocks, namespace: &str) -> Result<Counted, Error> {
+    let now = Time::from_ms(context.env.clock.now_ms());
+    let mut snapshot = context.store.snapshot();
     let (names, quotas): (Vec<_>, Vec<_>) = quotas_of(context, &snapshot, namespace)?.into_iter().unzip();
     let mut tally = Tally::new(quotas);
     count(context, &snapshot, namespace, &mut tally, now).await;
     for attempt in 0..ATTEMPTS {
-        let _turn = if attempt == 0 { None } else { context.cluster.quota_locks.wait(namespace).await };
-        let newer = context.cluster.store.snapshot();
+        let _turn = if attempt == 0 { None } else { locks.wait(namespace).await };
+        let newer = context.store.snapshot();
         catch_up(context, [&snapshot, &newer], namespace, &mut tally, now);
         snapshot = newer;
         let mut is_written = true;
@@ -68,9 +69,9 @@ fn quotas_of(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<
 
 /// Counts every object that a quota measures.
 async fn count(context: &Context, snapshot: &Snapshot, namespace: &str, tally: &mut Tally, now: Time) {
-    let catalogue = context.cluster.catalogue.load();
+    let catalogue = context.catalogue.load();
     for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
-        let Some(counted) = quota::Counted::of(context.cluster.names, resource) else { continue };
+        let Some(counted) = quota::Counted::of(context.names, resource) else { continue };
         if !tally.begin(&counted) {
             continue;
         }
@@ -85,7 +86,7 @@ async fn count(context: &Context, snapshot: &Snapshot, namespace: &str, tally: &
 
 /// Adds what differs between two states.
 fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, tally: &mut Tally, now: Time) {
-    let catalogue = context.cluster.catalogue.load();
+    let catalogue = context.catalogue.load();
     for (key, before, after) in newer.changes_from(older) {
         let Some(resource) = catalogue.of_key(key).filter(|resource| resource.namespaced) else {
             continue;
@@ -93,7 +94,7 @@ fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, 
         if resource.parse_key(key).is_none_or(|(own, _)| own != Some(namespace)) {
             continue;
         }
-        let Some(counted) = quota::Counted::of(context.cluster.names, resource) else { continue };
+        let Some(counted) = quota::Counted::of(context.names, resource) else { continue };
         if let Some(entry) = before {
             tally.remove(&counted, &counted.read(resource, entry), now);
         }

@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::context::Context;
 use book::Book;
+use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::QUOTAS;
 use quorate_registry::error::Error;
 use quorate_registry::keys;
@@ -28,22 +29,22 @@ const LONGEST_REST: Duration = Duration::from_secs(30);
 const COUNT_ALL: Duration = Duration::from_secs(300);
 
 /// Looks after the quotas; returns when there are none any more, or with an error, after which it is started again.
-pub(super) async fn run(context: &Context) -> Result<(), Error> {
+pub(super) async fn run(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
     let prefix = context.resource(QUOTAS)?.prefix(None);
     let snapshot = context.current().await?;
-    let mut changes = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+    let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
     if snapshot.range(&prefix, None).next().is_none() {
         drop(snapshot);
         changes.next().await?;
     }
     drop(changes);
-    follow(context).await
+    follow(context, locks).await
 }
 
 /// The same while there are quotas.
-async fn follow(context: &Context) -> Result<(), Error> {
+async fn follow(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
     let snapshot = context.current().await?;
-    let mut changes = context.cluster.store.watch(keys::objects(), snapshot.revision())?;
+    let mut changes = context.store.watch(keys::objects(), snapshot.revision())?;
     let mut book = Book::new(context)?;
     book.read(&snapshot).await;
     drop(snapshot);
@@ -59,7 +60,7 @@ async fn follow(context: &Context) -> Result<(), Error> {
         }
         for namespace in book.take_due(Instant::now()) {
             let begun = Instant::now();
-            let counted = count::settle(context, &namespace).await;
+            let counted = count::settle(context, locks, &namespace).await;
             if let Err(error) = &counted {
                 tracing::warn!(%error, %namespace, "the quotas of a namespace cannot be settled yet");
             }

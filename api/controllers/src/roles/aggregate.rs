@@ -32,11 +32,11 @@ struct Known {
 
 /// Aggregates for ever; returns only with an error.
 pub(crate) async fn run(context: &Context) -> Result<(), Error> {
-    let resource = context.find(&context.cluster.names.group(rbac::GROUP), "v1", "clusterroles");
+    let resource = context.find(&context.names.group(rbac::GROUP), "v1", "clusterroles");
     let resource = &resource.ok_or_else(|| Error::internal("roles are not served"))?;
     let snapshot = context.current().await?;
     let prefix = resource.prefix(None);
-    let mut watch = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+    let mut watch = context.store.watch(prefix.clone(), snapshot.revision())?;
     let mut roles = BTreeMap::new();
     for (key, entry) in snapshot.range(&prefix, None) {
         let Some((_, name)) = resource.parse_key(key) else { continue };

@@ -18,10 +18,9 @@ const MAX_ATTEMPTS: usize = 8;
 
 /// Adds what is missing.
 pub(crate) async fn run(context: &Context) -> Result<(), Error> {
-    let api = &context.cluster;
-    let catalogue = api.catalogue.load();
+    let catalogue = context.catalogue.load();
     let is_served = |kind: &str| catalogue.iter().any(|resource| resource.kind == kind);
-    let defaults = rbac::defaults(api.names, is_served);
+    let defaults = rbac::defaults(context.names, is_served);
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
         let mut puts = Vec::new();
@@ -41,7 +40,7 @@ fn put<'a>(
     snapshot: &Snapshot,
     default: &'a Default,
 ) -> Result<Option<Put<'a>>, Error> {
-    let group = context.cluster.names.group(rbac::GROUP);
+    let group = context.names.group(rbac::GROUP);
     let resource = catalogue.find(&group, "v1", default.plural);
     let resource = resource.ok_or_else(|| Error::internal("roles are not served"))?;
     let target = Target { resource, namespace: default.namespace.as_deref(), name: &default.name };
@@ -50,7 +49,7 @@ fn put<'a>(
         return Ok(Some(Put { target, replaces: None, object }));
     };
     let found = stored_codec::decode(resource, entry)?;
-    let Some(wanted) = merged(context.cluster.names, default, &found) else { return Ok(None) };
+    let Some(wanted) = merged(context.names, default, &found) else { return Ok(None) };
     let replaces: Option<Entry> = Some(entry.clone());
     Ok(Some(Put { target, replaces, object: typed(context, resource, wanted)? }))
 }
