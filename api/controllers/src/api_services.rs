@@ -11,7 +11,7 @@ use quorate_store::Snapshot;
 use tokio::time::sleep;
 
 use super::context::Context;
-use crate::namespace_conditions::{self, Condition};
+use crate::conditions::{self, Condition};
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
@@ -58,7 +58,7 @@ async fn tend(
     let wanted = object.at(&["spec", "service"]);
     let service = wanted.and_then(|wanted| snapshot.get(&services.key(wanted.str_at(&["namespace"]), of(wanted))));
     let service = service.and_then(|entry| stored_codec::decode(services, entry).ok());
-    namespace_conditions::say(context, target, object, condition(wanted, service.as_ref())).await
+    conditions::say(context, target, object, condition(wanted, service.as_ref())).await
 }
 
 fn of(wanted: &Value) -> &str {

@@ -9,8 +9,8 @@ use quorate_store::Snapshot;
 use tokio::time::sleep;
 
 use super::context::Context;
-use crate::namespace_conditions::{self, Condition};
-use crate::retry::Later;
+use crate::conditions::{self, Condition};
+use crate::retry_queue::Later;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
@@ -37,7 +37,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
             let Ok(object) = stored_codec::decode(schemas, entry) else { continue };
             let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
             let target = Target { resource: schemas, namespace: None, name };
-            let said = namespace_conditions::say(context, target, &object, condition(&object, levels, &snapshot)).await;
+            let said = conditions::say(context, target, &object, condition(&object, levels, &snapshot)).await;
             later.settle(name.to_owned(), said)?;
             names.insert(name.to_owned());
         }

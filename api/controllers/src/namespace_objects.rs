@@ -9,7 +9,7 @@ use quorate_meta::{Map, Names};
 use quorate_store::{Revision, Watch, WatchBatch};
 
 use super::context::Context;
-use crate::retry::Later;
+use crate::retry_queue::Later;
 use quorate_registry::NAMESPACES;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;

@@ -13,7 +13,8 @@ use crate::namespace_objects::{self, Provided};
 use crate::options::ControllersOptions;
 use crate::token_secrets::{self, Contents};
 use crate::{
-    api_endpoints, api_services, bootstrap, events, flow_schemas, garbage, namespaces, quotas, roles, service_ranges,
+    api_endpoints, api_services, bootstrap, event_expiry, flow_schemas, garbage, namespaces, quotas, roles,
+    service_cidrs,
 };
 
 /// One row of the table.
@@ -109,7 +110,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     },
     Controller {
         name: "service-cidr-controller",
-        parts: &[Part::Always(|with| Box::pin(service_ranges::run(&with.context)))],
+        parts: &[Part::Always(|with| Box::pin(service_cidrs::run(&with.context)))],
         hooks: &[],
     },
     Controller {
@@ -145,7 +146,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     },
     Controller {
         name: "event-ttl-controller",
-        parts: &[Part::Always(|with| Box::pin(events::run(&with.context, with.options.event_lifetime)))],
+        parts: &[Part::Always(|with| Box::pin(event_expiry::run(&with.context, with.options.event_lifetime)))],
         hooks: &[],
     },
 ];

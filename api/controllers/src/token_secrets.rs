@@ -12,7 +12,7 @@ use quorate_meta::{Reason, Value};
 use quorate_store::{Snapshot, WatchBatch};
 
 use super::context::{Context, is_settled};
-use crate::retry::Later;
+use crate::retry_queue::Later;
 use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal, ServiceAccountTokens};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};

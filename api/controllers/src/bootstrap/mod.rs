@@ -4,8 +4,8 @@
 //! Invariants: what is missing is made whenever a node begins to lead, all of it in one transaction; what the cluster owns is
 //! put right, what users may change stays. Flow control, which decides whether anybody is served, is looked at again all the time.
 
-mod apiservices;
-mod flow;
+mod api_services;
+mod flow_control;
 mod network;
 
 pub use network::SERVICE_ADDRESS;
@@ -57,8 +57,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         }
     }
     let mut wanted = priority_classes();
-    wanted.extend(flow::objects(names));
-    wanted.extend(apiservices::objects(names, &context.catalogue.load()));
+    wanted.extend(flow_control::objects(names));
+    wanted.extend(api_services::objects(names, &context.catalogue.load()));
     wanted.push(network::service_cidr(names));
     reconcile(context, &wanted).await
 }
@@ -68,7 +68,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
 pub(super) async fn keep_flow(context: &Context) -> Result<(), Error> {
     loop {
         sleep(LOOK_AT_FLOW).await;
-        reconcile(context, &flow::objects(context.names)).await?;
+        reconcile(context, &flow_control::objects(context.names)).await?;
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn every_object_has_a_name_of_its_own() {
         let names: &Names = Naming::Svc.names();
-        let all = [priority_classes(), flow::objects(names), vec![network::service_cidr(names)]].concat();
+        let all = [priority_classes(), flow_control::objects(names), vec![network::service_cidr(names)]].concat();
         assert_eq!(all.len(), 2 + 8 + 11 + 1);
         let mut seen: Vec<(&str, &str)> = all.iter().map(|object| (object.plural, object.name.as_str())).collect();
         seen.sort_unstable();

@@ -1,13 +1,13 @@
 //! What becomes of requests for certificates: those of the well-known signers are approved where the rules say so, and
 //! issued once somebody has approved them; old ones go. Also the trust bundle of the server's own authority.
 //!
-//! `rules` knows what each signer issues, `tend` does the next step of one request, `clean` removes, `publish` publishes.
+//! `signers` knows what each signer issues, `sign` does the next step of one request, `cleanup` removes, `trust_bundle` publishes.
 //! Invariant: requests of other signers are never touched, but for cleaning.
 
-mod clean;
-mod publish;
-mod rules;
+mod cleanup;
 mod sign;
+mod signers;
+mod trust_bundle;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -19,14 +19,14 @@ use bytes::Bytes;
 use quorate_meta::Time;
 
 use super::context::Context;
-use crate::retry::Later;
+use crate::retry_queue::Later;
 use quorate_access::authorization::Authorizer;
 use quorate_registry::Resource;
 use quorate_registry::error::Error;
 
-pub(super) use clean::run as clean;
-pub(super) use publish::run as publish;
-pub use rules::Usage;
+pub(super) use cleanup::run as clean;
+pub use signers::Usage;
+pub(super) use trust_bundle::run as publish;
 
 /// What the signers need.
 #[derive(Debug, Clone)]

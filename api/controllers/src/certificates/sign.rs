@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use quorate_meta::{Map, Status, Time, Value};
 
-use super::rules::{Asked, Signer};
+use super::signers::{Asked, Signer};
 use super::{NotIssued, Order, Signing, requests};
 use crate::context::{Context, is_overtaken, is_settled};
 use quorate_access::authentication::User;

@@ -1,14 +1,14 @@
 //! Garbage collection: objects whose owners are all gone go too, and owners wait for their dependents where that was asked
 //! for (document 001, `propagationPolicy`).
 //!
-//! `graph` knows who owns whom, `decide` says what a single object needs, `act` does it. Invariants: a decision is made
+//! `graph` knows who owns whom, `decide` says what a single object needs, `execute` does it. Invariants: a decision is made
 //! from a state that holds everything the graph has seen, and carried out only if the object is still what it was; so an
 //! owner that comes or a reference that goes meanwhile is never overlooked. What fails is tried again.
 
-mod act;
 mod decide;
+mod execute;
 mod graph;
-mod queue;
+mod work_queue;
 
 use std::time::Duration;
 
@@ -21,9 +21,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::context::Context;
 use decide::Decision;
 use graph::{Graph, ObjectKey};
-use queue::Queue;
 use quorate_registry::error::Error;
 use quorate_registry::keys;
+use work_queue::Queue;
 
 /// Writes under way at a time.
 const CONCURRENT_WRITES: usize = 64;
@@ -115,7 +115,7 @@ impl<'c> Collector<'c> {
         let context = self.context;
         Box::pin(async move {
             let done = match decision {
-                Ok(decision) => act::carry_out(context, &key, decision).await,
+                Ok(decision) => execute::carry_out(context, &key, decision).await,
                 Err(error) => Err(error),
             };
             (key, done)

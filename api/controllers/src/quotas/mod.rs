@@ -1,23 +1,23 @@
 //! ResourceQuotas: each says in its status what is allowed and what is used.
 //!
 //! Writes that use more charge it themselves; this controller finds what was given back (by deletions, by pods that end), what was
-//! written past admission, and quotas that are new. `book` knows which namespaces have to be counted again, `count` does it. Invariants:
+//! written past admission, and quotas that are new. `recount_queue` knows which namespaces have to be counted again, `count` does it. Invariants:
 //! what is written down was counted in a state in which the quota was as it still is when it is written, so no charge is ever lost;
 //! where there is no quota, nothing is followed.
 
-mod book;
 mod count;
+mod recount_queue;
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::context::Context;
-use book::Book;
 use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::QUOTAS;
 use quorate_registry::error::Error;
 use quorate_registry::keys;
+use recount_queue::Book;
 
 /// How long changes are let come together before they are looked at.
 const GATHER: Duration = Duration::from_millis(100);

@@ -13,7 +13,7 @@ use quorate_meta::{LabelSelector, Map, Value};
 use quorate_store::{Entry, Revision};
 
 use crate::context::Context;
-use crate::retry::Later;
+use crate::retry_queue::Later;
 use quorate_access::authorization::rbac::{self, Rule};
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;

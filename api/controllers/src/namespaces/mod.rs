@@ -18,8 +18,8 @@ use quorate_meta::{Reason, Status, Value};
 use quorate_store::{NotApplied, Snapshot};
 use tokio::time::{sleep, timeout};
 
-use super::context::{Context, is_of_object, is_settled};
-use crate::namespace_conditions;
+use crate::conditions;
+use crate::context::{Context, is_of_object, is_settled};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
 use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
@@ -124,11 +124,11 @@ async fn empty(context: &Context, namespace: &str) -> Result<Option<usize>, Erro
         finalize(context, target, &found).await?;
         // Where others hold it still, what was told of its content is over.
         if object.at(&["status", "conditions"]).is_some() {
-            namespace_conditions::report(context, target, &found, &remaining).await?;
+            conditions::report(context, target, &found, &remaining).await?;
         }
         return Ok(None);
     }
-    namespace_conditions::report(context, target, &found, &remaining).await?;
+    conditions::report(context, target, &found, &remaining).await?;
     Ok(Some(remaining.bytes))
 }
 

@@ -12,8 +12,8 @@ use quorate_store::Snapshot;
 use tokio::time::sleep;
 
 use super::context::{Context, is_overtaken, is_settled};
-use crate::namespace_conditions;
-use crate::retry::Later;
+use crate::conditions;
+use crate::retry_queue::Later;
 use quorate_meta::net::Range;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, UpdateOptions};
@@ -100,7 +100,7 @@ async fn tend(
 ) -> Result<(), Error> {
     if !is_going(object) {
         set_finalizer(context, target, object, true).await?;
-        return namespace_conditions::say(
+        return conditions::say(
             context,
             target,
             object,
@@ -111,7 +111,7 @@ async fn tend(
     if leaves_some(object, all, addresses) {
         let why = "There are still IPAddresses referencing the ServiceCIDR, \
                    please remove them or create a new ServiceCIDR";
-        return namespace_conditions::say(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
+        return conditions::say(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
     }
     let since = Time::parse(text(object, "deletionTimestamp")).map(Time::ms).unwrap_or_default();
     if context.env.clock.now_ms() < since + GRACE_MS {
@@ -138,7 +138,7 @@ async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, he
         return Ok(());
     }
     let change = |current: Option<&Value>| {
-        let mut object = namespace_conditions::same(target, object, current)?;
+        let mut object = conditions::same(target, object, current)?;
         let mut finalizers = list(&object);
         finalizers.retain(|finalizer| *finalizer != own);
         if held {
