@@ -8,18 +8,22 @@
 //! What is wrong with one object (it cannot be read, its deletion is refused) holds only the namespace that it is in, and is
 //! told there; everything else goes all the same. A failure of the store ends the attempt.
 
-use std::collections::BTreeMap;
+mod conditions;
+mod remaining;
+mod terminating;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use quorate_meta::{Reason, Status, Value};
-use quorate_store::{NotApplied, Snapshot};
+use quorate_meta::{Reason, Value};
+use quorate_store::Snapshot;
 use tokio::time::{sleep, timeout};
 
-use crate::conditions;
-use crate::context::{Context, is_of_object, is_settled};
+use self::remaining::{Failures, note, remaining};
+use self::terminating::Found;
+use crate::context::{Context, is_settled};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
 use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
@@ -32,42 +36,6 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 const BYTES_PER_MICROSECOND: usize = 10;
 /// However much is left.
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// Characters that are kept of what is wrong with one object.
-const LONGEST_REASON: usize = 256;
-
-/// Why objects stay that were to be deleted, by resource and name.
-pub(super) type Failures = BTreeMap<String, BTreeMap<String, String>>;
-
-/// What is left in a namespace.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Remaining {
-    /// Objects by resource.
-    pub(super) objects: BTreeMap<String, usize>,
-    /// Objects by the finalizer that holds them.
-    pub(super) finalizers: BTreeMap<String, usize>,
-    /// What is wrong with objects that are still there.
-    pub(super) failures: Failures,
-    /// Bytes of them all.
-    pub(super) bytes: usize,
-}
-
-/// The uid of a namespace that is being deleted.
-#[derive(Debug)]
-pub(super) struct Found(String);
-
-impl Found {
-    /// Whether an object is that namespace, and still being deleted.
-    fn is(&self, object: &Value) -> bool {
-        let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default();
-        text("uid") == self.0 && !text("deletionTimestamp").is_empty()
-    }
-
-    /// The namespace to change; 404 when it is gone, whatever has its name now.
-    pub(super) fn again(&self, target: Target<'_>, current: Option<&Value>) -> Result<Value, Error> {
-        let same = current.filter(|object| self.is(object)).cloned();
-        same.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name).into())
-    }
-}
 
 /// Runs for ever; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
@@ -108,7 +76,7 @@ async fn empty(context: &Context, namespace: &str) -> Result<Option<usize>, Erro
     let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(None) };
     let own = context.names.finalizer_namespace;
     let object = stored_codec::decode(resource, entry)?;
-    let found = Found(object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned());
+    let found = Found::new(&object);
     if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
         return Ok(None);
     }
@@ -175,55 +143,6 @@ async fn delete<'t>(context: &Context, target: Target<'t>, uid: String) -> (Targ
     (target, deleted)
 }
 
-/// Notes what is wrong with one object; gives back an error that is not about the object.
-fn note(failures: &mut Failures, target: Target<'_>, error: Error) -> Result<(), Error> {
-    if !is_of_object(&error) {
-        return Err(error);
-    }
-    failures.entry(target.resource.qualified()).or_default().insert(target.name.to_owned(), reason(error));
-    Ok(())
-}
-
-/// What is wrong with an object: the same text as long as the same is wrong, or telling it would never end.
-fn reason(error: Error) -> String {
-    let message = match error {
-        Error::Store(quorate_store::Error::NotApplied(NotApplied::OutOfSpace { .. })) => "the store is full".to_owned(),
-        error => error.into_status().message,
-    };
-    message.chars().take(LONGEST_REASON).collect()
-}
-
-/// What is left. Of the noted failures those count whose objects are still there; what cannot be read is one more.
-async fn remaining(context: &Context, snapshot: &Snapshot, namespace: &str, mut noted: Failures) -> Remaining {
-    let mut remaining = Remaining::default();
-    let catalogue = context.catalogue.load();
-    for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
-        let plural = resource.qualified();
-        let mut noted = noted.remove(&plural).unwrap_or_default();
-        for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
-            tokio::task::consume_budget().await;
-            *remaining.objects.entry(plural.clone()).or_default() += 1;
-            remaining.bytes += entry.value.len();
-            let name = resource.parse_key(key).map_or_else(|| String::from_utf8_lossy(key), |(_, name)| name.into());
-            let mut failure = noted.remove(&*name);
-            match stored_codec::decode(resource, entry) {
-                Ok(object) => {
-                    let finalizers =
-                        object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
-                    for finalizer in finalizers.iter().filter_map(Value::as_str) {
-                        *remaining.finalizers.entry(finalizer.to_owned()).or_default() += 1;
-                    }
-                }
-                Err(error) => failure = failure.or_else(|| Some(reason(error))),
-            }
-            if let Some(failure) = failure {
-                remaining.failures.entry(plural.clone()).or_default().insert(name.into_owned(), failure);
-            }
-        }
-    }
-    remaining
-}
-
 /// Takes the cluster's entry out of `spec.finalizers`.
 async fn finalize(context: &Context, target: Target<'_>, found: &Found) -> Result<(), Error> {
     let own = context.names.finalizer_namespace;
@@ -248,46 +167,4 @@ async fn finalize(context: &Context, target: Target<'_>, found: &Found) -> Resul
 fn spec_finalizers(namespace: &Value) -> impl Iterator<Item = &str> {
     let list = namespace.at(&["spec", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     list.iter().filter_map(Value::as_str)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_namespace_is_told_from_a_later_one_of_its_name() {
-        let found = Found("u".into());
-        let check = |metadata: serde_json::Value, expect: bool| {
-            assert_eq!(found.is(&json!({"metadata": metadata}).into()), expect, "{metadata}");
-        };
-        let gone = "2030-01-01T00:00:00Z";
-        check(json!({"name": "a", "uid": "u", "deletionTimestamp": gone}), true);
-        check(json!({"name": "a", "uid": "u"}), false);
-        check(json!({"name": "a", "uid": "v"}), false);
-        check(json!({"name": "a", "uid": "v", "deletionTimestamp": gone}), false);
-    }
-
-    #[test]
-    fn what_is_wrong_with_one_object_is_told_from_failures_of_the_store() {
-        let check = |error: Error, expect: Option<&str>| {
-            let told = is_of_object(&error).then(|| reason(error.clone()));
-            assert_eq!(told.as_deref(), expect, "{error}");
-        };
-        let store = |refusal: NotApplied| Error::Store(refusal.into());
-        check(Error::bad_request("no"), Some("no"));
-        check(Error::internal("unreadable"), Some("Internal error occurred: unreadable"));
-        let large = "Request entity too large: the transaction has 3 bytes and the limit is 2 bytes";
-        check(store(NotApplied::TooLarge { size: 3, limit: 2 }), Some(large));
-        check(store(NotApplied::OutOfSpace { used: 3, limit: 2 }), Some("the store is full"));
-        let long = "é".repeat(LONGEST_REASON);
-        check(Error::bad_request(format!("{long}{long}")), Some(long.as_str()));
-        check(store(NotApplied::NoLeader), None);
-        check(store(NotApplied::Overloaded), None);
-        check(store(NotApplied::Unavailable("stopping".into())), None);
-        check(Error::Store(quorate_store::Error::Unknown("deposed".into())), None);
-        check(Error::History(quorate_store::HistoryError::Unreadable), None);
-        check(Status::service_unavailable("not now").into(), None);
-    }
 }
