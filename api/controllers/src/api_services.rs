@@ -18,7 +18,7 @@ use quorate_registry::{Resource, stored_codec};
 
 const AVAILABLE: &str = "Available";
 /// The time that changes have to gather.
-const GATHER: Duration = Duration::from_millis(200);
+const BATCH_WINDOW: Duration = Duration::from_millis(200);
 
 /// Looks after the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
@@ -34,19 +34,19 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
             // What cannot be read has no condition that anybody could see.
             let Ok(object) = stored_codec::decode(resource, entry) else { continue };
             elsewhere |= object.at(&["spec", "service"]).is_some();
-            tend(context, resource, &object, services, &snapshot).await?;
+            reconcile(context, resource, &object, services, &snapshot).await?;
         }
         drop(snapshot);
         tokio::select! {
             batch = changes.next() => drop(batch?),
             batch = service_changes.next(), if elsewhere => drop(batch?),
         }
-        sleep(GATHER).await;
+        sleep(BATCH_WINDOW).await;
     }
 }
 
 /// Writes the condition of one of them.
-async fn tend(
+async fn reconcile(
     context: &Context,
     resource: &Resource,
     object: &Value,
@@ -58,7 +58,7 @@ async fn tend(
     let wanted = object.at(&["spec", "service"]);
     let service = wanted.and_then(|wanted| snapshot.get(&services.key(wanted.str_at(&["namespace"]), of(wanted))));
     let service = service.and_then(|entry| stored_codec::decode(services, entry).ok());
-    conditions::say(context, target, object, condition(wanted, service.as_ref())).await
+    conditions::set(context, target, object, condition(wanted, service.as_ref())).await
 }
 
 fn of(wanted: &Value) -> &str {

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Map, Status, Time, Value};
 
-use super::context::{Context, is_overtaken, is_settled};
+use super::context::{Context, is_conflict, is_settled};
 use quorate_registry::Part;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, UpdateOptions};
@@ -11,7 +11,7 @@ use quorate_registry::write::{Target, UpdateOptions};
 pub(super) type Condition = (&'static str, bool, &'static str, String);
 
 /// Whether an object says a condition already.
-fn says(object: &Value, (kind, status, reason, message): &Condition) -> bool {
+fn has(object: &Value, (kind, status, reason, message): &Condition) -> bool {
     let list = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
     let text = |condition: &Value, field: &str| condition.str_at(&[field]).unwrap_or_default().to_owned();
     let status = if *status { "True" } else { "False" };
@@ -20,20 +20,20 @@ fn says(object: &Value, (kind, status, reason, message): &Condition) -> bool {
 }
 
 /// Writes a condition of an object that was seen like this, unless it says so already or has changed since.
-pub(super) async fn say(
+pub(super) async fn set(
     context: &Context,
     target: Target<'_>,
     seen: &Value,
     condition: Condition,
 ) -> Result<(), Error> {
-    if says(seen, &condition) {
+    if has(seen, &condition) {
         return Ok(());
     }
-    write(context, target, &[condition], |current| same(target, seen, current)).await
+    set_all(context, target, &[condition], |current| unchanged(target, seen, current)).await
 }
 
 /// The object as it is now; 404 when it is gone, 409 when it has changed since it was seen.
-pub(super) fn same(target: Target<'_>, seen: &Value, current: Option<&Value>) -> Result<Value, Error> {
+pub(super) fn unchanged(target: Target<'_>, seen: &Value, current: Option<&Value>) -> Result<Value, Error> {
     const VERSION: [&str; 2] = ["metadata", "resourceVersion"];
     let current = current.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name))?;
     match current.str_at(&VERSION) == seen.str_at(&VERSION) {
@@ -44,7 +44,7 @@ pub(super) fn same(target: Target<'_>, seen: &Value, current: Option<&Value>) ->
 
 /// Writes conditions into the status of the object that `again` finds to be the same as before, unless it has changed;
 /// nothing is written while they stay the same.
-pub(super) async fn write<F>(
+pub(super) async fn set_all<F>(
     context: &Context,
     target: Target<'_>,
     conditions: &[Condition],
@@ -63,7 +63,7 @@ where
     let options =
         UpdateOptions { write: context.options(), part: Part::Status, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, change).await {
-        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+        Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         updated => updated.map(drop),
     }
 }

@@ -13,7 +13,7 @@ use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOption
 use quorate_registry::{CurrentCatalogue, NAMESPACES, Part, Resource, stored_codec};
 
 /// How long a controller waits after a failure before it tries again.
-pub(super) const RETRY: Duration = Duration::from_millis(500);
+pub(super) const RETRY_PERIOD: Duration = Duration::from_millis(500);
 
 /// One controller's view of the cluster. Cheap to clone.
 #[derive(Clone)]
@@ -92,12 +92,17 @@ impl Context {
 
     /// Makes an object have these top-level fields; everything else in it is left alone. `metadata` is only a new one's.
     /// An object that somebody has changed since it was looked at stays as it is: perhaps another leader knows better.
-    pub(super) async fn keep(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
-        self.keep_seen(&self.store.snapshot(), target, fields).await
+    pub(super) async fn ensure_fields(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+        self.ensure_fields_at(&self.store.snapshot(), target, fields).await
     }
 
     /// The same, when the fields were made from what this state has.
-    pub(super) async fn keep_seen(&self, snapshot: &Snapshot, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+    pub(super) async fn ensure_fields_at(
+        &self,
+        snapshot: &Snapshot,
+        target: Target<'_>,
+        fields: &Map,
+    ) -> Result<(), Error> {
         let Target { resource, namespace, name } = target;
         let Some(entry) = snapshot.get(&target.key()) else {
             return self.create(resource, namespace, name, fields.clone()).await;
@@ -114,29 +119,29 @@ impl Context {
             }
             Ok(object)
         };
-        self.change_seen(target, entry.modified, change).await
+        self.update_at(target, entry.modified, change).await
     }
 
     /// Changes an object if it still is at the revision at which it was looked at; when not, its change has the controller
     /// look at it anyway.
-    pub(super) async fn change_seen<F>(&self, target: Target<'_>, seen: Revision, change: F) -> Result<(), Error>
+    pub(super) async fn update_at<F>(&self, target: Target<'_>, seen: Revision, change: F) -> Result<(), Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
         let (write, seen) = (self.options(), seen.to_string());
         let options = UpdateOptions { write, part: Part::Main, if_match: Some(&seen), replaces: false, named: None };
         match self.writer.update(target, options, change).await {
-            Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+            Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
             updated => updated.map(drop),
         }
     }
 
     /// Deletes an object if it still is what was looked at; when not, its change has the controller look at it anyway.
-    pub(super) async fn delete_seen(&self, target: Target<'_>, seen: &Entry) -> Result<(), Error> {
+    pub(super) async fn delete_at(&self, target: Target<'_>, seen: &Entry) -> Result<(), Error> {
         let uid = stored_codec::header(target.resource, &seen.value)?.uid().to_owned();
         let preconditions = Preconditions { uid: Some(uid), resource_version: Some(seen.modified.to_string()) };
         match self.writer.delete(target, &DeleteOptions { preconditions, ..DeleteOptions::default() }).await {
-            Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+            Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
             deleted => deleted.map(drop),
         }
     }
@@ -182,14 +187,14 @@ pub(super) fn is_settled(error: &Error) -> bool {
 }
 
 /// Whether a refusal says that the object has changed meanwhile.
-pub(super) fn is_overtaken(error: &Error) -> bool {
+pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
 }
 
 /// Tells what is wrong with one object, so that its controller can go on with others; gives back any other error.
-pub(super) fn go_on(done: Result<(), Error>, target: Target<'_>) -> Result<(), Error> {
+pub(super) fn skip_failed_object(done: Result<(), Error>, target: Target<'_>) -> Result<(), Error> {
     match done {
-        Err(error) if is_of_object(&error) => {
+        Err(error) if is_object_error(&error) => {
             let (resource, namespace, name) = (target.resource.qualified(), target.namespace, target.name);
             tracing::warn!(%error, resource, namespace, name, "a controller cannot do its work on an object, and goes on");
             Ok(())
@@ -200,7 +205,7 @@ pub(super) fn go_on(done: Result<(), Error>, target: Target<'_>) -> Result<(), E
 
 /// Whether an error is about the one object that was to be written or deleted, so that others can go on. In a full store deletions
 /// that need no room still pass.
-pub(super) fn is_of_object(error: &Error) -> bool {
+pub(super) fn is_object_error(error: &Error) -> bool {
     match error {
         Error::Status(status) | Error::Read(status, _) => !matches!(
             status.reason,

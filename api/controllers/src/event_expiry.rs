@@ -12,7 +12,7 @@ use futures::stream::FuturesUnordered;
 use quorate_store::Revision;
 use tokio::time::Instant;
 
-use super::context::{Context, is_of_object, is_overtaken, is_settled};
+use super::context::{Context, is_conflict, is_object_error, is_settled};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target};
 
@@ -23,10 +23,10 @@ const CONCURRENT_DELETIONS: usize = 16;
 
 /// Sweeps for ever. After a failed sweep the next one removes what has expired by then.
 pub(super) async fn run(context: &Context, lifetime: Duration) -> Result<(), Error> {
-    let mut notes = Notes::default();
+    let mut times = RevisionTimes::default();
     let pause = (lifetime / SWEEPS_PER_LIFETIME).max(Duration::from_millis(100));
     loop {
-        let expired = notes.sweep(Instant::now(), context.store.snapshot().revision(), lifetime);
+        let expired = times.observe(Instant::now(), context.store.snapshot().revision(), lifetime);
         if let Some(revision) = expired
             && let Err(error) = sweep(context, revision).await
         {
@@ -38,11 +38,11 @@ pub(super) async fn run(context: &Context, lifetime: Duration) -> Result<(), Err
 
 /// Which revision was the newest when.
 #[derive(Debug, Default)]
-struct Notes(VecDeque<(Instant, Revision)>);
+struct RevisionTimes(VecDeque<(Instant, Revision)>);
 
-impl Notes {
-    /// Notes the newest revision; gives the newest one that was noted at least a lifetime ago.
-    fn sweep(&mut self, now: Instant, newest: Revision, lifetime: Duration) -> Option<Revision> {
+impl RevisionTimes {
+    /// RevisionTimes the newest revision; gives the newest one that was noted at least a lifetime ago.
+    fn observe(&mut self, now: Instant, newest: Revision, lifetime: Duration) -> Option<Revision> {
         self.0.push_back((now, newest));
         let mut expired = None;
         while let Some((noted, revision)) = self.0.front()
@@ -71,7 +71,7 @@ async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
             running.push(remove(context, target, entry.modified));
         }
         match running.next().await {
-            Some(Err(error)) if is_of_object(&error) => {
+            Some(Err(error)) if is_object_error(&error) => {
                 failed += 1;
                 tracing::debug!(%error, "an event that has expired cannot be removed yet");
             }
@@ -90,7 +90,7 @@ async fn remove(context: &Context, target: Target<'_>, revision: Revision) -> Re
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
     match context.writer.delete(target, &options).await {
         // Gone, or written again meanwhile: then it lives on.
-        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+        Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         removed => removed.map(drop),
     }
 }
@@ -102,10 +102,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn only_revisions_of_a_lifetime_ago_have_expired() {
         let lifetime = Duration::from_secs(60);
-        let (start, mut notes) = (Instant::now(), Notes::default());
+        let (start, mut times) = (Instant::now(), RevisionTimes::default());
         let mut check = |seconds: u64, newest: u64, expect: Option<u64>| {
             let now = start + Duration::from_secs(seconds);
-            assert_eq!(notes.sweep(now, Revision::new(newest), lifetime), expect.map(Revision::new), "{seconds}");
+            assert_eq!(times.observe(now, Revision::new(newest), lifetime), expect.map(Revision::new), "{seconds}");
         };
         check(0, 5, None);
         check(30, 7, None);

@@ -10,14 +10,14 @@ use tokio::time::sleep;
 
 use super::context::Context;
 use crate::conditions::{self, Condition};
-use crate::retry_queue::Later;
+use crate::retry_queue::RetryQueue;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
 
 const DANGLING: &str = "Dangling";
 /// The time that changes have to gather.
-const GATHER: Duration = Duration::from_millis(200);
+const BATCH_WINDOW: Duration = Duration::from_millis(200);
 
 /// Looks after the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
@@ -26,7 +26,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let (Some(schemas), Some(levels)) = (&find("flowschemas"), &find("prioritylevelconfigurations")) else {
         return pending().await;
     };
-    let mut later = Later::default();
+    let mut retries = RetryQueue::default();
     loop {
         let snapshot = context.current().await?;
         let mut changes = context.store.watch(schemas.prefix(None), snapshot.revision())?;
@@ -37,8 +37,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
             let Ok(object) = stored_codec::decode(schemas, entry) else { continue };
             let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
             let target = Target { resource: schemas, namespace: None, name };
-            let said = conditions::say(context, target, &object, condition(&object, levels, &snapshot)).await;
-            later.settle(name.to_owned(), said)?;
+            let done = conditions::set(context, target, &object, condition(&object, levels, &snapshot)).await;
+            retries.record(name.to_owned(), done)?;
             names.insert(name.to_owned());
         }
         drop(snapshot);
@@ -46,9 +46,9 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
             batch = changes.next() => drop(batch?),
             batch = level_changes.next() => drop(batch?),
             // All are looked at anyway; those that have gone are forgotten.
-            due = later.due() => due.iter().filter(|name| !names.contains(*name)).for_each(|name| later.done(name)),
+            due = retries.due() => due.iter().filter(|name| !names.contains(*name)).for_each(|name| retries.forget(name)),
         }
-        sleep(GATHER).await;
+        sleep(BATCH_WINDOW).await;
     }
 }
 

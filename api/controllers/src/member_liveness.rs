@@ -11,9 +11,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A member that has not answered for so long leads nowhere.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE_LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks that are further apart nobody looked.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const MAX_OBSERVATION_GAP: Duration = Duration::from_secs(10);
 
 /// Where a member serves the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +38,13 @@ impl ApiServers for Vec<SocketAddr> {
 
 /// What one controller has seen of the members' silence.
 #[derive(Debug, Default)]
-pub(super) struct Silence {
-    looked: Option<Instant>,
+pub(super) struct MemberLiveness {
+    observed_at: Option<Instant>,
     /// Since when each member has been silent while this controller looked.
-    since: HashMap<SocketAddr, Instant>,
+    silent_since: HashMap<SocketAddr, Instant>,
 }
 
-impl Silence {
+impl MemberLiveness {
     /// The addresses to publish: who answers, who is silent only for a moment, and whom nobody can judge yet if it is published already.
     pub(super) fn published(
         &mut self,
@@ -52,16 +52,16 @@ impl Silence {
         before: &HashSet<SocketAddr>,
         now: Instant,
     ) -> Vec<SocketAddr> {
-        let paused = self.looked.is_none_or(|last| now.saturating_duration_since(last) > LONGEST_PAUSE);
-        self.looked = Some(now);
-        self.since.retain(|address, _| !paused && servers.iter().any(|server| server.address == *address));
+        let paused = self.observed_at.is_none_or(|last| now.saturating_duration_since(last) > MAX_OBSERVATION_GAP);
+        self.observed_at = Some(now);
+        self.silent_since.retain(|address, _| !paused && servers.iter().any(|server| server.address == *address));
         let mut leads = |server: &ApiServer| {
-            let since = self.since.entry(server.address).or_insert(now);
+            let since = self.silent_since.entry(server.address).or_insert(now);
             if let Some(answered) = server.heard.and_then(|ago| now.checked_sub(ago)) {
                 *since = answered.max(*since);
             }
-            let is_silent = now.saturating_duration_since(*since) >= SILENCE;
-            let is_heard = server.heard.is_some_and(|ago| ago < SILENCE);
+            let is_silent = now.saturating_duration_since(*since) >= SILENCE_LIMIT;
+            let is_heard = server.heard.is_some_and(|ago| ago < SILENCE_LIMIT);
             !is_silent && (is_heard || before.contains(&canonical(server.address)))
         };
         servers.iter().filter(|server| leads(server)).map(|server| server.address).collect()
@@ -80,11 +80,11 @@ mod tests {
     /// One member at these seconds: how long ago it answered, and whether it is published then.
     fn check(published: bool, looks: &[(u64, Option<u64>, bool)]) {
         let address = SocketAddr::from(([10, 0, 0, 1], 6443));
-        let (mut silence, start) = (Silence::default(), Instant::now() + Duration::from_secs(1000));
+        let (mut liveness, start) = (MemberLiveness::default(), Instant::now() + Duration::from_secs(1000));
         let mut before: HashSet<_> = published.then_some(address).into_iter().collect();
         for (second, heard, expect) in looks {
             let server = ApiServer { address, heard: heard.map(Duration::from_secs) };
-            let left = silence.published(&[server], &before, start + Duration::from_secs(*second));
+            let left = liveness.published(&[server], &before, start + Duration::from_secs(*second));
             before = left.into_iter().collect();
             assert_eq!(before.len(), usize::from(*expect), "at {second} of {looks:?}");
         }
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn who_left_and_came_back_is_new() {
         let address = SocketAddr::from(([10, 0, 0, 1], 6443));
-        let (mut silence, now) = (Silence::default(), Instant::now());
+        let (mut liveness, now) = (MemberLiveness::default(), Instant::now());
         let before = HashSet::from([address]);
         let mut at = |second, servers: &[ApiServer]| {
-            silence.published(servers, &before, now + Duration::from_secs(second)).len()
+            liveness.published(servers, &before, now + Duration::from_secs(second)).len()
         };
         let unheard = [ApiServer { address, heard: None }];
         assert_eq!(

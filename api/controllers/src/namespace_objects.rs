@@ -9,21 +9,21 @@ use quorate_meta::{Map, Names};
 use quorate_store::{Revision, Watch, WatchBatch};
 
 use super::context::Context;
-use crate::retry_queue::Later;
+use crate::retry_queue::RetryQueue;
 use quorate_registry::NAMESPACES;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 
 /// An object that every namespace has.
 #[derive(Debug, Clone)]
-pub(super) struct Provided {
+pub(super) struct NamespaceObject {
     pub(super) plural: &'static str,
     pub(super) name: String,
     /// Top-level fields that it must have; everything else in it is left alone.
     pub(super) fields: Map,
 }
 
-impl Provided {
+impl NamespaceObject {
     /// The service account that pods of the namespace run as when they name none.
     pub(super) fn default_account() -> Self {
         Self { plural: "serviceaccounts", name: "default".into(), fields: Map::new() }
@@ -48,30 +48,30 @@ impl Provided {
 
 /// Keeps the object in every namespace; returns only with an error, after which it is started again.
 /// `None` keeps nothing.
-pub(super) async fn run(context: &Context, provided: Option<Provided>) -> Result<(), Error> {
-    let Some(provided) = &provided else { return pending().await };
-    let (namespaces, own) = (context.resource(NAMESPACES)?, context.resource(provided.plural)?);
+pub(super) async fn run(context: &Context, object: Option<NamespaceObject>) -> Result<(), Error> {
+    let Some(object) = &object else { return pending().await };
+    let (namespaces, own) = (context.resource(NAMESPACES)?, context.resource(object.plural)?);
     let snapshot = context.current().await?;
     let watch = |prefix, after: Revision| -> Result<Watch, Error> { Ok(context.store.watch(prefix, after)?) };
     let mut namespaces = watch(namespaces.prefix(None), snapshot.revision())?;
     let mut objects = watch(own.prefix(None), snapshot.revision())?;
-    let mut later = Later::default();
+    let mut retries = RetryQueue::default();
     for (namespace, live) in context.namespaces(&snapshot)? {
         if live {
-            let kept = keep(context, provided, &namespace).await;
-            later.settle(namespace, kept)?;
+            let done = reconcile(context, object, &namespace).await;
+            retries.record(namespace, done)?;
         }
     }
     drop(snapshot);
     loop {
         let touched = tokio::select! {
             batch = namespaces.next() => created_namespaces(context, &batch?)?,
-            batch = objects.next() => namespaces_of(context, provided, &batch?)?,
-            touched = later.due() => touched,
+            batch = objects.next() => namespaces_of(context, object, &batch?)?,
+            touched = retries.due() => touched,
         };
         for namespace in touched {
-            let kept = keep(context, provided, &namespace).await;
-            later.settle(namespace, kept)?;
+            let done = reconcile(context, object, &namespace).await;
+            retries.record(namespace, done)?;
         }
     }
 }
@@ -82,16 +82,16 @@ fn created_namespaces(context: &Context, batch: &WatchBatch) -> Result<Vec<Strin
     Ok(created.filter_map(|event| resource.parse_key(&event.key)).map(|(_, name)| name.to_owned()).collect())
 }
 
-fn namespaces_of(context: &Context, provided: &Provided, batch: &WatchBatch) -> Result<Vec<String>, Error> {
-    let resource = &*context.resource(provided.plural)?;
+fn namespaces_of(context: &Context, object: &NamespaceObject, batch: &WatchBatch) -> Result<Vec<String>, Error> {
+    let resource = &*context.resource(object.plural)?;
     let keys = batch.events().filter_map(|event| resource.parse_key(&event.key));
-    let own = keys.filter(|(_, name)| *name == provided.name);
+    let own = keys.filter(|(_, name)| *name == object.name);
     Ok(own.filter_map(|(namespace, _)| namespace.map(str::to_owned)).collect())
 }
 
 /// Makes the object of one namespace what it should be.
-async fn keep(context: &Context, provided: &Provided, namespace: &str) -> Result<(), Error> {
-    let resource = &*context.resource(provided.plural)?;
-    let target = Target { resource, namespace: Some(namespace), name: &provided.name };
-    context.keep(target, &provided.fields).await
+async fn reconcile(context: &Context, object: &NamespaceObject, namespace: &str) -> Result<(), Error> {
+    let resource = &*context.resource(object.plural)?;
+    let target = Target { resource, namespace: Some(namespace), name: &object.name };
+    context.ensure_fields(target, &object.fields).await
 }

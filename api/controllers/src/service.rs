@@ -10,12 +10,12 @@ use futures::future::join_all;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Context, RETRY};
+use crate::context::{Context, RETRY_PERIOD};
 use crate::options::ControllersOptions;
 use crate::table::{CONTROLLERS, Controller, Input, Part, Step};
 
 /// How often a node looks whether it leads.
-const LOOK_AT_LEADER: Duration = Duration::from_millis(100);
+const LEADER_POLL_PERIOD: Duration = Duration::from_millis(100);
 
 /// The controllers of one node.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Controllers {
             if (status.leader == Some(status.node)) == leads {
                 return;
             }
-            sleep(LOOK_AT_LEADER).await;
+            sleep(LEADER_POLL_PERIOD).await;
         }
     }
 
@@ -93,13 +93,13 @@ async fn run_part(part: &Part, input: &Input<'_>) {
         Part::Once(steps) => {
             for step in *steps {
                 while !succeeds(*step, input).await {
-                    sleep(RETRY).await;
+                    sleep(RETRY_PERIOD).await;
                 }
             }
         }
         Part::Always(step) => loop {
             succeeds(*step, input).await;
-            sleep(RETRY).await;
+            sleep(RETRY_PERIOD).await;
         },
     }
 }

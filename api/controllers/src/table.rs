@@ -9,7 +9,7 @@ use quorate_registry::error::Error;
 
 use crate::certificates;
 use crate::context::Context;
-use crate::namespace_objects::{self, Provided};
+use crate::namespace_objects::{self, NamespaceObject};
 use crate::options::ControllersOptions;
 use crate::token_secrets::{self, Contents};
 use crate::{
@@ -55,11 +55,11 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
         name: "bootstrap",
         parts: &[
             Part::Once(&[
-                |with| Box::pin(bootstrap::run(&with.context)),
+                |with| Box::pin(bootstrap::objects(&with.context)),
                 |with| Box::pin(roles::reconcile::run(&with.context)),
                 |with| Box::pin(bootstrap::api_service(&with.context, with.options.api_port)),
             ]),
-            Part::Always(|with| Box::pin(bootstrap::keep_flow(&with.context))),
+            Part::Always(|with| Box::pin(bootstrap::maintain_flow_control(&with.context))),
         ],
         hooks: &[
             "bootstrap-controller",
@@ -85,7 +85,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     Controller {
         name: "service-account-controller",
         parts: &[Part::Always(|with| {
-            Box::pin(namespace_objects::run(&with.context, Some(Provided::default_account())))
+            Box::pin(namespace_objects::run(&with.context, Some(NamespaceObject::default_account())))
         })],
         hooks: &[],
     },
@@ -137,7 +137,7 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
         name: "root-ca-publisher",
         parts: &[
             Part::Always(|with| {
-                let certificate = Provided::root_ca(with.context.names, &with.options.root_ca);
+                let certificate = NamespaceObject::root_ca(with.context.names, &with.options.root_ca);
                 Box::pin(namespace_objects::run(&with.context, certificate))
             }),
             Part::Always(|with| Box::pin(certificates::publish(&with.context, &with.options.root_ca))),

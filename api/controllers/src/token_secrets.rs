@@ -12,7 +12,7 @@ use quorate_meta::{Reason, Value};
 use quorate_store::{Snapshot, WatchBatch};
 
 use super::context::{Context, is_settled};
-use crate::retry_queue::Later;
+use crate::retry_queue::RetryQueue;
 use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal, ServiceAccountTokens};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
@@ -22,7 +22,7 @@ const SECRETS: &str = "secrets";
 const ACCOUNTS: &str = "serviceaccounts";
 
 /// A Secret by namespace and name.
-type Place = (String, String);
+type SecretName = (String, String);
 
 /// What Secrets are filled with.
 #[derive(Debug, Clone, Copy)]
@@ -42,28 +42,28 @@ pub(super) async fn run(context: &Context, contents: Contents<'_>) -> Result<(),
     let snapshot = context.current().await?;
     let mut secret_changes = context.store.watch(secrets.prefix(None), snapshot.revision())?;
     let mut account_changes = context.store.watch(accounts.prefix(None), snapshot.revision())?;
-    let mut later = Later::default();
-    for place in holders(context, &snapshot, None)? {
-        let kept = keep(context, contents, &place).await;
-        later.settle(place, kept)?;
+    let mut retries = RetryQueue::default();
+    for secret_name in token_secrets(context, &snapshot, None)? {
+        let done = reconcile(context, contents, &secret_name).await;
+        retries.record(secret_name, done)?;
     }
     drop(snapshot);
     loop {
         let touched = tokio::select! {
             batch = secret_changes.next() => written_secrets(context, &batch?)?,
             batch = account_changes.next() => secrets_of_changed_accounts(context, &batch?)?,
-            Ok(()) = key_changes.changed() => holders(context, &context.store.snapshot(), None)?,
-            touched = later.due() => touched,
+            Ok(()) = key_changes.changed() => token_secrets(context, &context.store.snapshot(), None)?,
+            touched = retries.due() => touched,
         };
-        for place in touched {
-            let kept = keep(context, contents, &place).await;
-            later.settle(place, kept)?;
+        for secret_name in touched {
+            let done = reconcile(context, contents, &secret_name).await;
+            retries.record(secret_name, done)?;
         }
     }
 }
 
 /// Every Secret of the type, in one namespace or all.
-fn holders(context: &Context, snapshot: &Snapshot, namespace: Option<&str>) -> Result<Vec<Place>, Error> {
+fn token_secrets(context: &Context, snapshot: &Snapshot, namespace: Option<&str>) -> Result<Vec<SecretName>, Error> {
     let (resource, kind) = (&*context.resource(SECRETS)?, kind(context));
     let mut found = Vec::new();
     for (key, entry) in snapshot.range(&resource.prefix(namespace), None) {
@@ -76,14 +76,14 @@ fn holders(context: &Context, snapshot: &Snapshot, namespace: Option<&str>) -> R
     Ok(found)
 }
 
-fn written_secrets(context: &Context, batch: &WatchBatch) -> Result<Vec<Place>, Error> {
+fn written_secrets(context: &Context, batch: &WatchBatch) -> Result<Vec<SecretName>, Error> {
     let resource = &*context.resource(SECRETS)?;
     let written = batch.events().filter(|event| event.current.is_some());
-    let places = written.filter_map(|event| resource.parse_key(&event.key));
-    Ok(places.filter_map(|(namespace, name)| Some((namespace?.to_owned(), name.to_owned()))).collect())
+    let keys = written.filter_map(|event| resource.parse_key(&event.key));
+    Ok(keys.filter_map(|(namespace, name)| Some((namespace?.to_owned(), name.to_owned()))).collect())
 }
 
-fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<Vec<Place>, Error> {
+fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<Vec<SecretName>, Error> {
     let resource = &*context.resource(ACCOUNTS)?;
     // An account that lives on keeps its Secrets: only its coming and going counts.
     let changed = batch.events().filter(|event| event.current.is_none() || event.previous.is_none());
@@ -92,12 +92,12 @@ fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<
     namespaces.sort();
     namespaces.dedup();
     let snapshot = context.store.snapshot();
-    let found = namespaces.iter().map(|namespace| holders(context, &snapshot, Some(namespace)));
+    let found = namespaces.iter().map(|namespace| token_secrets(context, &snapshot, Some(namespace)));
     Ok(found.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Fills or removes one Secret.
-async fn keep(context: &Context, contents: Contents<'_>, (namespace, name): &Place) -> Result<(), Error> {
+async fn reconcile(context: &Context, contents: Contents<'_>, (namespace, name): &SecretName) -> Result<(), Error> {
     let (secrets, accounts) = (&*context.resource(SECRETS)?, &*context.resource(ACCOUNTS)?);
     let target = Target { resource: secrets, namespace: Some(namespace), name };
     let mut snapshot = context.store.snapshot();
@@ -171,7 +171,7 @@ fn complete(context: &Context, contents: Contents<'_>, secret: &mut Value, owner
         secret.set_at(&["data", "ca.crt"], STANDARD.encode(root_ca));
     }
     let held = secret.str_at(&["data", "token"]).unwrap_or_default();
-    if !held.is_empty() && !is_forsaken(context, tokens, held) {
+    if !held.is_empty() && !is_unverifiable(context, tokens, held) {
         return Ok(());
     }
     let issue = Issue {
@@ -190,7 +190,7 @@ fn complete(context: &Context, contents: Contents<'_>, secret: &mut Value, owner
 
 /// Whether no key verifies the token any more, because its key was removed, or it names an issuer or audiences that the cluster
 /// does not have any more.
-fn is_forsaken(context: &Context, tokens: &ServiceAccountTokens, held: &str) -> bool {
+fn is_unverifiable(context: &Context, tokens: &ServiceAccountTokens, held: &str) -> bool {
     let Some(token) = STANDARD.decode(held).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
     let now_ms = context.env.clock.now_ms();
     let checked = tokens.check(&token, &tokens.options().audiences, &context.store.snapshot(), now_ms);

@@ -26,11 +26,11 @@ use quorate_registry::{NAMESPACES, Resource, stored_codec};
 const MAX_ATTEMPTS: usize = 8;
 
 /// How often priority levels and flow schemas are looked at.
-const LOOK_AT_FLOW: Duration = Duration::from_secs(60);
+const FLOW_CONTROL_RESYNC_PERIOD: Duration = Duration::from_secs(60);
 
 /// An object that should be there.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct BootstrapObject {
     /// Neutral group; empty for the core group.
     group: &'static str,
     plural: &'static str,
@@ -40,13 +40,13 @@ struct Wanted {
     /// Top-level fields that it must have.
     fields: Map,
     /// The annotation that says `true` while the cluster may put the object right; `None` when it always may.
-    kept_while: Option<String>,
+    autoupdate_annotation: Option<String>,
     /// Whether an object that is there is fine as it is.
     creates_only: bool,
 }
 
 /// Makes what is missing of what everything else stands on.
-pub(super) async fn run(context: &Context) -> Result<(), Error> {
+pub(super) async fn objects(context: &Context) -> Result<(), Error> {
     let names = context.names;
     let namespaces =
         [well_known::NAMESPACE_DEFAULT, names.namespace_system, names.namespace_public, names.namespace_node_lease];
@@ -65,23 +65,23 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
 
 /// Makes priority levels and flow schemas again that somebody has removed, and puts right those that the cluster owns; returns
 /// only with an error, after which it is started again.
-pub(super) async fn keep_flow(context: &Context) -> Result<(), Error> {
+pub(super) async fn maintain_flow_control(context: &Context) -> Result<(), Error> {
     loop {
-        sleep(LOOK_AT_FLOW).await;
+        sleep(FLOW_CONTROL_RESYNC_PERIOD).await;
         reconcile(context, &flow_control::objects(context.names)).await?;
     }
 }
 
-fn priority_classes() -> Vec<Wanted> {
+fn priority_classes() -> Vec<BootstrapObject> {
     const CLASSES: [(&str, i64); 2] =
         [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
-    let class = |(name, value): (&str, i64)| Wanted {
+    let class = |(name, value): (&str, i64)| BootstrapObject {
         group: "scheduling",
         plural: "priorityclasses",
         name: name.to_owned(),
         metadata: Map::new(),
         fields: Map::from([("value", Value::from(value))]),
-        kept_while: None,
+        autoupdate_annotation: None,
         creates_only: false,
     };
     CLASSES.into_iter().map(class).collect()
@@ -99,7 +99,7 @@ fn list(texts: &[impl AsRef<str>]) -> Value {
 }
 
 /// Writes everything that is not as it should be, all of it at once.
-async fn reconcile(context: &Context, wanted: &[Wanted]) -> Result<(), Error> {
+async fn reconcile(context: &Context, wanted: &[BootstrapObject]) -> Result<(), Error> {
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
         let catalogue = context.catalogue.load();
@@ -120,7 +120,7 @@ fn put<'a>(
     context: &Context,
     resource: &'a Resource,
     snapshot: &Snapshot,
-    wanted: &'a Wanted,
+    wanted: &'a BootstrapObject,
 ) -> Result<Option<Put<'a>>, Error> {
     let target = Target { resource, namespace: None, name: &wanted.name };
     let Some(entry) = snapshot.get(&target.key()).cloned() else {
@@ -132,8 +132,8 @@ fn put<'a>(
     };
     let old = stored_codec::decode(resource, &entry)?;
     let kept = |key: &String| old.str_at(&["metadata", "annotations", key]) == Some("true");
-    let taken_over = !wanted.kept_while.as_ref().is_none_or(kept);
-    if wanted.creates_only || taken_over {
+    let is_taken_over = !wanted.autoupdate_annotation.as_ref().is_none_or(kept);
+    if wanted.creates_only || is_taken_over {
         return Ok(None);
     }
     let mut object = old.clone();

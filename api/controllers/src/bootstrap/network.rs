@@ -4,7 +4,7 @@
 
 use quorate_meta::{Map, Names, Value, well_known};
 
-use super::{Wanted, list, spec};
+use super::{BootstrapObject, list, spec};
 use crate::context::Context;
 use quorate_registry::error::Error;
 
@@ -15,17 +15,17 @@ pub const SERVICE_ADDRESS: &str = "10.96.0.1";
 const API_PORT: i64 = 443;
 
 /// The range of a new cluster.
-pub(super) fn service_cidr(names: &Names) -> Wanted {
+pub(super) fn service_cidr(names: &Names) -> BootstrapObject {
     let finalizer = format!("{}/service-cidr-finalizer", names.group("networking"));
     let mut metadata = Map::new();
     metadata.insert("finalizers", list(&[finalizer]));
-    Wanted {
+    BootstrapObject {
         group: "networking",
         plural: "servicecidrs",
         name: names.service_api.to_owned(),
         metadata,
         fields: spec("spec", Map::from([("cidrs", list(&[SERVICE_RANGE]))])),
-        kept_while: None,
+        autoupdate_annotation: None,
         creates_only: true,
     }
 }

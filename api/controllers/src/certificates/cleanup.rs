@@ -15,7 +15,7 @@ use quorate_meta::{Time, Value};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::requests;
-use crate::context::{Context, go_on};
+use crate::context::{Context, skip_failed_object};
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
 use quorate_registry::write::Target;
@@ -44,12 +44,12 @@ async fn sweep(context: &Context) -> Result<(), Error> {
         let Some((_, name)) = resource.parse_key(key) else { continue };
         let target = Target { resource, namespace: None, name };
         let done = match stored_codec::decode(resource, entry) {
-            Ok(object) if is_over(&object, now) => context.delete_seen(target, entry).await,
+            Ok(object) if is_over(&object, now) => context.delete_at(target, entry).await,
             Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
         // Whatever is wrong with this one, or has changed: the next sweep looks at it again.
-        go_on(done, target)?;
+        skip_failed_object(done, target)?;
     }
     Ok(())
 }

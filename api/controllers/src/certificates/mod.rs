@@ -19,7 +19,7 @@ use bytes::Bytes;
 use quorate_meta::Time;
 
 use super::context::Context;
-use crate::retry_queue::Later;
+use crate::retry_queue::RetryQueue;
 use quorate_access::authorization::Authorizer;
 use quorate_registry::Resource;
 use quorate_registry::error::Error;
@@ -82,23 +82,23 @@ pub(super) async fn sign(context: &Context, authorizer: &Authorizer, signing: Op
     let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
     let mut next: BTreeSet<Bytes> = snapshot.range(&prefix, None).map(|(key, _)| key.clone()).collect();
     drop(snapshot);
-    let mut later = Later::default();
+    let mut retries = RetryQueue::default();
     loop {
         for key in std::mem::take(&mut next) {
             // Most need nothing to be waited for, and there may be very many.
             tokio::task::consume_budget().await;
-            let settled = sign::one(context, authorizer, signing, &key).await.unwrap_or_else(|error| {
+            let settled = sign::reconcile(context, authorizer, signing, &key).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "a request for a certificate cannot be handled yet");
                 false
             });
             match settled {
-                true => later.done(&key),
-                false => later.put_off(key),
+                true => retries.forget(&key),
+                false => retries.back_off(key),
             }
         }
         tokio::select! {
             batch = changes.next() => next.extend(batch?.events().map(|event| event.key.clone())),
-            due = later.due() => next.extend(due),
+            due = retries.due() => next.extend(due),
         }
     }
 }

@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use quorate_meta::{Map, Status, Time, Value};
 
-use super::signers::{Asked, Signer};
+use super::signers::{RequestedNames, Signer};
 use super::{NotIssued, Order, Signing, requests};
-use crate::context::{Context, is_overtaken, is_settled};
+use crate::context::{Context, is_conflict, is_settled};
 use quorate_access::authentication::User;
 use quorate_access::authorization::{Action, Authorizer, ResourceAction};
 use quorate_registry::error::Error;
@@ -25,7 +25,7 @@ const SHORT_MS: u64 = 8 * 60 * 60 * 1000;
 const MIN_LIFETIME_MS: u64 = 10 * 60 * 1000;
 
 /// Does what is to be done for the request of a key. False when it has to be looked at again.
-pub(super) async fn one(
+pub(super) async fn reconcile(
     context: &Context,
     authorizer: &Authorizer,
     signing: &Signing,
@@ -87,7 +87,7 @@ async fn approve(
     if signer != Signer::NodeClient {
         return Ok(true);
     }
-    let Ok(asked) = Asked::parse(request) else { return Ok(true) };
+    let Ok(asked) = RequestedNames::parse(request) else { return Ok(true) };
     if signer.check(&asked, &usages(object)).is_err() {
         return Ok(true);
     }
@@ -131,7 +131,7 @@ fn author(object: &Value) -> User {
 }
 
 fn issue(signing: &Signing, signer: Signer, object: &Value, request: &[u8], now: Time) -> Result<String, NotIssued> {
-    let asked = Asked::parse(request).map_err(NotIssued::Refused)?;
+    let asked = RequestedNames::parse(request).map_err(NotIssued::Refused)?;
     let usages = signer.check(&asked, &usages(object)).map_err(NotIssued::Refused)?;
     let most = u64::try_from(signing.duration.as_millis()).unwrap_or(u64::MAX);
     let wanted = object.at(&["spec", "expirationSeconds"]).and_then(Value::as_u64);
@@ -184,7 +184,7 @@ async fn write(
         Ok(new)
     };
     match context.writer.update(target, options, again).await {
-        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(true),
+        Err(error) if is_settled(&error) || is_conflict(&error) => Ok(true),
         written => written.map(|_| true),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) async fn run(context: &Context, authority: &str) -> Result<(), Error>
         let says = own.as_ref().and_then(|object| object.str_at(&["spec", "trustBundle"]));
         if says != Some(authority) {
             if let Some(entry) = entry {
-                context.delete_seen(Target { resource, namespace: None, name: &name }, entry).await?;
+                context.delete_at(Target { resource, namespace: None, name: &name }, entry).await?;
             }
             create(context, resource, &name, &signer, authority).await?;
         }
@@ -42,7 +42,7 @@ pub(crate) async fn run(context: &Context, authority: &str) -> Result<(), Error>
             let Some((_, other)) = resource.parse_key(key) else { continue };
             if other != name && stored_codec::header(resource, &entry.value)?.field("spec.signerName") == Some(&signer)
             {
-                context.delete_seen(Target { resource, namespace: None, name: other }, entry).await?;
+                context.delete_at(Target { resource, namespace: None, name: other }, entry).await?;
             }
         }
         drop(snapshot);

@@ -23,13 +23,13 @@ use decide::Decision;
 use graph::{Graph, ObjectKey};
 use quorate_registry::error::Error;
 use quorate_registry::keys;
-use work_queue::Queue;
+use work_queue::WorkQueue;
 
 /// Writes under way at a time.
 const CONCURRENT_WRITES: usize = 64;
 /// How long changes are let come together before they are looked at, so that a busy store does not wake the collector for
 /// every one.
-const GATHER: Duration = Duration::from_millis(20);
+const BATCH_WINDOW: Duration = Duration::from_millis(20);
 /// Objects looked at in one go while the graph is made.
 const SCAN_STEP: usize = 4096;
 
@@ -59,7 +59,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
                     collector.observe(&batch);
                 }
                 if running.is_empty() && collector.queue.is_empty() {
-                    sleep(GATHER).await;
+                    sleep(BATCH_WINDOW).await;
                 }
             }
         }
@@ -69,12 +69,12 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
 struct Collector<'c> {
     context: &'c Context,
     graph: Graph,
-    queue: Queue,
+    queue: WorkQueue,
 }
 
 impl<'c> Collector<'c> {
     fn new(context: &'c Context) -> Self {
-        Self { context, graph: Graph::new(context.catalogue.clone()), queue: Queue::default() }
+        Self { context, graph: Graph::new(context.catalogue.clone()), queue: WorkQueue::default() }
     }
 
     /// Reads everything that is stored.
@@ -82,7 +82,7 @@ impl<'c> Collector<'c> {
         self.graph.reached(snapshot.revision());
         let prefix = keys::objects();
         for (count, (key, entry)) in snapshot.range(&prefix, None).enumerate() {
-            self.take_in(key, Some(entry));
+            self.observe_object(key, Some(entry));
             if count % SCAN_STEP == SCAN_STEP - 1 {
                 tokio::task::yield_now().await;
             }
@@ -91,13 +91,13 @@ impl<'c> Collector<'c> {
 
     fn observe(&mut self, batch: &WatchBatch) {
         for event in batch.events() {
-            self.take_in(&event.key, event.current.as_ref());
+            self.observe_object(&event.key, event.current.as_ref());
         }
         self.graph.reached(batch.revision());
     }
 
     /// An object that cannot be read has no owners as far as anybody knows; it must not hold up the others.
-    fn take_in(&mut self, key: &ObjectKey, current: Option<&Entry>) {
+    fn observe_object(&mut self, key: &ObjectKey, current: Option<&Entry>) {
         match self.graph.observe(key, current) {
             Ok(touched) => touched.into_iter().for_each(|key| self.queue.add(key)),
             Err(error) => {
@@ -115,7 +115,7 @@ impl<'c> Collector<'c> {
         let context = self.context;
         Box::pin(async move {
             let done = match decision {
-                Ok(decision) => execute::carry_out(context, &key, decision).await,
+                Ok(decision) => execute::execute(context, &key, decision).await,
                 Err(error) => Err(error),
             };
             (key, done)

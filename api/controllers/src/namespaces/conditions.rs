@@ -6,22 +6,22 @@ use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 
 use super::remaining::{Failures, Remaining};
-use super::terminating::Found;
+use super::terminating::TerminatingNamespace;
 use crate::conditions::{self, Condition};
 use crate::context::Context;
 
 /// Failures that a message tells of one resource, and in all.
-const SHOWN_OF_ONE: usize = 3;
-const SHOWN: usize = 30;
+const MAX_FAILURES_PER_RESOURCE: usize = 3;
+const MAX_FAILURES: usize = 30;
 
 /// Writes what holds a namespace.
 pub(super) async fn report(
     context: &Context,
     target: Target<'_>,
-    found: &Found,
+    found: &TerminatingNamespace,
     remaining: &Remaining,
 ) -> Result<(), Error> {
-    conditions::write(context, target, &of_remaining(remaining), |current| found.again(target, current)).await
+    conditions::set_all(context, target, &of_remaining(remaining), |current| found.unchanged(target, current)).await
 }
 
 fn of_remaining(remaining: &Remaining) -> [Condition; 5] {
@@ -64,14 +64,14 @@ fn of_remaining(remaining: &Remaining) -> [Condition; 5] {
 fn failed(failures: &Failures) -> String {
     let mut parts = Vec::new();
     for (resource, objects) in failures {
-        let shown = objects.iter().take(SHOWN_OF_ONE);
+        let shown = objects.iter().take(MAX_FAILURES_PER_RESOURCE);
         parts.extend(shown.map(|(name, why)| format!("{resource} {name}: {why}")));
-        if objects.len() > SHOWN_OF_ONE {
-            parts.push(format!("{} more {resource}", objects.len() - SHOWN_OF_ONE));
+        if objects.len() > MAX_FAILURES_PER_RESOURCE {
+            parts.push(format!("{} more {resource}", objects.len() - MAX_FAILURES_PER_RESOURCE));
         }
     }
-    if parts.len() > SHOWN {
-        parts.truncate(SHOWN);
+    if parts.len() > MAX_FAILURES {
+        parts.truncate(MAX_FAILURES);
         parts.push("and others".to_owned());
     }
     format!("Failed to delete all resource types, {} remaining: {}", failures.len(), parts.join(", "))
@@ -125,7 +125,7 @@ mod tests {
         let objects: BTreeMap<_, _> = (0..100).map(|at| (format!("o{at}"), "refused".to_owned())).collect();
         let failures: Failures = (0..100).map(|at| (format!("r{at}"), objects.clone())).collect();
         let message = failed(&failures);
-        assert_eq!(message.matches(", ").count(), SHOWN + 1, "{message}");
+        assert_eq!(message.matches(", ").count(), MAX_FAILURES + 1, "{message}");
         assert!(message.ends_with(", and others"), "{message}");
     }
 

@@ -21,8 +21,8 @@ use quorate_meta::{Reason, Value};
 use quorate_store::Snapshot;
 use tokio::time::{sleep, timeout};
 
-use self::remaining::{Failures, note, remaining};
-use self::terminating::Found;
+use self::remaining::{Failures, record_failure, remaining};
+use self::terminating::TerminatingNamespace;
 use crate::context::{Context, is_settled};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
@@ -31,11 +31,11 @@ use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
 /// Deletions under way at a time.
 const CONCURRENT_DELETIONS: usize = 64;
 /// How often a namespace is looked at again that others still hold.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const RESYNC_PERIOD: Duration = Duration::from_secs(1);
 /// What is left is read at about a hundred bytes a microsecond, so that a tenth of the time goes there at most.
 const BYTES_PER_MICROSECOND: usize = 10;
 /// However much is left.
-const LONGEST_REST: Duration = Duration::from_secs(30);
+const MAX_BACK_OFF: Duration = Duration::from_secs(30);
 
 /// Runs for ever; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
@@ -46,7 +46,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         let (mut waiting, mut bytes) = (false, 0);
         for (name, live) in context.namespaces(&snapshot)? {
             if !live {
-                let left = empty(context, &name).await.unwrap_or_else(|error| {
+                let left = delete_content(context, &name).await.unwrap_or_else(|error| {
                     tracing::warn!(%error, namespace = name, "a namespace cannot be emptied yet");
                     Some(0)
                 });
@@ -56,8 +56,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         }
         drop(snapshot);
         if waiting {
-            sleep(rest(bytes)).await;
-            let _ = timeout(LOOK_AGAIN, changes.next()).await;
+            sleep(back_off(bytes)).await;
+            let _ = timeout(RESYNC_PERIOD, changes.next()).await;
         } else {
             changes.next().await?;
         }
@@ -65,18 +65,18 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
 }
 
 /// How long nothing is looked at where so much is left: it is read as a whole each time, whoever changes whatever meanwhile.
-fn rest(bytes: usize) -> Duration {
-    Duration::from_micros((bytes / BYTES_PER_MICROSECOND) as u64).min(LONGEST_REST)
+fn back_off(bytes: usize) -> Duration {
+    Duration::from_micros((bytes / BYTES_PER_MICROSECOND) as u64).min(MAX_BACK_OFF)
 }
 
 /// Deletes what is in the namespace. The bytes of what is left there; `None` when there is nothing left to do for it here.
-async fn empty(context: &Context, namespace: &str) -> Result<Option<usize>, Error> {
+async fn delete_content(context: &Context, namespace: &str) -> Result<Option<usize>, Error> {
     let resource = &*context.resource(NAMESPACES)?;
     let snapshot = context.current().await?;
     let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(None) };
     let own = context.names.finalizer_namespace;
     let object = stored_codec::decode(resource, entry)?;
-    let found = Found::new(&object);
+    let found = TerminatingNamespace::new(&object);
     if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
         return Ok(None);
     }
@@ -121,12 +121,12 @@ async fn delete_all(
             match stored_codec::header(resource, &entry.value) {
                 Ok(stored) if stored.deletion_timestamp().is_some() => {}
                 Ok(stored) => running.push(delete(context, target, stored.uid().to_owned())),
-                Err(error) => note(failures, target, error)?,
+                Err(error) => record_failure(failures, target, error)?,
             }
         }
         match running.next().await {
             Some((_, Ok(()))) => {}
-            Some((target, Err(error))) => note(failures, target, error)?,
+            Some((target, Err(error))) => record_failure(failures, target, error)?,
             None => return Ok(()),
         }
     }
@@ -144,10 +144,10 @@ async fn delete<'t>(context: &Context, target: Target<'t>, uid: String) -> (Targ
 }
 
 /// Takes the cluster's entry out of `spec.finalizers`.
-async fn finalize(context: &Context, target: Target<'_>, found: &Found) -> Result<(), Error> {
+async fn finalize(context: &Context, target: Target<'_>, found: &TerminatingNamespace) -> Result<(), Error> {
     let own = context.names.finalizer_namespace;
     let change = |current: Option<&Value>| {
-        let mut object = found.again(target, current)?;
+        let mut object = found.unchanged(target, current)?;
         let kept: Vec<&str> = current.into_iter().flat_map(spec_finalizers).filter(|name| *name != own).collect();
         if kept.is_empty() {
             object.remove_at(&["spec", "finalizers"]);

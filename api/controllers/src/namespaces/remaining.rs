@@ -8,10 +8,10 @@ use quorate_registry::stored_codec;
 use quorate_registry::write::Target;
 use quorate_store::{NotApplied, Snapshot};
 
-use crate::context::{Context, is_of_object};
+use crate::context::{Context, is_object_error};
 
 /// Characters that are kept of what is wrong with one object.
-const LONGEST_REASON: usize = 256;
+const MAX_REASON_CHARS: usize = 256;
 
 /// Why objects stay that were to be deleted, by resource and name.
 pub(super) type Failures = BTreeMap<String, BTreeMap<String, String>>;
@@ -30,8 +30,8 @@ pub(super) struct Remaining {
 }
 
 /// Notes what is wrong with one object; gives back an error that is not about the object.
-pub(super) fn note(failures: &mut Failures, target: Target<'_>, error: Error) -> Result<(), Error> {
-    if !is_of_object(&error) {
+pub(super) fn record_failure(failures: &mut Failures, target: Target<'_>, error: Error) -> Result<(), Error> {
+    if !is_object_error(&error) {
         return Err(error);
     }
     failures.entry(target.resource.qualified()).or_default().insert(target.name.to_owned(), reason(error));
@@ -44,7 +44,7 @@ fn reason(error: Error) -> String {
         Error::Store(quorate_store::Error::NotApplied(NotApplied::OutOfSpace { .. })) => "the store is full".to_owned(),
         error => error.into_status().message,
     };
-    message.chars().take(LONGEST_REASON).collect()
+    message.chars().take(MAX_REASON_CHARS).collect()
 }
 
 /// What is left. Of the noted failures those count whose objects are still there; what cannot be read is one more.
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_one_object_is_told_from_failures_of_the_store() {
         let check = |error: Error, expect: Option<&str>| {
-            let told = is_of_object(&error).then(|| reason(error.clone()));
+            let told = is_object_error(&error).then(|| reason(error.clone()));
             assert_eq!(told.as_deref(), expect, "{error}");
         };
         let store = |refusal: NotApplied| Error::Store(refusal.into());
@@ -101,7 +101,7 @@ mod tests {
         let large = "Request entity too large: the transaction has 3 bytes and the limit is 2 bytes";
         check(store(NotApplied::TooLarge { size: 3, limit: 2 }), Some(large));
         check(store(NotApplied::OutOfSpace { used: 3, limit: 2 }), Some("the store is full"));
-        let long = "é".repeat(LONGEST_REASON);
+        let long = "é".repeat(MAX_REASON_CHARS);
         check(Error::bad_request(format!("{long}{long}")), Some(long.as_str()));
         check(store(NotApplied::NoLeader), None);
         check(store(NotApplied::Overloaded), None);

@@ -6,9 +6,9 @@ use quorate_registry::write::Target;
 
 /// The uid of a namespace that is being deleted.
 #[derive(Debug)]
-pub(super) struct Found(String);
+pub(super) struct TerminatingNamespace(String);
 
-impl Found {
+impl TerminatingNamespace {
     /// The namespace of an object.
     pub(super) fn new(object: &Value) -> Self {
         Self(object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned())
@@ -21,7 +21,7 @@ impl Found {
     }
 
     /// The namespace to change; 404 when it is gone, whatever has its name now.
-    pub(super) fn again(&self, target: Target<'_>, current: Option<&Value>) -> Result<Value, Error> {
+    pub(super) fn unchanged(&self, target: Target<'_>, current: Option<&Value>) -> Result<Value, Error> {
         let same = current.filter(|object| self.is(object)).cloned();
         same.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name).into())
     }
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn a_namespace_is_told_from_a_later_one_of_its_name() {
-        let found = Found("u".into());
+        let found = TerminatingNamespace("u".into());
         let check = |metadata: serde_json::Value, expect: bool| {
             assert_eq!(found.is(&json!({"metadata": metadata}).into()), expect, "{metadata}");
         };

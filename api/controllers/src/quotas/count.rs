@@ -7,7 +7,7 @@
 use quorate_meta::{Time, Value};
 use quorate_store::{Revision, Snapshot};
 
-use super::super::context::{Context, go_on, is_overtaken, is_settled};
+use super::super::context::{Context, is_conflict, is_settled, skip_failed_object};
 use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::{self, QUOTAS, Quota, Tally};
 use quorate_registry::error::Error;
@@ -29,14 +29,14 @@ pub(super) struct Counted {
 }
 
 /// Counts a namespace and writes it down.
-pub(super) async fn settle(context: &Context, locks: &QuotaLocks, namespace: &str) -> Result<Counted, Error> {
+pub(super) async fn recount(context: &Context, locks: &QuotaLocks, namespace: &str) -> Result<Counted, Error> {
     let now = Time::from_ms(context.env.clock.now_ms());
     let mut snapshot = context.store.snapshot();
     let (names, quotas): (Vec<_>, Vec<_>) = quotas_of(context, &snapshot, namespace)?.into_iter().unzip();
     let mut tally = Tally::new(quotas);
     count(context, &snapshot, namespace, &mut tally, now).await;
     for attempt in 0..ATTEMPTS {
-        let _turn = if attempt == 0 { None } else { locks.wait(namespace).await };
+        let _lock = if attempt == 0 { None } else { locks.wait(namespace).await };
         let newer = context.store.snapshot();
         catch_up(context, [&snapshot, &newer], namespace, &mut tally, now);
         snapshot = newer;
@@ -117,8 +117,8 @@ async fn write(context: &Context, [namespace, name]: [&str; 2], wanted: &Value) 
     let options =
         UpdateOptions { write: context.options(), part: Part::Status, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, |_| Ok(wanted.clone())).await {
-        Err(error) if is_overtaken(&error) => Ok(false),
+        Err(error) if is_conflict(&error) => Ok(false),
         Err(error) if is_settled(&error) => Ok(true),
-        written => go_on(written.map(drop), target).map(|()| true),
+        written => skip_failed_object(written.map(drop), target).map(|()| true),
     }
 }

@@ -17,16 +17,16 @@ use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::QUOTAS;
 use quorate_registry::error::Error;
 use quorate_registry::keys;
-use recount_queue::Book;
+use recount_queue::RecountQueue;
 
 /// How long changes are let come together before they are looked at.
-const GATHER: Duration = Duration::from_millis(100);
+const BATCH_WINDOW: Duration = Duration::from_millis(100);
 /// The time between two counts of a namespace: at least this long, and as many times as long as the count took.
-const REST: Duration = Duration::from_secs(1);
-const REST_PER_COUNT: u32 = 10;
-const LONGEST_REST: Duration = Duration::from_secs(30);
+const MIN_RECOUNT_INTERVAL: Duration = Duration::from_secs(1);
+const INTERVAL_PER_COUNT: u32 = 10;
+const MAX_RECOUNT_INTERVAL: Duration = Duration::from_secs(30);
 /// How often all are counted again, whatever was seen of them.
-const COUNT_ALL: Duration = Duration::from_secs(300);
+const RESYNC_PERIOD: Duration = Duration::from_secs(300);
 
 /// Looks after the quotas; returns when there are none any more, or with an error, after which it is started again.
 pub(super) async fn run(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
@@ -38,40 +38,40 @@ pub(super) async fn run(context: &Context, locks: &QuotaLocks) -> Result<(), Err
         changes.next().await?;
     }
     drop(changes);
-    follow(context, locks).await
+    track(context, locks).await
 }
 
 /// The same while there are quotas.
-async fn follow(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
+async fn track(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
     let snapshot = context.current().await?;
     let mut changes = context.store.watch(keys::objects(), snapshot.revision())?;
-    let mut book = Book::new(context)?;
-    book.read(&snapshot).await;
+    let mut queue = RecountQueue::new(context)?;
+    queue.read(&snapshot).await;
     drop(snapshot);
-    let mut all_at = Instant::now() + COUNT_ALL;
-    while !book.is_empty() {
+    let mut resync_at = Instant::now() + RESYNC_PERIOD;
+    while !queue.is_empty() {
         while let Some(batch) = changes.try_next()? {
             tokio::task::consume_budget().await;
-            book.observe(&batch);
+            queue.observe(&batch);
         }
-        if Instant::now() >= all_at {
-            book.doubt_all();
-            all_at = Instant::now() + COUNT_ALL;
+        if Instant::now() >= resync_at {
+            queue.enqueue_all();
+            resync_at = Instant::now() + RESYNC_PERIOD;
         }
-        for namespace in book.take_due(Instant::now()) {
+        for namespace in queue.take_due(Instant::now()) {
             let begun = Instant::now();
-            let counted = count::settle(context, locks, &namespace).await;
+            let counted = count::recount(context, locks, &namespace).await;
             if let Err(error) = &counted {
                 tracing::warn!(%error, %namespace, "the quotas of a namespace cannot be settled yet");
             }
-            let rest = (begun.elapsed() * REST_PER_COUNT).clamp(REST, LONGEST_REST);
-            book.counted(&namespace, counted.ok(), Instant::now() + rest);
+            let interval = (begun.elapsed() * INTERVAL_PER_COUNT).clamp(MIN_RECOUNT_INTERVAL, MAX_RECOUNT_INTERVAL);
+            queue.finish(&namespace, counted.ok(), Instant::now() + interval);
         }
-        let next = book.next_due().unwrap_or(all_at).min(all_at);
+        let next = queue.next_due().unwrap_or(resync_at).min(resync_at);
         tokio::select! {
             batch = changes.next() => {
-                book.observe(&batch?);
-                sleep(GATHER).await;
+                queue.observe(&batch?);
+                sleep(BATCH_WINDOW).await;
             }
             () = sleep_until(next) => {}
         }

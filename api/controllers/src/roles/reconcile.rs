@@ -45,16 +45,16 @@ fn put<'a>(
     let resource = resource.ok_or_else(|| Error::internal("roles are not served"))?;
     let target = Target { resource, namespace: default.namespace.as_deref(), name: &default.name };
     let Some(entry) = snapshot.get(&target.key()) else {
-        let object = typed(context, resource, default.object.clone())?;
+        let object = completed(context, resource, default.object.clone())?;
         return Ok(Some(Put { target, replaces: None, object }));
     };
     let found = stored_codec::decode(resource, entry)?;
     let Some(wanted) = merged(context.names, default, &found) else { return Ok(None) };
     let replaces: Option<Entry> = Some(entry.clone());
-    Ok(Some(Put { target, replaces, object: typed(context, resource, wanted)? }))
+    Ok(Some(Put { target, replaces, object: completed(context, resource, wanted)? }))
 }
 
-fn typed(context: &Context, resource: &Resource, mut object: Value) -> Result<Value, Error> {
+fn completed(context: &Context, resource: &Resource, mut object: Value) -> Result<Value, Error> {
     context.complete(resource, &mut object)?;
     Ok(object)
 }
