@@ -1,9 +1,10 @@
-//! Where the API's own service leads to: its Endpoints and EndpointSlices have the addresses of all members.
+//! The Endpoints and EndpointSlices of the API's own service: the addresses of all members that
+//! answer the leader ([`crate::member_liveness`]).
 //!
-//! Invariant: what is published is what the list of members says of each that answers the leader ([`crate::member_liveness`] says which do):
-//! a member goes after half a minute in which one leader looked for it in vain, and comes with its first answer; what nobody could see
-//! stays as it was. So a restart takes no address away, and who is gone or never came gets no requests. Loopback addresses and names
-//! of hosts lead nowhere from inside a pod; they are left out, and a cluster that has nothing else publishes nothing.
+//! Invariants: a member's address goes after half a minute in which one leader did not hear it, and
+//! comes with its first answer; an address that no leader could judge stays as it was. So a restart
+//! of a leader removes no address. Loopback addresses and host names, which lead nowhere from
+//! inside a pod, are left out; a cluster that has nothing else publishes nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -19,7 +20,7 @@ use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
 
-/// How often the members are looked at.
+/// How often the members are read.
 const RESYNC_PERIOD: Duration = Duration::from_secs(2);
 /// The port's name in the service.
 const PORT: &str = "https";
@@ -31,7 +32,8 @@ pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(
     let slices = context.find(&names.group("discovery"), "v1", "endpointslices");
     let mut liveness = MemberLiveness::default();
     loop {
-        // Current: a leader that stood still and was deposed knows it after this, and has heard nobody then.
+        // Current: a leader that stood still and was deposed learns it here, and has heard no
+        // member then.
         let snapshot = context.current().await?;
         let before = published(&snapshot, target(endpoints, names.service_api))?;
         let addresses_by_port = reachable(liveness.published(&servers.servers(), &before, Instant::now()));
@@ -112,7 +114,8 @@ fn endpoints_of(names: &Names, addresses_by_port: &AddressesByPort) -> Map {
     Map::from([("metadata", metadata), ("subsets", Value::List(addresses_by_port.iter().map(subset).collect()))])
 }
 
-/// The name of a slice: the service's own for the lowest port of the fourth version; the others say version and port.
+/// The name of a slice: the service's own for the lowest port of the fourth version; the others say
+/// version and port.
 fn slice_name(names: &Names, addresses_by_port: &AddressesByPort, place: (bool, u16)) -> String {
     match place {
         (false, _) if addresses_by_port.keys().next() == Some(&place) => names.service_api.to_owned(),
@@ -141,7 +144,7 @@ fn slice_of(names: &Names, (v6, number): (bool, u16), addresses: &[IpAddr]) -> M
     ])
 }
 
-/// Makes the slices what they should be, and removes those of addresses_by_port that are no more.
+/// Reconciles the slices, and removes those of ports that no member has any more.
 async fn reconcile_slices(
     context: &Context,
     resource: &Resource,
@@ -170,7 +173,8 @@ async fn reconcile_slices(
     Ok(())
 }
 
-/// Makes one slice what it should be. Its sort of addresses cannot be changed: one that somebody has made with another sort goes first.
+/// Reconciles one slice. `addressType` is immutable: a slice that a client has made with another
+/// one is deleted first.
 async fn reconcile_slice(context: &Context, target: Target<'_>, fields: &Map) -> Result<(), Error> {
     const ADDRESS_TYPE: &str = "addressType";
     let snapshot = context.store.snapshot();

@@ -1,7 +1,8 @@
-//! APIServices: whether each version of a group can be had.
+//! The condition `Available` of APIServices.
 //!
-//! What this server serves is always available. A version that is left to a service is not: this server passes no requests
-//! on, and the condition says so, or what is wrong with the service already.
+//! Invariant: a group version that this server serves itself is available. One that is delegated to
+//! a service is not: this server passes no requests on, and the condition says so, or what is wrong
+//! with the service already.
 
 use std::future::pending;
 use std::time::Duration;
@@ -17,10 +18,10 @@ use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
 
 const AVAILABLE: &str = "Available";
-/// The time that changes have to gather.
+/// How long changes are batched before they are reconciled.
 const BATCH_WINDOW: Duration = Duration::from_millis(200);
 
-/// Looks after the conditions; returns only with an error, after which it is started again.
+/// Keeps the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let group = context.names.group("apiregistration");
     let Some(resource) = context.find(&group, "v1", "apiservices") else { return pending().await };
@@ -31,7 +32,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         let mut service_changes = context.store.watch(services.prefix(None), snapshot.revision())?;
         let mut elsewhere = false;
         for (_, entry) in snapshot.range(&resource.prefix(None), None) {
-            // What cannot be read has no condition that anybody could see.
+            // An object that cannot be read can have no condition.
             let Ok(object) = stored_codec::decode(resource, entry) else { continue };
             elsewhere |= object.at(&["spec", "service"]).is_some();
             reconcile(context, resource, &object, services, &snapshot).await?;
@@ -45,7 +46,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     }
 }
 
-/// Writes the condition of one of them.
+/// Writes the condition of one APIService.
 async fn reconcile(
     context: &Context,
     resource: &Resource,
@@ -65,7 +66,8 @@ fn of(wanted: &Value) -> &str {
     wanted.str_at(&["name"]).unwrap_or_default()
 }
 
-/// Whether a version is available that is left to the service `wanted`, of which `service` is the object.
+/// Whether a version is available that is left to the service `wanted`, of which `service` is the
+/// object.
 fn condition(wanted: Option<&Value>, service: Option<&Value>) -> Condition {
     let Some(wanted) = wanted else {
         return (AVAILABLE, true, "Local", "Local APIServices are always available".to_owned());

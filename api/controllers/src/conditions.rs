@@ -1,4 +1,7 @@
-//! Conditions that controllers write into `status.conditions` of objects.
+//! The writes of `status.conditions` that controllers share.
+//!
+//! Invariant: a condition's `lastTransitionTime` moves with its status only, and a condition that
+//! is there already is not written again.
 
 use quorate_meta::{Map, Status, Time, Value};
 
@@ -10,7 +13,7 @@ use quorate_registry::write::{Target, UpdateOptions};
 /// Type, status, reason and message of a condition.
 pub(super) type Condition = (&'static str, bool, &'static str, String);
 
-/// Whether an object says a condition already.
+/// Whether an object has a condition already.
 fn has(object: &Value, (kind, status, reason, message): &Condition) -> bool {
     let list = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
     let text = |condition: &Value, field: &str| condition.str_at(&[field]).unwrap_or_default().to_owned();
@@ -19,7 +22,8 @@ fn has(object: &Value, (kind, status, reason, message): &Condition) -> bool {
     list.iter().any(|condition| ["type", "status", "reason", "message"].map(|field| text(condition, field)) == expect)
 }
 
-/// Writes a condition of an object that was seen like this, unless it says so already or has changed since.
+/// Writes a condition of an object that was read like this, unless it has it already or has changed
+/// since.
 pub(super) async fn set(
     context: &Context,
     target: Target<'_>,
@@ -32,7 +36,7 @@ pub(super) async fn set(
     set_all(context, target, &[condition], |current| unchanged(target, seen, current)).await
 }
 
-/// The object as it is now; 404 when it is gone, 409 when it has changed since it was seen.
+/// The object as it is now; 404 when it is gone, 409 when it has changed since it was read.
 pub(super) fn unchanged(target: Target<'_>, seen: &Value, current: Option<&Value>) -> Result<Value, Error> {
     const VERSION: [&str; 2] = ["metadata", "resourceVersion"];
     let current = current.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name))?;
@@ -42,8 +46,8 @@ pub(super) fn unchanged(target: Target<'_>, seen: &Value, current: Option<&Value
     }
 }
 
-/// Writes conditions into the status of the object that `again` finds to be the same as before, unless it has changed;
-/// nothing is written while they stay the same.
+/// Writes conditions into the status of the object that `again` finds to be the same as before,
+/// unless it has changed; nothing is written while they stay the same.
 pub(super) async fn set_all<F>(
     context: &Context,
     target: Target<'_>,

@@ -1,4 +1,7 @@
-//! What controllers share: the registry, a writer, and small helpers.
+//! The context of one controller: store, catalogue, clock, a writer under its name, and the writes
+//! that controllers share.
+//!
+//! Invariant: a write that was made from an object's state is bound to that state.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +68,7 @@ impl Context {
         Ok(self.store.snapshot())
     }
 
-    /// Creates an object of the core group; that it exists already, or that its namespace is going, is fine.
+    /// Creates an object of the core group, unless it exists or its namespace is terminating.
     pub(super) async fn ensure(
         &self,
         plural: &str,
@@ -90,8 +93,9 @@ impl Context {
         }
     }
 
-    /// Makes an object have these top-level fields; everything else in it is left alone. `metadata` is only a new one's.
-    /// An object that somebody has changed since it was looked at stays as it is: perhaps another leader knows better.
+    /// Makes an object have these top-level fields; everything else in it is left alone. `metadata`
+    /// is only a new one's. An object that another writer has changed since it was read stays as it
+    /// is: that may have been the next leader.
     pub(super) async fn ensure_fields(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
         self.ensure_fields_at(&self.store.snapshot(), target, fields).await
     }
@@ -122,8 +126,8 @@ impl Context {
         self.update_at(target, entry.modified, change).await
     }
 
-    /// Changes an object if it still is at the revision at which it was looked at; when not, its change has the controller
-    /// look at it anyway.
+    /// Changes an object if it is still at the revision at which it was read; when not, its change
+    /// wakes the controller anyway.
     pub(super) async fn update_at<F>(&self, target: Target<'_>, seen: Revision, change: F) -> Result<(), Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
@@ -136,7 +140,8 @@ impl Context {
         }
     }
 
-    /// Deletes an object if it still is what was looked at; when not, its change has the controller look at it anyway.
+    /// Deletes an object if it still is what was read; when not, its change wakes the controller
+    /// anyway.
     pub(super) async fn delete_at(&self, target: Target<'_>, seen: &Entry) -> Result<(), Error> {
         let uid = stored_codec::header(target.resource, &seen.value)?.uid().to_owned();
         let preconditions = Preconditions { uid: Some(uid), resource_version: Some(seen.modified.to_string()) };
@@ -191,7 +196,8 @@ pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
 }
 
-/// Tells what is wrong with one object, so that its controller can go on with others; gives back any other error.
+/// Logs an error that is about one object, so that its controller can go on with others; returns
+/// any other error.
 pub(super) fn skip_failed_object(done: Result<(), Error>, target: Target<'_>) -> Result<(), Error> {
     match done {
         Err(error) if is_object_error(&error) => {
@@ -203,8 +209,8 @@ pub(super) fn skip_failed_object(done: Result<(), Error>, target: Target<'_>) ->
     }
 }
 
-/// Whether an error is about the one object that was to be written or deleted, so that others can go on. In a full store deletions
-/// that need no room still pass.
+/// Whether an error is about the one object that was to be written or deleted, so that others can
+/// go on. In a full store deletions that need no room still pass.
 pub(super) fn is_object_error(error: &Error) -> bool {
     match error {
         Error::Status(status) | Error::Read(status, _) => !matches!(

@@ -1,8 +1,8 @@
-//! Removes events some time after they were last written.
+//! The expiry of Events, a lifetime after they were last written.
 //!
-//! A revision is as good as a clock: the controller notes which revision was newest at each sweep, and an event that has not
-//! changed since a note of long enough ago has expired. Nothing is parsed. The notes live in memory, so a new leader lets
-//! events live for one more lifetime at most.
+//! Invariant: an event whose revision is at most the one that was newest a lifetime ago has
+//! expired; nothing is parsed. Which revision was newest when is kept in memory, so a new leader
+//! lets events live for one more lifetime at most.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -36,12 +36,13 @@ pub(super) async fn run(context: &Context, lifetime: Duration) -> Result<(), Err
     }
 }
 
-/// Which revision was the newest when.
+/// The newest revision at each sweep.
 #[derive(Debug, Default)]
 struct RevisionTimes(VecDeque<(Instant, Revision)>);
 
 impl RevisionTimes {
-    /// RevisionTimes the newest revision; gives the newest one that was noted at least a lifetime ago.
+    /// Observes the newest revision; gives the newest one that was observed at least a lifetime
+    /// ago.
     fn observe(&mut self, now: Instant, newest: Revision, lifetime: Duration) -> Option<Revision> {
         self.0.push_back((now, newest));
         let mut expired = None;
@@ -55,7 +56,8 @@ impl RevisionTimes {
     }
 }
 
-/// Removes every event that has not changed after the revision. One that cannot be removed holds up no other.
+/// Removes every event that has not changed after the revision. One that cannot be removed delays
+/// no other.
 async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
     let resource = &*context.resource("events")?;
     let snapshot = context.store.snapshot();
@@ -89,7 +91,7 @@ async fn remove(context: &Context, target: Target<'_>, revision: Revision) -> Re
     let preconditions = Preconditions { uid: None, resource_version: Some(revision.to_string()) };
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
     match context.writer.delete(target, &options).await {
-        // Gone, or written again meanwhile: then it lives on.
+        // Gone, or written again meanwhile, and then not expired.
         Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         removed => removed.map(drop),
     }

@@ -1,9 +1,11 @@
-//! What the cluster does by itself: bootstrap objects, default roles and gathered rules, namespace deletion, garbage collection, objects that every namespace
-//! has, ranges of services' addresses, where the API is served, what is used of quotas, where flow schemas lead, expiry of events.
+//! The controllers: reconcilers of bootstrap objects, default and aggregated roles, namespaces,
+//! garbage, namespace objects, service ranges, API endpoints, quotas, flow schemas, certificates
+//! and events.
 //!
-//! Invariants: controllers run on the leader only, and write through the registry's [`quorate_registry::write::Writer`] like
-//! any client. A deposed leader's late writes do no harm: each is bound to the state that it was made from. Every
-//! controller can be stopped at any moment and starts from what is stored.
+//! Invariants: controllers run on the leader only, and write through the registry's
+//! [`quorate_registry::write::Writer`] like any client. A deposed leader's late writes do no harm:
+//! each is bound to the state that it was made from. Every controller can be stopped at any moment
+//! and starts from what is stored. Start reading at `table`.
 
 mod api_endpoints;
 mod api_services;

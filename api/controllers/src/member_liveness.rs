@@ -1,7 +1,8 @@
-//! Which members lead to the API: those that answer the leader.
+//! The liveness of members: which of them answer the leader, and so serve the API.
 //!
-//! Invariants: silence counts only as long as this controller went on looking, so neither a leader that stood still nor one that has
-//! just begun takes a member away; nor does it bring one back that it has not heard itself.
+//! Invariants: a member's silence counts only while this controller observed it, so neither a
+//! leader that stood still nor one that has just begun removes a member; nor does a leader bring
+//! one back that it has not heard itself.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -10,9 +11,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A member that has not answered for so long leads nowhere.
+/// A member that has not answered for this long is not published.
 const SILENCE_LIMIT: Duration = Duration::from_secs(30);
-/// Between two looks that are further apart nobody looked.
+/// Observations that are further apart than this are a standstill of the leader.
 const MAX_OBSERVATION_GAP: Duration = Duration::from_secs(10);
 
 /// Where a member serves the API.
@@ -24,7 +25,7 @@ pub struct ApiServer {
     pub heard: Option<Duration>,
 }
 
-/// Who knows where the API is served.
+/// The members that serve the API.
 pub trait ApiServers: Debug + Send + Sync {
     /// All members.
     fn servers(&self) -> Vec<ApiServer>;
@@ -36,16 +37,17 @@ impl ApiServers for Vec<SocketAddr> {
     }
 }
 
-/// What one controller has seen of the members' silence.
+/// What one controller has observed of the members.
 #[derive(Debug, Default)]
 pub(super) struct MemberLiveness {
     observed_at: Option<Instant>,
-    /// Since when each member has been silent while this controller looked.
+    /// Since when each member has been silent while this controller observed it.
     silent_since: HashMap<SocketAddr, Instant>,
 }
 
 impl MemberLiveness {
-    /// The addresses to publish: who answers, who is silent only for a moment, and whom nobody can judge yet if it is published already.
+    /// The addresses to publish: members that answer, that are silent only for a moment, and that
+    /// are published already and cannot be judged yet.
     pub(super) fn published(
         &mut self,
         servers: &[ApiServer],
@@ -90,7 +92,7 @@ mod tests {
         }
     }
 
-    /// The same look every two seconds until then.
+    /// The same observation every two seconds until then.
     fn looks(from: u64, until: u64, heard: impl Fn(u64) -> Option<u64>, expect: bool) -> Vec<(u64, Option<u64>, bool)> {
         (from..until).step_by(2).map(|second| (second, heard(second), expect)).collect()
     }
@@ -110,7 +112,8 @@ mod tests {
         check(true, &[looks(0, 20, |_| None, true), looks(20, 40, |_| Some(0), true)].concat());
         // Unheard again, by a leader that takes over from itself.
         check(true, &[looks(0, 10, |_| Some(0), true), looks(10, 38, |_| None, true)].concat());
-        // A new run knows from Raft how long it has been silent, and judges only what it sees itself.
+        // A new run knows from Raft how long it has been silent, and judges only what it sees
+        // itself.
         check(true, &[looks(0, 30, |second| Some(100 + second), true), looks(30, 34, |_| Some(130), false)].concat());
         check(false, &looks(0, 50, |second| Some(100 + second), false));
     }
@@ -119,12 +122,12 @@ mod tests {
     fn a_leader_that_stood_still_takes_nobody_away() {
         let calm = looks(0, 10, |_| Some(0), true);
         check(true, &[calm.clone(), vec![(50, Some(42), true)], looks(52, 60, |_| Some(0), true)].concat());
-        // Deposed meanwhile, it hears from nobody.
+        // Deposed meanwhile, it hears no member.
         check(true, &[calm.clone(), vec![(50, Some(42), true)], looks(52, 80, |_| None, true)].concat());
         // It goes on silent from there, and that counts from there.
         let silent = |second| Some(second - 8);
         check(true, &[calm, looks(50, 80, silent, true), looks(80, 84, silent, false)].concat());
-        // A few looks that took long are no standstill.
+        // A few observations that took long are no standstill.
         let slow: Vec<_> = (0..3).map(|look| (8 + 9 * look, Some(9 * look), true)).collect();
         check(true, &[vec![(0, Some(0), true)], slow, vec![(35, Some(27), true), (38, Some(30), false)]].concat());
     }

@@ -1,7 +1,8 @@
-//! Objects that every live namespace has: its default service account, and the certificate of the cluster's authority.
+//! The objects that every live namespace has: its default service account, and the certificate of
+//! the cluster's authority.
 //!
-//! Invariant: what is removed or changed by somebody comes back as it was, as soon as it can: an object that somebody has made immutable
-//! stays as it is, and holds up no other namespace.
+//! Invariant: an object that a client removes or changes is restored. One that a client has made
+//! immutable stays as it is, and delays no other namespace.
 
 use std::future::pending;
 
@@ -29,7 +30,8 @@ impl NamespaceObject {
         Self { plural: "serviceaccounts", name: "default".into(), fields: Map::new() }
     }
 
-    /// The certificate (PEM) of the authority that signs servers' certificates; `None` when it is empty.
+    /// The certificate (PEM) of the authority that signs servers' certificates; `None` when it is
+    /// empty.
     pub(super) fn root_ca(names: &Names, certificate: &str) -> Option<Self> {
         if certificate.is_empty() {
             return None;
@@ -46,8 +48,8 @@ impl NamespaceObject {
     }
 }
 
-/// Keeps the object in every namespace; returns only with an error, after which it is started again.
-/// `None` keeps nothing.
+/// Keeps the object in every namespace; returns only with an error, after which it is started
+/// again. `None` keeps nothing.
 pub(super) async fn run(context: &Context, object: Option<NamespaceObject>) -> Result<(), Error> {
     let Some(object) = &object else { return pending().await };
     let (namespaces, own) = (context.resource(NAMESPACES)?, context.resource(object.plural)?);
@@ -89,7 +91,7 @@ fn namespaces_of(context: &Context, object: &NamespaceObject, batch: &WatchBatch
     Ok(own.filter_map(|(namespace, _)| namespace.map(str::to_owned)).collect())
 }
 
-/// Makes the object of one namespace what it should be.
+/// Reconciles the object of one namespace.
 async fn reconcile(context: &Context, object: &NamespaceObject, namespace: &str) -> Result<(), Error> {
     let resource = &*context.resource(object.plural)?;
     let target = Target { resource, namespace: Some(namespace), name: &object.name };

@@ -1,5 +1,8 @@
-//! Objects for which a controller cannot do yet what it should, because something is wrong with them or missing: they hold up no
-//! others, and are looked at again after a back_off that becomes longer each time, or when they change.
+//! The retry queue of a controller: objects whose reconciliation has failed, each with a back-off
+//! that doubles.
+//!
+//! Invariant: an object that fails delays no other one. A change of the object is reconciled at
+//! once, whatever its back-off.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -11,19 +14,20 @@ use tokio::time::{Instant, sleep_until};
 use super::context::is_object_error;
 use quorate_registry::error::Error;
 
-/// How long an object back_offs the first time; twice as long each further time.
+/// The back-off after the first failure; it doubles with each further one.
 const MIN_BACK_OFF: Duration = Duration::from_secs(10);
-/// No back_off is longer.
+/// The longest back-off.
 const MAX_BACK_OFF: Duration = Duration::from_secs(120);
 
-/// The objects, as their controller names them. Whoever puts one off says [`RetryQueue::forget`] of it one day, also when it has gone.
+/// The objects, as their controller names them. The controller calls [`RetryQueue::forget`] for
+/// each that it has backed off, also when the object is gone.
 #[derive(Debug)]
 pub(super) struct RetryQueue<K> {
     back_offs: BTreeMap<K, BackOff>,
     due: BTreeSet<(Instant, K)>,
 }
 
-/// How an object back_offs, or has rested if it is being looked at.
+/// The back-off of an object: that which runs, or the last one while the object is reconciled.
 #[derive(Debug, Clone, Copy)]
 struct BackOff {
     length: Duration,
@@ -37,7 +41,8 @@ impl<K> Default for RetryQueue<K> {
 }
 
 impl<K: Ord + Clone + Debug> RetryQueue<K> {
-    /// Puts an object off if what went wrong is about it alone; gives back any other error.
+    /// Backs an object off if the error is about it alone, forgets it after a success, and returns
+    /// any other error.
     pub(super) fn record(&mut self, object: K, done: Result<(), Error>) -> Result<(), Error> {
         match done {
             Ok(()) => self.forget(&object),
@@ -50,7 +55,7 @@ impl<K: Ord + Clone + Debug> RetryQueue<K> {
         Ok(())
     }
 
-    /// Lets an object back_off.
+    /// Backs an object off.
     pub(super) fn back_off(&mut self, object: K) {
         let last = self.remove(&object);
         let length = last.map_or(MIN_BACK_OFF, |last| MAX_BACK_OFF.min(last.length * 2));
@@ -59,7 +64,7 @@ impl<K: Ord + Clone + Debug> RetryQueue<K> {
         self.due.insert((until, object));
     }
 
-    /// Forgets an object with which everything is well.
+    /// Removes an object that was reconciled or is gone.
     pub(super) fn forget(&mut self, object: &K) {
         self.remove(object);
     }
@@ -70,7 +75,7 @@ impl<K: Ord + Clone + Debug> RetryQueue<K> {
         Some(back_off)
     }
 
-    /// Those whose back_off is over; waits for ever while there are none. Nothing is lost when nobody waits any more.
+    /// The objects whose back-off is over; waits for ever while there are none. Safe to cancel.
     pub(super) async fn due(&mut self) -> Vec<K> {
         match self.due.first() {
             Some((until, _)) => sleep_until(*until).await,

@@ -1,7 +1,8 @@
-//! ServiceCIDRs: each says that it is ready, and one that is deleted stays while addresses would be left without a range.
+//! The reconciler of ServiceCIDRs: their condition `Ready`, and the finalizer that holds one while
+//! addresses need it.
 //!
-//! Invariant: a range goes only when no address of a service lies in it alone. Whoever chose an address from it before its
-//! deletion began has had time to write that down.
+//! Invariant: a range goes only when no address of a service lies in it alone. A client that was
+//! given an address from it before its deletion began has had time to write the service.
 
 use std::future::pending;
 use std::net::IpAddr;
@@ -20,12 +21,12 @@ use quorate_registry::write::{Target, UpdateOptions};
 use quorate_registry::{Part, Resource, stored_codec};
 
 const READY: &str = "Ready";
-/// How often a range that is to go is looked at.
+/// How often a terminating range is reconciled.
 const RESYNC_PERIOD: Duration = Duration::from_secs(1);
 /// How long a range stays after its deletion has begun, in milliseconds.
 const GRACE_MS: u64 = 10_000;
 
-/// Looks after the ranges; returns only with an error, after which it is started again.
+/// Keeps the ranges; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let group = context.names.group("networking");
     let find = |plural| context.find(&group, "v1", plural);
@@ -53,7 +54,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         tokio::select! {
             batch = changes.next() => drop(batch?),
             () = wait => {}
-            // All are looked at anyway; those that have gone are forgotten.
+            // All are reconciled anyway; those that are gone are forgotten.
             due = retries.due() => {
                 let is_there = |name: &String| all.iter().any(|object| text(object, "name") == name);
                 due.iter().filter(|name| !is_there(name)).for_each(|name| retries.forget(name));
@@ -90,7 +91,7 @@ fn ranges(object: &Value) -> impl Iterator<Item = Range> {
     list.iter().filter_map(|text| Range::parse(text.as_str()?))
 }
 
-/// Does what one range needs.
+/// Reconciles one range.
 async fn reconcile(
     context: &Context,
     target: Target<'_>,

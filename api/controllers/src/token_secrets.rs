@@ -1,10 +1,10 @@
-//! Secrets that hold a token of a service account: filled, kept complete, and removed with the account (document 000,
-//! ServiceAccount `secrets`).
+//! The Secrets that hold a token of a service account (type `service-account-token`): filled, kept
+//! complete, and removed with the account.
 //!
-//! Invariants: a Secret belongs to one account for ever: the one whose uid was written beside its name when the token was
-//! made. An account that is missing is looked for in a current state before its Secrets go. A token that verifies is never
-//! replaced; taken out by somebody, it comes back as another one, and the old one is good for nothing. So does one whose key
-//! is removed.
+//! Invariants: a Secret belongs to one account for ever, the one whose uid was written beside its
+//! name when the token was made. A missing account is looked up in a current state before its
+//! Secrets are removed. A token that verifies is never replaced. One that a client takes out of its
+//! Secret, or whose key is removed, is replaced by a new one and is not valid any more.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -68,7 +68,7 @@ fn token_secrets(context: &Context, snapshot: &Snapshot, namespace: Option<&str>
     let mut found = Vec::new();
     for (key, entry) in snapshot.range(&resource.prefix(namespace), None) {
         let Some((Some(namespace), name)) = resource.parse_key(key) else { continue };
-        // One that cannot be read is nobody's.
+        // One that cannot be read has no type.
         if stored_codec::header(resource, &entry.value).is_ok_and(|header| header.field("type") == Some(&kind)) {
             found.push((namespace.to_owned(), name.to_owned()));
         }
@@ -85,7 +85,7 @@ fn written_secrets(context: &Context, batch: &WatchBatch) -> Result<Vec<SecretNa
 
 fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<Vec<SecretName>, Error> {
     let resource = &*context.resource(ACCOUNTS)?;
-    // An account that lives on keeps its Secrets: only its coming and going counts.
+    // An update of an account concerns no Secret; its creation and its deletion do.
     let changed = batch.events().filter(|event| event.current.is_none() || event.previous.is_none());
     let mut namespaces: Vec<String> =
         changed.filter_map(|event| Some(resource.parse_key(&event.key)?.0?.to_owned())).collect();
@@ -188,8 +188,8 @@ fn complete(context: &Context, contents: Contents<'_>, secret: &mut Value, owner
     Ok(())
 }
 
-/// Whether no key verifies the token any more, because its key was removed, or it names an issuer or audiences that the cluster
-/// does not have any more.
+/// Whether no key verifies the token any more, because its key was removed, or it names an issuer
+/// or audiences that the cluster does not have any more.
 fn is_unverifiable(context: &Context, tokens: &ServiceAccountTokens, held: &str) -> bool {
     let Some(token) = STANDARD.decode(held).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
     let now_ms = context.env.clock.now_ms();
@@ -197,7 +197,7 @@ fn is_unverifiable(context: &Context, tokens: &ServiceAccountTokens, held: &str)
     matches!(checked, Err(Refusal::Signature | Refusal::Issuer | Refusal::Audience { .. }))
 }
 
-/// Whether trying again would not help.
+/// Whether a further attempt would be refused as well.
 fn is_refused(error: &Error) -> bool {
     let Error::Status(status) = error else { return false };
     matches!(status.reason, Reason::Invalid | Reason::Conflict)

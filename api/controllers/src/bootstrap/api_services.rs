@@ -1,4 +1,5 @@
-//! An APIService for each version of a group that this server serves, as aggregated discovery expects it.
+//! The APIService of each group version that this server serves, as aggregated discovery expects
+//! it.
 
 use quorate_meta::{Map, Names, Value};
 use quorate_registry::Catalogue;

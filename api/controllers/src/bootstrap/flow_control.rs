@@ -5,7 +5,8 @@ use quorate_meta::{Map, Names, Value, well_known};
 use super::{BootstrapObject, list, spec};
 use quorate_meta::flow_control as mandatory;
 
-/// A limited level: its name, shares, percent that others may borrow, and queues with the size of a hand.
+/// A limited level: its name, shares, percent that others may borrow, and queues with the size of a
+/// hand.
 type PriorityLevel = (&'static str, i64, i64, (i64, i64));
 
 /// All levels but the mandatory ones.
@@ -23,7 +24,7 @@ const QUEUE_LENGTH: i64 = 50;
 const USER: &str = "User";
 const GROUP: &str = "Group";
 
-/// What a schema lets through: everything, or what these rules say.
+/// The requests that a schema matches: all, or those of these rules.
 enum RequestMatch {
     Everything,
     Resources(Vec<Map>),

@@ -1,8 +1,10 @@
-//! The objects that every cluster has from its first leader on: namespaces, priority classes, flow control, the versions of
-//! groups that are served, the range of services' addresses, and the service of the API itself.
+//! The bootstrap objects of every cluster: namespaces, priority classes, flow control, an
+//! APIService for each group version, the range of services' addresses, and the service of the API
+//! itself.
 //!
-//! Invariants: what is missing is made whenever a node begins to lead, all of it in one transaction; what the cluster owns is
-//! put right, what users may change stays. Flow control, which decides whether anybody is served, is looked at again all the time.
+//! Invariants: missing objects are made whenever a node begins to lead, all in one transaction;
+//! fields that the cluster owns are restored, and those that users may change stay. Flow control,
+//! without which no request is served, is reconciled again all the time.
 
 mod api_services;
 mod flow_control;
@@ -22,13 +24,13 @@ use quorate_registry::error::Error;
 use quorate_registry::write::{Put, Target};
 use quorate_registry::{NAMESPACES, Resource, stored_codec};
 
-/// How often the objects are looked at anew because one has changed meanwhile.
+/// Attempts of the transaction, count: another writer may change one of the objects meanwhile.
 const MAX_ATTEMPTS: usize = 8;
 
-/// How often priority levels and flow schemas are looked at.
+/// How often priority levels and flow schemas are reconciled.
 const FLOW_CONTROL_RESYNC_PERIOD: Duration = Duration::from_secs(60);
 
-/// An object that should be there.
+/// An object that every cluster has.
 #[derive(Debug, Clone)]
 struct BootstrapObject {
     /// Neutral group; empty for the core group.
@@ -39,13 +41,14 @@ struct BootstrapObject {
     metadata: Map,
     /// Top-level fields that it must have.
     fields: Map,
-    /// The annotation that says `true` while the cluster may put the object right; `None` when it always may.
+    /// The annotation that says `true` while the cluster may put the object right; `None` when it
+    /// always may.
     autoupdate_annotation: Option<String>,
     /// Whether an object that is there is fine as it is.
     creates_only: bool,
 }
 
-/// Makes what is missing of what everything else stands on.
+/// Makes the bootstrap objects that are missing, but for the service of the API.
 pub(super) async fn objects(context: &Context) -> Result<(), Error> {
     let names = context.names;
     let namespaces =
@@ -63,8 +66,8 @@ pub(super) async fn objects(context: &Context) -> Result<(), Error> {
     reconcile(context, &wanted).await
 }
 
-/// Makes priority levels and flow schemas again that somebody has removed, and puts right those that the cluster owns; returns
-/// only with an error, after which it is started again.
+/// Restores priority levels and flow schemas that a client has removed, and those fields that the
+/// cluster owns; returns only with an error, after which it is started again.
 pub(super) async fn maintain_flow_control(context: &Context) -> Result<(), Error> {
     loop {
         sleep(FLOW_CONTROL_RESYNC_PERIOD).await;
@@ -98,7 +101,7 @@ fn list(texts: &[impl AsRef<str>]) -> Value {
     Value::List(texts.iter().map(|text| Value::from(text.as_ref())).collect())
 }
 
-/// Writes everything that is not as it should be, all of it at once.
+/// Writes every object that differs, in one transaction.
 async fn reconcile(context: &Context, wanted: &[BootstrapObject]) -> Result<(), Error> {
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;

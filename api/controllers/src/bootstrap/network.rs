@@ -1,6 +1,6 @@
 //! The range of services' addresses, and the service through which pods reach the API itself.
 //!
-//! Who answers for that service is not said here: addresses of nodes are the business of whoever knows them.
+//! Not here: the endpoints of that service, which are the members' addresses (`api_endpoints`).
 
 use quorate_meta::{Map, Names, Value, well_known};
 
@@ -30,8 +30,8 @@ pub(super) fn service_cidr(names: &Names) -> BootstrapObject {
     }
 }
 
-/// Makes the API's own service, where it is missing. That may have to wait until another controller has let go of the range of
-/// its address.
+/// Makes the API's own service, where it is missing. That may have to wait until another controller
+/// has released the range of its address.
 pub(crate) async fn api_service(context: &Context, port: u16) -> Result<(), Error> {
     let (name, namespace) = (context.names.service_api, well_known::NAMESPACE_DEFAULT);
     let key = context.resource("services")?.key(Some(namespace), name);

@@ -1,4 +1,4 @@
-//! Removes requests for certificates that nobody needs any more.
+//! The removal of old CertificateSigningRequests.
 //!
 //! | request | goes |
 //! |---|---|
@@ -24,7 +24,7 @@ use quorate_registry::write::Target;
 const SWEEP: Duration = Duration::from_secs(10 * 60);
 /// How long a decided request stays, in milliseconds.
 const DECIDED_MS: u64 = 60 * 60 * 1000;
-/// How long a request stays that nobody decides, in milliseconds.
+/// How long a request stays that is neither approved nor denied, in milliseconds.
 const PENDING_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Cleans for ever; returns only with an error, after which it is started again.
@@ -48,7 +48,7 @@ async fn sweep(context: &Context) -> Result<(), Error> {
             Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
-        // Whatever is wrong with this one, or has changed: the next sweep looks at it again.
+        // One that failed or has changed: the next sweep reads it again.
         skip_failed_object(done, target)?;
     }
     Ok(())

@@ -1,8 +1,9 @@
-//! What becomes of requests for certificates: those of the well-known signers are approved where the rules say so, and
-//! issued once somebody has approved them; old ones go. Also the trust bundle of the server's own authority.
+//! The controllers of CertificateSigningRequests: approval and issuing for the well-known signers,
+//! removal of old requests, and the trust bundle of the server's own authority.
 //!
-//! `signers` knows what each signer issues, `sign` does the next step of one request, `cleanup` removes, `trust_bundle` publishes.
-//! Invariant: requests of other signers are never touched, but for cleaning.
+//! Invariant: requests of other signers are never changed, only removed when they are old. Reading
+//! order: `signers` (what each signer issues), `sign` (the next step of one request), `cleanup`,
+//! `trust_bundle`.
 
 mod cleanup;
 mod sign;

@@ -1,7 +1,7 @@
-//! The next step in the life of one request.
+//! The next step of one CertificateSigningRequest: approve, issue, fail, or nothing.
 //!
-//! Node agents' requests for client certificates are approved when whoever asks may create requests of that sort: their own
-//! (subresource `selfnodeclient`), or any node's (`nodeclient`).
+//! A kubelet's request for a client certificate is approved when its author may create requests of
+//! that sort: their own (subresource `selfnodeclient`), or any node's (`nodeclient`).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,12 +19,13 @@ use quorate_registry::{Part, stored_codec};
 
 /// Certificates begin this much before they are issued, so that clocks may differ, in milliseconds.
 const BACKDATE_MS: u64 = 5 * 60 * 1000;
-/// The end of certificates that last less than this is not moved with their beginning, in milliseconds.
+/// The end of certificates that last less than this is not moved with their beginning, in
+/// milliseconds.
 const SHORT_MS: u64 = 8 * 60 * 60 * 1000;
 /// No certificate lasts less, in milliseconds.
 const MIN_LIFETIME_MS: u64 = 10 * 60 * 1000;
 
-/// Does what is to be done for the request of a key. False when it has to be looked at again.
+/// Reconciles the request of a key. False when it has to be tried again.
 pub(super) async fn reconcile(
     context: &Context,
     authorizer: &Authorizer,
@@ -163,7 +164,7 @@ fn push(object: &mut Value, condition: Map) -> bool {
     object.set_at(&["status", "conditions"], Value::List(conditions))
 }
 
-/// Changes the request, if it is still the one that was looked at; when not, its change has it looked at anyway.
+/// Changes the request, if it is still the one that was read; when not, its change queues it again.
 async fn write(
     context: &Context,
     target: Target<'_>,

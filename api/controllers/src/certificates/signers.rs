@@ -1,10 +1,13 @@
-//! What the well-known signers issue (document 000, "Well-known signers").
+//! The well-known signers and what each issues (Kubernetes: "Kubernetes signers").
+//!
+//! Usages in parentheses are optional. *Agent* stands for the subject of a kubelet: `system:node:…`
+//! in `system:nodes` only.
 //!
 //! | signer | subject | alternative names | usages |
 //! |---|---|---|---|
-//! | client | any | any | client auth, and perhaps digital signature and key encipherment |
-//! | client of node agents | `system:node:…` in `system:nodes` only | none | client auth, digital signature, perhaps key encipherment |
-//! | serving of node agents | the same | DNS names and addresses, at least one | server auth, digital signature, perhaps key encipherment |
+//! | client | any | any | client auth (digital signature, key encipherment) |
+//! | kubelet client | agent | none | client auth, digital signature (key encipherment) |
+//! | kubelet serving | agent | at least one DNS name or address | server auth, digital signature (key encipherment) |
 
 use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_NODES, USER_NODE_PREFIX};
@@ -104,7 +107,7 @@ impl Signer {
     }
 }
 
-/// What is said of a request whose signature is no proof.
+/// The message about a request whose signature does not prove that its author has the key.
 const UNVERIFIED: &str = "the request is not signed with the key that it is for, or with one that is not taken (RSA of 2048 to \
                           8192 bits, P-256 with SHA-256, P-384 with SHA-384, and Ed25519 are)";
 
@@ -120,7 +123,7 @@ pub(super) struct RequestedNames {
 }
 
 impl RequestedNames {
-    /// Reads a request (DER) whose author has the key that it is for.
+    /// Reads a request (DER), and verifies that its author has the key.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -142,7 +145,7 @@ impl RequestedNames {
             _ => None,
         });
         let Some((set, extensions)) = wishes.next() else { return Ok(asked) };
-        // Only the first one would be looked at, and all of them might be issued.
+        // Only the first one would be checked, and an issuer might issue all of them.
         if wishes.next().is_some() || !is_all(set) {
             return Err("the request asks for extensions more than once".to_owned());
         }
@@ -263,7 +266,8 @@ mod tests {
         assert_eq!(refused, Err("the subject has a text that is of no sort which names may have".to_owned()));
     }
 
-    /// Requests (DER) of an extension: a usage of keys, the name `b.example`, and alternative names that are none.
+    /// Requests (DER) of an extension: a usage of keys, the name `b.example`, and alternative names
+    /// that are none.
     const HARMLESS: &[u8] = b"\x30\x0d\x30\x0b\x06\x03\x55\x1d\x0f\x04\x04\x03\x02\x07\x80";
     const NAMED: &[u8] = b"\x30\x16\x30\x14\x06\x03\x55\x1d\x11\x04\x0d\x30\x0b\x82\x09b.example";
     const UNREADABLE: &[u8] = b"\x30\x0b\x30\x09\x06\x03\x55\x1d\x11\x04\x02\x05\x00";

@@ -1,7 +1,8 @@
-//! The trust bundle with the authority that signs servers' certificates, for whoever wants to verify this server.
+//! The ClusterTrustBundle of the authority that signs servers' certificates, for clients that
+//! verify this server.
 //!
-//! Invariant: there is one bundle of the signer, and it has the authority of today. Its name ends in a hash of its content,
-//! so that a new authority comes before the old one goes.
+//! Invariant: there is one bundle of the signer, and it has the current authority. Its name ends in
+//! a hash of its content, so that a new authority's bundle exists before the old one is removed.
 
 use std::future::pending;
 

@@ -1,7 +1,9 @@
-//! What one object needs: nothing, to go, to lose references to owners that are gone, or to wait no longer.
+//! The decision about one object: keep it, delete it, remove references to owners that are gone, or
+//! release it.
 //!
-//! Pure: the graph and a state in, a decision out. The table of an object's owners: one that is there and stays keeps the
-//! object; one that is gone is dropped; one that waits for its dependents makes the object go first.
+//! Pure: the graph and a state in, a decision out. An owner that exists and stays keeps the object;
+//! a reference to one that is gone is removed; one whose deletion waits for its dependents has the
+//! object deleted first.
 
 use quorate_store::{Revision, Snapshot};
 
@@ -10,7 +12,7 @@ use quorate_registry::Propagation;
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
 
-/// An object as it was when something was decided about it.
+/// The version of an object that a decision is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ObjectVersion {
     pub(super) uid: String,
@@ -26,18 +28,18 @@ pub(super) enum Decision {
     Disown { seen: ObjectVersion, uids: Vec<String> },
     /// Delete the object, because no owner keeps it.
     Delete { seen: ObjectVersion, propagation: Option<Propagation> },
-    /// Make the object's references block no owner: it and its owners would wait for each other. What else it needs is decided
-    /// when that has been observed.
+    /// Make the object's references block no owner: it and its owners would wait for each other.
+    /// What else it needs is decided when that has been observed.
     Unblock { seen: ObjectVersion },
-    /// Look at these dependents, which the object's deletion waits for.
+    /// Queue these dependents, which the object's deletion waits for.
     Await(Vec<ObjectKey>),
-    /// Take the references to the object out of these dependents, then let it go.
+    /// Take the references to the object out of these dependents, then remove its finalizer.
     Orphan { seen: ObjectVersion, dependents: Vec<ObjectKey> },
-    /// Let the object go: no dependent is left to wait for.
+    /// Remove the finalizer of the object: no dependent is left to wait for.
     Release { seen: ObjectVersion },
 }
 
-/// What stands between an object and its end, as one of its owners has it.
+/// The state of one owner of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OwnerState {
     /// The owner is there, or nothing is known of it.
@@ -52,7 +54,7 @@ enum OwnerState {
 pub(super) fn decide(graph: &Graph, key: &ObjectKey, state: &Snapshot) -> Result<Decision, Error> {
     let (Some(entry), Some(resource)) = (state.get(key), graph.resource(key)) else { return Ok(Decision::Keep) };
     if entry.modified > graph.revision() {
-        // Its change is still to be observed, and it will be looked at then.
+        // Its change is still to be observed, and will queue it.
         return Ok(Decision::Keep);
     }
     let stored = stored_codec::header(&resource, &entry.value)?;
@@ -87,7 +89,7 @@ fn end(graph: &Graph, key: &ObjectKey, seen: ObjectVersion) -> Decision {
         Some(mark) if mark.orphan => Decision::Orphan { seen, dependents: graph.dependents(key).cloned().collect() },
         Some(_) if graph.is_blocked(key) && graph.waits_for_itself(key) => Decision::Unblock { seen },
         Some(_) if graph.is_blocked(key) => {
-            // One that waits itself is looked at when what it waits for has changed.
+            // A dependent that waits itself is queued when what it waits for has changed.
             Decision::Await(graph.dependents(key).filter(|dependent| !graph.waits(dependent)).cloned().collect())
         }
         Some(_) => Decision::Release { seen },

@@ -1,6 +1,7 @@
-//! Carries out decisions, each bound to the object as it was when the decision was made.
+//! The writes that carry out a decision, each bound to the object as it was when the decision was
+//! made.
 //!
-//! An object that has changed or gone meanwhile is left alone: its change brings it back to the queue.
+//! An object that has changed or gone meanwhile is left alone: its change queues it again.
 
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ use quorate_registry::{Part, stored_codec};
 /// Dependents of one object that are changed at a time.
 const CONCURRENT_DEPENDENTS: usize = 32;
 
-/// Does what was decided.
+/// Carries out a decision.
 pub(super) async fn execute(context: &Context, key: &ObjectKey, decision: Decision) -> Result<(), Error> {
     match decision {
         Decision::Keep | Decision::Await(_) => Ok(()),
@@ -27,7 +28,7 @@ pub(super) async fn execute(context: &Context, key: &ObjectKey, decision: Decisi
         Decision::Unblock { seen } => unblock(context, key, &seen).await,
         Decision::Orphan { seen, dependents } => {
             let uids = std::slice::from_ref(&seen.uid);
-            // One that cannot be changed holds up the owner, and no other.
+            // A dependent that cannot be changed delays the owner, and no other one.
             stream::iter(dependents)
                 .map(|dependent| async move { disown(context, &dependent, None, uids).await })
                 .buffer_unordered(CONCURRENT_DEPENDENTS)
@@ -49,7 +50,8 @@ async fn delete(
     let (Some(entry), Some(resource)) = (snapshot.get(key), context.of_key(key)) else { return Ok(()) };
     let resource = &*resource;
     let Some((namespace, name)) = resource.parse_key(key) else { return Ok(()) };
-    // What the object itself asks for goes before what its kind does by default when a client deletes it.
+    // What the object itself asks for goes before what its kind does by default when a client
+    // deletes it.
     let object = stored_codec::decode(resource, entry)?;
     let finalizers = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     let own = Propagation::of_finalizers(finalizers.iter().filter_map(Value::as_str));
@@ -131,7 +133,7 @@ async fn change(
     ignore_overtaken(context.writer.update(target, options, change).await.map(drop))
 }
 
-/// An object that is gone or something else by now needs nothing from this decision.
+/// An object that is gone or has changed needs nothing from this decision.
 fn ignore_overtaken(done: Result<(), Error>) -> Result<(), Error> {
     match done {
         Err(Error::Status(status)) if matches!(status.reason, Reason::NotFound | Reason::Conflict) => Ok(()),

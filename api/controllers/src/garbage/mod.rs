@@ -1,9 +1,10 @@
-//! Garbage collection: objects whose owners are all gone go too, and owners wait for their dependents where that was asked
-//! for (document 001, `propagationPolicy`).
+//! The garbage collector: deletes objects whose owners are all gone, and keeps an owner until its
+//! dependents are deleted or orphaned where its deletion asks for that (`propagationPolicy`).
 //!
-//! `graph` knows who owns whom, `decide` says what a single object needs, `execute` does it. Invariants: a decision is made
-//! from a state that holds everything the graph has seen, and carried out only if the object is still what it was; so an
-//! owner that comes or a reference that goes meanwhile is never overlooked. What fails is tried again.
+//! Invariants: a decision is made from a state that holds everything the graph has observed, and
+//! carried out only if the object is still what it was; so an owner that is created or a reference
+//! that is removed meanwhile is never overlooked. A failure is tried again. Reading order: `graph`
+//! (who owns whom), `decide` (what one object needs), `execute`.
 
 mod decide;
 mod execute;
@@ -27,10 +28,9 @@ use work_queue::WorkQueue;
 
 /// Writes under way at a time.
 const CONCURRENT_WRITES: usize = 64;
-/// How long changes are let come together before they are looked at, so that a busy store does not wake the collector for
-/// every one.
+/// How long changes are batched, so that a busy store does not wake the collector for every one.
 const BATCH_WINDOW: Duration = Duration::from_millis(20);
-/// Objects looked at in one go while the graph is made.
+/// Objects read in one go while the graph is made.
 const SCAN_STEP: usize = 4096;
 
 /// Collects for ever; returns only with an error, after which it is started again with a new graph.
@@ -96,7 +96,7 @@ impl<'c> Collector<'c> {
         self.graph.reached(batch.revision());
     }
 
-    /// An object that cannot be read has no owners as far as anybody knows; it must not hold up the others.
+    /// An object that cannot be read has no known owners; it delays no other.
     fn observe_object(&mut self, key: &ObjectKey, current: Option<&Entry>) {
         match self.graph.observe(key, current) {
             Ok(touched) => touched.into_iter().for_each(|key| self.queue.add(key)),

@@ -1,5 +1,6 @@
-//! Which objects are to be looked at: each once, however often it was named, and never twice at the same time; what fails again and again
-//! after longer and longer rests.
+//! The work queue of the garbage collector: each object is queued once, however often it is added,
+//! and never processed twice at the same time; one that fails is queued again after a back-off that
+//! doubles.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -8,15 +9,15 @@ use tokio::time::Instant;
 use super::graph::ObjectKey;
 use crate::context::RETRY_PERIOD;
 
-/// How often the rest of an object that fails doubles.
+/// How often the back-off of an object that fails doubles.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// Where an object is.
+/// The state of an object in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ItemState {
     Queued,
     Processing,
-    /// Under way, and named again meanwhile.
+    /// Being processed, and added again meanwhile.
     ProcessingAgain,
 }
 
@@ -26,12 +27,12 @@ pub(super) struct WorkQueue {
     waiting: VecDeque<ObjectKey>,
     states: HashMap<ObjectKey, ItemState>,
     backing_off: BTreeMap<Instant, Vec<ObjectKey>>,
-    /// How often objects have failed since they last did not.
+    /// Failures of an object since its last success.
     failures: HashMap<ObjectKey, u32>,
 }
 
 impl WorkQueue {
-    /// Names an object.
+    /// Adds an object.
     pub(super) fn add(&mut self, key: ObjectKey) {
         match self.states.get_mut(&key) {
             Some(ItemState::Queued | ItemState::ProcessingAgain) => {}
@@ -43,7 +44,7 @@ impl WorkQueue {
         }
     }
 
-    /// The next object; it is under way until [`WorkQueue::done`] or [`WorkQueue::failed`].
+    /// The next object; it is being processed until [`WorkQueue::done`] or [`WorkQueue::failed`].
     pub(super) fn next(&mut self) -> Option<ObjectKey> {
         let key = self.waiting.pop_front()?;
         self.states.insert(key.clone(), ItemState::Processing);
@@ -56,7 +57,8 @@ impl WorkQueue {
         self.finish(key);
     }
 
-    /// Ends the work on an object in vain: it is looked at again after a rest, or at once if it has been named again.
+    /// Ends the work on an object that failed: it is queued after its back-off, or at once if it
+    /// was added again.
     pub(super) fn failed(&mut self, key: &ObjectKey, now: Instant) {
         let failures = self.failures.entry(key.clone()).or_default();
         let back_off = RETRY_PERIOD * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
@@ -66,7 +68,7 @@ impl WorkQueue {
         }
     }
 
-    /// It is not under way any more. Says whether it has been named meanwhile, and waits.
+    /// It is not being processed any more. True if it was added meanwhile, and is queued.
     fn finish(&mut self, key: &ObjectKey) -> bool {
         let is_queued_again = self.states.remove(key) == Some(ItemState::ProcessingAgain);
         if is_queued_again {
@@ -80,7 +82,7 @@ impl WorkQueue {
         self.backing_off.keys().next().copied()
     }
 
-    /// Names every failed object that is due.
+    /// Queues every failed object whose back-off is over.
     pub(super) fn retry(&mut self, now: Instant) {
         while let Some(first) = self.backing_off.first_entry()
             && *first.key() <= now
@@ -89,7 +91,7 @@ impl WorkQueue {
         }
     }
 
-    /// Whether nothing waits; something may still be under way.
+    /// Whether nothing is queued; objects may still be being processed.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

@@ -10,11 +10,11 @@ use super::terminating::TerminatingNamespace;
 use crate::conditions::{self, Condition};
 use crate::context::Context;
 
-/// Failures that a message tells of one resource, and in all.
+/// Failures that a message names of one resource, and in all.
 const MAX_FAILURES_PER_RESOURCE: usize = 3;
 const MAX_FAILURES: usize = 30;
 
-/// Writes what holds a namespace.
+/// Writes the conditions of a namespace.
 pub(super) async fn report(
     context: &Context,
     target: Target<'_>,
@@ -60,7 +60,8 @@ fn of_remaining(remaining: &Remaining) -> [Condition; 5] {
     ]
 }
 
-/// Which objects stay and why: the first ones by resource and name, so that the same failures give the same text.
+/// Which objects stay and why: the first ones by resource and name, so that the same failures give
+/// the same text.
 fn failed(failures: &Failures) -> String {
     let mut parts = Vec::new();
     for (resource, objects) in failures {

@@ -1,12 +1,13 @@
-//! Empties namespaces that are being deleted, and finalizes them.
+//! The namespace controller: deletes the content of terminating namespaces, and finalizes them.
 //!
-//! Nothing new can come into such a namespace: the transaction that began its deletion removed its live marker. So once it
-//! is empty it stays empty, and the cluster's own entry is taken out of `spec.finalizers`; what stands there besides is
-//! others' to take out. What was found is told to that very namespace only, by its uid: another one of the same name may
-//! have come meanwhile, and without its finalizer it would go with objects in it.
+//! Invariants: no object can be created in such a namespace, because the transaction that began its
+//! deletion removed its live marker. So once it is empty it stays empty, and the cluster's own
+//! entry is removed from `spec.finalizers`; other entries are left to their owners. Everything is
+//! bound to the namespace's uid: another namespace of the same name may have been created
+//! meanwhile.
 //!
-//! What is wrong with one object (it cannot be read, its deletion is refused) holds only the namespace that it is in, and is
-//! told there; everything else goes all the same. A failure of the store ends the attempt.
+//! An object that cannot be read, or whose deletion is refused, holds only its own namespace and is
+//! named in a condition there. A failure of the store ends the attempt.
 
 mod conditions;
 mod remaining;
@@ -30,11 +31,12 @@ use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
 
 /// Deletions under way at a time.
 const CONCURRENT_DELETIONS: usize = 64;
-/// How often a namespace is looked at again that others still hold.
+/// How often a namespace is reconciled that finalizers still hold.
 const RESYNC_PERIOD: Duration = Duration::from_secs(1);
-/// What is left is read at about a hundred bytes a microsecond, so that a tenth of the time goes there at most.
+/// Remaining objects are read at about a hundred bytes a microsecond, so that reading them takes a
+/// tenth of the time at most.
 const BYTES_PER_MICROSECOND: usize = 10;
-/// However much is left.
+/// The longest back-off, however much is left.
 const MAX_BACK_OFF: Duration = Duration::from_secs(30);
 
 /// Runs for ever; returns only with an error, after which it is started again.
@@ -64,12 +66,13 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
     }
 }
 
-/// How long nothing is looked at where so much is left: it is read as a whole each time, whoever changes whatever meanwhile.
+/// The back-off while so many bytes are left: all of them are read each time, whatever has changed.
 fn back_off(bytes: usize) -> Duration {
     Duration::from_micros((bytes / BYTES_PER_MICROSECOND) as u64).min(MAX_BACK_OFF)
 }
 
-/// Deletes what is in the namespace. The bytes of what is left there; `None` when there is nothing left to do for it here.
+/// Deletes the content of the namespace. Gives the bytes that are left; `None` when this controller
+/// has nothing left to do.
 async fn delete_content(context: &Context, namespace: &str) -> Result<Option<usize>, Error> {
     let resource = &*context.resource(NAMESPACES)?;
     let snapshot = context.current().await?;
@@ -90,7 +93,7 @@ async fn delete_content(context: &Context, namespace: &str) -> Result<Option<usi
     let target = Target { resource, namespace: None, name: namespace };
     if remaining.objects.is_empty() {
         finalize(context, target, &found).await?;
-        // Where others hold it still, what was told of its content is over.
+        // Other entries of `spec.finalizers` may hold it still; its content does not any more.
         if object.at(&["status", "conditions"]).is_some() {
             conditions::report(context, target, &found, &remaining).await?;
         }
@@ -100,8 +103,8 @@ async fn delete_content(context: &Context, namespace: &str) -> Result<Option<usi
     Ok(Some(remaining.bytes))
 }
 
-/// Deletes every object of a resource in the namespace whose deletion has not begun. What is wrong with single objects is
-/// noted; only a failure of the store ends it.
+/// Deletes every object of a resource in the namespace whose deletion has not begun. Failures of
+/// single objects are recorded; only a failure of the store ends it.
 async fn delete_all(
     context: &Context,
     snapshot: &Snapshot,
@@ -136,7 +139,7 @@ async fn delete<'t>(context: &Context, target: Target<'t>, uid: String) -> (Targ
     let preconditions = Preconditions { uid: Some(uid), resource_version: None };
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
     let deleted = match context.writer.delete(target, &options).await {
-        // Gone, or something else by now: what is left is seen afterwards.
+        // Gone, or replaced: what is left is read afterwards.
         Err(Error::Status(status)) if matches!(status.reason, Reason::NotFound | Reason::Conflict) => Ok(()),
         deleted => deleted.map(drop),
     };

@@ -10,7 +10,7 @@ use quorate_store::{NotApplied, Snapshot};
 
 use crate::context::{Context, is_object_error};
 
-/// Characters that are kept of what is wrong with one object.
+/// Characters of a failure that are kept.
 const MAX_REASON_CHARS: usize = 256;
 
 /// Why objects stay that were to be deleted, by resource and name.
@@ -29,7 +29,7 @@ pub(super) struct Remaining {
     pub(super) bytes: usize,
 }
 
-/// Notes what is wrong with one object; gives back an error that is not about the object.
+/// Records a failure that is about one object; returns any other error.
 pub(super) fn record_failure(failures: &mut Failures, target: Target<'_>, error: Error) -> Result<(), Error> {
     if !is_object_error(&error) {
         return Err(error);
@@ -38,7 +38,8 @@ pub(super) fn record_failure(failures: &mut Failures, target: Target<'_>, error:
     Ok(())
 }
 
-/// What is wrong with an object: the same text as long as the same is wrong, or telling it would never end.
+/// The message about a failure: the same text for the same failure, or the condition would be
+/// written again and again.
 fn reason(error: Error) -> String {
     let message = match error {
         Error::Store(quorate_store::Error::NotApplied(NotApplied::OutOfSpace { .. })) => "the store is full".to_owned(),
@@ -47,7 +48,8 @@ fn reason(error: Error) -> String {
     message.chars().take(MAX_REASON_CHARS).collect()
 }
 
-/// What is left. Of the noted failures those count whose objects are still there; what cannot be read is one more.
+/// What is left. A failure counts while its object is there; an object that cannot be read is one
+/// more.
 pub(super) async fn remaining(
     context: &Context,
     snapshot: &Snapshot,

@@ -1,8 +1,9 @@
-//! Counts what the objects of a namespace use, and writes it into its quotas.
+//! The count of what the objects of a namespace use, and its write to the quotas.
 //!
-//! Invariant: a quota is written only while it is as it was in the state that was counted. Writers charge it all the time, so what has
-//! changed since the count began is added before each attempt, which costs only what has changed; and from the second one on those of this
-//! node let the count have its turn.
+//! Invariant: a quota is written only while it is as it was in the state that was counted. Clients'
+//! writes charge it all the time, so what has changed since the count began is added before each
+//! attempt, which costs only what has changed; from the second attempt on the count takes the quota
+//! lock of this node.
 
 use quorate_meta::{Time, Value};
 use quorate_store::{Revision, Snapshot};
@@ -16,10 +17,10 @@ use quorate_registry::{Part, stored_codec};
 
 /// Objects that are counted before other tasks may run.
 const STEP: usize = 256;
-/// How often a quota is written that is charged at the same time.
+/// Attempts to write a quota that is charged at the same time, count.
 const ATTEMPTS: usize = 16;
 
-/// What came of a count.
+/// The outcome of a count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted {
     /// The state that was counted.
@@ -43,7 +44,7 @@ pub(super) async fn recount(context: &Context, locks: &QuotaLocks, namespace: &s
         let mut is_written = true;
         for (name, (quota, used)) in names.iter().zip(tally.lines()) {
             let Some(object) = read(context, &snapshot, [namespace, name])? else { continue };
-            // One that allows something else by now is counted again for that.
+            // A quota that allows something else by now is queued for that.
             let is_same = Quota::of(&object).allows_the_same(quota);
             if let Some(wanted) = quota::settled(&object, used).filter(|_| is_same) {
                 is_written &= write(context, [namespace, name], &wanted).await?;
@@ -111,7 +112,8 @@ fn read(context: &Context, snapshot: &Snapshot, [namespace, name]: [&str; 2]) ->
     Ok(entry.and_then(|entry| stored_codec::decode(resource, entry).ok()))
 }
 
-/// Writes the status of a quota; false when the quota has changed meanwhile, which its `resourceVersion` tells.
+/// Writes the status of a quota; false when the quota has changed meanwhile, which its
+/// `resourceVersion` tells.
 async fn write(context: &Context, [namespace, name]: [&str; 2], wanted: &Value) -> Result<bool, Error> {
     let target = Target { resource: &*context.resource(QUOTAS)?, namespace: Some(namespace), name };
     let options =

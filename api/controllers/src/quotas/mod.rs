@@ -1,9 +1,9 @@
-//! ResourceQuotas: each says in its status what is allowed and what is used.
+//! The ResourceQuota controller: `status` says what is allowed and what is used.
 //!
-//! Writes that use more charge it themselves; this controller finds what was given back (by deletions, by pods that end), what was
-//! written past admission, and quotas that are new. `recount_queue` knows which namespaces have to be counted again, `count` does it. Invariants:
-//! what is written down was counted in a state in which the quota was as it still is when it is written, so no charge is ever lost;
-//! where there is no quota, nothing is followed.
+//! Writes that use more charge the quota themselves; this controller finds what was given back
+//! (deletions, pods that end), what was written past admission, and new quotas. Invariants: what is
+//! written was counted in a state in which the quota was as it is when it is written, so no charge
+//! is lost; while there is no quota, no change is watched. Reading order: `recount_queue`, `count`.
 
 mod count;
 mod recount_queue;
@@ -19,16 +19,18 @@ use quorate_registry::error::Error;
 use quorate_registry::keys;
 use recount_queue::RecountQueue;
 
-/// How long changes are let come together before they are looked at.
+/// How long changes are batched before they are processed.
 const BATCH_WINDOW: Duration = Duration::from_millis(100);
-/// The time between two counts of a namespace: at least this long, and as many times as long as the count took.
+/// The time between two counts of a namespace: at least this long, and as many times as long as the
+/// count took.
 const MIN_RECOUNT_INTERVAL: Duration = Duration::from_secs(1);
 const INTERVAL_PER_COUNT: u32 = 10;
 const MAX_RECOUNT_INTERVAL: Duration = Duration::from_secs(30);
-/// How often all are counted again, whatever was seen of them.
+/// How often all namespaces are counted again, whatever was observed of them.
 const RESYNC_PERIOD: Duration = Duration::from_secs(300);
 
-/// Looks after the quotas; returns when there are none any more, or with an error, after which it is started again.
+/// Keeps the quotas; returns when there are none any more, or with an error, after which it is
+/// started again.
 pub(super) async fn run(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
     let prefix = context.resource(QUOTAS)?.prefix(None);
     let snapshot = context.current().await?;

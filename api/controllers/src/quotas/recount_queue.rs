@@ -1,7 +1,9 @@
-//! Which namespaces have quotas, and which of them have to be counted again.
+//! The work queue of the ResourceQuota controller: the namespaces with quotas, and those that have
+//! to be counted again.
 //!
-//! Invariant: a change that makes the objects of a namespace use more or less of a quota than the quota says has the namespace counted,
-//! unless the change was charged when it was made, or a count has seen it.
+//! Invariant: a change that makes the objects of a namespace use more or less of a quota than its
+//! status says queues the namespace, unless the change was charged in its own transaction, or a
+//! count has seen it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +29,7 @@ pub(super) struct RecountQueue {
     catalogue: Arc<CurrentCatalogue>,
     quotas: Arc<Resource>,
     namespaces: BTreeMap<String, NamespaceQuotas>,
-    /// Those to count again.
+    /// The namespaces to count again.
     pending: BTreeSet<String>,
 }
 
@@ -37,7 +39,7 @@ struct NamespaceQuotas {
     quotas: BTreeMap<String, Quota>,
     /// The state that was counted last.
     counted: Revision,
-    /// Until when it is not counted again; never yet when there is no time.
+    /// When it may be counted again; `None` before the first count.
     not_before: Option<Instant>,
 }
 
@@ -48,7 +50,7 @@ impl RecountQueue {
         Ok(Self { names, catalogue, quotas, namespaces: BTreeMap::new(), pending: BTreeSet::new() })
     }
 
-    /// Takes in all quotas of a state.
+    /// Observes all quotas of a state.
     pub(super) async fn read(&mut self, snapshot: &Snapshot) {
         let quotas = self.quotas.clone();
         for (index, (key, entry)) in snapshot.range(&quotas.prefix(None), None).enumerate() {
@@ -61,7 +63,7 @@ impl RecountQueue {
         }
     }
 
-    /// Takes in what has changed.
+    /// Observes a change.
     pub(super) fn observe(&mut self, batch: &WatchBatch) {
         for event in batch.events() {
             let Some(Key::Object { group, resource, namespace: Some(namespace), name }) = Key::parse(&event.key) else {
@@ -75,7 +77,8 @@ impl RecountQueue {
         }
     }
 
-    /// Takes in what has become of a quota. Charges do not matter: only what it allows, and whether its status is about that.
+    /// Observes a quota. Charges do not matter: only what it allows, and whether its status is
+    /// about that.
     fn observe_quota(&mut self, namespace: &str, name: &str, current: Option<&Entry>, revision: Revision) {
         let read = current.map(|entry| stored_codec::decode(&self.quotas, entry)).transpose();
         let read = read.unwrap_or_else(|error| {
@@ -126,14 +129,15 @@ impl RecountQueue {
         }
         let read = |entry: &Option<Entry>| entry.as_ref().map(|entry| counted.read(resource, entry));
         let (before, after) = (read(&event.previous), read(&event.current));
-        // A pod whose end is overdue was perhaps not so when it was counted, so time does not matter here.
+        // A pod whose end is overdue was perhaps not so when it was counted, so time does not
+        // matter here.
         let share = |quota: &Quota, object: &Option<Value>| {
             object.as_ref().map(|object| quota.share(&counted, object, Time::default())).unwrap_or_default()
         };
         concerned.any(|quota| share(quota, &before) != share(quota, &after))
     }
 
-    /// Has every namespace counted again.
+    /// Queues every namespace.
     pub(super) fn enqueue_all(&mut self) {
         self.pending.extend(self.namespaces.keys().cloned());
     }
@@ -148,7 +152,7 @@ impl RecountQueue {
         due
     }
 
-    /// When the next one is to be counted; `None` while nothing is known to be wrong.
+    /// When the next namespace is due; `None` while the queue is empty.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.pending.iter().map(|name| self.not_before_of(name).unwrap_or_else(Instant::now)).min()
     }
@@ -157,7 +161,7 @@ impl RecountQueue {
         self.namespaces.get(namespace)?.not_before
     }
 
-    /// Takes in that a namespace has been counted, or that this has failed, and when it may be counted next.
+    /// Ends a count; one that failed or was not written queues its namespace again, for `next`.
     pub(super) fn finish(&mut self, namespace: &str, counted: Option<Counted>, next: Instant) {
         let Some(found) = self.namespaces.get_mut(namespace) else { return };
         found.counted = counted.map_or(found.counted, |counted| counted.at);

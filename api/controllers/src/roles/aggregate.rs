@@ -1,10 +1,11 @@
-//! Rules that a ClusterRole takes over from others (document 000, `aggregationRule`).
+//! The rules of aggregated ClusterRoles (`aggregationRule`).
 //!
-//! Invariants: an aggregating role holds the rules of every other role that one of its selectors matches, in the order of
-//! their names and each once, and nothing else, whatever somebody writes into it. Where it matches one that aggregates as well,
-//! that means what this one has to hold, and not what it holds just now: so roles that aggregate each other come to rest, whatever
-//! they held. A change costs what it concerns: all roles are kept in memory as far as that needs. One that cannot be read or written
-//! holds up no other.
+//! Invariants: an aggregated role holds the rules of every other role that one of its selectors
+//! matches, in the order of their names and each once, and nothing else, whatever a client writes
+//! into it. Where it matches another aggregated role, it takes the rules that this one has to hold
+//! and not those that it holds now, so roles that aggregate each other come to rest. A change costs
+//! what it concerns: of every role the labels, rules and selectors are kept in memory. A role that
+//! cannot be read or written delays no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,14 +20,14 @@ use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, selector, stored_codec};
 
-/// What matters of a role.
+/// The parts of a role that aggregation reads.
 #[derive(Debug, Default, PartialEq)]
 struct RoleState {
     labels: Map,
     rules: Vec<Value>,
-    /// What it takes over; `None` when it does not aggregate.
+    /// The roles that it aggregates; `None` when it does not aggregate.
     selectors: Option<Vec<LabelSelector>>,
-    /// At which it was read.
+    /// The revision at which it was read.
     revision: Revision,
 }
 
@@ -69,7 +70,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
     }
 }
 
-/// Takes in what a role is now, and which roles that concerns.
+/// Observes what a role is now, and adds the roles that this concerns.
 fn observe(
     roles: &mut BTreeMap<String, RoleState>,
     name: &str,
@@ -77,7 +78,7 @@ fn observe(
     touched: &mut BTreeSet<String>,
 ) {
     let before = roles.remove(name);
-    // Those who gather it, those who gather these, and so on.
+    // The roles that aggregate it, those that aggregate these, and so on.
     let mut ahead: Vec<&Map> = [&before, &now].into_iter().flatten().map(|role| &role.labels).collect();
     while let Some(labels) = ahead.pop() {
         for (name, role) in roles.iter().filter(|(_, role)| role.selects(labels)) {
@@ -118,7 +119,7 @@ fn aggregated_rules(roles: &BTreeMap<String, RoleState>, name: &str) -> Option<V
     let mut rules = Vec::new();
     let (mut held, mut met) = (BTreeSet::new(), BTreeSet::from([name]));
     let mut ahead = roles.get(name)?.matched(roles)?;
-    // The first of them is the last here.
+    // A stack, whose top is the first one.
     ahead.reverse();
     while let Some((other, role)) = ahead.pop() {
         if !met.insert(other) {
@@ -151,7 +152,7 @@ impl RoleState {
     }
 }
 
-/// One that cannot be read gives nothing and takes nothing over.
+/// A role that cannot be read gives no rules and aggregates none.
 fn read(resource: &Resource, name: &str, entry: &Entry) -> Option<RoleState> {
     let role = stored_codec::decode(resource, entry);
     let role = role.inspect_err(|error| tracing::error!(%error, name, "a role is left out of aggregation")).ok()?;

@@ -1,8 +1,8 @@
-//! Brings the roles and bindings that every cluster has up to date: once for each leader, in one transaction.
+//! The default roles and bindings: brought up to date once for each leader, in one transaction.
 //!
-//! Invariants: what is missing is added, labels, annotations, rules and subjects alike; what somebody added stays. A binding
-//! that binds another role is replaced, because a binding's role never changes. Objects whose annotation says so are left
-//! alone.
+//! Invariants: what is missing is added, labels, annotations, rules and subjects alike; what a
+//! client added stays. A binding that binds another role is replaced, because a binding's role
+//! never changes. An object whose annotation `autoupdate` is `false` is left alone.
 
 use quorate_meta::{Names, Value};
 use quorate_store::{Entry, Snapshot};
@@ -13,7 +13,7 @@ use quorate_registry::error::Error;
 use quorate_registry::write::{Put, Target};
 use quorate_registry::{Catalogue, Resource, stored_codec};
 
-/// How often the transaction is made anew because somebody else changed one of the objects meanwhile.
+/// Attempts of the transaction, count: another writer may change one of the objects meanwhile.
 const MAX_ATTEMPTS: usize = 8;
 
 /// Adds what is missing.
