@@ -1,9 +1,10 @@
-//! Where the API's own service leads to: its Endpoints and EndpointSlices have the addresses of all members.
+//! The Endpoints and EndpointSlices of the API's own service: the addresses of all members that
+//! answer the leader ([`crate::member_liveness`]).
 //!
-//! Invariant: what is published is what the list of members says of each that answers the leader ([`crate::member_liveness`] says which do):
-//! a member goes after half a minute in which one leader looked for it in vain, and comes with its first answer; what nobody could see
-//! stays as it was. So a restart takes no address away, and who is gone or never came gets no requests. Loopback addresses and names
-//! of hosts lead nowhere from inside a pod; they are left out, and a cluster that has nothing else publishes nothing.
+//! Invariants: a member's address goes after half a minute in which one leader did not hear it, and
+//! comes with its first answer; an address that no leader could judge stays as it was. So a restart
+//! of a leader removes no address. Loopback addresses and host names, which lead nowhere from
+//! inside a pod, are left out; a cluster that has nothing else publishes nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -13,37 +14,40 @@ use quorate_meta::{Map, Names, Value, well_known};
 use quorate_store::Snapshot;
 use tokio::time::{Instant, sleep};
 
-use super::ApiServers;
-use super::context::{Context, go_on};
-use crate::member_liveness::Silence;
+use super::context::{Context, skip_failed_object};
+use crate::member_liveness::{ApiServers, MemberLiveness};
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
 
-/// How often the members are looked at.
-const LOOK_AT_MEMBERS: Duration = Duration::from_secs(2);
+/// How often the members are read.
+const RESYNC_PERIOD: Duration = Duration::from_secs(2);
 /// The port's name in the service.
 const PORT: &str = "https";
 
 /// Publishes for ever; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(), Error> {
-    let names = context.cluster.names;
+    let names = context.names;
     let endpoints = &*context.resource("endpoints")?;
     let slices = context.find(&names.group("discovery"), "v1", "endpointslices");
-    let mut silence = Silence::default();
+    let mut liveness = MemberLiveness::default();
     loop {
-        // Current: a leader that stood still and was deposed knows it after this, and has heard nobody then.
+        // Current: a leader that stood still and was deposed learns it here, and has heard no
+        // member then.
         let snapshot = context.current().await?;
         let before = published(&snapshot, target(endpoints, names.service_api))?;
-        let places = places(silence.published(&servers.servers(), &before, Instant::now()));
-        if !places.is_empty() {
+        let addresses_by_port = reachable(liveness.published(&servers.servers(), &before, Instant::now()));
+        if !addresses_by_port.is_empty() {
             let target = target(endpoints, names.service_api);
-            go_on(context.keep_seen(&snapshot, target, &endpoints_of(names, &places)).await, target)?;
+            skip_failed_object(
+                context.ensure_fields_at(&snapshot, target, &endpoints_of(names, &addresses_by_port)).await,
+                target,
+            )?;
             if let Some(slices) = &slices {
-                keep_slices(context, slices, &places).await?;
+                reconcile_slices(context, slices, &addresses_by_port).await?;
             }
         }
-        sleep(LOOK_AT_MEMBERS).await;
+        sleep(RESYNC_PERIOD).await;
     }
 }
 
@@ -71,22 +75,22 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
 }
 
 /// Addresses by version (whether it is the sixth) and port.
-type Places = BTreeMap<(bool, u16), Vec<IpAddr>>;
+type AddressesByPort = BTreeMap<(bool, u16), Vec<IpAddr>>;
 
 /// The addresses that others can reach.
-fn places(addresses: Vec<SocketAddr>) -> Places {
-    let mut places = Places::new();
+fn reachable(addresses: Vec<SocketAddr>) -> AddressesByPort {
+    let mut addresses_by_port = AddressesByPort::new();
     for address in addresses {
         let ip = address.ip().to_canonical();
         if !ip.is_loopback() && !ip.is_unspecified() {
-            places.entry((ip.is_ipv6(), address.port())).or_default().push(ip);
+            addresses_by_port.entry((ip.is_ipv6(), address.port())).or_default().push(ip);
         }
     }
-    for list in places.values_mut() {
+    for list in addresses_by_port.values_mut() {
         list.sort_unstable();
         list.dedup();
     }
-    places
+    addresses_by_port
 }
 
 fn port(number: u16) -> Value {
@@ -100,20 +104,21 @@ fn label(key: String, value: &str) -> Value {
     Map::from([("labels", labels)]).into()
 }
 
-fn endpoints_of(names: &Names, places: &Places) -> Map {
+fn endpoints_of(names: &Names, addresses_by_port: &AddressesByPort) -> Map {
     let subset = |((_, number), addresses): (&(bool, u16), &Vec<IpAddr>)| {
         let addresses = addresses.iter().map(|ip| Map::from([("ip", ip.to_string())]).into()).collect();
         Value::Map(Map::from([("addresses", Value::List(addresses)), ("ports", port(*number))]))
     };
     // Slices are published besides, so none are to be made from it.
     let metadata = label(format!("endpointslice.{}", names.domain_key("skip-mirror")), "true");
-    Map::from([("metadata", metadata), ("subsets", Value::List(places.iter().map(subset).collect()))])
+    Map::from([("metadata", metadata), ("subsets", Value::List(addresses_by_port.iter().map(subset).collect()))])
 }
 
-/// The name of a slice: the service's own for the lowest port of the fourth version; the others say version and port.
-fn slice_name(names: &Names, places: &Places, place: (bool, u16)) -> String {
+/// The name of a slice: the service's own for the lowest port of the fourth version; the others say
+/// version and port.
+fn slice_name(names: &Names, addresses_by_port: &AddressesByPort, place: (bool, u16)) -> String {
     match place {
-        (false, _) if places.keys().next() == Some(&place) => names.service_api.to_owned(),
+        (false, _) if addresses_by_port.keys().next() == Some(&place) => names.service_api.to_owned(),
         (v6, port) => format!("{}-ipv{}-{port}", names.service_api, if v6 { 6 } else { 4 }),
     }
 }
@@ -139,17 +144,21 @@ fn slice_of(names: &Names, (v6, number): (bool, u16), addresses: &[IpAddr]) -> M
     ])
 }
 
-/// Makes the slices what they should be, and removes those of places that are no more.
-async fn keep_slices(context: &Context, resource: &Resource, places: &Places) -> Result<(), Error> {
-    let names = context.cluster.names;
+/// Reconciles the slices, and removes those of ports that no member has any more.
+async fn reconcile_slices(
+    context: &Context,
+    resource: &Resource,
+    addresses_by_port: &AddressesByPort,
+) -> Result<(), Error> {
+    let names = context.names;
     let mut wanted = Vec::new();
-    for (place, addresses) in places {
-        let name = slice_name(names, places, *place);
+    for (place, addresses) in addresses_by_port {
+        let name = slice_name(names, addresses_by_port, *place);
         let target = target(resource, &name);
-        go_on(keep_slice(context, target, &slice_of(names, *place, addresses)).await, target)?;
+        skip_failed_object(reconcile_slice(context, target, &slice_of(names, *place, addresses)).await, target)?;
         wanted.push(name);
     }
-    let snapshot = context.cluster.store.snapshot();
+    let snapshot = context.store.snapshot();
     let service = names.domain_key("service-name");
     for (key, entry) in snapshot.range(&resource.prefix(Some(well_known::NAMESPACE_DEFAULT)), None) {
         let Some((_, name)) = resource.parse_key(key) else { continue };
@@ -158,22 +167,23 @@ async fn keep_slices(context: &Context, resource: &Resource, places: &Places) ->
                 .is_ok_and(|slice| slice.str_at(&["metadata", "labels", &service]) == Some(names.service_api));
         if is_own && !wanted.iter().any(|wanted| wanted == name) {
             let target = target(resource, name);
-            go_on(context.delete_seen(target, entry).await, target)?;
+            skip_failed_object(context.delete_at(target, entry).await, target)?;
         }
     }
     Ok(())
 }
 
-/// Makes one slice what it should be. Its sort of addresses cannot be changed: one that somebody has made with another sort goes first.
-async fn keep_slice(context: &Context, target: Target<'_>, fields: &Map) -> Result<(), Error> {
-    const SORT: &str = "addressType";
-    let snapshot = context.cluster.store.snapshot();
+/// Reconciles one slice. `addressType` is immutable: a slice that a client has made with another
+/// one is deleted first.
+async fn reconcile_slice(context: &Context, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+    const ADDRESS_TYPE: &str = "addressType";
+    let snapshot = context.store.snapshot();
     if let Some(entry) = snapshot.get(&target.key())
-        && stored_codec::decode(target.resource, entry)?.get(SORT) != fields.get(SORT)
+        && stored_codec::decode(target.resource, entry)?.get(ADDRESS_TYPE) != fields.get(ADDRESS_TYPE)
     {
-        context.delete_seen(target, entry).await?;
+        context.delete_at(target, entry).await?;
     }
-    context.keep(target, fields).await
+    context.ensure_fields(target, fields).await
 }
 
 #[cfg(test)]
@@ -185,10 +195,12 @@ mod tests {
     fn only_what_others_reach_is_published() {
         let check = |addresses: &[&str], expect: &[(&str, &[&str])]| {
             let names = Naming::Kubernetes.names();
-            let places = places(addresses.iter().map(|text| text.parse().unwrap()).collect());
-            let found: Vec<(String, Vec<String>)> = places
+            let addresses_by_port = reachable(addresses.iter().map(|text| text.parse().unwrap()).collect());
+            let found: Vec<(String, Vec<String>)> = addresses_by_port
                 .iter()
-                .map(|(place, ips)| (slice_name(names, &places, *place), ips.iter().map(IpAddr::to_string).collect()))
+                .map(|(place, ips)| {
+                    (slice_name(names, &addresses_by_port, *place), ips.iter().map(IpAddr::to_string).collect())
+                })
                 .collect();
             let expect: Vec<(String, Vec<String>)> = expect
                 .iter()

@@ -1,7 +1,8 @@
-//! APIServices: whether each version of a group can be had.
+//! The condition `Available` of APIServices.
 //!
-//! What this server serves is always available. A version that is left to a service is not: this server passes no requests
-//! on, and the condition says so, or what is wrong with the service already.
+//! Invariant: a group version that this server serves itself is available. One that is delegated to
+//! a service is not: this server passes no requests on, and the condition says so, or what is wrong
+//! with the service already.
 
 use std::future::pending;
 use std::time::Duration;
@@ -11,42 +12,42 @@ use quorate_store::Snapshot;
 use tokio::time::sleep;
 
 use super::context::Context;
-use crate::namespace_conditions::{self, Condition};
+use crate::conditions::{self, Condition};
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
 
 const AVAILABLE: &str = "Available";
-/// The time that changes have to gather.
-const GATHER: Duration = Duration::from_millis(200);
+/// How long changes are batched before they are reconciled.
+const BATCH_WINDOW: Duration = Duration::from_millis(200);
 
-/// Looks after the conditions; returns only with an error, after which it is started again.
+/// Keeps the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
-    let group = context.cluster.names.group("apiregistration");
+    let group = context.names.group("apiregistration");
     let Some(resource) = context.find(&group, "v1", "apiservices") else { return pending().await };
     let (resource, services) = (&*resource, &*context.resource("services")?);
     loop {
         let snapshot = context.current().await?;
-        let mut changes = context.cluster.store.watch(resource.prefix(None), snapshot.revision())?;
-        let mut service_changes = context.cluster.store.watch(services.prefix(None), snapshot.revision())?;
+        let mut changes = context.store.watch(resource.prefix(None), snapshot.revision())?;
+        let mut service_changes = context.store.watch(services.prefix(None), snapshot.revision())?;
         let mut elsewhere = false;
         for (_, entry) in snapshot.range(&resource.prefix(None), None) {
-            // What cannot be read has no condition that anybody could see.
+            // An object that cannot be read can have no condition.
             let Ok(object) = stored_codec::decode(resource, entry) else { continue };
             elsewhere |= object.at(&["spec", "service"]).is_some();
-            tend(context, resource, &object, services, &snapshot).await?;
+            reconcile(context, resource, &object, services, &snapshot).await?;
         }
         drop(snapshot);
         tokio::select! {
             batch = changes.next() => drop(batch?),
             batch = service_changes.next(), if elsewhere => drop(batch?),
         }
-        sleep(GATHER).await;
+        sleep(BATCH_WINDOW).await;
     }
 }
 
-/// Writes the condition of one of them.
-async fn tend(
+/// Writes the condition of one APIService.
+async fn reconcile(
     context: &Context,
     resource: &Resource,
     object: &Value,
@@ -58,14 +59,15 @@ async fn tend(
     let wanted = object.at(&["spec", "service"]);
     let service = wanted.and_then(|wanted| snapshot.get(&services.key(wanted.str_at(&["namespace"]), of(wanted))));
     let service = service.and_then(|entry| stored_codec::decode(services, entry).ok());
-    namespace_conditions::say(context, target, object, condition(wanted, service.as_ref())).await
+    conditions::set(context, target, object, condition(wanted, service.as_ref())).await
 }
 
 fn of(wanted: &Value) -> &str {
     wanted.str_at(&["name"]).unwrap_or_default()
 }
 
-/// Whether a version is available that is left to the service `wanted`, of which `service` is the object.
+/// Whether a version is available that is left to the service `wanted`, of which `service` is the
+/// object.
 fn condition(wanted: Option<&Value>, service: Option<&Value>) -> Condition {
     let Some(wanted) = wanted else {
         return (AVAILABLE, true, "Local", "Local APIServices are always available".to_owned());

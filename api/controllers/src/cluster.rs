@@ -1,6 +1,7 @@
 //! The cluster as controllers see it: the parts of a server that need no HTTP.
 //!
-//! Invariant: shared by all controllers of a node and never changed; what changes lies behind the parts.
+//! Invariant: shared by all controllers of a node and never changed; what changes lies behind the
+//! parts.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,31 +1,45 @@
-//! What controllers share: the registry, a writer, and small helpers.
+//! The context of one controller: store, catalogue, clock, a writer under its name, and the writes
+//! that controllers share.
+//!
+//! Invariant: a write that was made from an object's state is bound to that state.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_meta::{Map, Reason, Value};
-use quorate_store::{Entry, NotApplied, Revision, Snapshot};
+use quorate_env::Env;
+use quorate_meta::{Map, Names, Reason, Value};
+use quorate_store::{Entry, NotApplied, Revision, Snapshot, Store};
 
 use crate::cluster::Cluster;
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
-use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
+use quorate_registry::{CurrentCatalogue, NAMESPACES, Part, Resource, stored_codec};
 
 /// How long a controller waits after a failure before it tries again.
-pub(super) const RETRY: Duration = Duration::from_millis(500);
+pub(super) const RETRY_PERIOD: Duration = Duration::from_millis(500);
 
 /// One controller's view of the cluster. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Context {
-    pub(super) cluster: Arc<Cluster>,
+    pub(super) names: &'static Names,
+    pub(super) catalogue: Arc<CurrentCatalogue>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) env: Env,
     pub(super) writer: Writer,
-    /// Who owns the fields that the controller sets.
+    /// The field manager of what the controller writes.
     pub(super) manager: &'static str,
 }
 
 impl Context {
-    pub(super) fn new(cluster: &Arc<Cluster>, manager: &'static str) -> Self {
-        Self { cluster: cluster.clone(), writer: cluster.writer.clone(), manager }
+    pub(super) fn new(cluster: &Cluster, manager: &'static str) -> Self {
+        Self {
+            names: cluster.names,
+            catalogue: cluster.catalogue.clone(),
+            store: cluster.store.clone(),
+            env: cluster.env.clone(),
+            writer: cluster.writer.clone(),
+            manager,
+        }
     }
 
     pub(super) fn options(&self) -> WriteOptions<'static> {
@@ -40,21 +54,21 @@ impl Context {
 
     /// A resource by its full group name; `None` while it is not served.
     pub(super) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
-        self.cluster.catalogue.load().find(group, version, plural).cloned()
+        self.catalogue.load().find(group, version, plural).cloned()
     }
 
     /// The resource that an object's key belongs to, in the version that its objects are stored in.
     pub(super) fn of_key(&self, key: &[u8]) -> Option<Arc<Resource>> {
-        self.cluster.catalogue.load().of_key(key).cloned()
+        self.catalogue.load().of_key(key).cloned()
     }
 
     /// A state that is current.
     pub(super) async fn current(&self) -> Result<Snapshot, Error> {
-        self.cluster.store.read_index().await?;
-        Ok(self.cluster.store.snapshot())
+        self.store.read_index().await?;
+        Ok(self.store.snapshot())
     }
 
-    /// Creates an object of the core group; that it exists already, or that its namespace is going, is fine.
+    /// Creates an object of the core group, unless it exists or its namespace is terminating.
     pub(super) async fn ensure(
         &self,
         plural: &str,
@@ -79,14 +93,20 @@ impl Context {
         }
     }
 
-    /// Makes an object have these top-level fields; everything else in it is left alone. `metadata` is only a new one's.
-    /// An object that somebody has changed since it was looked at stays as it is: perhaps another leader knows better.
-    pub(super) async fn keep(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
-        self.keep_seen(&self.cluster.store.snapshot(), target, fields).await
+    /// Makes an object have these top-level fields; everything else in it is left alone. `metadata`
+    /// is only a new one's. An object that another writer has changed since it was read stays as it
+    /// is: that may have been the next leader.
+    pub(super) async fn ensure_fields(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+        self.ensure_fields_at(&self.store.snapshot(), target, fields).await
     }
 
     /// The same, when the fields were made from what this state has.
-    pub(super) async fn keep_seen(&self, snapshot: &Snapshot, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+    pub(super) async fn ensure_fields_at(
+        &self,
+        snapshot: &Snapshot,
+        target: Target<'_>,
+        fields: &Map,
+    ) -> Result<(), Error> {
         let Target { resource, namespace, name } = target;
         let Some(entry) = snapshot.get(&target.key()) else {
             return self.create(resource, namespace, name, fields.clone()).await;
@@ -103,29 +123,30 @@ impl Context {
             }
             Ok(object)
         };
-        self.change_seen(target, entry.modified, change).await
+        self.update_at(target, entry.modified, change).await
     }
 
-    /// Changes an object if it still is at the revision at which it was looked at; when not, its change has the controller
-    /// look at it anyway.
-    pub(super) async fn change_seen<F>(&self, target: Target<'_>, seen: Revision, change: F) -> Result<(), Error>
+    /// Changes an object if it is still at the revision at which it was read; when not, its change
+    /// wakes the controller anyway.
+    pub(super) async fn update_at<F>(&self, target: Target<'_>, seen: Revision, change: F) -> Result<(), Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
         let (write, seen) = (self.options(), seen.to_string());
         let options = UpdateOptions { write, part: Part::Main, if_match: Some(&seen), replaces: false, named: None };
         match self.writer.update(target, options, change).await {
-            Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+            Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
             updated => updated.map(drop),
         }
     }
 
-    /// Deletes an object if it still is what was looked at; when not, its change has the controller look at it anyway.
-    pub(super) async fn delete_seen(&self, target: Target<'_>, seen: &Entry) -> Result<(), Error> {
+    /// Deletes an object if it still is what was read; when not, its change wakes the controller
+    /// anyway.
+    pub(super) async fn delete_at(&self, target: Target<'_>, seen: &Entry) -> Result<(), Error> {
         let uid = stored_codec::header(target.resource, &seen.value)?.uid().to_owned();
         let preconditions = Preconditions { uid: Some(uid), resource_version: Some(seen.modified.to_string()) };
         match self.writer.delete(target, &DeleteOptions { preconditions, ..DeleteOptions::default() }).await {
-            Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+            Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
             deleted => deleted.map(drop),
         }
     }
@@ -133,7 +154,7 @@ impl Context {
     /// A random identity (version 4, RFC 9562).
     pub(super) fn uuid(&self) -> String {
         let mut bytes = [0; 16];
-        self.cluster.env.entropy.fill(&mut bytes);
+        self.env.entropy.fill(&mut bytes);
         uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
@@ -142,7 +163,7 @@ impl Context {
         quorate_schema::decode(&resource.graph, resource.ty, object)
             .map_err(|error| Error::internal(error.to_string()))?;
         quorate_schema::apply_defaults(&resource.graph, resource.ty, object);
-        resource.strategy.default(self.cluster.names, object);
+        resource.strategy.default(self.names, object);
         Ok(())
     }
 
@@ -171,14 +192,15 @@ pub(super) fn is_settled(error: &Error) -> bool {
 }
 
 /// Whether a refusal says that the object has changed meanwhile.
-pub(super) fn is_overtaken(error: &Error) -> bool {
+pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
 }
 
-/// Tells what is wrong with one object, so that its controller can go on with others; gives back any other error.
-pub(super) fn go_on(done: Result<(), Error>, target: Target<'_>) -> Result<(), Error> {
+/// Logs an error that is about one object, so that its controller can go on with others; returns
+/// any other error.
+pub(super) fn skip_failed_object(done: Result<(), Error>, target: Target<'_>) -> Result<(), Error> {
     match done {
-        Err(error) if is_of_object(&error) => {
+        Err(error) if is_object_error(&error) => {
             let (resource, namespace, name) = (target.resource.qualified(), target.namespace, target.name);
             tracing::warn!(%error, resource, namespace, name, "a controller cannot do its work on an object, and goes on");
             Ok(())
@@ -187,9 +209,9 @@ pub(super) fn go_on(done: Result<(), Error>, target: Target<'_>) -> Result<(), E
     }
 }
 
-/// Whether an error is about the one object that was to be written or deleted, so that others can go on. In a full store deletions
-/// that need no room still pass.
-pub(super) fn is_of_object(error: &Error) -> bool {
+/// Whether an error is about the one object that was to be written or deleted, so that others can
+/// go on. In a full store deletions that need no room still pass.
+pub(super) fn is_object_error(error: &Error) -> bool {
     match error {
         Error::Status(status) | Error::Read(status, _) => !matches!(
             status.reason,

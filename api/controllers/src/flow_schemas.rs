@@ -1,4 +1,4 @@
-//! FlowSchemas: whether the priority level that each leads to is there.
+//! The condition `Dangling` of FlowSchemas: whether the priority level of each exists.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -9,46 +9,46 @@ use quorate_store::Snapshot;
 use tokio::time::sleep;
 
 use super::context::Context;
-use crate::namespace_conditions::{self, Condition};
-use crate::retry::Later;
+use crate::conditions::{self, Condition};
+use crate::retry_queue::RetryQueue;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, stored_codec};
 
 const DANGLING: &str = "Dangling";
-/// The time that changes have to gather.
-const GATHER: Duration = Duration::from_millis(200);
+/// How long changes are batched before they are reconciled.
+const BATCH_WINDOW: Duration = Duration::from_millis(200);
 
-/// Looks after the conditions; returns only with an error, after which it is started again.
+/// Keeps the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
-    let group = context.cluster.names.group("flowcontrol.apiserver");
+    let group = context.names.group("flowcontrol.apiserver");
     let find = |plural| context.find(&group, "v1", plural);
     let (Some(schemas), Some(levels)) = (&find("flowschemas"), &find("prioritylevelconfigurations")) else {
         return pending().await;
     };
-    let mut later = Later::default();
+    let mut retries = RetryQueue::default();
     loop {
         let snapshot = context.current().await?;
-        let mut changes = context.cluster.store.watch(schemas.prefix(None), snapshot.revision())?;
-        let mut level_changes = context.cluster.store.watch(levels.prefix(None), snapshot.revision())?;
+        let mut changes = context.store.watch(schemas.prefix(None), snapshot.revision())?;
+        let mut level_changes = context.store.watch(levels.prefix(None), snapshot.revision())?;
         let mut names = BTreeSet::new();
         for (_, entry) in snapshot.range(&schemas.prefix(None), None) {
-            // What cannot be read has no condition that anybody could see.
+            // An object that cannot be read can have no condition.
             let Ok(object) = stored_codec::decode(schemas, entry) else { continue };
             let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
             let target = Target { resource: schemas, namespace: None, name };
-            let said = namespace_conditions::say(context, target, &object, condition(&object, levels, &snapshot)).await;
-            later.settle(name.to_owned(), said)?;
+            let done = conditions::set(context, target, &object, condition(&object, levels, &snapshot)).await;
+            retries.record(name.to_owned(), done)?;
             names.insert(name.to_owned());
         }
         drop(snapshot);
         tokio::select! {
             batch = changes.next() => drop(batch?),
             batch = level_changes.next() => drop(batch?),
-            // All are looked at anyway; those that have gone are forgotten.
-            due = later.due() => due.iter().filter(|name| !names.contains(*name)).for_each(|name| later.done(name)),
+            // All are reconciled anyway; those that are gone are forgotten.
+            due = retries.due() => due.iter().filter(|name| !names.contains(*name)).for_each(|name| retries.forget(name)),
         }
-        sleep(GATHER).await;
+        sleep(BATCH_WINDOW).await;
     }
 }
 

@@ -1,31 +1,37 @@
-//! What the cluster does by itself: bootstrap objects, default roles and gathered rules, namespace deletion, garbage collection, objects that every namespace
-//! has, ranges of services' addresses, where the API is served, what is used of quotas, where flow schemas lead, expiry of events.
+//! The controllers: reconcilers of bootstrap objects, default and aggregated roles, namespaces,
+//! garbage, namespace objects, service ranges, API endpoints, quotas, flow schemas, certificates
+//! and events.
 //!
-//! Invariants: controllers run on the leader only, and write through the registry's [`quorate_registry::write::Writer`] like
-//! any client. A deposed leader's late writes do no harm: each is bound to the state that it was made from. Every
-//! controller can be stopped at any moment and starts from what is stored.
+//! Invariants: controllers run on the leader only, and write through the registry's
+//! [`quorate_registry::write::Writer`] like any client. A deposed leader's late writes do no harm:
+//! each is bound to the state that it was made from. Every controller can be stopped at any moment
+//! and starts from what is stored. Start reading at `table`.
 
 mod api_endpoints;
 mod api_services;
 mod bootstrap;
 pub mod certificates;
 mod cluster;
+mod conditions;
 mod context;
-mod events;
+mod event_expiry;
 mod flow_schemas;
 mod garbage;
 mod member_liveness;
-mod namespace_conditions;
 mod namespace_objects;
 mod namespaces;
+mod options;
 mod quotas;
-mod retry;
+mod retry_queue;
 mod roles;
 mod service;
-mod service_ranges;
+mod service_cidrs;
+mod table;
 mod token_secrets;
 
 pub use bootstrap::SERVICE_ADDRESS;
 pub use cluster::Cluster;
 pub use member_liveness::{ApiServer, ApiServers};
-pub use service::{Controllers, ControllersHandle, ControllersOptions};
+pub use options::ControllersOptions;
+pub use service::{Controllers, ControllersHandle};
+pub use table::health_hooks;

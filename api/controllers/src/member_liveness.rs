@@ -1,7 +1,8 @@
-//! Which members lead to the API: those that answer the leader.
+//! The liveness of members: which of them answer the leader, and so serve the API.
 //!
-//! Invariants: silence counts only as long as this controller went on looking, so neither a leader that stood still nor one that has
-//! just begun takes a member away; nor does it bring one back that it has not heard itself.
+//! Invariants: a member's silence counts only while this controller observed it, so neither a
+//! leader that stood still nor one that has just begun removes a member; nor does a leader bring
+//! one back that it has not heard itself.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -10,10 +11,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A member that has not answered for so long leads nowhere.
-const SILENCE: Duration = Duration::from_secs(30);
-/// Between two looks that are further apart nobody looked.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A member that has not answered for this long is not published.
+const SILENCE_LIMIT: Duration = Duration::from_secs(30);
+/// Observations that are further apart than this are a standstill of the leader.
+const MAX_OBSERVATION_GAP: Duration = Duration::from_secs(10);
 
 /// Where a member serves the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct ApiServer {
     pub heard: Option<Duration>,
 }
 
-/// Who knows where the API is served.
+/// The members that serve the API.
 pub trait ApiServers: Debug + Send + Sync {
     /// All members.
     fn servers(&self) -> Vec<ApiServer>;
@@ -36,32 +37,33 @@ impl ApiServers for Vec<SocketAddr> {
     }
 }
 
-/// What one controller has seen of the members' silence.
+/// What one controller has observed of the members.
 #[derive(Debug, Default)]
-pub(super) struct Silence {
-    looked: Option<Instant>,
-    /// Since when each member has been silent while this controller looked.
-    since: HashMap<SocketAddr, Instant>,
+pub(super) struct MemberLiveness {
+    observed_at: Option<Instant>,
+    /// Since when each member has been silent while this controller observed it.
+    silent_since: HashMap<SocketAddr, Instant>,
 }
 
-impl Silence {
-    /// The addresses to publish: who answers, who is silent only for a moment, and whom nobody can judge yet if it is published already.
+impl MemberLiveness {
+    /// The addresses to publish: members that answer, that are silent only for a moment, and that
+    /// are published already and cannot be judged yet.
     pub(super) fn published(
         &mut self,
         servers: &[ApiServer],
         before: &HashSet<SocketAddr>,
         now: Instant,
     ) -> Vec<SocketAddr> {
-        let paused = self.looked.is_none_or(|last| now.saturating_duration_since(last) > LONGEST_PAUSE);
-        self.looked = Some(now);
-        self.since.retain(|address, _| !paused && servers.iter().any(|server| server.address == *address));
+        let paused = self.observed_at.is_none_or(|last| now.saturating_duration_since(last) > MAX_OBSERVATION_GAP);
+        self.observed_at = Some(now);
+        self.silent_since.retain(|address, _| !paused && servers.iter().any(|server| server.address == *address));
         let mut leads = |server: &ApiServer| {
-            let since = self.since.entry(server.address).or_insert(now);
+            let since = self.silent_since.entry(server.address).or_insert(now);
             if let Some(answered) = server.heard.and_then(|ago| now.checked_sub(ago)) {
                 *since = answered.max(*since);
             }
-            let is_silent = now.saturating_duration_since(*since) >= SILENCE;
-            let is_heard = server.heard.is_some_and(|ago| ago < SILENCE);
+            let is_silent = now.saturating_duration_since(*since) >= SILENCE_LIMIT;
+            let is_heard = server.heard.is_some_and(|ago| ago < SILENCE_LIMIT);
             !is_silent && (is_heard || before.contains(&canonical(server.address)))
         };
         servers.iter().filter(|server| leads(server)).map(|server| server.address).collect()
@@ -80,17 +82,17 @@ mod tests {
     /// One member at these seconds: how long ago it answered, and whether it is published then.
     fn check(published: bool, looks: &[(u64, Option<u64>, bool)]) {
         let address = SocketAddr::from(([10, 0, 0, 1], 6443));
-        let (mut silence, start) = (Silence::default(), Instant::now() + Duration::from_secs(1000));
+        let (mut liveness, start) = (MemberLiveness::default(), Instant::now() + Duration::from_secs(1000));
         let mut before: HashSet<_> = published.then_some(address).into_iter().collect();
         for (second, heard, expect) in looks {
             let server = ApiServer { address, heard: heard.map(Duration::from_secs) };
-            let left = silence.published(&[server], &before, start + Duration::from_secs(*second));
+            let left = liveness.published(&[server], &before, start + Duration::from_secs(*second));
             before = left.into_iter().collect();
             assert_eq!(before.len(), usize::from(*expect), "at {second} of {looks:?}");
         }
     }
 
-    /// The same look every two seconds until then.
+    /// The same observation every two seconds until then.
     fn looks(from: u64, until: u64, heard: impl Fn(u64) -> Option<u64>, expect: bool) -> Vec<(u64, Option<u64>, bool)> {
         (from..until).step_by(2).map(|second| (second, heard(second), expect)).collect()
     }
@@ -110,7 +112,8 @@ mod tests {
         check(true, &[looks(0, 20, |_| None, true), looks(20, 40, |_| Some(0), true)].concat());
         // Unheard again, by a leader that takes over from itself.
         check(true, &[looks(0, 10, |_| Some(0), true), looks(10, 38, |_| None, true)].concat());
-        // A new run knows from Raft how long it has been silent, and judges only what it sees itself.
+        // A new run knows from Raft how long it has been silent, and judges only what it sees
+        // itself.
         check(true, &[looks(0, 30, |second| Some(100 + second), true), looks(30, 34, |_| Some(130), false)].concat());
         check(false, &looks(0, 50, |second| Some(100 + second), false));
     }
@@ -119,12 +122,12 @@ mod tests {
     fn a_leader_that_stood_still_takes_nobody_away() {
         let calm = looks(0, 10, |_| Some(0), true);
         check(true, &[calm.clone(), vec![(50, Some(42), true)], looks(52, 60, |_| Some(0), true)].concat());
-        // Deposed meanwhile, it hears from nobody.
+        // Deposed meanwhile, it hears no member.
         check(true, &[calm.clone(), vec![(50, Some(42), true)], looks(52, 80, |_| None, true)].concat());
         // It goes on silent from there, and that counts from there.
         let silent = |second| Some(second - 8);
         check(true, &[calm, looks(50, 80, silent, true), looks(80, 84, silent, false)].concat());
-        // A few looks that took long are no standstill.
+        // A few observations that took long are no standstill.
         let slow: Vec<_> = (0..3).map(|look| (8 + 9 * look, Some(9 * look), true)).collect();
         check(true, &[vec![(0, Some(0), true)], slow, vec![(35, Some(27), true), (38, Some(30), false)]].concat());
     }
@@ -132,10 +135,10 @@ mod tests {
     #[test]
     fn who_left_and_came_back_is_new() {
         let address = SocketAddr::from(([10, 0, 0, 1], 6443));
-        let (mut silence, now) = (Silence::default(), Instant::now());
+        let (mut liveness, now) = (MemberLiveness::default(), Instant::now());
         let before = HashSet::from([address]);
         let mut at = |second, servers: &[ApiServer]| {
-            silence.published(servers, &before, now + Duration::from_secs(second)).len()
+            liveness.published(servers, &before, now + Duration::from_secs(second)).len()
         };
         let unheard = [ApiServer { address, heard: None }];
         assert_eq!(

@@ -9,7 +9,7 @@ use quorate_api::audit::Audit;
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version};
 use quorate_controllers::certificates::Signing;
-use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
+use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions, health_hooks};
 use quorate_env::disk::SystemDisk;
 use quorate_kinds::builtin;
 use quorate_raft::admin::CertificateSigner;
@@ -30,6 +30,9 @@ use crate::pki::names;
 
 /// How long an Event object lives after it was last written.
 const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
+
+/// What the names of checks that components bring along begin with.
+const POST_START_HOOK: &str = "poststarthook/";
 
 /// The members of the cluster as the API's controllers want to know them.
 struct Members(Replica);
@@ -118,16 +121,6 @@ pub(super) fn api(
     }))
 }
 
-/// What the controllers look after that health checks have names for: the service of the API and
-/// its endpoints, the priority classes of the system, and the APIServices and whether they are
-/// available.
-const CONTROLLER_HOOKS: [&str; 4] = [
-    "bootstrap-controller",
-    "scheduling/bootstrap-system-priority-classes",
-    "kube-apiserver-autoregistration",
-    "apiservice-status-available-controller",
-];
-
 /// Starts what runs beside the servers, for as long as the node does.
 pub(super) fn background(
     parts: &Arc<Parts>,
@@ -151,7 +144,8 @@ pub(super) fn background(
     let (controllers, _) = Controllers::new(options);
     let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
     let authorizer = api.authorizer.clone();
-    api.health.add_to_readiness("poststarthook/rbac/bootstrap-roles", Arc::new(move || authorizer.is_ready()));
+    let rules_hook = format!("{POST_START_HOOK}rbac/bootstrap-roles");
+    api.health.add_to_readiness(rules_hook, Arc::new(move || authorizer.is_ready()));
     let (waiting, recovering) = (api.clone(), replica.clone());
     let recovery = async move {
         recovering.recovered().await;
@@ -161,9 +155,10 @@ pub(super) fn background(
         tracing::info!("serving");
     };
     let controllers = tokio::spawn(controllers.run());
-    for hook in CONTROLLER_HOOKS {
+    // Each passes while the service of the controllers runs, whatever its controller has done.
+    for hook in health_hooks() {
         let running = controllers.abort_handle();
-        api.health.add_to_readiness(format!("poststarthook/{hook}"), Arc::new(move || !running.is_finished()));
+        api.health.add_to_readiness(format!("{POST_START_HOOK}{hook}"), Arc::new(move || !running.is_finished()));
     }
     let controllers =
         vec![tokio::spawn(recovery), controllers, tokio::spawn(authorities::publish(parts.clone(), api.store.clone()))];

@@ -1,11 +1,13 @@
-//! The objects that every cluster has from its first leader on: namespaces, priority classes, flow control, the versions of
-//! groups that are served, the range of services' addresses, and the service of the API itself.
+//! The bootstrap objects of every cluster: namespaces, priority classes, flow control, an
+//! APIService for each group version, the range of services' addresses, and the service of the API
+//! itself.
 //!
-//! Invariants: what is missing is made whenever a node begins to lead, all of it in one transaction; what the cluster owns is
-//! put right, what users may change stays. Flow control, which decides whether anybody is served, is looked at again all the time.
+//! Invariants: missing objects are made whenever a node begins to lead, all in one transaction;
+//! fields that the cluster owns are restored, and those that users may change stay. Flow control,
+//! without which no request is served, is reconciled again all the time.
 
-mod apiservices;
-mod flow;
+mod api_services;
+mod flow_control;
 mod network;
 
 pub use network::SERVICE_ADDRESS;
@@ -22,15 +24,15 @@ use quorate_registry::error::Error;
 use quorate_registry::write::{Put, Target};
 use quorate_registry::{NAMESPACES, Resource, stored_codec};
 
-/// How often the objects are looked at anew because one has changed meanwhile.
+/// Attempts of the transaction, count: another writer may change one of the objects meanwhile.
 const MAX_ATTEMPTS: usize = 8;
 
-/// How often priority levels and flow schemas are looked at.
-const LOOK_AT_FLOW: Duration = Duration::from_secs(60);
+/// How often priority levels and flow schemas are reconciled.
+const FLOW_CONTROL_RESYNC_PERIOD: Duration = Duration::from_secs(60);
 
-/// An object that should be there.
+/// An object that every cluster has.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct BootstrapObject {
     /// Neutral group; empty for the core group.
     group: &'static str,
     plural: &'static str,
@@ -39,49 +41,50 @@ struct Wanted {
     metadata: Map,
     /// Top-level fields that it must have.
     fields: Map,
-    /// The annotation that says `true` while the cluster may put the object right; `None` when it always may.
-    kept_while: Option<String>,
+    /// The annotation that says `true` while the cluster may put the object right; `None` when it
+    /// always may.
+    autoupdate_annotation: Option<String>,
     /// Whether an object that is there is fine as it is.
     creates_only: bool,
 }
 
-/// Makes what is missing of what everything else stands on.
-pub(super) async fn run(context: &Context) -> Result<(), Error> {
-    let names = context.cluster.names;
+/// Makes the bootstrap objects that are missing, but for the service of the API.
+pub(super) async fn objects(context: &Context) -> Result<(), Error> {
+    let names = context.names;
     let namespaces =
         [well_known::NAMESPACE_DEFAULT, names.namespace_system, names.namespace_public, names.namespace_node_lease];
     let resource = &*context.resource(NAMESPACES)?;
     for name in namespaces {
-        if context.cluster.store.snapshot().get(&resource.key(None, name)).is_none() {
+        if context.store.snapshot().get(&resource.key(None, name)).is_none() {
             context.ensure(NAMESPACES, None, name, Map::new()).await?;
         }
     }
     let mut wanted = priority_classes();
-    wanted.extend(flow::objects(names));
-    wanted.extend(apiservices::objects(&context.cluster));
+    wanted.extend(flow_control::objects(names));
+    wanted.extend(api_services::objects(names, &context.catalogue.load()));
     wanted.push(network::service_cidr(names));
     reconcile(context, &wanted).await
 }
 
-/// Makes priority levels and flow schemas again that somebody has removed, and puts right those that the cluster owns; returns
-/// only with an error, after which it is started again.
-pub(super) async fn keep_flow(context: &Context) -> Result<(), Error> {
+/// Restores priority levels and flow schemas that a client has removed, and those fields that the
+/// cluster owns; returns only with an error, after which it is started again.
+pub(super) async fn maintain_flow_control(context: &Context) -> Result<(), Error> {
     loop {
-        sleep(LOOK_AT_FLOW).await;
-        reconcile(context, &flow::objects(context.cluster.names)).await?;
+        sleep(FLOW_CONTROL_RESYNC_PERIOD).await;
+        reconcile(context, &flow_control::objects(context.names)).await?;
     }
 }
 
-fn priority_classes() -> Vec<Wanted> {
+fn priority_classes() -> Vec<BootstrapObject> {
     const CLASSES: [(&str, i64); 2] =
         [("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000)];
-    let class = |(name, value): (&str, i64)| Wanted {
+    let class = |(name, value): (&str, i64)| BootstrapObject {
         group: "scheduling",
         plural: "priorityclasses",
         name: name.to_owned(),
         metadata: Map::new(),
         fields: Map::from([("value", Value::from(value))]),
-        kept_while: None,
+        autoupdate_annotation: None,
         creates_only: false,
     };
     CLASSES.into_iter().map(class).collect()
@@ -98,14 +101,14 @@ fn list(texts: &[impl AsRef<str>]) -> Value {
     Value::List(texts.iter().map(|text| Value::from(text.as_ref())).collect())
 }
 
-/// Writes everything that is not as it should be, all of it at once.
-async fn reconcile(context: &Context, wanted: &[Wanted]) -> Result<(), Error> {
+/// Writes every object that differs, in one transaction.
+async fn reconcile(context: &Context, wanted: &[BootstrapObject]) -> Result<(), Error> {
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
-        let catalogue = context.cluster.catalogue.load();
+        let catalogue = context.catalogue.load();
         let mut puts = Vec::new();
         for object in wanted {
-            let group = context.cluster.names.group(object.group);
+            let group = context.names.group(object.group);
             let Some(resource) = catalogue.find(&group, "v1", object.plural) else { continue };
             puts.extend(put(context, resource, &snapshot, object)?);
         }
@@ -120,7 +123,7 @@ fn put<'a>(
     context: &Context,
     resource: &'a Resource,
     snapshot: &Snapshot,
-    wanted: &'a Wanted,
+    wanted: &'a BootstrapObject,
 ) -> Result<Option<Put<'a>>, Error> {
     let target = Target { resource, namespace: None, name: &wanted.name };
     let Some(entry) = snapshot.get(&target.key()).cloned() else {
@@ -132,8 +135,8 @@ fn put<'a>(
     };
     let old = stored_codec::decode(resource, &entry)?;
     let kept = |key: &String| old.str_at(&["metadata", "annotations", key]) == Some("true");
-    let taken_over = !wanted.kept_while.as_ref().is_none_or(kept);
-    if wanted.creates_only || taken_over {
+    let is_taken_over = !wanted.autoupdate_annotation.as_ref().is_none_or(kept);
+    if wanted.creates_only || is_taken_over {
         return Ok(None);
     }
     let mut object = old.clone();
@@ -152,7 +155,7 @@ mod tests {
     #[test]
     fn every_object_has_a_name_of_its_own() {
         let names: &Names = Naming::Svc.names();
-        let all = [priority_classes(), flow::objects(names), vec![network::service_cidr(names)]].concat();
+        let all = [priority_classes(), flow_control::objects(names), vec![network::service_cidr(names)]].concat();
         assert_eq!(all.len(), 2 + 8 + 11 + 1);
         let mut seen: Vec<(&str, &str)> = all.iter().map(|object| (object.plural, object.name.as_str())).collect();
         seen.sort_unstable();

@@ -1,10 +1,10 @@
 //! The range of services' addresses, and the service through which pods reach the API itself.
 //!
-//! Who answers for that service is not said here: addresses of nodes are the business of whoever knows them.
+//! Not here: the endpoints of that service, which are the members' addresses (`api_endpoints`).
 
 use quorate_meta::{Map, Names, Value, well_known};
 
-use super::{Wanted, list, spec};
+use super::{BootstrapObject, list, spec};
 use crate::context::Context;
 use quorate_registry::error::Error;
 
@@ -15,27 +15,27 @@ pub const SERVICE_ADDRESS: &str = "10.96.0.1";
 const API_PORT: i64 = 443;
 
 /// The range of a new cluster.
-pub(super) fn service_cidr(names: &Names) -> Wanted {
+pub(super) fn service_cidr(names: &Names) -> BootstrapObject {
     let finalizer = format!("{}/service-cidr-finalizer", names.group("networking"));
     let mut metadata = Map::new();
     metadata.insert("finalizers", list(&[finalizer]));
-    Wanted {
+    BootstrapObject {
         group: "networking",
         plural: "servicecidrs",
         name: names.service_api.to_owned(),
         metadata,
         fields: spec("spec", Map::from([("cidrs", list(&[SERVICE_RANGE]))])),
-        kept_while: None,
+        autoupdate_annotation: None,
         creates_only: true,
     }
 }
 
-/// Makes the API's own service, where it is missing. That may have to wait until another controller has let go of the range of
-/// its address.
+/// Makes the API's own service, where it is missing. That may have to wait until another controller
+/// has released the range of its address.
 pub(crate) async fn api_service(context: &Context, port: u16) -> Result<(), Error> {
-    let (name, namespace) = (context.cluster.names.service_api, well_known::NAMESPACE_DEFAULT);
+    let (name, namespace) = (context.names.service_api, well_known::NAMESPACE_DEFAULT);
     let key = context.resource("services")?.key(Some(namespace), name);
-    if context.cluster.store.snapshot().get(&key).is_some() {
+    if context.store.snapshot().get(&key).is_some() {
         return Ok(());
     }
     let https = Map::from([

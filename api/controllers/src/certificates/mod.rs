@@ -1,16 +1,18 @@
-//! What becomes of requests for certificates: those of the well-known signers are approved where the rules say so, and
-//! issued once somebody has approved them; old ones go. Also the trust bundle of the server's own authority.
+//! The controllers of CertificateSigningRequests: approval and issuing for the well-known signers,
+//! removal of old requests, and the trust bundle of the server's own authority.
 //!
-//! `rules` knows what each signer issues, `tend` does the next step of one request, `clean` removes, `publish` publishes.
-//! Invariant: requests of other signers are never touched, but for cleaning.
+//! Invariant: requests of other signers are never changed, only removed when they are old. Reading
+//! order: `signers` (what each signer issues), `sign` (the next step of one request), `cleanup`,
+//! `trust_bundle`.
 
-mod clean;
-mod publish;
-mod rules;
+mod cleanup;
 mod sign;
+mod signers;
+mod trust_bundle;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,13 +20,14 @@ use bytes::Bytes;
 use quorate_meta::Time;
 
 use super::context::Context;
-use crate::retry::Later;
+use crate::retry_queue::RetryQueue;
+use quorate_access::authorization::Authorizer;
 use quorate_registry::Resource;
 use quorate_registry::error::Error;
 
-pub(super) use clean::run as clean;
-pub(super) use publish::run as publish;
-pub use rules::Usage;
+pub(super) use cleanup::run as clean;
+pub use signers::Usage;
+pub(super) use trust_bundle::run as publish;
 
 /// What the signers need.
 #[derive(Debug, Clone)]
@@ -67,35 +70,36 @@ pub enum NotIssued {
 
 /// The resource of requests.
 fn requests(context: &Context) -> Result<Arc<Resource>, Error> {
-    let group = context.cluster.names.group("certificates");
+    let group = context.names.group("certificates");
     let found = context.find(&group, "v1", "certificatesigningrequests");
     found.ok_or_else(|| Error::internal("requests for certificates are not served"))
 }
 
 /// Approves and signs for ever; returns only with an error, after which it is started again.
-pub(super) async fn tend(context: &Context, signing: &Signing) -> Result<(), Error> {
+pub(super) async fn sign(context: &Context, authorizer: &Authorizer, signing: Option<&Signing>) -> Result<(), Error> {
+    let Some(signing) = signing else { return pending().await };
     let prefix = requests(context)?.prefix(None);
     let snapshot = context.current().await?;
-    let mut changes = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+    let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
     let mut next: BTreeSet<Bytes> = snapshot.range(&prefix, None).map(|(key, _)| key.clone()).collect();
     drop(snapshot);
-    let mut later = Later::default();
+    let mut retries = RetryQueue::default();
     loop {
         for key in std::mem::take(&mut next) {
             // Most need nothing to be waited for, and there may be very many.
             tokio::task::consume_budget().await;
-            let settled = sign::one(context, signing, &key).await.unwrap_or_else(|error| {
+            let settled = sign::reconcile(context, authorizer, signing, &key).await.unwrap_or_else(|error| {
                 tracing::warn!(%error, "a request for a certificate cannot be handled yet");
                 false
             });
             match settled {
-                true => later.done(&key),
-                false => later.put_off(key),
+                true => retries.forget(&key),
+                false => retries.back_off(key),
             }
         }
         tokio::select! {
             batch = changes.next() => next.extend(batch?.events().map(|event| event.key.clone())),
-            due = later.due() => next.extend(due),
+            due = retries.due() => next.extend(due),
         }
     }
 }

@@ -1,35 +1,41 @@
-//! The next step in the life of one request.
+//! The next step of one CertificateSigningRequest: approve, issue, fail, or nothing.
 //!
-//! Node agents' requests for client certificates are approved when whoever asks may create requests of that sort: their own
-//! (subresource `selfnodeclient`), or any node's (`nodeclient`).
+//! A kubelet's request for a client certificate is approved when its author may create requests of
+//! that sort: their own (subresource `selfnodeclient`), or any node's (`nodeclient`).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use quorate_meta::{Map, Status, Time, Value};
 
-use super::rules::{Asked, Signer};
+use super::signers::{RequestedNames, Signer};
 use super::{NotIssued, Order, Signing, requests};
-use crate::context::{Context, is_overtaken, is_settled};
+use crate::context::{Context, is_conflict, is_settled};
 use quorate_access::authentication::User;
-use quorate_access::authorization::{Action, ResourceAction};
+use quorate_access::authorization::{Action, Authorizer, ResourceAction};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, UpdateOptions};
 use quorate_registry::{Part, stored_codec};
 
 /// Certificates begin this much before they are issued, so that clocks may differ, in milliseconds.
 const BACKDATE_MS: u64 = 5 * 60 * 1000;
-/// The end of certificates that last less than this is not moved with their beginning, in milliseconds.
+/// The end of certificates that last less than this is not moved with their beginning, in
+/// milliseconds.
 const SHORT_MS: u64 = 8 * 60 * 60 * 1000;
 /// No certificate lasts less, in milliseconds.
 const MIN_LIFETIME_MS: u64 = 10 * 60 * 1000;
 
-/// Does what is to be done for the request of a key. False when it has to be looked at again.
-pub(super) async fn one(context: &Context, signing: &Signing, key: &Bytes) -> Result<bool, Error> {
+/// Reconciles the request of a key. False when it has to be tried again.
+pub(super) async fn reconcile(
+    context: &Context,
+    authorizer: &Authorizer,
+    signing: &Signing,
+    key: &Bytes,
+) -> Result<bool, Error> {
     let resource = &*requests(context)?;
-    let Some(entry) = context.cluster.store.snapshot().get(key).cloned() else { return Ok(true) };
+    let Some(entry) = context.store.snapshot().get(key).cloned() else { return Ok(true) };
     let header = stored_codec::header(resource, &entry.value)?;
-    let Some(signer) = Signer::of(context.cluster.names, header.field("spec.signerName").unwrap_or_default()) else {
+    let Some(signer) = Signer::of(context.names, header.field("spec.signerName").unwrap_or_default()) else {
         return Ok(true);
     };
     let object = stored_codec::decode(resource, &entry)?;
@@ -41,9 +47,9 @@ pub(super) async fn one(context: &Context, signing: &Signing, key: &Bytes) -> Re
     }
     let Some(request) = request_of(&object) else { return Ok(true) };
     if !has("Approved") {
-        return approve(context, target, signer, &object, &request).await;
+        return approve(context, authorizer, target, signer, (&object, &request)).await;
     }
-    let now = Time::from_ms(context.cluster.env.clock.now_ms());
+    let now = Time::from_ms(context.env.clock.now_ms());
     match issue(signing, signer, &object, &request, now) {
         Ok(certificate) => {
             let certificate = STANDARD.encode(certificate);
@@ -74,15 +80,15 @@ fn usages(object: &Value) -> Vec<&str> {
 
 async fn approve(
     context: &Context,
+    authorizer: &Authorizer,
     target: Target<'_>,
     signer: Signer,
-    object: &Value,
-    request: &[u8],
+    (object, request): (&Value, &[u8]),
 ) -> Result<bool, Error> {
     if signer != Signer::NodeClient {
         return Ok(true);
     }
-    let Ok(asked) = Asked::parse(request) else { return Ok(true) };
+    let Ok(asked) = RequestedNames::parse(request) else { return Ok(true) };
     if signer.check(&asked, &usages(object)).is_err() {
         return Ok(true);
     }
@@ -97,7 +103,7 @@ async fn approve(
             subresource,
             ..ResourceAction::default()
         };
-        context.cluster.authorizer.decide(&user, &Action::Resource(action)).await.is_allowed()
+        authorizer.decide(&user, &Action::Resource(action)).await.is_allowed()
     };
     let message = if asked.common_names == [user.name.as_str()] && may("selfnodeclient").await {
         "Auto approving the node agent's own client certificate after an access review."
@@ -126,7 +132,7 @@ fn author(object: &Value) -> User {
 }
 
 fn issue(signing: &Signing, signer: Signer, object: &Value, request: &[u8], now: Time) -> Result<String, NotIssued> {
-    let asked = Asked::parse(request).map_err(NotIssued::Refused)?;
+    let asked = RequestedNames::parse(request).map_err(NotIssued::Refused)?;
     let usages = signer.check(&asked, &usages(object)).map_err(NotIssued::Refused)?;
     let most = u64::try_from(signing.duration.as_millis()).unwrap_or(u64::MAX);
     let wanted = object.at(&["spec", "expirationSeconds"]).and_then(Value::as_u64);
@@ -158,7 +164,7 @@ fn push(object: &mut Value, condition: Map) -> bool {
     object.set_at(&["status", "conditions"], Value::List(conditions))
 }
 
-/// Changes the request, if it is still the one that was looked at; when not, its change has it looked at anyway.
+/// Changes the request, if it is still the one that was read; when not, its change queues it again.
 async fn write(
     context: &Context,
     target: Target<'_>,
@@ -179,7 +185,7 @@ async fn write(
         Ok(new)
     };
     match context.writer.update(target, options, again).await {
-        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(true),
+        Err(error) if is_settled(&error) || is_conflict(&error) => Ok(true),
         written => written.map(|_| true),
     }
 }

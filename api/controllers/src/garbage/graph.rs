@@ -1,8 +1,8 @@
-//! Who owns whom, kept up to date from the store's changes.
+//! The graph of owners and dependents, kept up to date from the store's changes.
 //!
-//! Only objects that have owners, or whose deletion waits for the collector, take memory here. An owner is known by the key
-//! that its reference means, so that its end is noticed by its key alone; whether it is still the same object is told by
-//! its uid when something is decided.
+//! Only objects that have owners, or whose deletion waits for the collector, take memory here. An
+//! owner is known by the key that its reference means, so that its end is noticed by its key alone;
+//! its uid is compared when something is decided.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use quorate_registry::error::Error;
 use quorate_registry::{CurrentCatalogue, Resource, stored_codec};
 use quorate_registry::{FOREGROUND, ORPHAN};
 
-/// References to owners that are followed to see whether an object waits for itself: each decision stays short. Where circles have more,
-/// all in them wait until somebody changes one.
+/// References to owners that are followed to see whether an object waits for itself: each decision
+/// stays short. In a circle of more references the objects wait until a client changes one.
 const MAX_STEPS: usize = 1000;
 
 /// The key of an object in the store.
@@ -25,7 +25,8 @@ pub(super) type ObjectKey = Bytes;
 /// A reference to an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owner {
-    /// Where the owner is, or was; `None` when such a kind is not served here, so that nothing can be said about it.
+    /// Where the owner is, or was; `None` when such a kind is not served here, so that nothing can
+    /// be said about it.
     pub(super) key: Option<ObjectKey>,
     /// Its identity.
     pub(super) uid: String,
@@ -106,7 +107,8 @@ impl Graph {
         self.mark(key).is_some_and(|mark| mark.foreground)
     }
 
-    /// Whether an object that blocks its owners' deletion is among what it waits for itself, as far as [`MAX_STEPS`] references tell.
+    /// Whether an object that blocks its owners' deletion is among what it waits for itself, as far
+    /// as [`MAX_STEPS`] references tell.
     pub(super) fn waits_for_itself(&self, key: &ObjectKey) -> bool {
         let (mut known, mut ahead, mut steps) = (HashSet::new(), vec![key], 0);
         while let Some(next) = ahead.pop() {
@@ -127,7 +129,7 @@ impl Graph {
         false
     }
 
-    /// Takes in what a key holds now; gives the objects that have to be looked at because of it.
+    /// Observes what a key holds now; gives the objects to queue because of it.
     pub(super) fn observe(&mut self, key: &ObjectKey, current: Option<&Entry>) -> Result<Vec<ObjectKey>, Error> {
         let Some(resource) = self.resource(key) else { return Ok(Vec::new()) };
         let stored = current.map(|entry| stored_codec::header(&resource, &entry.value)).transpose()?;
@@ -162,7 +164,8 @@ impl Graph {
         let catalogue = self.catalogue.load();
         let resource = GroupVersion::parse(reference.api_version)
             .and_then(|version| catalogue.find_kind(&version.group, &version.version, reference.kind));
-        // An object of the cluster cannot be owned by one in a namespace: nobody could say in which.
+        // A cluster-scoped object cannot be owned by a namespaced one: the reference has no
+        // namespace.
         let resource = resource.filter(|resource| !resource.namespaced || namespace.is_some());
         let key = resource.map(|resource| resource.key(namespace, reference.name));
         Owner { key, uid: reference.uid.to_owned(), blocks: reference.block_owner_deletion }

@@ -1,14 +1,15 @@
-//! Garbage collection: objects whose owners are all gone go too, and owners wait for their dependents where that was asked
-//! for (document 001, `propagationPolicy`).
+//! The garbage collector: deletes objects whose owners are all gone, and keeps an owner until its
+//! dependents are deleted or orphaned where its deletion asks for that (`propagationPolicy`).
 //!
-//! `graph` knows who owns whom, `decide` says what a single object needs, `act` does it. Invariants: a decision is made
-//! from a state that holds everything the graph has seen, and carried out only if the object is still what it was; so an
-//! owner that comes or a reference that goes meanwhile is never overlooked. What fails is tried again.
+//! Invariants: a decision is made from a state that holds everything the graph has observed, and
+//! carried out only if the object is still what it was; so an owner that is created or a reference
+//! that is removed meanwhile is never overlooked. A failure is tried again. Reading order: `graph`
+//! (who owns whom), `decide` (what one object needs), `execute`.
 
-mod act;
 mod decide;
+mod execute;
 mod graph;
-mod queue;
+mod work_queue;
 
 use std::time::Duration;
 
@@ -21,22 +22,21 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::context::Context;
 use decide::Decision;
 use graph::{Graph, ObjectKey};
-use queue::Queue;
 use quorate_registry::error::Error;
 use quorate_registry::keys;
+use work_queue::WorkQueue;
 
 /// Writes under way at a time.
 const CONCURRENT_WRITES: usize = 64;
-/// How long changes are let come together before they are looked at, so that a busy store does not wake the collector for
-/// every one.
-const GATHER: Duration = Duration::from_millis(20);
-/// Objects looked at in one go while the graph is made.
+/// How long changes are batched, so that a busy store does not wake the collector for every one.
+const BATCH_WINDOW: Duration = Duration::from_millis(20);
+/// Objects read in one go while the graph is made.
 const SCAN_STEP: usize = 4096;
 
 /// Collects for ever; returns only with an error, after which it is started again with a new graph.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let snapshot = context.current().await?;
-    let mut changes = context.cluster.store.watch(keys::objects(), snapshot.revision())?;
+    let mut changes = context.store.watch(keys::objects(), snapshot.revision())?;
     let mut collector = Collector::new(context);
     collector.scan(snapshot).await;
     let mut running = FuturesUnordered::new();
@@ -59,7 +59,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
                     collector.observe(&batch);
                 }
                 if running.is_empty() && collector.queue.is_empty() {
-                    sleep(GATHER).await;
+                    sleep(BATCH_WINDOW).await;
                 }
             }
         }
@@ -69,12 +69,12 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
 struct Collector<'c> {
     context: &'c Context,
     graph: Graph,
-    queue: Queue,
+    queue: WorkQueue,
 }
 
 impl<'c> Collector<'c> {
     fn new(context: &'c Context) -> Self {
-        Self { context, graph: Graph::new(context.cluster.catalogue.clone()), queue: Queue::default() }
+        Self { context, graph: Graph::new(context.catalogue.clone()), queue: WorkQueue::default() }
     }
 
     /// Reads everything that is stored.
@@ -82,7 +82,7 @@ impl<'c> Collector<'c> {
         self.graph.reached(snapshot.revision());
         let prefix = keys::objects();
         for (count, (key, entry)) in snapshot.range(&prefix, None).enumerate() {
-            self.take_in(key, Some(entry));
+            self.observe_object(key, Some(entry));
             if count % SCAN_STEP == SCAN_STEP - 1 {
                 tokio::task::yield_now().await;
             }
@@ -91,13 +91,13 @@ impl<'c> Collector<'c> {
 
     fn observe(&mut self, batch: &WatchBatch) {
         for event in batch.events() {
-            self.take_in(&event.key, event.current.as_ref());
+            self.observe_object(&event.key, event.current.as_ref());
         }
         self.graph.reached(batch.revision());
     }
 
-    /// An object that cannot be read has no owners as far as anybody knows; it must not hold up the others.
-    fn take_in(&mut self, key: &ObjectKey, current: Option<&Entry>) {
+    /// An object that cannot be read has no known owners; it delays no other.
+    fn observe_object(&mut self, key: &ObjectKey, current: Option<&Entry>) {
         match self.graph.observe(key, current) {
             Ok(touched) => touched.into_iter().for_each(|key| self.queue.add(key)),
             Err(error) => {
@@ -108,14 +108,14 @@ impl<'c> Collector<'c> {
 
     /// Decides about an object and begins to do it.
     fn start(&mut self, key: ObjectKey) -> BoxFuture<'c, (ObjectKey, Result<(), Error>)> {
-        let decision = decide::decide(&self.graph, &key, &self.context.cluster.store.snapshot());
+        let decision = decide::decide(&self.graph, &key, &self.context.store.snapshot());
         if let Ok(Decision::Await(dependents)) = &decision {
             dependents.iter().cloned().for_each(|dependent| self.queue.add(dependent));
         }
         let context = self.context;
         Box::pin(async move {
             let done = match decision {
-                Ok(decision) => act::carry_out(context, &key, decision).await,
+                Ok(decision) => execute::execute(context, &key, decision).await,
                 Err(error) => Err(error),
             };
             (key, done)

@@ -1,13 +1,15 @@
-//! Counts what the objects of a namespace use, and writes it into its quotas.
+//! The count of what the objects of a namespace use, and its write to the quotas.
 //!
-//! Invariant: a quota is written only while it is as it was in the state that was counted. Writers charge it all the time, so what has
-//! changed since the count began is added before each attempt, which costs only what has changed; and from the second one on those of this
-//! node let the count have its turn.
+//! Invariant: a quota is written only while it is as it was in the state that was counted. Clients'
+//! writes charge it all the time, so what has changed since the count began is added before each
+//! attempt, which costs only what has changed; from the second attempt on the count takes the quota
+//! lock of this node.
 
 use quorate_meta::{Time, Value};
 use quorate_store::{Revision, Snapshot};
 
-use super::super::context::{Context, go_on, is_overtaken, is_settled};
+use super::super::context::{Context, is_conflict, is_settled, skip_failed_object};
+use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::{self, QUOTAS, Quota, Tally};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, UpdateOptions};
@@ -15,10 +17,10 @@ use quorate_registry::{Part, stored_codec};
 
 /// Objects that are counted before other tasks may run.
 const STEP: usize = 256;
-/// How often a quota is written that is charged at the same time.
+/// Attempts to write a quota that is charged at the same time, count.
 const ATTEMPTS: usize = 16;
 
-/// What came of a count.
+/// The outcome of a count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted {
     /// The state that was counted.
@@ -28,21 +30,21 @@ pub(super) struct Counted {
 }
 
 /// Counts a namespace and writes it down.
-pub(super) async fn settle(context: &Context, namespace: &str) -> Result<Counted, Error> {
-    let now = Time::from_ms(context.cluster.env.clock.now_ms());
-    let mut snapshot = context.cluster.store.snapshot();
+pub(super) async fn recount(context: &Context, locks: &QuotaLocks, namespace: &str) -> Result<Counted, Error> {
+    let now = Time::from_ms(context.env.clock.now_ms());
+    let mut snapshot = context.store.snapshot();
     let (names, quotas): (Vec<_>, Vec<_>) = quotas_of(context, &snapshot, namespace)?.into_iter().unzip();
     let mut tally = Tally::new(quotas);
     count(context, &snapshot, namespace, &mut tally, now).await;
     for attempt in 0..ATTEMPTS {
-        let _turn = if attempt == 0 { None } else { context.cluster.quota_locks.wait(namespace).await };
-        let newer = context.cluster.store.snapshot();
+        let _lock = if attempt == 0 { None } else { locks.wait(namespace).await };
+        let newer = context.store.snapshot();
         catch_up(context, [&snapshot, &newer], namespace, &mut tally, now);
         snapshot = newer;
         let mut is_written = true;
         for (name, (quota, used)) in names.iter().zip(tally.lines()) {
             let Some(object) = read(context, &snapshot, [namespace, name])? else { continue };
-            // One that allows something else by now is counted again for that.
+            // A quota that allows something else by now is queued for that.
             let is_same = Quota::of(&object).allows_the_same(quota);
             if let Some(wanted) = quota::settled(&object, used).filter(|_| is_same) {
                 is_written &= write(context, [namespace, name], &wanted).await?;
@@ -68,9 +70,9 @@ fn quotas_of(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<
 
 /// Counts every object that a quota measures.
 async fn count(context: &Context, snapshot: &Snapshot, namespace: &str, tally: &mut Tally, now: Time) {
-    let catalogue = context.cluster.catalogue.load();
+    let catalogue = context.catalogue.load();
     for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
-        let Some(counted) = quota::Counted::of(context.cluster.names, resource) else { continue };
+        let Some(counted) = quota::Counted::of(context.names, resource) else { continue };
         if !tally.begin(&counted) {
             continue;
         }
@@ -85,7 +87,7 @@ async fn count(context: &Context, snapshot: &Snapshot, namespace: &str, tally: &
 
 /// Adds what differs between two states.
 fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, tally: &mut Tally, now: Time) {
-    let catalogue = context.cluster.catalogue.load();
+    let catalogue = context.catalogue.load();
     for (key, before, after) in newer.changes_from(older) {
         let Some(resource) = catalogue.of_key(key).filter(|resource| resource.namespaced) else {
             continue;
@@ -93,7 +95,7 @@ fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, 
         if resource.parse_key(key).is_none_or(|(own, _)| own != Some(namespace)) {
             continue;
         }
-        let Some(counted) = quota::Counted::of(context.cluster.names, resource) else { continue };
+        let Some(counted) = quota::Counted::of(context.names, resource) else { continue };
         if let Some(entry) = before {
             tally.remove(&counted, &counted.read(resource, entry), now);
         }
@@ -110,14 +112,15 @@ fn read(context: &Context, snapshot: &Snapshot, [namespace, name]: [&str; 2]) ->
     Ok(entry.and_then(|entry| stored_codec::decode(resource, entry).ok()))
 }
 
-/// Writes the status of a quota; false when the quota has changed meanwhile, which its `resourceVersion` tells.
+/// Writes the status of a quota; false when the quota has changed meanwhile, which its
+/// `resourceVersion` tells.
 async fn write(context: &Context, [namespace, name]: [&str; 2], wanted: &Value) -> Result<bool, Error> {
     let target = Target { resource: &*context.resource(QUOTAS)?, namespace: Some(namespace), name };
     let options =
         UpdateOptions { write: context.options(), part: Part::Status, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, |_| Ok(wanted.clone())).await {
-        Err(error) if is_overtaken(&error) => Ok(false),
+        Err(error) if is_conflict(&error) => Ok(false),
         Err(error) if is_settled(&error) => Ok(true),
-        written => go_on(written.map(drop), target).map(|()| true),
+        written => skip_failed_object(written.map(drop), target).map(|()| true),
     }
 }

@@ -1,76 +1,79 @@
-//! ResourceQuotas: each says in its status what is allowed and what is used.
+//! The ResourceQuota controller: `status` says what is allowed and what is used.
 //!
-//! Writes that use more charge it themselves; this controller finds what was given back (by deletions, by pods that end), what was
-//! written past admission, and quotas that are new. `book` knows which namespaces have to be counted again, `count` does it. Invariants:
-//! what is written down was counted in a state in which the quota was as it still is when it is written, so no charge is ever lost;
-//! where there is no quota, nothing is followed.
+//! Writes that use more charge the quota themselves; this controller finds what was given back
+//! (deletions, pods that end), what was written past admission, and new quotas. Invariants: what is
+//! written was counted in a state in which the quota was as it is when it is written, so no charge
+//! is lost; while there is no quota, no change is watched. Reading order: `recount_queue`, `count`.
 
-mod book;
 mod count;
+mod recount_queue;
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::context::Context;
-use book::Book;
+use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::QUOTAS;
 use quorate_registry::error::Error;
 use quorate_registry::keys;
+use recount_queue::RecountQueue;
 
-/// How long changes are let come together before they are looked at.
-const GATHER: Duration = Duration::from_millis(100);
-/// The time between two counts of a namespace: at least this long, and as many times as long as the count took.
-const REST: Duration = Duration::from_secs(1);
-const REST_PER_COUNT: u32 = 10;
-const LONGEST_REST: Duration = Duration::from_secs(30);
-/// How often all are counted again, whatever was seen of them.
-const COUNT_ALL: Duration = Duration::from_secs(300);
+/// How long changes are batched before they are processed.
+const BATCH_WINDOW: Duration = Duration::from_millis(100);
+/// The time between two counts of a namespace: at least this long, and as many times as long as the
+/// count took.
+const MIN_RECOUNT_INTERVAL: Duration = Duration::from_secs(1);
+const INTERVAL_PER_COUNT: u32 = 10;
+const MAX_RECOUNT_INTERVAL: Duration = Duration::from_secs(30);
+/// How often all namespaces are counted again, whatever was observed of them.
+const RESYNC_PERIOD: Duration = Duration::from_secs(300);
 
-/// Looks after the quotas; returns when there are none any more, or with an error, after which it is started again.
-pub(super) async fn run(context: &Context) -> Result<(), Error> {
+/// Keeps the quotas; returns when there are none any more, or with an error, after which it is
+/// started again.
+pub(super) async fn run(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
     let prefix = context.resource(QUOTAS)?.prefix(None);
     let snapshot = context.current().await?;
-    let mut changes = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+    let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
     if snapshot.range(&prefix, None).next().is_none() {
         drop(snapshot);
         changes.next().await?;
     }
     drop(changes);
-    follow(context).await
+    track(context, locks).await
 }
 
 /// The same while there are quotas.
-async fn follow(context: &Context) -> Result<(), Error> {
+async fn track(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
     let snapshot = context.current().await?;
-    let mut changes = context.cluster.store.watch(keys::objects(), snapshot.revision())?;
-    let mut book = Book::new(context)?;
-    book.read(&snapshot).await;
+    let mut changes = context.store.watch(keys::objects(), snapshot.revision())?;
+    let mut queue = RecountQueue::new(context)?;
+    queue.read(&snapshot).await;
     drop(snapshot);
-    let mut all_at = Instant::now() + COUNT_ALL;
-    while !book.is_empty() {
+    let mut resync_at = Instant::now() + RESYNC_PERIOD;
+    while !queue.is_empty() {
         while let Some(batch) = changes.try_next()? {
             tokio::task::consume_budget().await;
-            book.observe(&batch);
+            queue.observe(&batch);
         }
-        if Instant::now() >= all_at {
-            book.doubt_all();
-            all_at = Instant::now() + COUNT_ALL;
+        if Instant::now() >= resync_at {
+            queue.enqueue_all();
+            resync_at = Instant::now() + RESYNC_PERIOD;
         }
-        for namespace in book.take_due(Instant::now()) {
+        for namespace in queue.take_due(Instant::now()) {
             let begun = Instant::now();
-            let counted = count::settle(context, &namespace).await;
+            let counted = count::recount(context, locks, &namespace).await;
             if let Err(error) = &counted {
                 tracing::warn!(%error, %namespace, "the quotas of a namespace cannot be settled yet");
             }
-            let rest = (begun.elapsed() * REST_PER_COUNT).clamp(REST, LONGEST_REST);
-            book.counted(&namespace, counted.ok(), Instant::now() + rest);
+            let interval = (begun.elapsed() * INTERVAL_PER_COUNT).clamp(MIN_RECOUNT_INTERVAL, MAX_RECOUNT_INTERVAL);
+            queue.finish(&namespace, counted.ok(), Instant::now() + interval);
         }
-        let next = book.next_due().unwrap_or(all_at).min(all_at);
+        let next = queue.next_due().unwrap_or(resync_at).min(resync_at);
         tokio::select! {
             batch = changes.next() => {
-                book.observe(&batch?);
-                sleep(GATHER).await;
+                queue.observe(&batch?);
+                sleep(BATCH_WINDOW).await;
             }
             () = sleep_until(next) => {}
         }

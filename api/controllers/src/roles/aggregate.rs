@@ -1,10 +1,11 @@
-//! Rules that a ClusterRole takes over from others (document 000, `aggregationRule`).
+//! The rules of aggregated ClusterRoles (`aggregationRule`).
 //!
-//! Invariants: an aggregating role holds the rules of every other role that one of its selectors matches, in the order of
-//! their names and each once, and nothing else, whatever somebody writes into it. Where it matches one that aggregates as well,
-//! that means what this one has to hold, and not what it holds just now: so roles that aggregate each other come to rest, whatever
-//! they held. A change costs what it concerns: all roles are kept in memory as far as that needs. One that cannot be read or written
-//! holds up no other.
+//! Invariants: an aggregated role holds the rules of every other role that one of its selectors
+//! matches, in the order of their names and each once, and nothing else, whatever a client writes
+//! into it. Where it matches another aggregated role, it takes the rules that this one has to hold
+//! and not those that it holds now, so roles that aggregate each other come to rest. A change costs
+//! what it concerns: of every role the labels, rules and selectors are kept in memory. A role that
+//! cannot be read or written delays no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,30 +14,30 @@ use quorate_meta::{LabelSelector, Map, Value};
 use quorate_store::{Entry, Revision};
 
 use crate::context::Context;
-use crate::retry::Later;
+use crate::retry_queue::RetryQueue;
 use quorate_access::authorization::rbac::{self, Rule};
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Resource, selector, stored_codec};
 
-/// What matters of a role.
+/// The parts of a role that aggregation reads.
 #[derive(Debug, Default, PartialEq)]
-struct Known {
+struct RoleState {
     labels: Map,
     rules: Vec<Value>,
-    /// What it takes over; `None` when it does not aggregate.
+    /// The roles that it aggregates; `None` when it does not aggregate.
     selectors: Option<Vec<LabelSelector>>,
-    /// At which it was read.
+    /// The revision at which it was read.
     revision: Revision,
 }
 
 /// Aggregates for ever; returns only with an error.
 pub(crate) async fn run(context: &Context) -> Result<(), Error> {
-    let resource = context.find(&context.cluster.names.group(rbac::GROUP), "v1", "clusterroles");
+    let resource = context.find(&context.names.group(rbac::GROUP), "v1", "clusterroles");
     let resource = &resource.ok_or_else(|| Error::internal("roles are not served"))?;
     let snapshot = context.current().await?;
     let prefix = resource.prefix(None);
-    let mut watch = context.cluster.store.watch(prefix.clone(), snapshot.revision())?;
+    let mut watch = context.store.watch(prefix.clone(), snapshot.revision())?;
     let mut roles = BTreeMap::new();
     for (key, entry) in snapshot.range(&prefix, None) {
         let Some((_, name)) = resource.parse_key(key) else { continue };
@@ -44,16 +45,16 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
         roles.extend(read(resource, name, entry).map(|role| (name.to_owned(), role)));
     }
     let mut touched: BTreeSet<String> = roles.keys().cloned().collect();
-    let mut later = Later::default();
+    let mut retries = RetryQueue::default();
     drop(snapshot);
     loop {
         for name in std::mem::take(&mut touched) {
-            let gathered = gather(context, resource, &roles, &name).await;
-            later.settle(name, gathered)?;
+            let done = reconcile(context, resource, &roles, &name).await;
+            retries.record(name, done)?;
         }
         let mut batch = tokio::select! {
             batch = watch.next() => Some(batch?),
-            due = later.due() => {
+            due = retries.due() => {
                 touched.extend(due);
                 None
             }
@@ -62,20 +63,25 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
             for event in changes.events() {
                 let Some((_, name)) = resource.parse_key(&event.key) else { continue };
                 let now = event.current.as_ref().and_then(|entry| read(resource, name, entry));
-                take(&mut roles, name, now, &mut touched);
+                observe(&mut roles, name, now, &mut touched);
             }
             batch = watch.try_next()?;
         }
     }
 }
 
-/// Takes in what a role is now, and which roles that concerns.
-fn take(roles: &mut BTreeMap<String, Known>, name: &str, now: Option<Known>, touched: &mut BTreeSet<String>) {
+/// Observes what a role is now, and adds the roles that this concerns.
+fn observe(
+    roles: &mut BTreeMap<String, RoleState>,
+    name: &str,
+    now: Option<RoleState>,
+    touched: &mut BTreeSet<String>,
+) {
     let before = roles.remove(name);
-    // Those who gather it, those who gather these, and so on.
+    // The roles that aggregate it, those that aggregate these, and so on.
     let mut ahead: Vec<&Map> = [&before, &now].into_iter().flatten().map(|role| &role.labels).collect();
     while let Some(labels) = ahead.pop() {
-        for (name, role) in roles.iter().filter(|(_, role)| role.gathers(labels)) {
+        for (name, role) in roles.iter().filter(|(_, role)| role.selects(labels)) {
             if touched.insert(name.clone()) {
                 ahead.push(&role.labels);
             }
@@ -88,14 +94,14 @@ fn take(roles: &mut BTreeMap<String, Known>, name: &str, now: Option<Known>, tou
 }
 
 /// Writes the rules that an aggregating role should have; does nothing for any other.
-async fn gather(
+async fn reconcile(
     context: &Context,
     resource: &Arc<Resource>,
-    roles: &BTreeMap<String, Known>,
+    roles: &BTreeMap<String, RoleState>,
     name: &str,
 ) -> Result<(), Error> {
     tokio::task::consume_budget().await;
-    let (Some(rules), Some(role)) = (gathered(roles, name), roles.get(name)) else { return Ok(()) };
+    let (Some(rules), Some(role)) = (aggregated_rules(roles, name), roles.get(name)) else { return Ok(()) };
     if role.rules == rules {
         return Ok(());
     }
@@ -105,15 +111,15 @@ async fn gather(
         object.set_at(&["rules"], Value::List(rules.clone()));
         Ok(object)
     };
-    context.change_seen(target, role.revision, change).await
+    context.update_at(target, role.revision, change).await
 }
 
 /// The rules that a role should have; `None` when it does not aggregate.
-fn gathered(roles: &BTreeMap<String, Known>, name: &str) -> Option<Vec<Value>> {
+fn aggregated_rules(roles: &BTreeMap<String, RoleState>, name: &str) -> Option<Vec<Value>> {
     let mut rules = Vec::new();
     let (mut held, mut met) = (BTreeSet::new(), BTreeSet::from([name]));
     let mut ahead = roles.get(name)?.matched(roles)?;
-    // The first of them is the last here.
+    // A stack, whose top is the first one.
     ahead.reverse();
     while let Some((other, role)) = ahead.pop() {
         if !met.insert(other) {
@@ -131,8 +137,8 @@ fn selects(selector: &LabelSelector, labels: &Map) -> bool {
     selector.matches(labels.iter().map(|(key, value)| (key, value.as_str().unwrap_or_default())))
 }
 
-impl Known {
-    fn gathers(&self, labels: &Map) -> bool {
+impl RoleState {
+    fn selects(&self, labels: &Map) -> bool {
         self.selectors.iter().flatten().any(|selector| selects(selector, labels))
     }
 
@@ -146,18 +152,18 @@ impl Known {
     }
 }
 
-/// One that cannot be read gives nothing and takes nothing over.
-fn read(resource: &Resource, name: &str, entry: &Entry) -> Option<Known> {
+/// A role that cannot be read gives no rules and aggregates none.
+fn read(resource: &Resource, name: &str, entry: &Entry) -> Option<RoleState> {
     let role = stored_codec::decode(resource, entry);
     let role = role.inspect_err(|error| tracing::error!(%error, name, "a role is left out of aggregation")).ok()?;
-    Some(Known { revision: entry.modified, ..known(&role) })
+    Some(RoleState { revision: entry.modified, ..role_state(&role) })
 }
 
-fn known(role: &Value) -> Known {
+fn role_state(role: &Value) -> RoleState {
     let list = |path: &[&str]| role.at(path).and_then(Value::as_list).unwrap_or_default();
     let aggregation = role.get("aggregationRule").filter(|rule| !rule.is_null());
     let selectors = list(&["aggregationRule", "clusterRoleSelectors"]);
-    Known {
+    RoleState {
         labels: role.at(&["metadata", "labels"]).and_then(Value::as_map).cloned().unwrap_or_default(),
         rules: list(&["rules"]).to_vec(),
         // A selector that cannot be read (none can be written) matches nothing.
@@ -171,19 +177,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn role(labels: serde_json::Value, rules: &[&str], gathers: &[&str]) -> Known {
+    fn role(labels: serde_json::Value, rules: &[&str], gathers: &[&str]) -> RoleState {
         let rules: Vec<_> = rules.iter().map(|verb| json!({"verbs": [verb]})).collect();
         let selectors: Vec<_> = gathers.iter().map(|label| json!({"matchLabels": {*label: "1"}})).collect();
         let mut role = json!({"metadata": {"labels": labels}, "rules": rules});
         if !gathers.is_empty() {
             role["aggregationRule"] = json!({"clusterRoleSelectors": selectors});
         }
-        known(&role.into())
+        role_state(&role.into())
     }
 
-    fn verbs(roles: &BTreeMap<String, Known>, name: &str) -> Option<Vec<String>> {
+    fn verbs(roles: &BTreeMap<String, RoleState>, name: &str) -> Option<Vec<String>> {
         let text = |rule: &Value| rule.get("verbs").unwrap().as_list().unwrap()[0].as_str().unwrap().to_owned();
-        gathered(roles, name).map(|rules| rules.iter().map(text).collect())
+        aggregated_rules(roles, name).map(|rules| rules.iter().map(text).collect())
     }
 
     #[test]
@@ -236,16 +242,16 @@ mod tests {
             ("of-z".into(), role(json!({}), &[], &["z"])),
         ]);
         let mut touched = BTreeSet::new();
-        take(&mut roles, "a", Some(role(json!({"y": "1"}), &["get"], &[])), &mut touched);
+        observe(&mut roles, "a", Some(role(json!({"y": "1"}), &["get"], &[])), &mut touched);
         assert_eq!(touched.iter().collect::<Vec<_>>(), ["a", "of-x", "of-y"]);
         touched.clear();
-        take(&mut roles, "a", None, &mut touched);
+        observe(&mut roles, "a", None, &mut touched);
         assert_eq!(touched.iter().collect::<Vec<_>>(), ["of-y"]);
         assert_eq!(verbs(&roles, "of-y"), Some(Vec::new()));
         roles.insert("of-of-y".into(), role(json!({}), &[], &["w"]));
         roles.insert("of-y".into(), role(json!({"w": "1"}), &[], &["y"]));
         touched.clear();
-        take(&mut roles, "a", Some(role(json!({"y": "1"}), &["get"], &[])), &mut touched);
+        observe(&mut roles, "a", Some(role(json!({"y": "1"}), &["get"], &[])), &mut touched);
         assert_eq!(touched.iter().collect::<Vec<_>>(), ["a", "of-of-y", "of-y"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Roles and bindings that the cluster looks after by itself: those that it starts with, and rules that one role takes over
-//! from others.
+//! The reconcilers of roles and bindings: the default ones, and the rules of aggregated cluster
+//! roles.
 
 pub(super) mod aggregate;
 pub(super) mod reconcile;

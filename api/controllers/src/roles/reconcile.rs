@@ -1,8 +1,8 @@
-//! Brings the roles and bindings that every cluster has up to date: once for each leader, in one transaction.
+//! The default roles and bindings: brought up to date once for each leader, in one transaction.
 //!
-//! Invariants: what is missing is added, labels, annotations, rules and subjects alike; what somebody added stays. A binding
-//! that binds another role is replaced, because a binding's role never changes. Objects whose annotation says so are left
-//! alone.
+//! Invariants: what is missing is added, labels, annotations, rules and subjects alike; what a
+//! client added stays. A binding that binds another role is replaced, because a binding's role
+//! never changes. An object whose annotation `autoupdate` is `false` is left alone.
 
 use quorate_meta::{Names, Value};
 use quorate_store::{Entry, Snapshot};
@@ -13,15 +13,14 @@ use quorate_registry::error::Error;
 use quorate_registry::write::{Put, Target};
 use quorate_registry::{Catalogue, Resource, stored_codec};
 
-/// How often the transaction is made anew because somebody else changed one of the objects meanwhile.
+/// Attempts of the transaction, count: another writer may change one of the objects meanwhile.
 const MAX_ATTEMPTS: usize = 8;
 
 /// Adds what is missing.
 pub(crate) async fn run(context: &Context) -> Result<(), Error> {
-    let api = &context.cluster;
-    let catalogue = api.catalogue.load();
+    let catalogue = context.catalogue.load();
     let is_served = |kind: &str| catalogue.iter().any(|resource| resource.kind == kind);
-    let defaults = rbac::default_objects(api.names, is_served);
+    let defaults = rbac::default_objects(context.names, is_served);
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
         let mut puts = Vec::new();
@@ -41,21 +40,21 @@ fn put<'a>(
     snapshot: &Snapshot,
     default: &'a DefaultObject,
 ) -> Result<Option<Put<'a>>, Error> {
-    let group = context.cluster.names.group(rbac::GROUP);
+    let group = context.names.group(rbac::GROUP);
     let resource = catalogue.find(&group, "v1", default.plural);
     let resource = resource.ok_or_else(|| Error::internal("roles are not served"))?;
     let target = Target { resource, namespace: default.namespace.as_deref(), name: &default.name };
     let Some(entry) = snapshot.get(&target.key()) else {
-        let object = typed(context, resource, default.object.clone())?;
+        let object = completed(context, resource, default.object.clone())?;
         return Ok(Some(Put { target, replaces: None, object }));
     };
     let found = stored_codec::decode(resource, entry)?;
-    let Some(wanted) = merged(context.cluster.names, default, &found) else { return Ok(None) };
+    let Some(wanted) = merged(context.names, default, &found) else { return Ok(None) };
     let replaces: Option<Entry> = Some(entry.clone());
-    Ok(Some(Put { target, replaces, object: typed(context, resource, wanted)? }))
+    Ok(Some(Put { target, replaces, object: completed(context, resource, wanted)? }))
 }
 
-fn typed(context: &Context, resource: &Resource, mut object: Value) -> Result<Value, Error> {
+fn completed(context: &Context, resource: &Resource, mut object: Value) -> Result<Value, Error> {
     context.complete(resource, &mut object)?;
     Ok(object)
 }

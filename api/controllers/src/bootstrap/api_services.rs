@@ -1,9 +1,10 @@
-//! An APIService for each version of a group that this server serves, as aggregated discovery expects it.
+//! The APIService of each group version that this server serves, as aggregated discovery expects
+//! it.
 
 use quorate_meta::{Map, Names, Value};
+use quorate_registry::Catalogue;
 
-use super::{Wanted, spec};
-use crate::cluster::Cluster;
+use super::{BootstrapObject, spec};
 
 /// Priority of groups, by their neutral names; groups that are not listed here come last.
 const GROUPS: [(&str, i64); 19] = [
@@ -30,14 +31,13 @@ const GROUPS: [(&str, i64); 19] = [
 const LAST_GROUP: i64 = 16_100;
 
 /// One object for each version that is served.
-pub(super) fn objects(cluster: &Cluster) -> Vec<Wanted> {
-    let catalogue = cluster.catalogue.load();
+pub(super) fn objects(names: &Names, catalogue: &Catalogue) -> Vec<BootstrapObject> {
     let versions = catalogue.group_versions().into_iter();
-    let own = cluster.names.group("apiregistration");
-    versions.filter(|(group, _)| *group != own).map(|(group, version)| wanted(cluster.names, group, version)).collect()
+    let own = names.group("apiregistration");
+    versions.filter(|(group, _)| *group != own).map(|(group, version)| wanted(names, group, version)).collect()
 }
 
-fn wanted(names: &Names, group: &str, version: &str) -> Wanted {
+fn wanted(names: &Names, group: &str, version: &str) -> BootstrapObject {
     let neutral = names.neutral(group);
     let group_priority =
         GROUPS.iter().find(|(known, _)| *known == neutral).map_or(LAST_GROUP, |(_, priority)| *priority);
@@ -52,13 +52,13 @@ fn wanted(names: &Names, group: &str, version: &str) -> Wanted {
     let label = format!("kube-aggregator.{}", names.domain_key("automanaged"));
     let mut labels = Map::new();
     labels.insert(label, "onstart");
-    Wanted {
+    BootstrapObject {
         group: "apiregistration",
         plural: "apiservices",
         name: format!("{version}.{group}"),
         metadata: spec("labels", labels),
         fields: spec("spec", own),
-        kept_while: None,
+        autoupdate_annotation: None,
         creates_only: false,
     }
 }

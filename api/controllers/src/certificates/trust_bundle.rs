@@ -1,7 +1,10 @@
-//! The trust bundle with the authority that signs servers' certificates, for whoever wants to verify this server.
+//! The ClusterTrustBundle of the authority that signs servers' certificates, for clients that
+//! verify this server.
 //!
-//! Invariant: there is one bundle of the signer, and it has the authority of today. Its name ends in a hash of its content,
-//! so that a new authority comes before the old one goes.
+//! Invariant: there is one bundle of the signer, and it has the current authority. Its name ends in
+//! a hash of its content, so that a new authority's bundle exists before the old one is removed.
+
+use std::future::pending;
 
 use quorate_meta::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -16,22 +19,23 @@ const SIGNER: &str = "kube-apiserver-serving";
 /// Bytes of the hash that a bundle's name ends in.
 const HASH_BYTES: usize = 6;
 
-/// Publishes for ever; returns only with an error, after which it is started again.
+/// Publishes for ever; returns only with an error, after which it is started again. An empty
+/// authority is not published.
 pub(crate) async fn run(context: &Context, authority: &str) -> Result<(), Error> {
-    let names = context.cluster.names;
+    let names = context.names;
     let found = context.find(&names.group("certificates"), "v1beta1", "clustertrustbundles");
-    let Some(resource) = &found else { return std::future::pending().await };
+    let Some(resource) = found.as_ref().filter(|_| !authority.is_empty()) else { return pending().await };
     let signer = names.domain_key(SIGNER);
     let name = format!("{}:{}", signer.replace('/', ":"), hash(authority));
     loop {
         let snapshot = context.current().await?;
-        let mut changes = context.cluster.store.watch(resource.prefix(None), snapshot.revision())?;
+        let mut changes = context.store.watch(resource.prefix(None), snapshot.revision())?;
         let entry = snapshot.get(&resource.key(None, &name));
         let own = entry.map(|entry| stored_codec::decode(resource, entry)).transpose()?;
         let says = own.as_ref().and_then(|object| object.str_at(&["spec", "trustBundle"]));
         if says != Some(authority) {
             if let Some(entry) = entry {
-                context.delete_seen(Target { resource, namespace: None, name: &name }, entry).await?;
+                context.delete_at(Target { resource, namespace: None, name: &name }, entry).await?;
             }
             create(context, resource, &name, &signer, authority).await?;
         }
@@ -39,7 +43,7 @@ pub(crate) async fn run(context: &Context, authority: &str) -> Result<(), Error>
             let Some((_, other)) = resource.parse_key(key) else { continue };
             if other != name && stored_codec::header(resource, &entry.value)?.field("spec.signerName") == Some(&signer)
             {
-                context.delete_seen(Target { resource, namespace: None, name: other }, entry).await?;
+                context.delete_at(Target { resource, namespace: None, name: other }, entry).await?;
             }
         }
         drop(snapshot);

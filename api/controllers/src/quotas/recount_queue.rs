@@ -1,7 +1,9 @@
-//! Which namespaces have quotas, and which of them have to be counted again.
+//! The work queue of the ResourceQuota controller: the namespaces with quotas, and those that have
+//! to be counted again.
 //!
-//! Invariant: a change that makes the objects of a namespace use more or less of a quota than the quota says has the namespace counted,
-//! unless the change was charged when it was made, or a count has seen it.
+//! Invariant: a change that makes the objects of a namespace use more or less of a quota than its
+//! status says queues the namespace, unless the change was charged in its own transaction, or a
+//! count has seen it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,33 +24,33 @@ const READ_STEP: usize = 256;
 
 /// The namespaces with quotas.
 #[derive(Debug)]
-pub(super) struct Book {
+pub(super) struct RecountQueue {
     names: &'static Names,
     catalogue: Arc<CurrentCatalogue>,
     quotas: Arc<Resource>,
-    namespaces: BTreeMap<String, Namespace>,
-    /// Those to count again.
-    doubtful: BTreeSet<String>,
+    namespaces: BTreeMap<String, NamespaceQuotas>,
+    /// The namespaces to count again.
+    pending: BTreeSet<String>,
 }
 
 /// A namespace with quotas.
 #[derive(Debug, Default)]
-struct Namespace {
+struct NamespaceQuotas {
     quotas: BTreeMap<String, Quota>,
     /// The state that was counted last.
     counted: Revision,
-    /// Until when it is not counted again; never yet when there is no time.
-    rests_until: Option<Instant>,
+    /// When it may be counted again; `None` before the first count.
+    not_before: Option<Instant>,
 }
 
-impl Book {
+impl RecountQueue {
     pub(super) fn new(context: &Context) -> Result<Self, Error> {
-        let (names, catalogue) = (context.cluster.names, context.cluster.catalogue.clone());
+        let (names, catalogue) = (context.names, context.catalogue.clone());
         let quotas = context.resource(QUOTAS)?.clone();
-        Ok(Self { names, catalogue, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() })
+        Ok(Self { names, catalogue, quotas, namespaces: BTreeMap::new(), pending: BTreeSet::new() })
     }
 
-    /// Takes in all quotas of a state.
+    /// Observes all quotas of a state.
     pub(super) async fn read(&mut self, snapshot: &Snapshot) {
         let quotas = self.quotas.clone();
         for (index, (key, entry)) in snapshot.range(&quotas.prefix(None), None).enumerate() {
@@ -56,27 +58,28 @@ impl Book {
                 tokio::task::yield_now().await;
             }
             if let Some((Some(namespace), name)) = quotas.parse_key(key) {
-                self.note(namespace, name, Some(entry), snapshot.revision());
+                self.observe_quota(namespace, name, Some(entry), snapshot.revision());
             }
         }
     }
 
-    /// Takes in what has changed.
+    /// Observes a change.
     pub(super) fn observe(&mut self, batch: &WatchBatch) {
         for event in batch.events() {
             let Some(Key::Object { group, resource, namespace: Some(namespace), name }) = Key::parse(&event.key) else {
                 continue;
             };
             if group.is_empty() && resource == QUOTAS {
-                self.note(namespace, name, event.current.as_ref(), batch.revision());
-            } else if self.is_news(namespace, event, batch) {
-                self.doubtful.insert(namespace.to_owned());
+                self.observe_quota(namespace, name, event.current.as_ref(), batch.revision());
+            } else if self.needs_recount(namespace, event, batch) {
+                self.pending.insert(namespace.to_owned());
             }
         }
     }
 
-    /// Takes in what has become of a quota. Charges do not matter: only what it allows, and whether its status is about that.
-    fn note(&mut self, namespace: &str, name: &str, current: Option<&Entry>, revision: Revision) {
+    /// Observes a quota. Charges do not matter: only what it allows, and whether its status is
+    /// about that.
+    fn observe_quota(&mut self, namespace: &str, name: &str, current: Option<&Entry>, revision: Revision) {
         let read = current.map(|entry| stored_codec::decode(&self.quotas, entry)).transpose();
         let read = read.unwrap_or_else(|error| {
             tracing::warn!(%error, namespace, name, "a quota cannot be read and is not looked after");
@@ -88,7 +91,7 @@ impl Book {
         let is_known = found.quotas.get(name).is_some_and(|known| known.allows_the_same(&quota));
         found.quotas.insert(name.to_owned(), quota);
         if is_unsettled || !is_known {
-            self.doubtful.insert(namespace.to_owned());
+            self.pending.insert(namespace.to_owned());
         }
     }
 
@@ -97,17 +100,17 @@ impl Book {
         found.quotas.remove(name);
         if found.quotas.is_empty() {
             self.namespaces.remove(namespace);
-            self.doubtful.remove(namespace);
+            self.pending.remove(namespace);
         } else {
             // Quotas are counted, too.
-            self.doubtful.insert(namespace.to_owned());
+            self.pending.insert(namespace.to_owned());
         }
     }
 
     /// Whether what a change does to the use of a quota is neither known nor charged.
-    fn is_news(&self, namespace: &str, event: &Event, batch: &WatchBatch) -> bool {
+    fn needs_recount(&self, namespace: &str, event: &Event, batch: &WatchBatch) -> bool {
         let Some(found) = self.namespaces.get(namespace) else { return false };
-        if batch.revision() <= found.counted || self.doubtful.contains(namespace) {
+        if batch.revision() <= found.counted || self.pending.contains(namespace) {
             return false;
         }
         let catalogue = self.catalogue.load();
@@ -126,44 +129,45 @@ impl Book {
         }
         let read = |entry: &Option<Entry>| entry.as_ref().map(|entry| counted.read(resource, entry));
         let (before, after) = (read(&event.previous), read(&event.current));
-        // A pod whose end is overdue was perhaps not so when it was counted, so time does not matter here.
+        // A pod whose end is overdue was perhaps not so when it was counted, so time does not
+        // matter here.
         let share = |quota: &Quota, object: &Option<Value>| {
             object.as_ref().map(|object| quota.share(&counted, object, Time::default())).unwrap_or_default()
         };
         concerned.any(|quota| share(quota, &before) != share(quota, &after))
     }
 
-    /// Has every namespace counted again.
-    pub(super) fn doubt_all(&mut self) {
-        self.doubtful.extend(self.namespaces.keys().cloned());
+    /// Queues every namespace.
+    pub(super) fn enqueue_all(&mut self) {
+        self.pending.extend(self.namespaces.keys().cloned());
     }
 
     /// The namespaces to count now.
     pub(super) fn take_due(&mut self, now: Instant) -> Vec<String> {
-        let is_due = |name: &&String| self.rest_of(name).is_none_or(|until| until <= now);
-        let due: Vec<String> = self.doubtful.iter().filter(is_due).cloned().collect();
+        let is_due = |name: &&String| self.not_before_of(name).is_none_or(|until| until <= now);
+        let due: Vec<String> = self.pending.iter().filter(is_due).cloned().collect();
         for name in &due {
-            self.doubtful.remove(name);
+            self.pending.remove(name);
         }
         due
     }
 
-    /// When the next one is to be counted; `None` while nothing is known to be wrong.
+    /// When the next namespace is due; `None` while the queue is empty.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.doubtful.iter().map(|name| self.rest_of(name).unwrap_or_else(Instant::now)).min()
+        self.pending.iter().map(|name| self.not_before_of(name).unwrap_or_else(Instant::now)).min()
     }
 
-    fn rest_of(&self, namespace: &str) -> Option<Instant> {
-        self.namespaces.get(namespace)?.rests_until
+    fn not_before_of(&self, namespace: &str) -> Option<Instant> {
+        self.namespaces.get(namespace)?.not_before
     }
 
-    /// Takes in that a namespace has been counted, or that this has failed, and when it may be counted next.
-    pub(super) fn counted(&mut self, namespace: &str, counted: Option<Counted>, next: Instant) {
+    /// Ends a count; one that failed or was not written queues its namespace again, for `next`.
+    pub(super) fn finish(&mut self, namespace: &str, counted: Option<Counted>, next: Instant) {
         let Some(found) = self.namespaces.get_mut(namespace) else { return };
         found.counted = counted.map_or(found.counted, |counted| counted.at);
-        found.rests_until = Some(next);
+        found.not_before = Some(next);
         if !counted.is_some_and(|counted| counted.is_written) {
-            self.doubtful.insert(namespace.to_owned());
+            self.pending.insert(namespace.to_owned());
         }
     }
 
@@ -186,11 +190,11 @@ mod tests {
     use quorate_kinds::builtin;
     use quorate_registry::keys;
 
-    fn book() -> Book {
+    fn queue() -> RecountQueue {
         let names = Naming::Svc.names();
         let catalogue = CurrentCatalogue::new(builtin::catalogue_of(names));
         let quotas = catalogue.load().find("", "v1", QUOTAS).unwrap().clone();
-        Book { names, catalogue, quotas, namespaces: BTreeMap::new(), doubtful: BTreeSet::new() }
+        RecountQueue { names, catalogue, quotas, namespaces: BTreeMap::new(), pending: BTreeSet::new() }
     }
 
     fn counted(at: u64, is_written: bool) -> Option<Counted> {
@@ -198,42 +202,42 @@ mod tests {
     }
 
     /// A quota of pods whose status is about so many; without one when that is nothing.
-    fn note(book: &mut Book, name: &str, hard: &str, told: &str, revision: u64) {
+    fn note(queue: &mut RecountQueue, name: &str, hard: &str, told: &str, revision: u64) {
         let status = if told.is_empty() { json!({}) } else { json!({"hard": {"pods": told}, "used": {"pods": "0"}}) };
         let spec = json!({"hard": {"pods": hard}});
         let object = json!({"metadata": {"name": name, "uid": "u"}, "spec": spec, "status": status});
-        let value = stored_codec::encode(&book.quotas, &object.into()).unwrap();
+        let value = stored_codec::encode(&queue.quotas, &object.into()).unwrap();
         let revision = Revision::new(revision);
-        book.note("a", name, Some(&Entry { value, created: revision, modified: revision }), revision);
+        queue.observe_quota("a", name, Some(&Entry { value, created: revision, modified: revision }), revision);
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_a_quota_allows_decides_when_it_is_counted() {
-        let (mut book, start) = (book(), Instant::now());
+        let (mut queue, start) = (queue(), Instant::now());
         let second = |count: u64| start + Duration::from_secs(count);
-        note(&mut book, "q", "1", "", 5);
-        assert_eq!(book.take_due(start), ["a"]);
-        assert!(book.take_due(start).is_empty());
-        book.counted("a", counted(7, true), second(1));
+        note(&mut queue, "q", "1", "", 5);
+        assert_eq!(queue.take_due(start), ["a"]);
+        assert!(queue.take_due(start).is_empty());
+        queue.finish("a", counted(7, true), second(1));
         // What the count has seen, what it wrote, and charges.
         for (told, revision) in [("", 7), ("1", 8), ("1", 9)] {
-            note(&mut book, "q", "1", told, revision);
-            assert_eq!(book.next_due(), None, "{revision}");
+            note(&mut queue, "q", "1", told, revision);
+            assert_eq!(queue.next_due(), None, "{revision}");
         }
-        note(&mut book, "q", "2", "1", 10);
-        assert_eq!(book.next_due(), Some(second(1)));
-        assert!(book.take_due(start).is_empty());
-        assert_eq!(book.take_due(second(1)), ["a"]);
-        book.counted("a", counted(11, false), second(3));
-        assert_eq!(book.next_due(), Some(second(3)));
-        assert_eq!(book.take_due(second(3)), ["a"]);
-        book.counted("a", None, second(5));
-        assert_eq!(book.next_due(), Some(second(5)), "what has failed is tried again");
+        note(&mut queue, "q", "2", "1", 10);
+        assert_eq!(queue.next_due(), Some(second(1)));
+        assert!(queue.take_due(start).is_empty());
+        assert_eq!(queue.take_due(second(1)), ["a"]);
+        queue.finish("a", counted(11, false), second(3));
+        assert_eq!(queue.next_due(), Some(second(3)));
+        assert_eq!(queue.take_due(second(3)), ["a"]);
+        queue.finish("a", None, second(5));
+        assert_eq!(queue.next_due(), Some(second(5)), "what has failed is tried again");
     }
 
     #[tokio::test]
     async fn a_creation_is_news_to_the_quotas_that_are_not_charged() {
-        let mut book = book();
+        let mut queue = queue();
         let store = MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock));
         let mut changes = store.watch(keys::objects(), store.snapshot().revision()).unwrap();
         let mut check = async |objects: Vec<(&str, &str, serde_json::Value)>, expect: bool| {
@@ -241,16 +245,16 @@ mod tests {
                 let mut object = Value::from(fields);
                 object.set_at(&["metadata", "name"], name);
                 object.set_at(&["metadata", "uid"], "u");
-                let resource = book.catalogue.load().find("", "v1", plural).unwrap().clone();
+                let resource = queue.catalogue.load().find("", "v1", plural).unwrap().clone();
                 let value = stored_codec::encode(&resource, &object).unwrap();
                 Operation::Put { key: resource.key(Some("a"), name), value }
             });
             let operations = operations.collect();
             store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
-            book.observe(&changes.next().await.unwrap());
+            queue.observe(&changes.next().await.unwrap());
             let now = Instant::now();
-            assert_eq!(!book.take_due(now).is_empty(), expect);
-            book.counted("a", counted(store.snapshot().revision().get(), true), now);
+            assert_eq!(!queue.take_due(now).is_empty(), expect);
+            queue.finish("a", counted(store.snapshot().revision().get(), true), now);
         };
         let quota = |name: &'static str, amount: &str| {
             let hard = json!({amount: "5"});
@@ -276,17 +280,17 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn namespaces_without_quotas_are_forgotten() {
-        let mut book = book();
+        let mut queue = queue();
         for name in ["q", "r"] {
-            note(&mut book, name, "1", "1", 5);
+            note(&mut queue, name, "1", "1", 5);
         }
-        book.take_due(Instant::now());
-        book.note("a", "q", None, Revision::new(6));
-        assert!(book.next_due().is_some() && !book.is_empty(), "the other one may count quotas");
-        book.note("a", "r", None, Revision::new(7));
-        assert!(book.next_due().is_none() && book.is_empty());
-        book.note("a", "r", None, Revision::new(8));
-        book.counted("a", counted(9, false), Instant::now());
-        assert!(book.next_due().is_none() && book.is_empty());
+        queue.take_due(Instant::now());
+        queue.observe_quota("a", "q", None, Revision::new(6));
+        assert!(queue.next_due().is_some() && !queue.is_empty(), "the other one may count quotas");
+        queue.observe_quota("a", "r", None, Revision::new(7));
+        assert!(queue.next_due().is_none() && queue.is_empty());
+        queue.observe_quota("a", "r", None, Revision::new(8));
+        queue.finish("a", counted(9, false), Instant::now());
+        assert!(queue.next_due().is_none() && queue.is_empty());
     }
 }

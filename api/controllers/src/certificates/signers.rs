@@ -1,10 +1,13 @@
-//! What the well-known signers issue (document 000, "Well-known signers").
+//! The well-known signers and what each issues (Kubernetes: "Kubernetes signers").
+//!
+//! Usages in parentheses are optional. *Agent* stands for the subject of a kubelet: `system:node:…`
+//! in `system:nodes` only.
 //!
 //! | signer | subject | alternative names | usages |
 //! |---|---|---|---|
-//! | client | any | any | client auth, and perhaps digital signature and key encipherment |
-//! | client of node agents | `system:node:…` in `system:nodes` only | none | client auth, digital signature, perhaps key encipherment |
-//! | serving of node agents | the same | DNS names and addresses, at least one | server auth, digital signature, perhaps key encipherment |
+//! | client | any | any | client auth (digital signature, key encipherment) |
+//! | kubelet client | agent | none | client auth, digital signature (key encipherment) |
+//! | kubelet serving | agent | at least one DNS name or address | server auth, digital signature (key encipherment) |
 
 use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_NODES, USER_NODE_PREFIX};
@@ -61,7 +64,7 @@ impl Signer {
     ///
     /// # Errors
     /// Why the signer issues nothing like it.
-    pub(super) fn check(self, asked: &Asked, usages: &[&str]) -> Result<Vec<Usage>, String> {
+    pub(super) fn check(self, asked: &RequestedNames, usages: &[&str]) -> Result<Vec<Usage>, String> {
         let mut usages = usages.iter().map(|usage| Usage::parse(usage)).collect::<Result<Vec<_>, _>>()?;
         usages.sort_unstable();
         let purpose = if self == Self::NodeServing { Usage::ServerAuth } else { Usage::ClientAuth };
@@ -81,7 +84,7 @@ impl Signer {
         self.check_node(asked).map(|()| usages)
     }
 
-    fn check_node(self, asked: &Asked) -> Result<(), String> {
+    fn check_node(self, asked: &RequestedNames) -> Result<(), String> {
         if asked.organizations != [GROUP_NODES] {
             return Err(format!("the subject's organization is not {GROUP_NODES}"));
         }
@@ -104,13 +107,13 @@ impl Signer {
     }
 }
 
-/// What is said of a request whose signature is no proof.
+/// The message about a request whose signature does not prove that its author has the key.
 const UNVERIFIED: &str = "the request is not signed with the key that it is for, or with one that is not taken (RSA of 2048 to \
                           8192 bits, P-256 with SHA-256, P-384 with SHA-384, and Ed25519 are)";
 
 /// What the text of a request asks for.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestedNames {
     pub(super) common_names: Vec<String>,
     pub(super) organizations: Vec<String>,
     /// Alternative names that are host names or addresses.
@@ -119,8 +122,8 @@ pub(super) struct Asked {
     pub(super) others: usize,
 }
 
-impl Asked {
-    /// Reads a request (DER) whose author has the key that it is for.
+impl RequestedNames {
+    /// Reads a request (DER), and verifies that its author has the key.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -142,7 +145,7 @@ impl Asked {
             _ => None,
         });
         let Some((set, extensions)) = wishes.next() else { return Ok(asked) };
-        // Only the first one would be looked at, and all of them might be issued.
+        // Only the first one would be checked, and an issuer might issue all of them.
         if wishes.next().is_some() || !is_all(set) {
             return Err("the request asks for extensions more than once".to_owned());
         }
@@ -183,13 +186,17 @@ mod tests {
     const CLIENT: &[&str] = &["client auth", "digital signature"];
     const SERVER: &[&str] = &["server auth", "digital signature", "key encipherment"];
 
-    fn node() -> Asked {
+    fn node() -> RequestedNames {
         let texts = |text: &str| vec![text.to_owned()];
-        Asked { common_names: texts("system:node:a"), organizations: texts("system:nodes"), ..Asked::default() }
+        RequestedNames {
+            common_names: texts("system:node:a"),
+            organizations: texts("system:nodes"),
+            ..RequestedNames::default()
+        }
     }
 
     #[track_caller]
-    fn check(signer: Signer, asked: &Asked, usages: &[&str], good: bool) {
+    fn check(signer: Signer, asked: &RequestedNames, usages: &[&str], good: bool) {
         let result = signer.check(asked, usages);
         assert_eq!(result.is_ok(), good, "{signer:?} {asked:?} {usages:?}: {result:?}");
     }
@@ -207,7 +214,8 @@ mod tests {
 
     #[test]
     fn clients_are_clients_and_nothing_else() {
-        let anybody = Asked { common_names: vec!["a".into(); 2], hosts: 1, others: 1, ..Asked::default() };
+        let anybody =
+            RequestedNames { common_names: vec!["a".into(); 2], hosts: 1, others: 1, ..RequestedNames::default() };
         check(Signer::Client, &anybody, &["client auth"], true);
         check(Signer::Client, &anybody, &["key encipherment", "client auth", "digital signature"], true);
         check(Signer::Client, &anybody, &["digital signature"], false);
@@ -220,18 +228,18 @@ mod tests {
         check(Signer::NodeClient, &node(), CLIENT, true);
         check(Signer::NodeClient, &node(), &["client auth"], false);
         check(Signer::NodeClient, &node(), SERVER, false);
-        check(Signer::NodeClient, &Asked { hosts: 1, ..node() }, CLIENT, false);
+        check(Signer::NodeClient, &RequestedNames { hosts: 1, ..node() }, CLIENT, false);
         for names in [vec![], vec!["a".into()], vec!["system:node:a".into(), "system:node:b".into()]] {
-            let asked = Asked { common_names: names, hosts: 1, ..node() };
+            let asked = RequestedNames { common_names: names, hosts: 1, ..node() };
             check(Signer::NodeServing, &asked, SERVER, false);
-            check(Signer::NodeClient, &Asked { hosts: 0, ..asked }, CLIENT, false);
+            check(Signer::NodeClient, &RequestedNames { hosts: 0, ..asked }, CLIENT, false);
         }
         let two = vec!["system:nodes".into(), "b".into()];
-        check(Signer::NodeClient, &Asked { organizations: two, ..node() }, CLIENT, false);
-        check(Signer::NodeServing, &Asked { hosts: 2, ..node() }, SERVER, true);
+        check(Signer::NodeClient, &RequestedNames { organizations: two, ..node() }, CLIENT, false);
+        check(Signer::NodeServing, &RequestedNames { hosts: 2, ..node() }, SERVER, true);
         check(Signer::NodeServing, &node(), SERVER, false);
-        check(Signer::NodeServing, &Asked { hosts: 1, others: 1, ..node() }, SERVER, false);
-        check(Signer::NodeServing, &Asked { hosts: 1, ..node() }, CLIENT, false);
+        check(Signer::NodeServing, &RequestedNames { hosts: 1, others: 1, ..node() }, SERVER, false);
+        check(Signer::NodeServing, &RequestedNames { hosts: 1, ..node() }, CLIENT, false);
     }
 
     #[test]
@@ -241,11 +249,11 @@ mod tests {
         params.distinguished_name.push(rcgen::DnType::OrganizationName, "system:nodes");
         let key = rcgen::KeyPair::generate().unwrap();
         let mut request = params.serialize_request(&key).unwrap().der().to_vec();
-        assert_eq!(Asked::parse(&request), Ok(Asked { hosts: 2, ..node() }));
+        assert_eq!(RequestedNames::parse(&request), Ok(RequestedNames { hosts: 2, ..node() }));
         let place = request.windows(6).position(|window| window == b"node:a").unwrap();
         request[place + 5] = b'b';
-        assert!(Asked::parse(&request).is_err(), "the signature no longer fits");
-        assert!(Asked::parse(b"nonsense").is_err());
+        assert!(RequestedNames::parse(&request).is_err(), "the signature no longer fits");
+        assert!(RequestedNames::parse(b"nonsense").is_err());
     }
 
     #[test]
@@ -254,11 +262,12 @@ mod tests {
         let odd = rcgen::DnValue::BmpString("system:masters".try_into().unwrap());
         params.distinguished_name.push(rcgen::DnType::OrganizationName, odd);
         let key = rcgen::KeyPair::generate().unwrap();
-        let refused = Asked::parse(params.serialize_request(&key).unwrap().der());
+        let refused = RequestedNames::parse(params.serialize_request(&key).unwrap().der());
         assert_eq!(refused, Err("the subject has a text that is of no sort which names may have".to_owned()));
     }
 
-    /// Requests (DER) of an extension: a usage of keys, the name `b.example`, and alternative names that are none.
+    /// Requests (DER) of an extension: a usage of keys, the name `b.example`, and alternative names
+    /// that are none.
     const HARMLESS: &[u8] = b"\x30\x0d\x30\x0b\x06\x03\x55\x1d\x0f\x04\x04\x03\x02\x07\x80";
     const NAMED: &[u8] = b"\x30\x16\x30\x14\x06\x03\x55\x1d\x11\x04\x0d\x30\x0b\x82\x09b.example";
     const UNREADABLE: &[u8] = b"\x30\x0b\x30\x09\x06\x03\x55\x1d\x11\x04\x02\x05\x00";
@@ -278,7 +287,7 @@ mod tests {
             let attributes = attributes.iter().map(|values| attribute(values)).collect();
             let key = rcgen::KeyPair::generate().unwrap();
             let request = params.serialize_request_with_attributes(&key, attributes).unwrap();
-            let asked = Asked::parse(request.der()).map(|asked| asked.hosts);
+            let asked = RequestedNames::parse(request.der()).map(|asked| asked.hosts);
             assert_eq!(asked, expect.map_err(str::to_owned));
         };
         let more = Err("the request asks for extensions more than once");

@@ -1,8 +1,8 @@
-//! Removes events some time after they were last written.
+//! The expiry of Events, a lifetime after they were last written.
 //!
-//! A revision is as good as a clock: the controller notes which revision was newest at each sweep, and an event that has not
-//! changed since a note of long enough ago has expired. Nothing is parsed. The notes live in memory, so a new leader lets
-//! events live for one more lifetime at most.
+//! Invariant: an event whose revision is at most the one that was newest a lifetime ago has
+//! expired; nothing is parsed. Which revision was newest when is kept in memory, so a new leader
+//! lets events live for one more lifetime at most.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use futures::stream::FuturesUnordered;
 use quorate_store::Revision;
 use tokio::time::Instant;
 
-use super::context::{Context, is_of_object, is_overtaken, is_settled};
+use super::context::{Context, is_conflict, is_object_error, is_settled};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target};
 
@@ -21,25 +21,29 @@ const SWEEPS_PER_LIFETIME: u32 = 60;
 /// Deletions under way at a time.
 const CONCURRENT_DELETIONS: usize = 16;
 
-/// Sweeps for ever; returns only with an error, after which it is started again with the same notes.
-pub(super) async fn run(context: &Context, lifetime: Duration, notes: &mut Notes) -> Result<(), Error> {
+/// Sweeps for ever. After a failed sweep the next one removes what has expired by then.
+pub(super) async fn run(context: &Context, lifetime: Duration) -> Result<(), Error> {
+    let mut times = RevisionTimes::default();
     let pause = (lifetime / SWEEPS_PER_LIFETIME).max(Duration::from_millis(100));
     loop {
-        let expired = notes.sweep(Instant::now(), context.cluster.store.snapshot().revision(), lifetime);
-        if let Some(revision) = expired {
-            sweep(context, revision).await?;
+        let expired = times.observe(Instant::now(), context.store.snapshot().revision(), lifetime);
+        if let Some(revision) = expired
+            && let Err(error) = sweep(context, revision).await
+        {
+            tracing::warn!(%error, controller = context.manager, "events that have expired cannot be removed yet");
         }
         tokio::time::sleep(pause).await;
     }
 }
 
-/// Which revision was the newest when.
+/// The newest revision at each sweep.
 #[derive(Debug, Default)]
-pub(super) struct Notes(VecDeque<(Instant, Revision)>);
+struct RevisionTimes(VecDeque<(Instant, Revision)>);
 
-impl Notes {
-    /// Notes the newest revision; gives the newest one that was noted at least a lifetime ago.
-    fn sweep(&mut self, now: Instant, newest: Revision, lifetime: Duration) -> Option<Revision> {
+impl RevisionTimes {
+    /// Observes the newest revision; gives the newest one that was observed at least a lifetime
+    /// ago.
+    fn observe(&mut self, now: Instant, newest: Revision, lifetime: Duration) -> Option<Revision> {
         self.0.push_back((now, newest));
         let mut expired = None;
         while let Some((noted, revision)) = self.0.front()
@@ -52,10 +56,11 @@ impl Notes {
     }
 }
 
-/// Removes every event that has not changed after the revision. One that cannot be removed holds up no other.
+/// Removes every event that has not changed after the revision. One that cannot be removed delays
+/// no other.
 async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
     let resource = &*context.resource("events")?;
-    let snapshot = context.cluster.store.snapshot();
+    let snapshot = context.store.snapshot();
     let mut old = snapshot.range(&resource.prefix(None), None).filter(|(_, entry)| entry.modified <= revision);
     let (mut running, mut failed) = (FuturesUnordered::new(), 0);
     loop {
@@ -68,7 +73,7 @@ async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
             running.push(remove(context, target, entry.modified));
         }
         match running.next().await {
-            Some(Err(error)) if is_of_object(&error) => {
+            Some(Err(error)) if is_object_error(&error) => {
                 failed += 1;
                 tracing::debug!(%error, "an event that has expired cannot be removed yet");
             }
@@ -86,8 +91,8 @@ async fn remove(context: &Context, target: Target<'_>, revision: Revision) -> Re
     let preconditions = Preconditions { uid: None, resource_version: Some(revision.to_string()) };
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
     match context.writer.delete(target, &options).await {
-        // Gone, or written again meanwhile: then it lives on.
-        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+        // Gone, or written again meanwhile, and then not expired.
+        Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         removed => removed.map(drop),
     }
 }
@@ -99,10 +104,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn only_revisions_of_a_lifetime_ago_have_expired() {
         let lifetime = Duration::from_secs(60);
-        let (start, mut notes) = (Instant::now(), Notes::default());
+        let (start, mut times) = (Instant::now(), RevisionTimes::default());
         let mut check = |seconds: u64, newest: u64, expect: Option<u64>| {
             let now = start + Duration::from_secs(seconds);
-            assert_eq!(notes.sweep(now, Revision::new(newest), lifetime), expect.map(Revision::new), "{seconds}");
+            assert_eq!(times.observe(now, Revision::new(newest), lifetime), expect.map(Revision::new), "{seconds}");
         };
         check(0, 5, None);
         check(30, 7, None);

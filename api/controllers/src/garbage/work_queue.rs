@@ -1,95 +1,97 @@
-//! Which objects are to be looked at: each once, however often it was named, and never twice at the same time; what fails again and again
-//! after longer and longer rests.
+//! The work queue of the garbage collector: each object is queued once, however often it is added,
+//! and never processed twice at the same time; one that fails is queued again after a back-off that
+//! doubles.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use tokio::time::Instant;
 
 use super::graph::ObjectKey;
-use crate::context::RETRY;
+use crate::context::RETRY_PERIOD;
 
-/// How often the rest of an object that fails doubles.
+/// How often the back-off of an object that fails doubles.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// Where an object is.
+/// The state of an object in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Waiting,
-    Running,
-    /// Under way, and named again meanwhile.
-    RunningAgain,
+enum ItemState {
+    Queued,
+    Processing,
+    /// Being processed, and added again meanwhile.
+    ProcessingAgain,
 }
 
 /// The queue. Bounded by the number of objects that have owners or are being deleted.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct WorkQueue {
     waiting: VecDeque<ObjectKey>,
-    places: HashMap<ObjectKey, Place>,
-    later: BTreeMap<Instant, Vec<ObjectKey>>,
-    /// How often objects have failed since they last did not.
+    states: HashMap<ObjectKey, ItemState>,
+    backing_off: BTreeMap<Instant, Vec<ObjectKey>>,
+    /// Failures of an object since its last success.
     failures: HashMap<ObjectKey, u32>,
 }
 
-impl Queue {
-    /// Names an object.
+impl WorkQueue {
+    /// Adds an object.
     pub(super) fn add(&mut self, key: ObjectKey) {
-        match self.places.get_mut(&key) {
-            Some(Place::Waiting | Place::RunningAgain) => {}
-            Some(place @ Place::Running) => *place = Place::RunningAgain,
+        match self.states.get_mut(&key) {
+            Some(ItemState::Queued | ItemState::ProcessingAgain) => {}
+            Some(state @ ItemState::Processing) => *state = ItemState::ProcessingAgain,
             None => {
-                self.places.insert(key.clone(), Place::Waiting);
+                self.states.insert(key.clone(), ItemState::Queued);
                 self.waiting.push_back(key);
             }
         }
     }
 
-    /// The next object; it is under way until [`Queue::done`] or [`Queue::failed`].
+    /// The next object; it is being processed until [`WorkQueue::done`] or [`WorkQueue::failed`].
     pub(super) fn next(&mut self) -> Option<ObjectKey> {
         let key = self.waiting.pop_front()?;
-        self.places.insert(key.clone(), Place::Running);
+        self.states.insert(key.clone(), ItemState::Processing);
         Some(key)
     }
 
     /// Ends the work on an object.
     pub(super) fn done(&mut self, key: &ObjectKey) {
         self.failures.remove(key);
-        self.leave(key);
+        self.finish(key);
     }
 
-    /// Ends the work on an object in vain: it is looked at again after a rest, or at once if it has been named again.
+    /// Ends the work on an object that failed: it is queued after its back-off, or at once if it
+    /// was added again.
     pub(super) fn failed(&mut self, key: &ObjectKey, now: Instant) {
         let failures = self.failures.entry(key.clone()).or_default();
-        let rest = RETRY * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
+        let back_off = RETRY_PERIOD * 2_u32.pow((*failures).min(MAX_DOUBLINGS));
         *failures += 1;
-        if !self.leave(key) {
-            self.later.entry(now + rest).or_default().push(key.clone());
+        if !self.finish(key) {
+            self.backing_off.entry(now + back_off).or_default().push(key.clone());
         }
     }
 
-    /// It is not under way any more. Says whether it has been named meanwhile, and waits.
-    fn leave(&mut self, key: &ObjectKey) -> bool {
-        let named_again = self.places.remove(key) == Some(Place::RunningAgain);
-        if named_again {
+    /// It is not being processed any more. True if it was added meanwhile, and is queued.
+    fn finish(&mut self, key: &ObjectKey) -> bool {
+        let is_queued_again = self.states.remove(key) == Some(ItemState::ProcessingAgain);
+        if is_queued_again {
             self.add(key.clone());
         }
-        named_again
+        is_queued_again
     }
 
     /// When the next failed object is due.
     pub(super) fn retry_at(&self) -> Option<Instant> {
-        self.later.keys().next().copied()
+        self.backing_off.keys().next().copied()
     }
 
-    /// Names every failed object that is due.
+    /// Queues every failed object whose back-off is over.
     pub(super) fn retry(&mut self, now: Instant) {
-        while let Some(first) = self.later.first_entry()
+        while let Some(first) = self.backing_off.first_entry()
             && *first.key() <= now
         {
             first.remove().into_iter().for_each(|key| self.add(key));
         }
     }
 
-    /// Whether nothing waits; something may still be under way.
+    /// Whether nothing is queued; objects may still be being processed.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -106,7 +108,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_object_waits_once_and_runs_once_at_a_time() {
-        let mut queue = Queue::default();
+        let mut queue = WorkQueue::default();
         [A, B, A].into_iter().for_each(|key| queue.add(key));
         assert_eq!((queue.next(), queue.next(), queue.next()), (Some(A), Some(B), None));
         queue.add(A);
@@ -119,7 +121,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_fails_comes_back_later_each_time() {
-        let (mut queue, start) = (Queue::default(), Instant::now());
+        let (mut queue, start) = (WorkQueue::default(), Instant::now());
         let mut check = |expect: Duration| {
             queue.add(A);
             assert_eq!(queue.next(), Some(A));
@@ -129,15 +131,15 @@ mod tests {
             assert_eq!((queue.is_empty(), queue.retry_at()), (true, Some(due)));
             queue.retry(due);
             assert_eq!((queue.next(), queue.retry_at()), (Some(A), None));
-            queue.leave(&A);
+            queue.finish(&A);
         };
-        [1, 2, 4, 8, 16, 32, 64, 64].into_iter().for_each(|times| check(RETRY * times));
+        [1, 2, 4, 8, 16, 32, 64, 64].into_iter().for_each(|times| check(RETRY_PERIOD * times));
         queue.add(A);
         queue.next();
         queue.done(&A);
         queue.add(A);
         queue.next();
         queue.failed(&A, start);
-        assert_eq!(queue.retry_at(), Some(start + RETRY));
+        assert_eq!(queue.retry_at(), Some(start + RETRY_PERIOD));
     }
 }

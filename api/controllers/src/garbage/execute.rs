@@ -1,13 +1,14 @@
-//! Carries out decisions, each bound to the object as it was when the decision was made.
+//! The writes that carry out a decision, each bound to the object as it was when the decision was
+//! made.
 //!
-//! An object that has changed or gone meanwhile is left alone: its change brings it back to the queue.
+//! An object that has changed or gone meanwhile is left alone: its change queues it again.
 
 use std::collections::HashSet;
 
 use futures::stream::{self, StreamExt};
 use quorate_meta::{Reason, Status, Value};
 
-use super::decide::{Decision, Seen};
+use super::decide::{Decision, ObjectVersion};
 use super::graph::ObjectKey;
 use crate::context::Context;
 use quorate_registry::error::Error;
@@ -18,8 +19,8 @@ use quorate_registry::{Part, stored_codec};
 /// Dependents of one object that are changed at a time.
 const CONCURRENT_DEPENDENTS: usize = 32;
 
-/// Does what was decided.
-pub(super) async fn carry_out(context: &Context, key: &ObjectKey, decision: Decision) -> Result<(), Error> {
+/// Carries out a decision.
+pub(super) async fn execute(context: &Context, key: &ObjectKey, decision: Decision) -> Result<(), Error> {
     match decision {
         Decision::Keep | Decision::Await(_) => Ok(()),
         Decision::Disown { seen, uids } => disown(context, key, Some(&seen), &uids).await,
@@ -27,7 +28,7 @@ pub(super) async fn carry_out(context: &Context, key: &ObjectKey, decision: Deci
         Decision::Unblock { seen } => unblock(context, key, &seen).await,
         Decision::Orphan { seen, dependents } => {
             let uids = std::slice::from_ref(&seen.uid);
-            // One that cannot be changed holds up the owner, and no other.
+            // A dependent that cannot be changed delays the owner, and no other one.
             stream::iter(dependents)
                 .map(|dependent| async move { disown(context, &dependent, None, uids).await })
                 .buffer_unordered(CONCURRENT_DEPENDENTS)
@@ -39,12 +40,18 @@ pub(super) async fn carry_out(context: &Context, key: &ObjectKey, decision: Deci
     }
 }
 
-async fn delete(context: &Context, key: &ObjectKey, seen: Seen, propagation: Option<Propagation>) -> Result<(), Error> {
-    let snapshot = context.cluster.store.snapshot();
+async fn delete(
+    context: &Context,
+    key: &ObjectKey,
+    seen: ObjectVersion,
+    propagation: Option<Propagation>,
+) -> Result<(), Error> {
+    let snapshot = context.store.snapshot();
     let (Some(entry), Some(resource)) = (snapshot.get(key), context.of_key(key)) else { return Ok(()) };
     let resource = &*resource;
     let Some((namespace, name)) = resource.parse_key(key) else { return Ok(()) };
-    // What the object itself asks for goes before what its kind does by default when a client deletes it.
+    // What the object itself asks for goes before what its kind does by default when a client
+    // deletes it.
     let object = stored_codec::decode(resource, entry)?;
     let finalizers = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     let own = Propagation::of_finalizers(finalizers.iter().filter_map(Value::as_str));
@@ -54,11 +61,16 @@ async fn delete(context: &Context, key: &ObjectKey, seen: Seen, propagation: Opt
         propagation: Some(propagation),
         ..DeleteOptions::default()
     };
-    settled(context.writer.delete(Target { resource, namespace, name }, &options).await.map(drop))
+    ignore_overtaken(context.writer.delete(Target { resource, namespace, name }, &options).await.map(drop))
 }
 
 /// Takes references to owners out of an object; of any revision when none is given.
-async fn disown(context: &Context, key: &ObjectKey, seen: Option<&Seen>, uids: &[String]) -> Result<(), Error> {
+async fn disown(
+    context: &Context,
+    key: &ObjectKey,
+    seen: Option<&ObjectVersion>,
+    uids: &[String],
+) -> Result<(), Error> {
     let uids: HashSet<&str> = uids.iter().map(String::as_str).collect();
     change(context, key, seen, |object| {
         let Some(references) = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut) else {
@@ -73,7 +85,7 @@ async fn disown(context: &Context, key: &ObjectKey, seen: Option<&Seen>, uids: &
 }
 
 /// Makes an object's references block none of its owners.
-async fn unblock(context: &Context, key: &ObjectKey, seen: &Seen) -> Result<(), Error> {
+async fn unblock(context: &Context, key: &ObjectKey, seen: &ObjectVersion) -> Result<(), Error> {
     change(context, key, Some(seen), |object| {
         let references = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut);
         for reference in references.into_iter().flatten() {
@@ -84,7 +96,7 @@ async fn unblock(context: &Context, key: &ObjectKey, seen: &Seen) -> Result<(), 
 }
 
 /// Takes a finalizer of the collector's out of an object.
-async fn release(context: &Context, key: &ObjectKey, seen: &Seen, finalizer: &str) -> Result<(), Error> {
+async fn release(context: &Context, key: &ObjectKey, seen: &ObjectVersion, finalizer: &str) -> Result<(), Error> {
     change(context, key, Some(seen), |object| {
         let Some(finalizers) = object.at_mut(&["metadata", "finalizers"]).and_then(Value::as_list_mut) else { return };
         finalizers.retain(|other| other.as_str() != Some(finalizer));
@@ -98,8 +110,8 @@ async fn release(context: &Context, key: &ObjectKey, seen: &Seen, finalizer: &st
 async fn change(
     context: &Context,
     key: &ObjectKey,
-    seen: Option<&Seen>,
-    mut mend: impl FnMut(&mut Value) + Send,
+    seen: Option<&ObjectVersion>,
+    mut edit: impl FnMut(&mut Value) + Send,
 ) -> Result<(), Error> {
     let Some(resource) = context.of_key(key) else { return Ok(()) };
     let resource = &*resource;
@@ -115,14 +127,14 @@ async fn change(
         let mut object = meant
             .cloned()
             .ok_or_else(|| Error::from(Status::not_found(&target.resource.group_resource(), target.name)))?;
-        mend(&mut object);
+        edit(&mut object);
         Ok(object)
     };
-    settled(context.writer.update(target, options, change).await.map(drop))
+    ignore_overtaken(context.writer.update(target, options, change).await.map(drop))
 }
 
-/// An object that is gone or something else by now needs nothing from this decision.
-fn settled(done: Result<(), Error>) -> Result<(), Error> {
+/// An object that is gone or has changed needs nothing from this decision.
+fn ignore_overtaken(done: Result<(), Error>) -> Result<(), Error> {
     match done {
         Err(Error::Status(status)) if matches!(status.reason, Reason::NotFound | Reason::Conflict) => Ok(()),
         done => done,

@@ -2,14 +2,15 @@
 
 use quorate_meta::{Map, Names, Value, well_known};
 
-use super::{Wanted, list, spec};
+use super::{BootstrapObject, list, spec};
 use quorate_meta::flow_control as mandatory;
 
-/// A limited level: its name, shares, percent that others may borrow, and queues with the size of a hand.
-type Level = (&'static str, i64, i64, (i64, i64));
+/// A limited level: its name, shares, percent that others may borrow, and queues with the size of a
+/// hand.
+type PriorityLevel = (&'static str, i64, i64, (i64, i64));
 
 /// All levels but the mandatory ones.
-const LEVELS: [Level; 6] = [
+const LEVELS: [PriorityLevel; 6] = [
     ("global-default", 20, 50, (128, 6)),
     ("leader-election", 10, 0, (16, 4)),
     ("node-high", 40, 25, (64, 6)),
@@ -23,20 +24,20 @@ const QUEUE_LENGTH: i64 = 50;
 const USER: &str = "User";
 const GROUP: &str = "Group";
 
-/// What a schema lets through: everything, or what these rules say.
-enum Asked {
+/// The requests that a schema matches: all, or those of these rules.
+enum RequestMatch {
     Everything,
     Resources(Vec<Map>),
     Paths(&'static [&'static str]),
 }
 
 /// Every level and schema.
-pub(super) fn objects(names: &Names) -> Vec<Wanted> {
+pub(super) fn objects(names: &Names) -> Vec<BootstrapObject> {
     let mut objects = Vec::new();
     for name in mandatory::NAMES {
         // How much the exempt level has and lends is up to its administrators.
         let creates_only = name == mandatory::EXEMPT;
-        let own_level = mandatory::level(name).map(|own| Wanted { creates_only, ..level(names, name, own) });
+        let own_level = mandatory::level(name).map(|own| BootstrapObject { creates_only, ..level(names, name, own) });
         objects.extend(own_level);
         objects.extend(mandatory::schema(name).map(|own| flow_schema(names, name, own)));
     }
@@ -47,16 +48,16 @@ pub(super) fn objects(names: &Names) -> Vec<Wanted> {
     objects
 }
 
-fn wanted(names: &Names, plural: &'static str, name: &str, own: Map) -> Wanted {
+fn wanted(names: &Names, plural: &'static str, name: &str, own: Map) -> BootstrapObject {
     let autoupdate = format!("apf.{}", names.domain_key("autoupdate-spec"));
-    Wanted {
+    BootstrapObject {
         group: "flowcontrol.apiserver",
         plural,
         name: name.to_owned(),
         metadata: spec("annotations", one(&autoupdate, "true")),
         fields: spec("spec", own),
         // Of all but the mandatory ones, specs that users have taken over stay.
-        kept_while: (!mandatory::NAMES.contains(&name)).then_some(autoupdate),
+        autoupdate_annotation: (!mandatory::NAMES.contains(&name)).then_some(autoupdate),
         creates_only: false,
     }
 }
@@ -67,11 +68,11 @@ fn one(key: &str, value: impl Into<Value>) -> Map {
     map
 }
 
-fn level(names: &Names, name: &str, own: Map) -> Wanted {
+fn level(names: &Names, name: &str, own: Map) -> BootstrapObject {
     wanted(names, "prioritylevelconfigurations", name, own)
 }
 
-fn flow_schema(names: &Names, name: &str, own: Map) -> Wanted {
+fn flow_schema(names: &Names, name: &str, own: Map) -> BootstrapObject {
     wanted(names, "flowschemas", name, own)
 }
 
@@ -86,8 +87,8 @@ fn limited(shares: i64, lendable: i64, (queues, hand): (i64, i64)) -> Map {
     Map::from([("type", Value::from("Limited")), ("limited", limited.into())])
 }
 
-fn schemas(names: &Names) -> Vec<Wanted> {
-    let everybody =
+fn schemas(names: &Names) -> Vec<BootstrapObject> {
+    let all_users =
         || vec![subject(GROUP, well_known::GROUP_UNAUTHENTICATED), subject(GROUP, well_known::GROUP_AUTHENTICATED)];
     let (manager, scheduler) = ("kube-controller-manager", "kube-scheduler");
     let system = |name: &str| subject(USER, &format!("system:{name}"));
@@ -98,23 +99,23 @@ fn schemas(names: &Names) -> Vec<Wanted> {
     election[0].insert("verbs", list(&["get", "create", "update"]));
     let nodes = || vec![subject(GROUP, well_known::GROUP_NODES)];
     let own_accounts = format!("{}-service-accounts", names.namespace_system);
-    let schema = |name: &str, level: &str, precedence: i64, by: &str, subjects: Vec<Map>, asked: Asked| {
-        flow_schema(names, name, schema_spec(level, precedence, by, subjects, asked))
+    let schema = |name: &str, level: &str, precedence: i64, by: &str, subjects: Vec<Map>, matched: RequestMatch| {
+        flow_schema(names, name, schema_spec(level, precedence, by, subjects, matched))
     };
     let (by_user, by_namespace) = ("ByUser", "ByNamespace");
     vec![
-        schema("global-default", "global-default", 9900, by_user, everybody(), Asked::Everything),
-        schema(manager, "workload-high", 800, by_namespace, vec![system(manager)], Asked::Everything),
-        schema(scheduler, "workload-high", 800, by_namespace, vec![system(scheduler)], Asked::Everything),
-        schema(&own_accounts, "workload-high", 900, by_namespace, vec![accounts()], Asked::Everything),
-        schema("probes", "exempt", 2, "", everybody(), Asked::Paths(&["/healthz", "/readyz", "/livez"])),
+        schema("global-default", "global-default", 9900, by_user, all_users(), RequestMatch::Everything),
+        schema(manager, "workload-high", 800, by_namespace, vec![system(manager)], RequestMatch::Everything),
+        schema(scheduler, "workload-high", 800, by_namespace, vec![system(scheduler)], RequestMatch::Everything),
+        schema(&own_accounts, "workload-high", 900, by_namespace, vec![accounts()], RequestMatch::Everything),
+        schema("probes", "exempt", 2, "", all_users(), RequestMatch::Paths(&["/healthz", "/readyz", "/livez"])),
         schema(
             "service-accounts",
             "workload-low",
             9000,
             by_user,
             vec![subject(GROUP, well_known::GROUP_SERVICE_ACCOUNTS)],
-            Asked::Everything,
+            RequestMatch::Everything,
         ),
         schema(
             "system-leader-election",
@@ -122,22 +123,22 @@ fn schemas(names: &Names) -> Vec<Wanted> {
             100,
             by_user,
             vec![system(manager), system(scheduler), accounts()],
-            Asked::Resources(election),
+            RequestMatch::Resources(election),
         ),
-        schema("system-node-high", "node-high", 400, by_user, nodes(), Asked::Resources(node_rules)),
-        schema("system-nodes", "system", 500, by_user, nodes(), Asked::Everything),
+        schema("system-node-high", "node-high", 400, by_user, nodes(), RequestMatch::Resources(node_rules)),
+        schema("system-nodes", "system", 500, by_user, nodes(), RequestMatch::Everything),
     ]
 }
 
-fn schema_spec(level: &str, precedence: i64, by: &str, subjects: Vec<Map>, asked: Asked) -> Map {
+fn schema_spec(level: &str, precedence: i64, by: &str, subjects: Vec<Map>, matched: RequestMatch) -> Map {
     let subjects = Value::List(subjects.into_iter().map(Value::Map).collect());
-    let rule = match asked {
-        Asked::Everything => mandatory::everything(subjects),
-        Asked::Resources(rules) => {
+    let rule = match matched {
+        RequestMatch::Everything => mandatory::everything(subjects),
+        RequestMatch::Resources(rules) => {
             let rules = Value::List(rules.into_iter().map(Value::Map).collect());
             Map::from([("subjects", subjects), ("resourceRules", rules)])
         }
-        Asked::Paths(urls) => {
+        RequestMatch::Paths(urls) => {
             let paths = Value::from([("verbs", list(&["get"])), ("nonResourceURLs", list(urls))]);
             Map::from([("subjects", subjects), ("nonResourceRules", Value::List(vec![paths]))])
         }

@@ -1,7 +1,8 @@
-//! ServiceCIDRs: each says that it is ready, and one that is deleted stays while addresses would be left without a range.
+//! The reconciler of ServiceCIDRs: their condition `Ready`, and the finalizer that holds one while
+//! addresses need it.
 //!
-//! Invariant: a range goes only when no address of a service lies in it alone. Whoever chose an address from it before its
-//! deletion began has had time to write that down.
+//! Invariant: a range goes only when no address of a service lies in it alone. A client that was
+//! given an address from it before its deletion began has had time to write the service.
 
 use std::future::pending;
 use std::net::IpAddr;
@@ -11,52 +12,52 @@ use quorate_meta::{Time, Value};
 use quorate_store::Snapshot;
 use tokio::time::sleep;
 
-use super::context::{Context, is_overtaken, is_settled};
-use crate::namespace_conditions;
-use crate::retry::Later;
+use super::context::{Context, is_conflict, is_settled};
+use crate::conditions;
+use crate::retry_queue::RetryQueue;
 use quorate_meta::net::Range;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, UpdateOptions};
 use quorate_registry::{Part, Resource, stored_codec};
 
 const READY: &str = "Ready";
-/// How often a range that is to go is looked at.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How often a terminating range is reconciled.
+const RESYNC_PERIOD: Duration = Duration::from_secs(1);
 /// How long a range stays after its deletion has begun, in milliseconds.
 const GRACE_MS: u64 = 10_000;
 
-/// Looks after the ranges; returns only with an error, after which it is started again.
+/// Keeps the ranges; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
-    let group = context.cluster.names.group("networking");
+    let group = context.names.group("networking");
     let find = |plural| context.find(&group, "v1", plural);
     let (Some(resource), Some(addresses)) = (&find("servicecidrs"), &find("ipaddresses")) else {
         return pending().await;
     };
-    let mut later = Later::default();
+    let mut retries = RetryQueue::default();
     loop {
         let snapshot = context.current().await?;
-        let mut changes = context.cluster.store.watch(resource.prefix(None), snapshot.revision())?;
+        let mut changes = context.store.watch(resource.prefix(None), snapshot.revision())?;
         let all = read(resource, &snapshot);
-        let any_goes = all.iter().any(is_going);
-        let addresses = if any_goes { addresses_of(addresses, &snapshot).await } else { Vec::new() };
+        let any_terminates = all.iter().any(is_terminating);
+        let addresses = if any_terminates { addresses_of(addresses, &snapshot).await } else { Vec::new() };
         for object in &all {
             let target = Target { resource, namespace: None, name: text(object, "name") };
-            later.settle(target.name.to_owned(), tend(context, target, object, &all, &addresses).await)?;
+            retries.record(target.name.to_owned(), reconcile(context, target, object, &all, &addresses).await)?;
         }
         drop(snapshot);
         let wait = async {
-            match any_goes {
-                true => sleep(LOOK_AGAIN).await,
+            match any_terminates {
+                true => sleep(RESYNC_PERIOD).await,
                 false => pending().await,
             }
         };
         tokio::select! {
             batch = changes.next() => drop(batch?),
             () = wait => {}
-            // All are looked at anyway; those that have gone are forgotten.
-            due = later.due() => {
+            // All are reconciled anyway; those that are gone are forgotten.
+            due = retries.due() => {
                 let is_there = |name: &String| all.iter().any(|object| text(object, "name") == name);
-                due.iter().filter(|name| !is_there(name)).for_each(|name| later.done(name));
+                due.iter().filter(|name| !is_there(name)).for_each(|name| retries.forget(name));
             }
         }
     }
@@ -81,7 +82,7 @@ fn text<'v>(object: &'v Value, field: &str) -> &'v str {
     object.str_at(&["metadata", field]).unwrap_or_default()
 }
 
-fn is_going(object: &Value) -> bool {
+fn is_terminating(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
 
@@ -90,17 +91,17 @@ fn ranges(object: &Value) -> impl Iterator<Item = Range> {
     list.iter().filter_map(|text| Range::parse(text.as_str()?))
 }
 
-/// Does what one range needs.
-async fn tend(
+/// Reconciles one range.
+async fn reconcile(
     context: &Context,
     target: Target<'_>,
     object: &Value,
     all: &[Value],
     addresses: &[IpAddr],
 ) -> Result<(), Error> {
-    if !is_going(object) {
+    if !is_terminating(object) {
         set_finalizer(context, target, object, true).await?;
-        return namespace_conditions::say(
+        return conditions::set(
             context,
             target,
             object,
@@ -108,22 +109,22 @@ async fn tend(
         )
         .await;
     }
-    if leaves_some(object, all, addresses) {
+    if strands_addresses(object, all, addresses) {
         let why = "There are still IPAddresses referencing the ServiceCIDR, \
                    please remove them or create a new ServiceCIDR";
-        return namespace_conditions::say(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
+        return conditions::set(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
     }
     let since = Time::parse(text(object, "deletionTimestamp")).map(Time::ms).unwrap_or_default();
-    if context.cluster.env.clock.now_ms() < since + GRACE_MS {
+    if context.env.clock.now_ms() < since + GRACE_MS {
         return Ok(());
     }
     set_finalizer(context, target, object, false).await
 }
 
 /// Whether some address lies in no other range that stays.
-fn leaves_some(object: &Value, all: &[Value], addresses: &[IpAddr]) -> bool {
+fn strands_addresses(object: &Value, all: &[Value], addresses: &[IpAddr]) -> bool {
     let own: Vec<Range> = ranges(object).collect();
-    let stay = all.iter().filter(|other| !is_going(other) && text(other, "uid") != text(object, "uid"));
+    let stay = all.iter().filter(|other| !is_terminating(other) && text(other, "uid") != text(object, "uid"));
     let others: Vec<Range> = stay.flat_map(ranges).collect();
     let lies = |ranges: &[Range], address: &IpAddr| ranges.iter().any(|range| range.contains(*address));
     addresses.iter().any(|address| lies(&own, address) && !lies(&others, address))
@@ -132,13 +133,13 @@ fn leaves_some(object: &Value, all: &[Value], addresses: &[IpAddr]) -> bool {
 /// Puts the finalizer that holds a range in its place, or takes it away.
 async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, held: bool) -> Result<(), Error> {
     const FINALIZERS: [&str; 2] = ["metadata", "finalizers"];
-    let own = Value::from(format!("{}/service-cidr-finalizer", context.cluster.names.group("networking")));
+    let own = Value::from(format!("{}/service-cidr-finalizer", context.names.group("networking")));
     let list = |object: &Value| object.at(&FINALIZERS).and_then(Value::as_list).unwrap_or_default().to_vec();
     if list(object).contains(&own) == held {
         return Ok(());
     }
     let change = |current: Option<&Value>| {
-        let mut object = namespace_conditions::same(target, object, current)?;
+        let mut object = conditions::unchanged(target, object, current)?;
         let mut finalizers = list(&object);
         finalizers.retain(|finalizer| *finalizer != own);
         if held {
@@ -150,7 +151,7 @@ async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, he
     let options =
         UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
     match context.writer.update(target, options, change).await {
-        Err(error) if is_settled(&error) || is_overtaken(&error) => Ok(()),
+        Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         updated => updated.map(drop),
     }
 }
@@ -173,7 +174,7 @@ mod tests {
             let own = range("own", "10.0.0.0/24", true);
             let all = [std::slice::from_ref(&own), others].concat();
             let addresses: Vec<IpAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
-            assert_eq!(leaves_some(&own, &all, &addresses), expect, "{others:?} {addresses:?}");
+            assert_eq!(strands_addresses(&own, &all, &addresses), expect, "{others:?} {addresses:?}");
         };
         check(&[], &[], false);
         check(&[], &["10.0.1.1", "fd00::1"], false);

@@ -1,4 +1,4 @@
-//! Removes requests for certificates that nobody needs any more.
+//! The removal of old CertificateSigningRequests.
 //!
 //! | request | goes |
 //! |---|---|
@@ -15,7 +15,7 @@ use quorate_meta::{Time, Value};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::requests;
-use crate::context::{Context, go_on};
+use crate::context::{Context, skip_failed_object};
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
 use quorate_registry::write::Target;
@@ -24,7 +24,7 @@ use quorate_registry::write::Target;
 const SWEEP: Duration = Duration::from_secs(10 * 60);
 /// How long a decided request stays, in milliseconds.
 const DECIDED_MS: u64 = 60 * 60 * 1000;
-/// How long a request stays that nobody decides, in milliseconds.
+/// How long a request stays that is neither approved nor denied, in milliseconds.
 const PENDING_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// Cleans for ever; returns only with an error, after which it is started again.
@@ -37,19 +37,19 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
 
 async fn sweep(context: &Context) -> Result<(), Error> {
     let resource = &*requests(context)?;
-    let now = context.cluster.env.clock.now_ms();
-    let snapshot = context.cluster.store.snapshot();
+    let now = context.env.clock.now_ms();
+    let snapshot = context.store.snapshot();
     for (key, entry) in snapshot.range(&resource.prefix(None), None) {
         tokio::task::consume_budget().await;
         let Some((_, name)) = resource.parse_key(key) else { continue };
         let target = Target { resource, namespace: None, name };
         let done = match stored_codec::decode(resource, entry) {
-            Ok(object) if is_over(&object, now) => context.delete_seen(target, entry).await,
+            Ok(object) if is_over(&object, now) => context.delete_at(target, entry).await,
             Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
-        // Whatever is wrong with this one, or has changed: the next sweep looks at it again.
-        go_on(done, target)?;
+        // One that failed or has changed: the next sweep reads it again.
+        skip_failed_object(done, target)?;
     }
     Ok(())
 }
