@@ -4,7 +4,7 @@ use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, Snapshot};
 
 use quorate_registry::error::Error;
-use quorate_registry::{Catalogue, Change, Resource, stored_codec, topology};
+use quorate_registry::{Attributes, Catalogue, Resource, stored_codec, topology};
 
 /// One state of the cluster.
 pub(super) struct World<'a> {
@@ -52,12 +52,12 @@ impl<'a> World<'a> {
 }
 
 /// Whether a write is about this resource (of the core group: an empty one).
-pub(super) fn is_of(change: &Change<'_>, names: &Names, group: &str, plural: &str) -> bool {
-    let resource = change.target.resource;
+pub(super) fn is_of(attributes: &Attributes<'_>, names: &Names, group: &str, plural: &str) -> bool {
+    let resource = attributes.target.resource;
     resource.plural == plural && resource.group == names.group(group)
 }
 
 /// 403 for the write.
-pub(super) fn forbidden(change: &Change<'_>, why: &str) -> Error {
-    Status::forbidden(&change.target.resource.group_resource(), change.target.name, why).into()
+pub(super) fn forbidden(attributes: &Attributes<'_>, why: &str) -> Error {
+    Status::forbidden(&attributes.target.resource.group_resource(), attributes.target.name, why).into()
 }

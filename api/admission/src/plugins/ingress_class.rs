@@ -4,19 +4,15 @@ use quorate_meta::{Names, Value};
 
 use super::storage_class::default_of;
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, is_of};
-use quorate_registry::Change;
+use crate::snapshot_view::World;
+use quorate_registry::Attributes;
 use quorate_registry::error::Error;
 
 /// See the module.
 pub(super) struct DefaultIngressClass;
 
 impl Plugin for DefaultIngressClass {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "networking", "ingresses")
-    }
-
-    fn complete(&self, world: &World<'_>, _: &Change<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(&self, world: &World<'_>, _: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
         if has_class(world.names, object) {
             return Ok(());
         }

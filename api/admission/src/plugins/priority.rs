@@ -4,12 +4,12 @@
 //! be marked at the same moment; then the one of the lower value is meant.
 
 use memchr::memmem;
-use quorate_meta::{Map, Names, Value};
+use quorate_meta::{Map, Value};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden, is_of};
+use crate::snapshot_view::{World, forbidden};
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Part, Terms, stored_codec};
+use quorate_registry::{Attributes, Terms, stored_codec};
 
 /// How the stored form of a class says that pods without a class get it.
 const MARK: &[u8] = br#""globalDefault":true"#;
@@ -22,34 +22,35 @@ const NO_CLASS_POLICY: &str = "PreemptLowerPriority";
 pub(super) struct Priority;
 
 impl Plugin for Priority {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "", "pods")
-    }
-
-    fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(&self, world: &World<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
         let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
         let class = match spec.get_str("priorityClassName").filter(|name| !name.is_empty()) {
             Some(name) => {
-                let missing = || forbidden(change, &format!("no PriorityClass with name {name} was found"));
+                let missing = || forbidden(attributes, &format!("no PriorityClass with name {name} was found"));
                 Some(class(world, name)?.ok_or_else(missing)?)
             }
             None => default_class(world),
         };
-        rank(spec, class.as_ref()).map_err(|why| forbidden(change, &why))
+        rank(spec, class.as_ref()).map_err(|why| forbidden(attributes, &why))
     }
 
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
-        let is_marked = change.part == Part::Main && is_default(new);
-        if !is_marked || !is_of(change, world.names, "scheduling", "priorityclasses") {
+    fn validate(
+        &self,
+        world: &World<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        _: &mut Terms,
+    ) -> Result<(), Error> {
+        if !is_default(new) {
             return Ok(());
         }
         let Some(other) = default_class(world) else { return Ok(()) };
         let name = other.str_at(&["metadata", "name"]).unwrap_or_default();
-        if change.old.is_some() && name == change.target.name {
+        if attributes.old.is_some() && name == attributes.target.name {
             return Ok(());
         }
         let why = format!("PriorityClass {name} is already marked as default. Only one default can exist");
-        Err(forbidden(change, &why))
+        Err(forbidden(attributes, &why))
     }
 }
 

@@ -6,13 +6,13 @@ use super::{job_spec, schedule};
 use crate::core::pod::{template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};
-use quorate_registry::{Disabled, Strategy};
+use quorate_registry::{GatedFields, Strategy};
 
 /// Characters of a name: the names of the jobs append a time to it.
 const MAX_NAME: usize = 52;
 const TEMPLATE: [&str; 4] = ["spec", "jobTemplate", "spec", "template"];
 
-const DISABLED: &[Disabled] = &[template::disabled("spec.jobTemplate.spec.template.spec")];
+const GATED: &[GatedFields] = &[template::gated("spec.jobTemplate.spec.template.spec")];
 
 /// The semantics of cron jobs.
 #[derive(Debug)]
@@ -35,8 +35,8 @@ impl Strategy for CronJob {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

@@ -12,7 +12,7 @@ use crate::rules;
 use quorate_registry::Propagation;
 use quorate_registry::strategy::plain_field;
 use quorate_registry::strategy::status;
-use quorate_registry::{Disabled, Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
 const TEMPLATE: [&str; 2] = ["spec", "template"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
@@ -28,7 +28,7 @@ const SCHEDULING: [&[&str]; 6] = [
     &["metadata", "annotations"],
 ];
 
-const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
+const GATED: &[GatedFields] = &[template::gated("spec.template.spec")];
 
 /// The semantics of jobs.
 #[derive(Debug)]
@@ -55,8 +55,8 @@ impl Strategy for Job {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {

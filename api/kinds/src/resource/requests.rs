@@ -7,7 +7,8 @@ use quorate_meta::{Cause, Value, name};
 use super::super::field::Field;
 use super::super::rules;
 use super::{attributes, names};
-use quorate_registry::Disabled;
+use quorate_registry::GatedFields;
+use quorate_registry::features::Feature;
 
 /// Requests, and choices within one.
 const MAX_REQUESTS: usize = 32;
@@ -18,18 +19,18 @@ const MAX_CHOICES: usize = 8;
 /// Selectors of one request.
 const MAX_SELECTORS: usize = 32;
 
-/// What belongs to features that are off: taints of devices, and devices of which a part is used.
-const DISABLED: &[&str] = &[
-    "requests[].exactly.tolerations",
-    "requests[].firstAvailable[].tolerations",
-    "requests[].exactly.capacity",
-    "requests[].firstAvailable[].capacity",
-    "constraints[].distinctAttribute",
+/// The fields of features with a gate: taints of devices, and devices of which a share is used.
+const GATED: &[(Feature, &str)] = &[
+    (Feature::DraDeviceTaints, "requests[].exactly.tolerations"),
+    (Feature::DraDeviceTaints, "requests[].firstAvailable[].tolerations"),
+    (Feature::DraConsumableCapacity, "requests[].exactly.capacity"),
+    (Feature::DraConsumableCapacity, "requests[].firstAvailable[].capacity"),
+    (Feature::DraConsumableCapacity, "constraints[].distinctAttribute"),
 ];
 
-/// The fields of features that are off, of a claim for devices at a path.
-pub(super) const fn disabled(below: &'static str) -> Disabled {
-    Disabled { below, fields: DISABLED }
+/// The fields of features with a gate, of a claim for devices at a path.
+pub(super) const fn gated(below: &'static str) -> GatedFields {
+    GatedFields { below, fields: GATED }
 }
 
 /// Fills in the number of devices of each request below `spec`.
@@ -225,13 +226,17 @@ mod tests {
     }
 
     #[test]
-    fn taints_and_parts_of_devices_are_not_taken_yet() {
+    fn taints_and_shares_of_devices_are_taken_with_their_gates() {
         let with = json!({"deviceClassName": "c", "tolerations": [{"operator": "Exists"}], "capacity": {}});
         let without = json!({"deviceClassName": "c"});
         let claim = |request: &Json| json!({"d": {"requests": [{"exactly": request}, {"firstAvailable": [request]}]}});
-        let mut object = claim(&with).into();
-        disabled("d").clear(None, &mut object);
-        assert_eq!(object, claim(&without).into());
+        let check = |gates: &str, expect: &Json| {
+            let mut object = claim(&with).into();
+            gated("d").clear(&gates.parse().unwrap(), None, &mut object);
+            assert_eq!(object, claim(expect).into(), "{gates}");
+        };
+        check("", &without);
+        check("DRADeviceTaints=true,DRAConsumableCapacity=true", &with);
     }
 
     #[test]

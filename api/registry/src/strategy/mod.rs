@@ -16,7 +16,7 @@ use super::author::{Gift, Permission, Who};
 pub use propagation::{FOREGROUND, ORPHAN, Propagation};
 
 use crate::allocation::Holder;
-use crate::gated_fields::Disabled;
+use crate::gated_fields::GatedFields;
 use crate::keys::Key;
 
 /// Which part of an object a write is about.
@@ -157,8 +157,8 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         None
     }
 
-    /// Fields of features that are off.
-    fn disabled(&self) -> &'static [Disabled] {
+    /// Fields of features that may be off.
+    fn gated_fields(&self) -> &'static [GatedFields] {
         &[]
     }
 

@@ -5,9 +5,9 @@ use quorate_meta::Value;
 use quorate_store::{Condition, Operation, Revision, Snapshot};
 use quorate_wire::stored::{self, StoredRef};
 
-use super::metadata;
 use super::options::Target;
-use super::writer::{Writer, invalid};
+use super::refusal::invalid;
+use super::{Writer, metadata};
 use crate::Part;
 use crate::allocation::{Holder, Holding, Shadow, Unavailable, World};
 use crate::error::Error;
@@ -22,7 +22,7 @@ pub(super) struct Changes {
 
 impl Writer {
     /// Chooses what the object lacks, and says what its transaction puts and removes besides it.
-    pub(super) async fn hold(
+    pub(super) async fn allocate(
         &self,
         target: Target<'_>,
         part: Part,

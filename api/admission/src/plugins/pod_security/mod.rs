@@ -22,20 +22,26 @@ use checks::{in_detail, violations};
 use level::{Policy, Standard};
 use pod::Pod;
 use quorate_registry::error::Error;
-use quorate_registry::{Change, NAMESPACES, Part, Terms, stored_codec};
+use quorate_registry::{Attributes, NAMESPACES, Terms, stored_codec};
 
 /// See the module.
 pub(super) struct PodSecurity;
 
 impl Plugin for PodSecurity {
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-        let resource = change.target.resource;
+    fn validate(
+        &self,
+        world: &World<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        terms: &mut Terms,
+    ) -> Result<(), Error> {
+        let resource = attributes.target.resource;
         match (resource.group.as_str(), resource.plural.as_str()) {
-            ("", NAMESPACES) => check_namespace(world, change, new, terms),
-            ("", "pods") => check_pod(world, change, new, terms),
+            ("", NAMESPACES) => check_namespace(world, attributes, new, terms),
+            ("", "pods") => check_pod(world, attributes, new, terms),
             (group, plural) => {
                 if let Some(path) = template_path(group, plural) {
-                    check_workload(world, change, new.at(path), terms);
+                    check_workload(world, attributes, new.at(path), terms);
                 }
                 Ok(())
             }
@@ -56,26 +62,27 @@ fn template_path(group: &str, plural: &str) -> Option<&'static [&'static str]> {
 }
 
 /// New labels must be readable, and of pods that break a stricter level than before the writer is told.
-fn check_namespace(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-    if change.part != Part::Main {
-        return Ok(());
-    }
+fn check_namespace(
+    world: &World<'_>,
+    attributes: &Attributes<'_>,
+    new: &Value,
+    terms: &mut Terms,
+) -> Result<(), Error> {
     let (policy, wrong) = Policy::of_object(world.names, new);
-    let before = change.old.map(|old| Policy::of_object(world.names, old));
+    let before = attributes.old.map(|old| Policy::of_object(world.names, old));
     let was_wrong = before.as_ref().is_some_and(|(_, was)| *was == wrong);
     if !wrong.is_empty() && !was_wrong {
-        return Err(Status::invalid(&change.target.resource.group_kind(), change.target.name, wrong).into());
+        return Err(Status::invalid(&attributes.target.resource.group_kind(), attributes.target.name, wrong).into());
     }
     if before.is_some_and(|(before, _)| policy.enforce.may_forbid_more_than(before.enforce)) {
-        terms.warnings.extend(existing::warnings(world, change.target.name, policy.enforce));
+        terms.warnings.extend(existing::warnings(world, attributes.target.name, policy.enforce));
     }
     Ok(())
 }
 
-fn check_pod(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-    let counts = matches!(change.part, Part::Main | Part::EphemeralContainers);
-    let Some(namespace) = change.target.namespace.filter(|_| counts) else { return Ok(()) };
-    if change.old.is_some_and(|old| !update::is_significant(old, new)) {
+fn check_pod(world: &World<'_>, attributes: &Attributes<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
+    let Some(namespace) = attributes.target.namespace else { return Ok(()) };
+    if attributes.old.is_some_and(|old| !update::is_significant(old, new)) {
         return Ok(());
     }
     let policy = policy_of(world, namespace)?;
@@ -83,7 +90,7 @@ fn check_pod(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Te
     let found = violations(policy.enforce, &pod);
     if !found.is_empty() {
         let standard = quoted(&policy.enforce.to_string());
-        return Err(forbidden(change, &format!("violates PodSecurity {standard}: {}", in_detail(&found))));
+        return Err(forbidden(attributes, &format!("violates PodSecurity {standard}: {}", in_detail(&found))));
     }
     if policy.warn != policy.enforce {
         terms.warnings.extend(warning(policy.warn, &pod));
@@ -92,8 +99,8 @@ fn check_pod(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Te
 }
 
 /// Workloads are never refused: their pods will be. A namespace that cannot be read has nothing to say of them.
-fn check_workload(world: &World<'_>, change: &Change<'_>, template: Option<&Value>, terms: &mut Terms) {
-    let Some(namespace) = change.target.namespace.filter(|_| change.part == Part::Main) else { return };
+fn check_workload(world: &World<'_>, attributes: &Attributes<'_>, template: Option<&Value>, terms: &mut Terms) {
+    let Some(namespace) = attributes.target.namespace else { return };
     let Some(template) = template.filter(|template| !template.is_null()) else { return };
     if let Ok(policy) = policy_of(world, namespace) {
         terms.warnings.extend(warning(policy.warn, &Pod::new(world.names, template)));

@@ -22,7 +22,7 @@ use super::amounts::{self, Amounts};
 use crate::plugin::Plugin;
 use crate::snapshot_view::{World, forbidden, is_of};
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Part, Resource, Terms, stored_codec};
+use quorate_registry::{Attributes, Part, Resource, Terms, stored_codec};
 
 pub use counted::Counted;
 pub use limits::{Quota, settled};
@@ -31,13 +31,27 @@ pub use tally::Tally;
 /// Plural name of quotas.
 pub const QUOTAS: &str = "resourcequotas";
 
-/// See the module.
-pub(super) struct ResourceQuota;
+/// Whether the namespace of a write has a quota at all: for most namespaces one look tells.
+pub(crate) fn has_quotas(world: &World<'_>, attributes: &Attributes<'_>) -> bool {
+    let resource = attributes.target.resource;
+    let Some(namespace) = attributes.target.namespace.filter(|_| resource.namespaced) else { return false };
+    let quotas = world.resource("", "v1", QUOTAS);
+    quotas.is_some_and(|quotas| world.list(quotas, Some(namespace)).next().is_some())
+}
+
+/// The charge of a write to the quotas of its namespace.
+pub(crate) struct ResourceQuota;
 
 impl Plugin for ResourceQuota {
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-        let Some(ledger) = Ledger::of(world, change) else { return Ok(()) };
-        if !ledger.counted.may_grow(change, new) {
+    fn validate(
+        &self,
+        world: &World<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        terms: &mut Terms,
+    ) -> Result<(), Error> {
+        let Some(ledger) = Ledger::of(world, attributes) else { return Ok(()) };
+        if !ledger.counted.may_grow(attributes, new) {
             return Ok(());
         }
         let mut accounts = Vec::new();
@@ -47,11 +61,11 @@ impl Plugin for ResourceQuota {
                 continue;
             }
             if let Some(question) = ledger.counted.open_question(&account.quota.hard, new) {
-                return Err(forbidden(change, &format!("failed quota: {name}: {question}")));
+                return Err(forbidden(attributes, &format!("failed quota: {name}: {question}")));
             }
             accounts.push(account);
         }
-        accounts.into_iter().try_for_each(|account| ledger.charge(world, change, account, new, terms))
+        accounts.into_iter().try_for_each(|account| ledger.charge(world, attributes, account, new, terms))
     }
 }
 
@@ -75,12 +89,12 @@ struct Account<'a> {
 
 impl<'a> Ledger<'a> {
     /// `None` where there is nothing to count by, or nothing that is counted: for most namespaces one look tells.
-    fn of(world: &World<'a>, change: &Change<'a>) -> Option<Self> {
-        let (namespace, resource) = (change.target.namespace?, change.target.resource);
+    fn of(world: &World<'a>, attributes: &Attributes<'a>) -> Option<Self> {
+        let (namespace, resource) = (attributes.target.namespace?, attributes.target.resource);
         let quotas = world.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
         // A quota is not charged for a new one of its own name, which is refused because that is taken.
-        let is_new = change.old.is_none() && is_of(change, world.names, "", QUOTAS);
-        let charged = |name: &str| !is_new || name != change.target.name;
+        let is_new = attributes.old.is_none() && is_of(attributes, world.names, "", QUOTAS);
+        let charged = |name: &str| !is_new || name != attributes.target.name;
         let entries: Vec<_> = world.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
         if entries.is_empty() {
             return None;
@@ -97,13 +111,13 @@ impl<'a> Ledger<'a> {
     fn charge(
         &self,
         world: &World<'_>,
-        change: &Change<'_>,
+        attributes: &Attributes<'_>,
         account: Account<'_>,
         new: &Value,
         terms: &mut Terms,
     ) -> Result<(), Error> {
         let Account { name, entry, mut object, quota } = account;
-        let asked = self.asked(&quota, change.old, new);
+        let asked = self.asked(&quota, attributes.old, new);
         if asked.is_empty() {
             return Ok(());
         }
@@ -113,16 +127,16 @@ impl<'a> Ledger<'a> {
         let is_beyond = |name: &&String| sum.get(*name) > quota.hard.get(*name);
         let beyond: Vec<&String> = asked.keys().filter(is_beyond).collect();
         // What has been given to a claim is a fact.
-        if !beyond.is_empty() && change.part != Part::Status {
+        if !beyond.is_empty() && attributes.part != Some(Part::Status) {
             let shown = |amounts: &Amounts| {
                 let each = beyond.iter().filter_map(|name| Some(format!("{name}={}", amounts.get(*name)?)));
                 each.collect::<Vec<_>>().join(",")
             };
             let (asked, used, hard) = (shown(&asked), shown(&used), shown(&quota.hard));
             let why = format!("exceeded quota: {name}, requested: {asked}, used: {used}, limited: {hard}");
-            return Err(forbidden(change, &why));
+            return Err(forbidden(attributes, &why));
         }
-        if change.dry_run {
+        if attributes.dry_run {
             return Ok(());
         }
         for (name, amount) in sum.iter().filter(|(name, amount)| quota.used.get(*name) != Some(*amount)) {

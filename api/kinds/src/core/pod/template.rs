@@ -5,21 +5,22 @@ use quorate_meta::{Cause, LabelSelector, Names, Value, name};
 use super::{defaults, spec};
 use crate::field::Field;
 use crate::rules;
-use quorate_registry::Disabled;
+use quorate_registry::GatedFields;
+use quorate_registry::features::Feature;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
 
-/// What belongs to features of pods that are off.
-const DISABLED: &[&str] = &[
-    "workloadRef",
-    "containers[].lifecycle.stopSignal",
-    "initContainers[].lifecycle.stopSignal",
-    "ephemeralContainers[].lifecycle.stopSignal",
+/// The fields of pods that belong to a feature with a gate.
+const GATED: &[(Feature, &str)] = &[
+    (Feature::GenericWorkload, "workloadRef"),
+    (Feature::ContainerStopSignals, "containers[].lifecycle.stopSignal"),
+    (Feature::ContainerStopSignals, "initContainers[].lifecycle.stopSignal"),
+    (Feature::ContainerStopSignals, "ephemeralContainers[].lifecycle.stopSignal"),
 ];
 
-/// The fields of features that are off, of a specification at a path.
-pub(crate) const fn disabled(below: &'static str) -> Disabled {
-    Disabled { below, fields: DISABLED }
+/// The fields of features with a gate, of a specification at a path.
+pub(crate) const fn gated(below: &'static str) -> GatedFields {
+    GatedFields { below, fields: GATED }
 }
 
 /// Fills in the template at a path of the object.
@@ -117,12 +118,23 @@ mod tests {
     }
 
     #[test]
-    fn signals_and_workloads_are_not_taken_yet() {
-        let spec = |part: serde_json::Value| json!({"containers": [part], "initContainers": [part]});
-        let mut object = Value::from(json!({"t": spec(json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}}))}));
-        object.set_at(&["t", "workloadRef"], [("name", "w")]);
-        disabled("t").clear(None, &mut object);
-        assert_eq!(object, json!({"t": spec(json!({"lifecycle": {"preStop": {}}}))}).into());
+    fn signals_and_workloads_are_taken_with_their_gates() {
+        let spec = |part: serde_json::Value, more: serde_json::Value| {
+            let mut spec = Value::from(json!({"t": {"containers": [part], "initContainers": [part]}}));
+            spec.at_mut(&["t"]).and_then(Value::as_map_mut).unwrap().merge(Value::from(more).as_map().unwrap().clone());
+            spec
+        };
+        let signal = || json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}});
+        let workload = || json!({"workloadRef": {"name": "w"}});
+        let check = |gates: &str, expect: Value| {
+            let mut object = spec(signal(), workload());
+            gated("t").clear(&gates.parse().unwrap(), None, &mut object);
+            assert_eq!(object, expect, "{gates}");
+        };
+        let none = || json!({"lifecycle": {"preStop": {}}});
+        check("", spec(none(), json!({})));
+        check("ContainerStopSignals=true", spec(signal(), json!({})));
+        check("GenericWorkload=true", spec(none(), workload()));
     }
 
     #[test]
