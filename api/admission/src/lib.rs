@@ -4,7 +4,7 @@
 //! One plugin per file, in the order of [`PLUGINS`], each with the writes that it handles: the
 //! mutating parts give an object what it should have, the validating parts look at the valid
 //! object, and quotas come last, because they count only what is let through. Invariants: plugins
-//! are stateless and read nothing but a [`World`]; the server's own writes (those without a user)
+//! are stateless and read nothing but a [`SnapshotView`]; the server's own writes (those without a user)
 //! are let through unseen by all of them; a refusal is told only from a state that is known to be
 //! current, and what is let through from an older one is bound to the objects whose numbers it has
 //! changed.
@@ -28,7 +28,7 @@ use plugins::{COUNTED, PLUGINS, Row};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, CurrentCatalogue, Mutation, Terms};
 pub use quota_lock::QuotaLocks;
-use snapshot_view::World;
+use snapshot_view::SnapshotView;
 
 /// All plugins over one store.
 pub struct Admission {
@@ -68,22 +68,22 @@ impl Admission {
     /// The charge of a write to the quotas of its namespace.
     async fn charges(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
         let Some(new) = attributes.new else { return Ok(Terms::default()) };
-        self.ask(|world| {
+        self.ask(|view| {
             let mut terms = Terms::default();
-            ResourceQuota.validate(world, attributes, new, &mut terms)?;
+            ResourceQuota.validate(view, attributes, new, &mut terms)?;
             Ok(terms)
         })
         .await
     }
 
     /// Asks in the state at hand, and when that refuses in a current one.
-    async fn ask<T>(&self, mut ask: impl FnMut(&World<'_>) -> Result<T, Error> + Send) -> Result<T, Error> {
-        let answer = ask(&World::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
+    async fn ask<T>(&self, mut ask: impl FnMut(&SnapshotView<'_>) -> Result<T, Error> + Send) -> Result<T, Error> {
+        let answer = ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
         if answer.is_ok() {
             return answer;
         }
         self.store.read_index().await?;
-        ask(&World::new(self.names, &self.catalogue.load(), &self.store.snapshot()))
+        ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()))
     }
 }
 
@@ -94,10 +94,10 @@ impl quorate_registry::Admission for Admission {
             return Ok(Mutation::Canonical);
         }
         let given = &*object;
-        let mutated = self.ask(|world| {
+        let mutated = self.ask(|view| {
             let mut object = given.clone();
             self.handled(|row| row.mutates, attributes)
-                .try_for_each(|row| row.traced(row.plugin.mutate(world, attributes, &mut object)))?;
+                .try_for_each(|row| row.traced(row.plugin.mutate(view, attributes, &mut object)))?;
             Ok(object)
         });
         *object = mutated.await?;
@@ -109,10 +109,10 @@ impl quorate_registry::Admission for Admission {
         if self.handled(|row| row.validates, attributes).next().is_none() {
             return Ok(Terms::default());
         }
-        self.ask(|world| {
+        self.ask(|view| {
             let mut terms = Terms::default();
             self.handled(|row| row.validates, attributes)
-                .try_for_each(|row| row.traced(row.plugin.validate(world, attributes, new, &mut terms)))?;
+                .try_for_each(|row| row.traced(row.plugin.validate(view, attributes, new, &mut terms)))?;
             Ok(terms)
         })
         .await
@@ -120,7 +120,7 @@ impl quorate_registry::Admission for Admission {
 
     fn is_counted(&self, attributes: &Attributes<'_>) -> bool {
         self.handles(COUNTED, attributes)
-            && quota::has_quotas(&World::new(self.names, &self.catalogue.load(), &self.store.snapshot()), attributes)
+            && quota::has_quotas(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()), attributes)
     }
 
     async fn charge(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {

@@ -7,14 +7,14 @@ use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Catalogue, Resource, stored_codec, topology};
 
 /// One state of the cluster.
-pub(super) struct World<'a> {
+pub(super) struct SnapshotView<'a> {
     /// The names of the cluster's profile.
     pub(super) names: &'static Names,
     catalogue: &'a Catalogue,
     snapshot: &'a Snapshot,
 }
 
-impl<'a> World<'a> {
+impl<'a> SnapshotView<'a> {
     pub(super) fn new(names: &'static Names, catalogue: &'a Catalogue, snapshot: &'a Snapshot) -> Self {
         Self { names, catalogue, snapshot }
     }

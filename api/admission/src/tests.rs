@@ -10,7 +10,7 @@ use tokio::time::{Duration, Instant};
 use super::*;
 use quorate_kinds::builtin;
 use quorate_registry::write::Target;
-use quorate_registry::{AdmissionOperation, Part, Who, stored_codec};
+use quorate_registry::{AdmissionOperation, Part, UserInfo, stored_codec};
 
 /// The attributes of the creation of an object by a user.
 pub(crate) fn attributes(target: Target<'_>) -> Attributes<'_> {
@@ -24,7 +24,7 @@ pub(crate) fn attributes(target: Target<'_>) -> Attributes<'_> {
         dry_run: false,
         manager: "m",
         delete_options: None,
-        user: Some(Who { name: "u", uid: "", groups: &[], extra: &[] }),
+        user: Some(UserInfo { name: "u", uid: "", groups: &[], extra: &[] }),
     }
 }
 
@@ -151,13 +151,14 @@ async fn the_servers_own_writes_are_let_through_unseen() {
         Target { resource, namespace: Some("a"), name: "new" }
     };
     let (pod, secret) = (json!({"spec": {"priorityClassName": "absent"}}), Value::from(json!({})));
-    let check = async |user: Option<Who<'_>>, expect: Option<u16>| {
+    let check = async |user: Option<UserInfo<'_>>, expect: Option<u16>| {
         let mut object = Value::from(pod.clone());
         let attributes = Attributes { user, ..attributes(target("pods")) };
         let mutated = quorate_registry::Admission::mutate(&admission, &attributes, &mut object).await;
-        let charged = phases(&admission, &Attributes { target: target("secrets"), new: Some(&secret), ..attributes });
+        let attributes = Attributes { target: target("secrets"), new: Some(&secret), ..attributes };
+        let charged = phases(&admission, &attributes).await;
         let code = |error: Error| error.into_status().code;
-        assert_eq!([mutated.err().map(code), charged.await.err().map(code)], [expect; 2]);
+        assert_eq!([mutated.err().map(code), charged.err().map(code)], [expect; 2]);
     };
     check(attributes(target("pods")).user, Some(403)).await;
     check(None, None).await;

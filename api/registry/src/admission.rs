@@ -14,7 +14,7 @@ use quorate_meta::Value;
 use quorate_store::{Condition, Operation, Revision, Snapshot};
 use tokio::sync::OwnedMutexGuard;
 
-use super::author::Who;
+use super::author::UserInfo;
 use super::strategy::Part;
 use super::write::{DeleteOptions, Target};
 use crate::error::Error;
@@ -84,7 +84,7 @@ pub struct Attributes<'a> {
     pub delete_options: Option<&'a DeleteOptions>,
     /// The user; `None` for the server's own writes (controllers, bootstrap). The built-in plugins
     /// let those through unseen.
-    pub user: Option<Who<'a>>,
+    pub user: Option<UserInfo<'a>>,
 }
 
 impl Attributes<'_> {

@@ -26,7 +26,7 @@ mod resource;
 pub mod strategy;
 
 pub use admission::{Admission, AdmissionOperation, Attributes, Mutation, Terms};
-pub use author::{Author, Gift, Permission, Who};
+pub use author::{Author, Grant, Permission, UserInfo};
 pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
 pub use conversion::{Conversion, StoredForm};
 pub use error::Error;

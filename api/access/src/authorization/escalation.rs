@@ -12,7 +12,7 @@ use quorate_meta::{GroupResource, Status};
 use super::rbac::{Rule, missing};
 use super::{Action, Authorizer, ResourceAction};
 use crate::authentication::User;
-use quorate_registry::Gift;
+use quorate_registry::Grant;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 
@@ -24,25 +24,25 @@ impl Authorizer {
     ///
     /// # Errors
     /// 403 otherwise; 404 for a role that is to be bound and cannot be found.
-    pub async fn check_gift(&self, user: &User, target: Target<'_>, gift: &Gift) -> Result<(), Error> {
+    pub async fn check_grant(&self, user: &User, target: Target<'_>, grant: &Grant) -> Result<(), Error> {
         if user.is_in(GROUP_MASTERS) {
             return Ok(());
         }
         let namespace = target.namespace.unwrap_or_default();
-        match gift {
-            Gift::Rules { rules, gathers, exists } => {
+        match grant {
+            Grant::Rules { rules, aggregates, exists } => {
                 let name = if *exists { target.name } else { "" };
                 if self.may(user, "escalate", &target.resource.plural, namespace, name).await {
                     return Ok(());
                 }
                 let rules: Vec<Rule> = rules.iter().map(Rule::read).collect();
                 self.must_hold(user, target, namespace, &rules).await?;
-                if *gathers && self.must_hold(user, target, namespace, &Rule::everything()).await.is_err() {
+                if *aggregates && self.must_hold(user, target, namespace, &Rule::everything()).await.is_err() {
                     return Err(refused(target, "must have cluster-admin privileges to use the aggregationRule"));
                 }
                 Ok(())
             }
-            Gift::Role { in_namespace, name } => {
+            Grant::Role { in_namespace, name } => {
                 let plural = if *in_namespace { "roles" } else { "clusterroles" };
                 if self.may(user, "bind", plural, namespace, name).await {
                     return Ok(());

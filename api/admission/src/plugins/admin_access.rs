@@ -6,7 +6,7 @@
 use quorate_meta::{Cause, Path, Status, Value};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::World;
+use crate::snapshot_view::SnapshotView;
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, NAMESPACES, Part, Terms, stored_codec};
 
@@ -19,7 +19,7 @@ pub(super) struct AdminAccess;
 impl Plugin for AdminAccess {
     fn validate(
         &self,
-        world: &World<'_>,
+        view: &SnapshotView<'_>,
         attributes: &Attributes<'_>,
         new: &Value,
         _: &mut Terms,
@@ -30,8 +30,8 @@ impl Plugin for AdminAccess {
             _ => asked(attributes.old, new, &["spec"]),
         };
         let (Some(field), Some(namespace)) = (asks, attributes.target.namespace) else { return Ok(()) };
-        let label = format!("resource.{}", world.names.domain_key("admin-access"));
-        if has_label(world, namespace, &label)? {
+        let label = format!("resource.{}", view.names.domain_key("admin-access"));
+        if has_label(view, namespace, &label)? {
             return Ok(());
         }
         let why = format!("admin access to devices requires the `{label}: true` label on the containing namespace");
@@ -63,9 +63,9 @@ fn is_true(value: &Value, path: &[&str]) -> bool {
     value.at(path).and_then(Value::as_bool) == Some(true)
 }
 
-fn has_label(world: &World<'_>, namespace: &str, label: &str) -> Result<bool, Error> {
-    let Some(namespaces) = world.resource("", "v1", NAMESPACES) else { return Ok(false) };
-    let Some(entry) = world.entry(namespaces, None, namespace) else { return Ok(false) };
+fn has_label(view: &SnapshotView<'_>, namespace: &str, label: &str) -> Result<bool, Error> {
+    let Some(namespaces) = view.resource("", "v1", NAMESPACES) else { return Ok(false) };
+    let Some(entry) = view.entry(namespaces, None, namespace) else { return Ok(false) };
     Ok(stored_codec::header(namespaces, &entry.value)?.labels().any(|pair| pair == (label, "true")))
 }
 

@@ -6,7 +6,7 @@
 use quorate_meta::Value;
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::World;
+use crate::snapshot_view::SnapshotView;
 use quorate_registry::Attributes;
 use quorate_registry::error::Error;
 
@@ -14,10 +14,10 @@ use quorate_registry::error::Error;
 pub(super) struct PodTopologyLabels;
 
 impl Plugin for PodTopologyLabels {
-    fn mutate(&self, world: &World<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
         let node = if attributes.is_main() { object.str_at(&["spec", "nodeName"]) } else { bound_to(object) };
         match node.filter(|node| !node.is_empty()).map(str::to_owned) {
-            Some(node) => world.place(&node, object),
+            Some(node) => view.place(&node, object),
             None => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use memchr::memmem;
 use quorate_meta::{Map, Value};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden};
+use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Terms, stored_codec};
 
@@ -18,25 +18,25 @@ const NO_CLASS: i64 = 0;
 /// Whether they push out others of less.
 const NO_CLASS_POLICY: &str = "PreemptLowerPriority";
 
-/// See the module.
+/// The plugin that gives pods their priority.
 pub(super) struct Priority;
 
 impl Plugin for Priority {
-    fn mutate(&self, world: &World<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
         let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
         let class = match spec.get_str("priorityClassName").filter(|name| !name.is_empty()) {
             Some(name) => {
                 let missing = || forbidden(attributes, &format!("no PriorityClass with name {name} was found"));
-                Some(class(world, name)?.ok_or_else(missing)?)
+                Some(class(view, name)?.ok_or_else(missing)?)
             }
-            None => default_class(world),
+            None => default_class(view),
         };
         rank(spec, class.as_ref()).map_err(|why| forbidden(attributes, &why))
     }
 
     fn validate(
         &self,
-        world: &World<'_>,
+        view: &SnapshotView<'_>,
         attributes: &Attributes<'_>,
         new: &Value,
         _: &mut Terms,
@@ -44,7 +44,7 @@ impl Plugin for Priority {
         if !is_default(new) {
             return Ok(());
         }
-        let Some(other) = default_class(world) else { return Ok(()) };
+        let Some(other) = default_class(view) else { return Ok(()) };
         let name = other.str_at(&["metadata", "name"]).unwrap_or_default();
         if attributes.old.is_some() && name == attributes.target.name {
             return Ok(());
@@ -54,18 +54,18 @@ impl Plugin for Priority {
     }
 }
 
-fn class(world: &World<'_>, name: &str) -> Result<Option<Value>, Error> {
-    match world.resource("scheduling", "v1", "priorityclasses") {
-        Some(resource) => world.get(resource, None, name),
+fn class(view: &SnapshotView<'_>, name: &str) -> Result<Option<Value>, Error> {
+    match view.resource("scheduling", "v1", "priorityclasses") {
+        Some(resource) => view.get(resource, None, name),
         None => Ok(None),
     }
 }
 
 /// The class of pods that name none. One that cannot be read is none.
-fn default_class(world: &World<'_>) -> Option<Value> {
-    let resource = world.resource("scheduling", "v1", "priorityclasses")?;
+fn default_class(view: &SnapshotView<'_>) -> Option<Value> {
+    let resource = view.resource("scheduling", "v1", "priorityclasses")?;
     // Every new pod without a class asks, so those that are not marked are not parsed.
-    let marked = world.list(resource, None).filter(|(_, entry)| memmem::find(&entry.value, MARK).is_some());
+    let marked = view.list(resource, None).filter(|(_, entry)| memmem::find(&entry.value, MARK).is_some());
     lowest(marked.filter_map(|(_, entry)| stored_codec::decode(resource, entry).ok()))
 }
 

@@ -6,7 +6,7 @@
 use quorate_meta::{Names, Value};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::World;
+use crate::snapshot_view::SnapshotView;
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Resource, stored_codec};
 
@@ -14,14 +14,14 @@ use quorate_registry::{Attributes, Resource, stored_codec};
 pub(super) struct DefaultStorageClass;
 
 impl Plugin for DefaultStorageClass {
-    fn mutate(&self, world: &World<'_>, _: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
-        if class_of(world.names, object).is_some() {
+    fn mutate(&self, view: &SnapshotView<'_>, _: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        if class_of(view.names, object).is_some() {
             return Ok(());
         }
-        let Some(classes) = world.resource("storage", "v1", "storageclasses") else { return Ok(()) };
-        let mark = world.names.domain_key("is-default-class");
+        let Some(classes) = view.resource("storage", "v1", "storageclasses") else { return Ok(()) };
+        let mark = view.names.domain_key("is-default-class");
         let marks = [format!("storageclass.{mark}"), format!("storageclass.beta.{mark}")];
-        if let Some(class) = default_of(world, classes, &marks) {
+        if let Some(class) = default_of(view, classes, &marks) {
             object.set_at(&["spec", "storageClassName"], class);
         }
         Ok(())
@@ -35,8 +35,8 @@ pub(super) fn class_of<'v>(names: &Names, claim: &'v Value) -> Option<&'v str> {
 }
 
 /// The name of the class that one of the annotations marks as the default: the newest of several. One that cannot be read is none.
-pub(super) fn default_of<'a>(world: &World<'a>, classes: &'a Resource, marks: &[String]) -> Option<String> {
-    let entries = world.list(classes, None);
+pub(super) fn default_of<'a>(view: &SnapshotView<'a>, classes: &'a Resource, marks: &[String]) -> Option<String> {
+    let entries = view.list(classes, None);
     newest(entries.filter_map(|(_, entry)| stored_codec::decode(classes, entry).ok()), marks)
 }
 

@@ -4,7 +4,7 @@ use quorate_meta::{Quantity, Value};
 
 use super::storage_class::class_of;
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden};
+use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Terms};
 
@@ -14,7 +14,7 @@ pub(super) struct PersistentVolumeClaimResize;
 impl Plugin for PersistentVolumeClaimResize {
     fn validate(
         &self,
-        world: &World<'_>,
+        view: &SnapshotView<'_>,
         attributes: &Attributes<'_>,
         new: &Value,
         _: &mut Terms,
@@ -23,7 +23,7 @@ impl Plugin for PersistentVolumeClaimResize {
         if old.str_at(&["status", "phase"]) != Some("Bound") {
             return Err(forbidden(attributes, "Only bound persistent volume claims can be expanded"));
         }
-        if !may_grow(world, old, new)? {
+        if !may_grow(view, old, new)? {
             let why = "only dynamically provisioned pvc can be resized and \
                        the storageclass that provisions the pvc must support resize";
             return Err(forbidden(attributes, why));
@@ -38,11 +38,11 @@ fn size(claim: &Value) -> Quantity {
 }
 
 /// Whether the class of a claim, which must still be the same, lets it grow.
-fn may_grow(world: &World<'_>, old: &Value, new: &Value) -> Result<bool, Error> {
-    let (before, name) = (class_of(world.names, old), class_of(world.names, new));
+fn may_grow(view: &SnapshotView<'_>, old: &Value, new: &Value) -> Result<bool, Error> {
+    let (before, name) = (class_of(view.names, old), class_of(view.names, new));
     let Some(name) = name.filter(|name| !name.is_empty() && before == Some(*name)) else { return Ok(false) };
-    let Some(classes) = world.resource("storage", "v1", "storageclasses") else { return Ok(false) };
-    let class = world.get(classes, None, name)?;
+    let Some(classes) = view.resource("storage", "v1", "storageclasses") else { return Ok(false) };
+    let class = view.get(classes, None, name)?;
     Ok(class.is_some_and(|class| class.at(&["allowVolumeExpansion"]).and_then(Value::as_bool) == Some(true)))
 }
 

@@ -122,7 +122,7 @@ impl Writer {
             }
             // What is allocated may be taken by the time of the commit: then it is chosen anew from
             // the object as it was before.
-            let mut chosen = strategy.holder().map(|_| object.clone());
+            let mut chosen = strategy.allocator().map(|_| object.clone());
             let object = chosen.as_mut().unwrap_or(object);
             let mut admitted = match self.admit(write, object, clock).await {
                 Ok(admitted) => admitted,

@@ -8,7 +8,7 @@ use super::options::{Owners, Target};
 use super::pipeline::Write;
 use super::{Writer, metadata};
 use crate::error::Error;
-use crate::ownership::Claim;
+use crate::ownership::FieldManager;
 use crate::{Mutation, Part};
 
 impl Writer {
@@ -28,8 +28,8 @@ impl Writer {
         }
         if write.owners == Owners::Change {
             let Write { target, part, options, named, old, .. } = *write;
-            let claim = Claim { resource: target.resource, part, manager: options.manager, now };
-            claim.track(old, object, named);
+            let manager = FieldManager { resource: target.resource, part, manager: options.manager, now };
+            manager.track(old, object, named);
         }
     }
 

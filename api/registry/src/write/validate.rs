@@ -8,12 +8,12 @@ use super::pipeline::Write;
 use super::refusal::invalid;
 use super::{Writer, check, metadata};
 use crate::error::Error;
-use crate::{Part, Resource, Who, stored_codec};
+use crate::{Part, Resource, UserInfo, stored_codec};
 
 impl Writer {
     /// The user; `None` for the server itself.
-    pub(super) fn user(&self) -> Option<Who<'_>> {
-        self.author.as_ref().map(|author| author.who())
+    pub(super) fn user(&self) -> Option<UserInfo<'_>> {
+        self.author.as_ref().map(|author| author.user())
     }
 
     /// Refuses an invalid object, and one that the user lacks a permission for.
@@ -53,9 +53,9 @@ impl Writer {
     /// grant.
     async fn authorize(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
         let Some(author) = &self.author else { return Ok(()) };
-        author.write(target, old, new)?;
-        match target.resource.strategy.gift(old, new) {
-            Some(gift) => author.give(target, &gift).await,
+        author.check_object(target, old, new)?;
+        match target.resource.strategy.grant(old, new) {
+            Some(grant) => author.check_grant(target, &grant).await,
             None => Ok(()),
         }
     }

@@ -12,17 +12,17 @@ use std::collections::HashSet;
 use quorate_meta::Value;
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden};
+use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Terms, stored_codec};
 
-/// See the module.
+/// The plugin that defaults and bounds requests and limits.
 pub(super) struct LimitRanger;
 
 impl Plugin for LimitRanger {
-    fn mutate(&self, world: &World<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
-        let key = world.names.domain_key("limit-ranger");
-        for range in ranges(world, attributes)? {
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        let key = view.names.domain_key("limit-ranger");
+        for range in ranges(view, attributes)? {
             defaults::give(&range, object, &key);
         }
         Ok(())
@@ -30,7 +30,7 @@ impl Plugin for LimitRanger {
 
     fn validate(
         &self,
-        world: &World<'_>,
+        view: &SnapshotView<'_>,
         attributes: &Attributes<'_>,
         new: &Value,
         _: &mut Terms,
@@ -39,7 +39,7 @@ impl Plugin for LimitRanger {
             return Ok(());
         }
         let is_pod = attributes.target.resource.plural == "pods";
-        for range in ranges(world, attributes)? {
+        for range in ranges(view, attributes)? {
             let problems = if is_pod { bounds::of_pod(&range, new) } else { bounds::of_claim(&range, new) };
             if let Some(why) = told(problems) {
                 return Err(forbidden(attributes, &why));
@@ -50,9 +50,9 @@ impl Plugin for LimitRanger {
 }
 
 /// The limit ranges of the object's namespace.
-fn ranges(world: &World<'_>, attributes: &Attributes<'_>) -> Result<Vec<Value>, Error> {
-    let Some(resource) = world.resource("", "v1", "limitranges") else { return Ok(Vec::new()) };
-    world.list(resource, attributes.target.namespace).map(|(_, entry)| stored_codec::decode(resource, entry)).collect()
+fn ranges(view: &SnapshotView<'_>, attributes: &Attributes<'_>) -> Result<Vec<Value>, Error> {
+    let Some(resource) = view.resource("", "v1", "limitranges") else { return Ok(Vec::new()) };
+    view.list(resource, attributes.target.namespace).map(|(_, entry)| stored_codec::decode(resource, entry)).collect()
 }
 
 /// Whether the object's deletion had begun before this write.

@@ -20,7 +20,7 @@ use quorate_store::{Condition, Entry, Operation};
 
 use super::amounts::{self, Amounts};
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden, is_of};
+use crate::snapshot_view::{SnapshotView, forbidden, is_of};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Part, Resource, Terms, stored_codec};
 
@@ -32,11 +32,11 @@ pub use tally::Tally;
 pub const QUOTAS: &str = "resourcequotas";
 
 /// Whether the namespace of a write has a quota at all: for most namespaces one look tells.
-pub(crate) fn has_quotas(world: &World<'_>, attributes: &Attributes<'_>) -> bool {
+pub(crate) fn has_quotas(view: &SnapshotView<'_>, attributes: &Attributes<'_>) -> bool {
     let resource = attributes.target.resource;
     let Some(namespace) = attributes.target.namespace.filter(|_| resource.namespaced) else { return false };
-    let quotas = world.resource("", "v1", QUOTAS);
-    quotas.is_some_and(|quotas| world.list(quotas, Some(namespace)).next().is_some())
+    let quotas = view.resource("", "v1", QUOTAS);
+    quotas.is_some_and(|quotas| view.list(quotas, Some(namespace)).next().is_some())
 }
 
 /// The charge of a write to the quotas of its namespace.
@@ -45,12 +45,12 @@ pub(crate) struct ResourceQuota;
 impl Plugin for ResourceQuota {
     fn validate(
         &self,
-        world: &World<'_>,
+        view: &SnapshotView<'_>,
         attributes: &Attributes<'_>,
         new: &Value,
         terms: &mut Terms,
     ) -> Result<(), Error> {
-        let Some(ledger) = Ledger::of(world, attributes) else { return Ok(()) };
+        let Some(ledger) = Ledger::of(view, attributes) else { return Ok(()) };
         if !ledger.counted.may_grow(attributes, new) {
             return Ok(());
         }
@@ -65,7 +65,7 @@ impl Plugin for ResourceQuota {
             }
             accounts.push(account);
         }
-        accounts.into_iter().try_for_each(|account| ledger.charge(world, attributes, account, new, terms))
+        accounts.into_iter().try_for_each(|account| ledger.charge(view, attributes, account, new, terms))
     }
 }
 
@@ -89,17 +89,17 @@ struct Account<'a> {
 
 impl<'a> Ledger<'a> {
     /// `None` where there is nothing to count by, or nothing that is counted: for most namespaces one look tells.
-    fn of(world: &World<'a>, attributes: &Attributes<'a>) -> Option<Self> {
+    fn of(view: &SnapshotView<'a>, attributes: &Attributes<'a>) -> Option<Self> {
         let (namespace, resource) = (attributes.target.namespace?, attributes.target.resource);
-        let quotas = world.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
+        let quotas = view.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
         // A quota is not charged for a new one of its own name, which is refused because that is taken.
-        let is_new = attributes.old.is_none() && is_of(attributes, world.names, "", QUOTAS);
+        let is_new = attributes.old.is_none() && is_of(attributes, view.names, "", QUOTAS);
         let charged = |name: &str| !is_new || name != attributes.target.name;
-        let entries: Vec<_> = world.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
+        let entries: Vec<_> = view.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
         if entries.is_empty() {
             return None;
         }
-        Some(Self { quotas, namespace, resource, counted: Counted::of(world.names, resource)?, entries })
+        Some(Self { quotas, namespace, resource, counted: Counted::of(view.names, resource)?, entries })
     }
 
     fn account(&self, name: &'a str, entry: &'a Entry) -> Result<Account<'a>, Error> {
@@ -110,7 +110,7 @@ impl<'a> Ledger<'a> {
     /// Adds to the terms of the write that what it uses is used from then on; refuses what the quota does not allow.
     fn charge(
         &self,
-        world: &World<'_>,
+        view: &SnapshotView<'_>,
         attributes: &Attributes<'_>,
         account: Account<'_>,
         new: &Value,
@@ -121,7 +121,7 @@ impl<'a> Ledger<'a> {
         if asked.is_empty() {
             return Ok(());
         }
-        let used = self.used(world, &quota);
+        let used = self.used(view, &quota);
         let mut sum = used.clone();
         amounts::add(&mut sum, &asked);
         let is_beyond = |name: &&String| sum.get(*name) > quota.hard.get(*name);
@@ -164,12 +164,12 @@ impl<'a> Ledger<'a> {
 
     /// What is used before the write. Where the quota does not say it yet, because it is new or has just been changed, the objects are
     /// counted here: nobody is refused for want of a status, and what is written from then on is charged exactly.
-    fn used(&self, world: &World<'_>, quota: &Quota) -> Amounts {
+    fn used(&self, view: &SnapshotView<'_>, quota: &Quota) -> Amounts {
         let mut used = Amounts::new();
         if quota.measured(&self.counted).any(|name| !quota.used.contains_key(name)) {
             let mut tally = Tally::new([quota.clone()]);
             tally.begin(&self.counted);
-            for (_, entry) in world.list(self.resource, Some(self.namespace)) {
+            for (_, entry) in view.list(self.resource, Some(self.namespace)) {
                 tally.add(&self.counted, &self.counted.read(self.resource, entry), unknown_time());
             }
             used.extend(tally.lines().flat_map(|(_, used)| used.clone()));

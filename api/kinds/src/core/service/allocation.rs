@@ -12,7 +12,7 @@ use crate::core::service::addresses::version;
 use crate::core::service::fields as kind;
 use crate::core::service::ranges::{OTHER_VERSION, Ranges, USUAL_VERSION};
 use quorate_meta::net;
-use quorate_registry::allocation::{Holder, Holding, Shadow, Unavailable, World};
+use quorate_registry::allocation::{Allocator, Allocation, Shadow, Unavailable, AllocationView};
 use quorate_registry::keys::Key;
 
 const ADDRESS: &str = "address";
@@ -22,36 +22,36 @@ const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
 /// How many of them are left to those who name one.
 const NAMED_NODE_PORTS: u128 = 86;
 
-/// The holdings of services.
+/// The allocations of services.
 #[derive(Debug)]
-pub(super) struct ServiceHoldings;
+pub(super) struct ServiceAllocator;
 
-impl Holder for ServiceHoldings {
-    fn choose(&self, world: World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+impl Allocator for ServiceAllocator {
+    fn choose(&self, view: AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
         if kind::needs_address(new) {
-            let ranges = Ranges::read(&world);
+            let ranges = Ranges::read(&view);
             settle_versions(&ranges, old, new)?;
             if kind::address(new) != kind::HEADLESS {
-                choose_addresses(&world, &ranges, old, new)?;
+                choose_addresses(&view, &ranges, old, new)?;
             }
         }
-        choose_node_ports(&world, old, new)
+        choose_node_ports(&view, old, new)
     }
 
-    fn holdings(&self, names: &Names, object: &Value) -> Vec<Holding> {
+    fn allocations(&self, names: &Names, object: &Value) -> Vec<Allocation> {
         let owner = owner(object);
         let addresses = strings(object, "clusterIPs");
         let addresses =
-            addresses.into_iter().filter_map(net::address).map(|ip| address_holding(names, &owner, &ip.to_string()));
+            addresses.into_iter().filter_map(net::address).map(|ip| address_allocation(names, &owner, &ip.to_string()));
         let ports = node_ports(object).into_iter().collect::<std::collections::BTreeSet<_>>();
-        addresses.chain(ports.into_iter().map(|port| port_holding(&owner, port))).collect()
+        addresses.chain(ports.into_iter().map(|port| port_allocation(&owner, port))).collect()
     }
 
-    fn holding(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Holding> {
+    fn allocation(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Allocation> {
         let owner = Owner { namespace: namespace.to_owned(), name: name.to_owned() };
         match class {
-            ADDRESS => Some(address_holding(names, &owner, which)),
-            PORT => which.parse().ok().map(|port| port_holding(&owner, port)),
+            ADDRESS => Some(address_allocation(names, &owner, which)),
+            PORT => which.parse().ok().map(|port| port_allocation(&owner, port)),
             _ => None,
         }
     }
@@ -74,11 +74,11 @@ impl Owner {
     }
 }
 
-fn port_holding(owner: &Owner, port: i64) -> Holding {
-    Holding { class: PORT, name: port.to_string(), owner: owner.text(), shadow: None }
+fn port_allocation(owner: &Owner, port: i64) -> Allocation {
+    Allocation { class: PORT, name: port.to_string(), owner: owner.text(), shadow: None }
 }
 
-fn address_holding(names: &Names, owner: &Owner, address: &str) -> Holding {
+fn address_allocation(names: &Names, owner: &Owner, address: &str) -> Allocation {
     let label = |name: &str| format!("ipaddress.{}", names.domain_key(name));
     let mut labels = Map::new();
     labels.insert(label("ip-family"), version(!address.contains(':')));
@@ -91,7 +91,7 @@ fn address_holding(names: &Names, owner: &Owner, address: &str) -> Holding {
     object.set_at(&["spec", "parentRef"], parent);
     let group = names.group("networking");
     let key = Key::Object { group: &group, resource: "ipaddresses", namespace: None, name: address }.encode();
-    Holding { class: ADDRESS, name: address.to_owned(), owner: owner.text(), shadow: Some(Shadow { key, object }) }
+    Allocation { class: ADDRESS, name: address.to_owned(), owner: owner.text(), shadow: Some(Shadow { key, object }) }
 }
 
 fn strings<'v>(object: &'v Value, field: &str) -> Vec<&'v str> {
@@ -164,7 +164,7 @@ fn settle_versions(ranges: &Ranges, old: Option<&Value>, new: &mut Value) -> Res
 }
 
 fn choose_addresses(
-    world: &World<'_>,
+    view: &AllocationView<'_>,
     ranges: &Ranges,
     old: Option<&Value>,
     new: &mut Value,
@@ -178,8 +178,8 @@ fn choose_addresses(
     for (index, wanted) in versions.iter().enumerate() {
         let address = match asked.get(index) {
             Some(address) if had.contains(address) => address.clone(),
-            Some(address) => named_address(world, ranges, &owner, address, &asked)?,
-            None => free_address(world, ranges, &owner, wanted)?,
+            Some(address) => named_address(view, ranges, &owner, address, &asked)?,
+            None => free_address(view, ranges, &owner, wanted)?,
         };
         chosen.push(Value::from(address));
     }
@@ -191,7 +191,7 @@ fn choose_addresses(
 }
 
 fn named_address(
-    world: &World<'_>,
+    view: &AllocationView<'_>,
     ranges: &Ranges,
     owner: &Owner,
     address: &str,
@@ -213,18 +213,18 @@ fn named_address(
             shown.join(",")
         ));
     }
-    let holding = address_holding(world.names, owner, &parsed.to_string());
-    if world.is_taken(&holding) { refuse("provided IP is already allocated") } else { Ok(address.to_owned()) }
+    let allocation = address_allocation(view.names, owner, &parsed.to_string());
+    if view.is_taken(&allocation) { refuse("provided IP is already allocated") } else { Ok(address.to_owned()) }
 }
 
-fn free_address(world: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str) -> Result<String, Unavailable> {
+fn free_address(view: &AllocationView<'_>, ranges: &Ranges, owner: &Owner, wanted: &str) -> Result<String, Unavailable> {
     let mut why = format!("no ServiceCIDR with {wanted} addresses is ready");
     for range in ranges.of(wanted) {
         let size = range.usable();
         let named = if size < 32 { 0 } else { (size / 16).clamp(16, 256) };
-        let free = search(world, size, named, |index| {
+        let free = search(view, size, named, |index| {
             let address = range.usable_at(index)?.to_string();
-            (!world.is_taken(&address_holding(world.names, owner, &address))).then_some(address)
+            (!view.is_taken(&address_allocation(view.names, owner, &address))).then_some(address)
         });
         if let Some(address) = free {
             return Ok(address);
@@ -235,18 +235,18 @@ fn free_address(world: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str)
 }
 
 /// The first of `size` places, from a random one on, that gives something; the first `named` of them come last.
-fn search<T>(world: &World<'_>, size: u128, named: u128, look: impl Fn(u128) -> Option<T>) -> Option<T> {
+fn search<T>(view: &AllocationView<'_>, size: u128, named: u128, look: impl Fn(u128) -> Option<T>) -> Option<T> {
     let upper = size - named;
-    let start = named + world.below(upper);
+    let start = named + view.below(upper);
     let places = (start..size).chain(named..start).chain(0..named);
     places.into_iter().find_map(look)
 }
 
-fn choose_node_ports(world: &World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+fn choose_node_ports(view: &AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
     let owner = owner(new);
     let had: HashSet<i64> = old.map_or_else(Vec::new, node_ports).into_iter().collect();
     let mut used: HashSet<i64> = node_ports(new).into_iter().collect();
-    let free = |port: i64| had.contains(&port) || !world.is_taken(&port_holding(&owner, port));
+    let free = |port: i64| had.contains(&port) || !view.is_taken(&port_allocation(&owner, port));
     for (path, port) in named_ports(new) {
         let why = if !NODE_PORTS.contains(&port) && !had.contains(&port) {
             "provided port is not in the valid range. The range of valid ports is 30000-32767"
@@ -259,9 +259,9 @@ fn choose_node_ports(world: &World<'_>, old: Option<&Value>, new: &mut Value) ->
     }
     let mut pick = || {
         let size = u128::try_from(NODE_PORTS.end() - NODE_PORTS.start() + 1).unwrap_or_default();
-        let port = search(world, size, NAMED_NODE_PORTS, |index| {
+        let port = search(view, size, NAMED_NODE_PORTS, |index| {
             let port = NODE_PORTS.start() + i64::try_from(index).ok()?;
-            (!used.contains(&port) && !world.is_taken(&port_holding(&owner, port))).then_some(port)
+            (!used.contains(&port) && !view.is_taken(&port_allocation(&owner, port))).then_some(port)
         });
         used.extend(port);
         port.ok_or_else(|| Unavailable::Exhausted("failed to allocate a nodePort: range is full".to_owned()))

@@ -12,9 +12,9 @@ use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Map, Names, Value};
 
-use crate::core::service::allocation::ServiceHoldings;
+use crate::core::service::allocation::ServiceAllocator;
 use crate::core::service::fields as kind;
-use quorate_registry::allocation::Holder;
+use quorate_registry::allocation::Allocator;
 use quorate_registry::strategy::status;
 use quorate_registry::{NameRule, Part, Strategy};
 
@@ -102,8 +102,8 @@ impl Strategy for Service {
         warnings::of(names, new)
     }
 
-    fn holder(&self) -> Option<&dyn Holder> {
-        Some(&ServiceHoldings)
+    fn allocator(&self) -> Option<&dyn Allocator> {
+        Some(&ServiceAllocator)
     }
 }
 

@@ -5,7 +5,7 @@ use quorate_wire::stored::StoredRef;
 
 use crate::core::service::addresses::version;
 use quorate_meta::net::Range;
-use quorate_registry::allocation::World;
+use quorate_registry::allocation::AllocationView;
 use quorate_registry::keys::resource_prefix;
 
 /// The version of addresses of services that name none.
@@ -18,10 +18,10 @@ pub(super) struct Ranges(pub(super) Vec<Range>);
 
 impl Ranges {
     /// Those of every ServiceCIDR that is not going and not held back, the oldest first.
-    pub(super) fn read(world: &World<'_>) -> Self {
-        let prefix = resource_prefix(&world.names.group("networking"), "servicecidrs");
+    pub(super) fn read(view: &AllocationView<'_>) -> Self {
+        let prefix = resource_prefix(&view.names.group("networking"), "servicecidrs");
         let mut found = Vec::new();
-        for (_, entry) in world.snapshot.range(&prefix, None) {
+        for (_, entry) in view.snapshot.range(&prefix, None) {
             let object = StoredRef::parse(&entry.value).and_then(|stored| stored.to_value("", "", 0));
             let Ok(object) = object else { continue };
             if is_ready(&object) {
