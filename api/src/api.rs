@@ -160,10 +160,13 @@ impl Api {
         [self.authorizer.derived_states(), self.flow_control.derived_states()].concat()
     }
 
-    /// The one way to write objects, for handlers and controllers alike.
+    /// The one way to write objects, for handlers and controllers alike: the server's own writes,
+    /// until the writer is told a user.
     #[must_use]
     pub fn writer(&self) -> Writer {
         Writer::new(self.names, self.store.clone(), self.env.clone())
+            .gated_by(self.gates.clone())
+            .admitted_by(self.admission.clone())
     }
 
     /// What controllers read and write with.

@@ -1,13 +1,18 @@
-//! What the cluster's own objects say of a write: defaults and limits of a namespace, classes, levels of security, quotas.
+//! What the cluster's own objects say of a write: defaults and limits of a namespace, classes,
+//! levels of security, quotas.
 //!
-//! One plugin per file, in the order of [`PLUGINS`]: each gives a new object what it should have, then each looks at the valid object,
-//! quotas last, because they count only what is let through. Invariants: plugins are stateless and read nothing but a [`World`];
-//! a refusal is told only from a state that is known to be current, and what a plugin lets through from an older one is bound to the
-//! objects whose numbers it has changed.
+//! One plugin per file, in the order of [`PLUGINS`], each with the writes that it handles: the
+//! mutating parts give an object what it should have, the validating parts look at the valid
+//! object, and quotas come last, because they count only what is let through. Invariants: plugins
+//! are stateless and read nothing but a [`SnapshotView`]; the server's own writes (those without a user)
+//! are let through unseen by all of them; a refusal is told only from a state that is known to be
+//! current, and what is let through from an older one is bound to the objects whose numbers it has
+//! changed.
 
 mod plugin;
 pub mod plugins;
 mod quota_lock;
+mod rules;
 mod snapshot_view;
 
 use std::fmt;
@@ -17,11 +22,13 @@ use async_trait::async_trait;
 use quorate_meta::{Names, Value};
 use quorate_store::Store;
 
-use plugins::PLUGINS;
+use plugin::Plugin;
+use plugins::quota::{self, ResourceQuota};
+use plugins::{COUNTED, PLUGINS, Row};
 use quorate_registry::error::Error;
-use quorate_registry::{Change, CurrentCatalogue, Terms};
+use quorate_registry::{Attributes, CurrentCatalogue, Mutation, Terms};
 pub use quota_lock::QuotaLocks;
-use snapshot_view::World;
+use snapshot_view::SnapshotView;
 
 /// All plugins over one store.
 pub struct Admission {
@@ -44,53 +51,90 @@ impl Admission {
         &self.quota_locks
     }
 
-    /// What all plugins say of a valid object.
-    async fn terms(&self, change: &Change<'_>, new: &Value) -> Result<Terms, Error> {
-        self.ask(|world| {
+    /// Whether the rules are about a write, and it is a user's.
+    fn handles(&self, rules: &[rules::Rule], attributes: &Attributes<'_>) -> bool {
+        attributes.user.is_some() && rules::handle(rules, self.names, attributes)
+    }
+
+    /// The plugins whose mutating or validating part handles a write.
+    fn handled<'s>(
+        &'s self,
+        rules: fn(&Row) -> &'static [rules::Rule],
+        attributes: &'s Attributes<'_>,
+    ) -> impl Iterator<Item = &'static Row> + 's {
+        PLUGINS.iter().filter(move |row| self.handles(rules(row), attributes))
+    }
+
+    /// The charge of a write to the quotas of its namespace.
+    async fn charges(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
+        let Some(new) = attributes.new else { return Ok(Terms::default()) };
+        self.ask(|view| {
             let mut terms = Terms::default();
-            PLUGINS.iter().try_for_each(|plugin| plugin.check(world, change, new, &mut terms))?;
+            ResourceQuota.validate(view, attributes, new, &mut terms)?;
             Ok(terms)
         })
         .await
     }
 
     /// Asks in the state at hand, and when that refuses in a current one.
-    async fn ask<T>(&self, mut ask: impl FnMut(&World<'_>) -> Result<T, Error> + Send) -> Result<T, Error> {
-        let answer = ask(&World::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
+    async fn ask<T>(&self, mut ask: impl FnMut(&SnapshotView<'_>) -> Result<T, Error> + Send) -> Result<T, Error> {
+        let answer = ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
         if answer.is_ok() {
             return answer;
         }
         self.store.read_index().await?;
-        ask(&World::new(self.names, &self.catalogue.load(), &self.store.snapshot()))
+        ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()))
     }
 }
 
 #[async_trait]
 impl quorate_registry::Admission for Admission {
-    async fn complete(&self, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        let plugins: Vec<_> = PLUGINS.iter().filter(|plugin| plugin.completes(self.names, change)).collect();
-        if plugins.is_empty() {
-            return Ok(());
+    async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<Mutation, Error> {
+        if self.handled(|row| row.mutates, attributes).next().is_none() {
+            return Ok(Mutation::Canonical);
         }
         let given = &*object;
-        let completed = self.ask(|world| {
+        let mutated = self.ask(|view| {
             let mut object = given.clone();
-            plugins.iter().try_for_each(|plugin| plugin.complete(world, change, &mut object))?;
+            self.handled(|row| row.mutates, attributes)
+                .try_for_each(|row| row.traced(row.plugin.mutate(view, attributes, &mut object)))?;
             Ok(object)
         });
-        *object = completed.await?;
-        Ok(())
+        *object = mutated.await?;
+        Ok(Mutation::Canonical)
     }
 
-    async fn check(&self, change: &Change<'_>, new: &Value) -> Result<Terms, Error> {
-        let terms = self.terms(change, new).await?;
-        // Only what is charged gets in the way of others; what is refused does not wait for them either.
-        let Some(namespace) = change.target.namespace.filter(|_| !terms.operations.is_empty()) else {
+    async fn validate(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
+        let Some(new) = attributes.new else { return Ok(Terms::default()) };
+        if self.handled(|row| row.validates, attributes).next().is_none() {
+            return Ok(Terms::default());
+        }
+        self.ask(|view| {
+            let mut terms = Terms::default();
+            self.handled(|row| row.validates, attributes)
+                .try_for_each(|row| row.traced(row.plugin.validate(view, attributes, new, &mut terms)))?;
+            Ok(terms)
+        })
+        .await
+    }
+
+    fn is_counted(&self, attributes: &Attributes<'_>) -> bool {
+        self.handles(COUNTED, attributes)
+            && quota::has_quotas(
+                &SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()),
+                attributes,
+            )
+    }
+
+    async fn charge(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
+        let terms = self.charges(attributes).await?;
+        // A write that is charged to nothing meets no other, and one that is refused does not wait.
+        let Some(namespace) = attributes.target.namespace.filter(|_| !terms.operations.is_empty()) else {
             return Ok(terms);
         };
-        let turn = self.quota_locks.wait(namespace).await;
-        let terms = if terms.hold_in(&self.store.snapshot()) { terms } else { self.terms(change, new).await? };
-        Ok(Terms { turn, ..terms })
+        let quota_lock = self.quota_locks.wait(namespace).await;
+        let terms = if terms.hold_in(&self.store.snapshot()) { terms } else { self.charges(attributes).await? };
+        Ok(Terms { quota_lock, ..terms })
     }
 }
 

@@ -1,29 +1,31 @@
-//! What an admission plugin is.
+//! Built-in admission plugins as the pipeline sees them: a small synchronous part for each phase.
 //!
-//! Invariants: plugins are stateless and read nothing but a [`World`]; one that changes an object does so only where it says so.
+//! Invariants: plugins are stateless and read nothing but a [`SnapshotView`]; one is asked only about the
+//! writes that its rules in [`crate::plugins::PLUGINS`] name, so it does not look at the resource
+//! again unless it handles several.
 
-use quorate_meta::{Names, Value};
-use quorate_registry::{Change, Error, Terms};
+use quorate_meta::Value;
+use quorate_registry::{Attributes, Error, Terms};
 
-use crate::snapshot_view::World;
+use crate::snapshot_view::SnapshotView;
 
 /// One built-in admission plugin.
 pub(crate) trait Plugin: Sync {
-    /// Whether it has something to give to a new object of this resource.
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        let _ = (names, change);
-        false
-    }
-
-    /// Gives a new object what others say that it should have.
-    fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        let _ = (world, change, object);
+    /// Mutating admission of an object.
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        let _ = (view, attributes, object);
         Ok(())
     }
 
-    /// Lets a valid object through.
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-        let _ = (world, change, new, terms);
+    /// Validating admission of a valid object, or its charge to quotas; adds to the terms.
+    fn validate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        terms: &mut Terms,
+    ) -> Result<(), Error> {
+        let _ = (view, attributes, new, terms);
         Ok(())
     }
 }

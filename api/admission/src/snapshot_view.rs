@@ -4,17 +4,17 @@ use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, Snapshot};
 
 use quorate_registry::error::Error;
-use quorate_registry::{Catalogue, Change, Resource, stored_codec, topology};
+use quorate_registry::{Attributes, Catalogue, Resource, stored_codec, topology};
 
 /// One state of the cluster.
-pub(super) struct World<'a> {
+pub(super) struct SnapshotView<'a> {
     /// The names of the cluster's profile.
     pub(super) names: &'static Names,
     catalogue: &'a Catalogue,
     snapshot: &'a Snapshot,
 }
 
-impl<'a> World<'a> {
+impl<'a> SnapshotView<'a> {
     pub(super) fn new(names: &'static Names, catalogue: &'a Catalogue, snapshot: &'a Snapshot) -> Self {
         Self { names, catalogue, snapshot }
     }
@@ -52,12 +52,12 @@ impl<'a> World<'a> {
 }
 
 /// Whether a write is about this resource (of the core group: an empty one).
-pub(super) fn is_of(change: &Change<'_>, names: &Names, group: &str, plural: &str) -> bool {
-    let resource = change.target.resource;
+pub(super) fn is_of(attributes: &Attributes<'_>, names: &Names, group: &str, plural: &str) -> bool {
+    let resource = attributes.target.resource;
     resource.plural == plural && resource.group == names.group(group)
 }
 
 /// 403 for the write.
-pub(super) fn forbidden(change: &Change<'_>, why: &str) -> Error {
-    Status::forbidden(&change.target.resource.group_resource(), change.target.name, why).into()
+pub(super) fn forbidden(attributes: &Attributes<'_>, why: &str) -> Error {
+    Status::forbidden(&attributes.target.resource.group_resource(), attributes.target.name, why).into()
 }

@@ -1,4 +1,4 @@
-//! Turns: what is charged waits for others, and nothing else does.
+//! Quota locks: a write that is charged waits for others, and no other write does.
 
 use bytes::Bytes;
 use quorate_env::SystemEnv;
@@ -10,7 +10,23 @@ use tokio::time::{Duration, Instant};
 use super::*;
 use quorate_kinds::builtin;
 use quorate_registry::write::Target;
-use quorate_registry::{Part, stored_codec};
+use quorate_registry::{AdmissionOperation, Part, UserInfo, stored_codec};
+
+/// The attributes of the creation of an object by a user.
+pub(crate) fn attributes(target: Target<'_>) -> Attributes<'_> {
+    Attributes {
+        operation: AdmissionOperation::Create,
+        target,
+        subresource: "",
+        part: Some(Part::Main),
+        old: None,
+        new: None,
+        dry_run: false,
+        manager: "m",
+        delete_options: None,
+        user: Some(UserInfo { name: "u", uid: "", groups: &[], extra: &[] }),
+    }
+}
 
 /// Admission where the namespace `a` has the quota `q`, which allows that much and says that nothing is used.
 async fn with_quota(hard: Json) -> Admission {
@@ -31,7 +47,7 @@ async fn write(admission: &Admission, fields: Json) {
         object.set_at(&["metadata", field], text);
     }
     let catalogue = admission.catalogue.load();
-    let quotas = catalogue.find("", "v1", plugins::quota::QUOTAS).unwrap();
+    let quotas = catalogue.find("", "v1", quota::QUOTAS).unwrap();
     put(admission, stored_codec::encode(quotas, &object).unwrap()).await;
 }
 
@@ -42,7 +58,14 @@ async fn put(admission: &Admission, value: Bytes) {
 
 /// The key of the quota.
 fn key(admission: &Admission) -> Bytes {
-    admission.catalogue.load().find("", "v1", plugins::quota::QUOTAS).unwrap().key(Some("a"), "q")
+    admission.catalogue.load().find("", "v1", quota::QUOTAS).unwrap().key(Some("a"), "q")
+}
+
+/// The phases that decide about a valid object.
+async fn phases(admission: &Admission, attributes: &Attributes<'_>) -> Result<Terms, Error> {
+    let admission: &dyn quorate_registry::Admission = admission;
+    let terms = admission.validate(attributes).await?;
+    if admission.is_counted(attributes) { Ok(terms.and(admission.charge(attributes).await?)) } else { Ok(terms) }
 }
 
 /// Asks for leave to write an object; gives the terms, and how long it took.
@@ -57,9 +80,10 @@ async fn ask(
     let resource = catalogue.find("", "v1", plural).unwrap();
     let target = Target { resource, namespace: Some("a"), name: "new" };
     let (old, new) = (old.map(Value::from), Value::from(new));
-    let change = Change { target, part: Part::Main, old: old.as_ref(), who: None, dry_run };
+    let operation = if old.is_some() { AdmissionOperation::Update } else { AdmissionOperation::Create };
+    let attributes = Attributes { operation, old: old.as_ref(), new: Some(&new), dry_run, ..attributes(target) };
     let begun = Instant::now();
-    (quorate_registry::Admission::check(admission, &change, &new).await, begun.elapsed())
+    (phases(admission, &attributes).await, begun.elapsed())
 }
 
 fn service(kind: &str) -> Json {
@@ -67,11 +91,11 @@ fn service(kind: &str) -> Json {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_is_charged_has_a_turn() {
+async fn only_what_is_charged_has_a_lock() {
     let admission = with_quota(json!({"secrets": "1", "services.nodeports": "1"})).await;
     let check = async |plural: &str, old: Option<Json>, new: Json, dry_run: bool, expect: bool| {
         let terms = ask(&admission, plural, old, new, dry_run).await.0.unwrap();
-        assert_eq!((terms.turn.is_some(), !terms.operations.is_empty()), (expect, expect), "{plural}");
+        assert_eq!((terms.quota_lock.is_some(), !terms.operations.is_empty()), (expect, expect), "{plural}");
     };
     check("secrets", None, json!({}), false, true).await;
     check("secrets", None, json!({}), true, false).await;
@@ -92,10 +116,10 @@ async fn refusals_and_what_is_not_counted_do_not_wait() {
     assert_eq!((refused.unwrap_err().into_status().code, took), (403, Duration::ZERO));
     let (passed, took) = ask(&admission, "configmaps", None, json!({}), false).await;
     assert!(passed.is_ok() && took.is_zero());
-    // What is charged goes on at some time without a turn.
+    // What is charged goes on at some time without a lock.
     let (terms, took) = ask(&admission, "services", None, service("ClusterIP"), false).await;
     let terms = terms.unwrap();
-    assert!(terms.turn.is_none() && !terms.operations.is_empty());
+    assert!(terms.quota_lock.is_none() && !terms.operations.is_empty());
     assert!((1..5).contains(&took.as_secs()), "{took:?}");
     drop(held);
 }
@@ -112,8 +136,30 @@ async fn who_has_waited_is_asked_about_what_is_used_by_then() {
     };
     let ((second, _), ()) = tokio::join!(ask(&admission, "secrets", None, json!({}), false), charged);
     let second = second.unwrap();
-    assert!(second.turn.is_some() && second.hold_in(&admission.store.snapshot()));
+    assert!(second.quota_lock.is_some() && second.hold_in(&admission.store.snapshot()));
     admission.store.txn(Txn { operations: second.operations, ..Txn::default() }).await.unwrap();
     let refused = ask(&admission, "secrets", None, json!({}), false).await.0.unwrap_err();
     assert!(refused.to_string().contains("used: secrets=2"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_servers_own_writes_are_let_through_unseen() {
+    let admission = with_quota(json!({"secrets": "0"})).await;
+    let catalogue = admission.catalogue.load();
+    let target = |plural: &str| {
+        let resource = catalogue.find("", "v1", plural).unwrap();
+        Target { resource, namespace: Some("a"), name: "new" }
+    };
+    let (pod, secret) = (json!({"spec": {"priorityClassName": "absent"}}), Value::from(json!({})));
+    let check = async |user: Option<UserInfo<'_>>, expect: Option<u16>| {
+        let mut object = Value::from(pod.clone());
+        let attributes = Attributes { user, ..attributes(target("pods")) };
+        let mutated = quorate_registry::Admission::mutate(&admission, &attributes, &mut object).await;
+        let attributes = Attributes { target: target("secrets"), new: Some(&secret), ..attributes };
+        let charged = phases(&admission, &attributes).await;
+        let code = |error: Error| error.into_status().code;
+        assert_eq!([mutated.err().map(code), charged.err().map(code)], [expect; 2]);
+    };
+    check(attributes(target("pods")).user, Some(403)).await;
+    check(None, None).await;
 }

@@ -1,7 +1,11 @@
-//! What the cluster's own objects say of a write: limits, quotas, classes, levels of security.
+//! Admission: what the objects of the cluster (limits, quotas, classes, security levels, policies)
+//! say of a write.
 //!
-//! The registry knows what one kind means, not what one object means for another; whoever makes a
-//! [`crate::write::Writer`] brings an [`Admission`] along. A write without one is the server's own.
+//! A [`crate::write::Writer`] asks an [`Admission`] at fixed phases of each write
+//! ([`crate::write::PHASES`]); a writer without one asks nothing. Invariant: an implementation
+//! decides by the [`Attributes`] alone and the state that it reads; it writes nothing itself, but
+//! adds what must be written, and under which conditions, to the [`Terms`]. Not here: the rules of
+//! a single kind, which are its strategy's.
 
 use std::fmt::Debug;
 
@@ -10,54 +14,110 @@ use quorate_meta::Value;
 use quorate_store::{Condition, Operation, Revision, Snapshot};
 use tokio::sync::OwnedMutexGuard;
 
-use super::author::Who;
+use super::author::UserInfo;
 use super::strategy::Part;
-use super::write::Target;
+use super::write::{DeleteOptions, Target};
 use crate::error::Error;
 
-/// Decides about writes between their completion by the kind and the store.
+/// The admission controllers of a server, asked as one.
 #[async_trait]
 pub trait Admission: Debug + Send + Sync {
-    /// Gives a new object what others say that it should have. Comes before the kind prepares and validates it, and again from the
-    /// beginning for each name that is tried.
+    /// Mutating admission: changes the object before its kind prepares and validates it, once for
+    /// each generated name that is tried. A deletion has no new object: it hands over null, which
+    /// stays as it is.
     ///
     /// # Errors
-    /// Why it cannot be: in general a 403.
-    async fn complete(&self, change: &Change<'_>, object: &mut Value) -> Result<(), Error>;
+    /// The refusal: in general a 403.
+    async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<Mutation, Error>;
 
-    /// Lets a valid object through, and says what its transaction has to do besides.
+    /// Validating admission: lets a valid object through (a deletion: the object that is deleted).
     ///
     /// # Errors
-    /// Why it is not written: in general a 403.
-    async fn check(&self, change: &Change<'_>, new: &Value) -> Result<Terms, Error>;
+    /// The refusal: in general a 403.
+    async fn validate(&self, attributes: &Attributes<'_>) -> Result<Terms, Error>;
+
+    /// Whether quotas may count the write, so that [`Admission::charge`] must be asked.
+    fn is_counted(&self, attributes: &Attributes<'_>) -> bool;
+
+    /// The quota phase: charges the write to the quotas that count it. Comes last, so that only
+    /// what is let through is charged.
+    ///
+    /// # Errors
+    /// 403 for a write beyond a quota.
+    async fn charge(&self, attributes: &Attributes<'_>) -> Result<Terms, Error>;
 }
 
-/// A write that is looked at.
+/// The operation of a write, as AdmissionReview names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdmissionOperation {
+    /// A new object, or a POST on a subresource.
+    Create,
+    /// A change of an object or of a part of it.
+    Update,
+    /// A deletion, also of each object of a collection.
+    Delete,
+    /// A connection through a subresource such as `proxy`; nothing is written.
+    Connect,
+}
+
+/// The attributes of a write that admission decides by.
 #[derive(Debug, Clone, Copy)]
-pub struct Change<'a> {
-    /// The object; its name is empty while there is none.
+pub struct Attributes<'a> {
+    /// The operation.
+    pub operation: AdmissionOperation,
+    /// Resource, namespace and name. A Binding that names its pod only in its body has that name.
     pub target: Target<'a>,
-    /// The part that is written.
-    pub part: Part,
-    /// What it takes the place of; `None` for a creation.
+    /// The subresource; empty for the object itself.
+    pub subresource: &'a str,
+    /// The part of the object that is written; `None` where nothing of it is: on connections and
+    /// for subresources with a body of their own (`token`, `eviction`, a POST of a `binding`).
+    pub part: Option<Part>,
+    /// The object before the write; `None` for a creation.
     pub old: Option<&'a Value>,
-    /// Who writes; `None` is the server itself.
-    pub who: Option<Who<'a>>,
-    /// Whether nothing will be written in the end.
+    /// The object after the write; `None` for a deletion, and while it is mutated.
+    pub new: Option<&'a Value>,
+    /// Whether nothing is written in the end.
     pub dry_run: bool,
+    /// The field manager.
+    pub manager: &'a str,
+    /// The options of a deletion.
+    pub delete_options: Option<&'a DeleteOptions>,
+    /// The user; `None` for the server's own writes (controllers, bootstrap). The built-in plugins
+    /// let those through unseen.
+    pub user: Option<UserInfo<'a>>,
 }
 
-/// Under which terms a write goes through.
+impl Attributes<'_> {
+    /// Whether the object itself is written, not one of its subresources.
+    #[must_use]
+    pub fn is_main(&self) -> bool {
+        self.part == Some(Part::Main)
+    }
+}
+
+/// What mutating admission leaves behind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mutation {
+    /// An object in canonical form with its defaults: nothing changed it, or a built-in plugin.
+    #[default]
+    Canonical,
+    /// An object that a patch from outside of the server changed: it is pruned and gets its
+    /// defaults again.
+    Patched,
+}
+
+/// The terms under which a write is admitted.
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// What must hold when it is written, besides its own conditions; when one does not, the write is looked at again.
+    /// What must hold when the object is written, besides its own conditions; when one does not,
+    /// the phases run again.
     pub conditions: Vec<Condition>,
-    /// What is written with it.
+    /// What is written in the same transaction.
     pub operations: Vec<Operation>,
-    /// What the writer should know.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// Held until it is written: those that would only get in each other's way take turns.
-    pub turn: Option<OwnedMutexGuard<()>>,
+    /// The lock of the namespace's quotas, held until the transaction is decided.
+    pub quota_lock: Option<OwnedMutexGuard<()>>,
 }
 
 impl Terms {
@@ -70,5 +130,14 @@ impl Terms {
             }
             Condition::Exists { key } => snapshot.get(key).is_some(),
         })
+    }
+
+    /// These terms and further ones, of which at most one has a lock.
+    #[must_use]
+    pub fn and(mut self, more: Self) -> Self {
+        self.conditions.extend(more.conditions);
+        self.operations.extend(more.operations);
+        self.warnings.extend(more.warnings);
+        Self { quota_lock: self.quota_lock.or(more.quota_lock), ..self }
     }
 }

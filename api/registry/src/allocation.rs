@@ -1,8 +1,8 @@
 //! What objects have beyond their own keys and nobody else may have: addresses and ports of services.
 //!
-//! Invariants: a holding is a key of its own ([`Key::Holding`]), put by the transaction that writes the object that has it, on the
-//! condition that it is absent, and removed by the one that gives it up; so no two objects ever have the same. Which holdings an
-//! object has follows from the object alone. A holding may have a shadow: an object that clients see, which comes and goes
+//! Invariants: an allocation is a key of its own ([`Key::Allocation`]), put by the transaction that writes the object that has it, on the
+//! condition that it is absent, and removed by the one that gives it up; so no two objects ever have the same. Which allocations an
+//! object has follows from the object alone. An allocation may have a shadow: an object that clients see, which comes and goes
 //! with it, and which decides as well: an object of that name that somebody else has made is respected.
 
 use std::fmt::Debug;
@@ -16,7 +16,7 @@ use super::keys::Key;
 
 /// What a choice is made from.
 #[derive(Clone, Copy)]
-pub struct World<'a> {
+pub struct AllocationView<'a> {
     /// The names of the cluster's profile.
     pub names: &'static Names,
     /// A current state.
@@ -25,11 +25,11 @@ pub struct World<'a> {
     pub entropy: &'a dyn Entropy,
 }
 
-impl World<'_> {
+impl AllocationView<'_> {
     /// Whether somebody has it already, or has an object in the place of its shadow.
     #[must_use]
-    pub fn is_taken(&self, holding: &Holding) -> bool {
-        let keys = [Some(holding.key()), holding.shadow.as_ref().map(|shadow| shadow.key.clone())];
+    pub fn is_taken(&self, allocation: &Allocation) -> bool {
+        let keys = [Some(allocation.key()), allocation.shadow.as_ref().map(|shadow| shadow.key.clone())];
         keys.into_iter().flatten().any(|key| self.snapshot.get(&key).is_some())
     }
 
@@ -42,15 +42,15 @@ impl World<'_> {
     }
 }
 
-impl Debug for World<'_> {
+impl Debug for AllocationView<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("World").field("naming", &self.names.naming).finish_non_exhaustive()
+        f.debug_struct("AllocationView").field("naming", &self.names.naming).finish_non_exhaustive()
     }
 }
 
 /// Something that only one object may have.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Holding {
+pub struct Allocation {
     /// What it is: `address` or `port`.
     pub class: &'static str,
     /// Which one.
@@ -61,7 +61,7 @@ pub struct Holding {
     pub shadow: Option<Shadow>,
 }
 
-/// An object that comes and goes with a holding.
+/// An object that comes and goes with an allocation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shadow {
     /// Its key.
@@ -70,30 +70,30 @@ pub struct Shadow {
     pub object: Value,
 }
 
-impl Holding {
+impl Allocation {
     /// The key that stands for it.
     #[must_use]
     pub fn key(&self) -> Bytes {
-        Key::Holding { class: self.class, name: &self.name }.encode()
+        Key::Allocation { class: self.class, name: &self.name }.encode()
     }
 }
 
-/// A kind whose objects have holdings.
-pub trait Holder: Send + Sync {
+/// A kind whose objects have allocations.
+pub trait Allocator: Send + Sync {
     /// Chooses what the object still lacks and checks what it asks for. `old` is what it replaces; what that one has, the new
     /// one may keep. What is chosen here may be taken by the time it is written: then it is chosen again, from the object as
     /// it was before.
     ///
     /// # Errors
     /// Causes, when what the object asks for cannot be had; a text, when nothing is left.
-    fn choose(&self, world: World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable>;
+    fn choose(&self, view: AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable>;
 
     /// Everything that the object has.
-    fn holdings(&self, names: &Names, object: &Value) -> Vec<Holding>;
+    fn allocations(&self, names: &Names, object: &Value) -> Vec<Allocation>;
 
-    /// The holding of this class and name as the object of this namespace and name would have it, for objects that cannot
+    /// The allocation of this class and name as the object of this namespace and name would have it, for objects that cannot
     /// be asked; `None` when its kind has nothing of the class.
-    fn holding(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Holding>;
+    fn allocation(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Allocation>;
 }
 
 /// Why an object does not get what it needs.

@@ -1,7 +1,8 @@
-//! For whom a write is made: what kinds may record of them, and what else they must be allowed to do.
+//! The author of a write: the user on whose behalf it is made, and the permissions that the user
+//! needs besides that for the request itself.
 //!
-//! The registry knows neither users nor rules; whoever makes a [`crate::write::Writer`] for somebody brings an
-//! [`Author`] along. A write without one is the server's own and needs no permission.
+//! The registry knows neither users nor rules: a handler that makes a [`crate::write::Writer`] for
+//! a user gives it an [`Author`]. A writer without one is the server's own and needs no permission.
 
 use std::fmt::Debug;
 
@@ -11,41 +12,41 @@ use quorate_meta::{Map, Value};
 use super::write::Target;
 use crate::error::Error;
 
-/// Somebody who writes.
+/// The user of a write and what the authorizer says of it.
 #[async_trait]
 pub trait Author: Debug + Send + Sync {
-    /// Who that is.
-    fn who(&self) -> Who<'_>;
+    /// The user.
+    fn user(&self) -> UserInfo<'_>;
 
-    /// Whether they may do this with a resource of this name, besides the write itself.
+    /// Whether the user has a permission for a resource of this name.
     async fn may(&self, permission: &Permission, name: &str) -> Result<bool, Error>;
 
-    /// Lets through an object that they may write, in the place of `old` if it was there before.
+    /// Lets through an object that the user may write, in the place of `old` if it was there before.
     ///
     /// # Errors
-    /// The answer to somebody who may not.
-    fn write(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error>;
+    /// The refusal: a 403.
+    fn check_object(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error>;
 
-    /// Lets through what they may give away by writing this object.
+    /// Lets through rights that the user may grant by writing this object.
     ///
     /// # Errors
-    /// The answer to somebody who may not.
-    async fn give(&self, target: Target<'_>, gift: &Gift) -> Result<(), Error>;
+    /// The refusal: a 403.
+    async fn check_grant(&self, target: Target<'_>, grant: &Grant) -> Result<(), Error>;
 }
 
-/// Rights that an object gives to others, so that whoever writes it must have them.
+/// Rights that an object grants, so that the user who writes it must have them.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Gift {
+pub enum Grant {
     /// The rules of a role.
     Rules {
         /// The rules.
         rules: Vec<Value>,
         /// Whether it will take over rules of other roles, too.
-        gathers: bool,
+        aggregates: bool,
         /// Whether it exists already.
         exists: bool,
     },
-    /// A role, bound to somebody.
+    /// A role that is bound to subjects.
     Role {
         /// Whether it is one of the binding's namespace, not of the cluster.
         in_namespace: bool,
@@ -54,9 +55,9 @@ pub enum Gift {
     },
 }
 
-/// The attributes of somebody who writes.
+/// The user of a write, as `UserInfo` of authentication has it.
 #[derive(Debug, Clone, Copy)]
-pub struct Who<'a> {
+pub struct UserInfo<'a> {
     /// The user's name.
     pub name: &'a str,
     /// The user's stable identity; may be empty.
@@ -67,7 +68,7 @@ pub struct Who<'a> {
     pub extra: &'a [(String, Vec<String>)],
 }
 
-impl Who<'_> {
+impl UserInfo<'_> {
     /// The attributes by the names that objects have for them; what is empty is left out.
     #[must_use]
     pub fn to_fields(&self) -> Map {
@@ -83,7 +84,8 @@ impl Who<'_> {
     }
 }
 
-/// What somebody must be allowed to do besides the write itself: a verb on a resource of the kind's own group.
+/// A permission that a write needs besides that for the request itself: a verb on a resource of the
+/// kind's own group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permission {
     /// For example `approve`.
@@ -92,7 +94,7 @@ pub struct Permission {
     pub resource: &'static str,
     /// Group of the resource, in full.
     pub group: String,
-    /// Names of which one must be allowed.
+    /// Names of which one must be allowed to the user.
     pub names: Vec<String>,
     /// Why the write is refused otherwise.
     pub refusal: String,
@@ -107,9 +109,10 @@ mod tests {
     fn empty_attributes_are_left_out() {
         let groups = ["a".to_owned()];
         let extra = [("k".to_owned(), vec!["v".to_owned()])];
-        let check = |who: Who<'_>, expect: serde_json::Value| assert_eq!(Value::Map(who.to_fields()), expect.into());
-        check(Who { name: "n", uid: "", groups: &[], extra: &[] }, json!({"username": "n"}));
+        let check =
+            |who: UserInfo<'_>, expect: serde_json::Value| assert_eq!(Value::Map(who.to_fields()), expect.into());
+        check(UserInfo { name: "n", uid: "", groups: &[], extra: &[] }, json!({"username": "n"}));
         let all = json!({"username": "n", "uid": "u", "groups": ["a"], "extra": {"k": ["v"]}});
-        check(Who { name: "n", uid: "u", groups: &groups, extra: &extra }, all);
+        check(UserInfo { name: "n", uid: "u", groups: &groups, extra: &extra }, all);
     }
 }

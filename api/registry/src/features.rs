@@ -1,58 +1,159 @@
-//! Switches of features that are not general yet (document 002, "Feature gate lifecycle").
+//! Feature gates: one row for each feature that can be switched, and which of them are on.
 //!
-//! A gate is named on the command line; what is behind it asks [`Gates::has`]. A further gate is a further [`Feature`] and
-//! a line in its table.
+//! A gate is named on the command line (`--feature-gates`); the code behind it asks [`Gates::has`],
+//! and a field that belongs to a feature names it ([`crate::GatedFields`]). A further gate is a
+//! further [`Feature`] and a further row of [`FEATURES`]. Invariants: the rows are in the order of
+//! the enum; a locked feature keeps its default; a feature that is on has its
+//! prerequisites on.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A feature with a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A feature with a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
     /// Compression of large gets and lists.
     ApiResponseCompression,
-    /// Forced deletion of objects that cannot be read.
+    /// Forced deletion of objects that cannot be read (KEP-3926).
     AllowUnsafeMalformedObjectDeletion,
-    /// CBOR in requests and answers. Objects are stored as JSON all the same.
+    /// CBOR in requests and answers (KEP-4222). Objects are stored as JSON all the same.
     CborServingAndStorage,
-    /// The resource of trust bundles.
+    /// The resource of trust bundles (KEP-3257).
     ClusterTrustBundle,
+    /// Stop signals of containers (KEP-4960).
+    ContainerStopSignals,
+    /// Strategy and preferred holder of leases (KEP-4355).
+    CoordinatedLeaderElection,
+    /// Devices of which each request takes a share (KEP-5075).
+    DraConsumableCapacity,
+    /// Taints of devices, and requests that tolerate them (KEP-5055).
+    DraDeviceTaints,
+    /// Claims for devices (KEP-4381).
+    DynamicResourceAllocation,
+    /// References of pods to workloads (KEP-4671).
+    GenericWorkload,
+    /// Rolling updates of stateful sets with several pods away (KEP-961).
+    MaxUnavailableStatefulSet,
 }
 
-/// Name of each feature, and whether it is on unless somebody says otherwise.
-const TABLE: [(Feature, &str, bool); 4] = [
-    (Feature::ApiResponseCompression, "APIResponseCompression", true),
-    (Feature::AllowUnsafeMalformedObjectDeletion, "AllowUnsafeMalformedObjectDeletion", false),
-    (Feature::CborServingAndStorage, "CBORServingAndStorage", false),
-    (Feature::ClusterTrustBundle, "ClusterTrustBundle", true),
+/// The maturity of a feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// May change or go at any time.
+    Alpha,
+    /// Well tested; details may change.
+    Beta,
+    /// Stays; the gate goes.
+    Stable,
+    /// On its way out.
+    Deprecated,
+}
+
+/// A row of [`FEATURES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeatureRow {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The feature.
+    pub feature: Feature,
+    /// Its stage.
+    pub stage: Stage,
+    /// The release since which it has that stage.
+    pub since: &'static str,
+    /// Whether it is on unless the command line says otherwise.
+    pub default: bool,
+    /// Whether the command line cannot change that.
+    pub locked: bool,
+    /// The features that must be on where this one is.
+    pub prerequisites: &'static [Feature],
+}
+
+const fn row(name: &'static str, feature: Feature, stage: Stage, since: &'static str, default: bool) -> FeatureRow {
+    FeatureRow { name, feature, stage, since, default, locked: false, prerequisites: &[] }
+}
+
+const DEVICES: &[Feature] = &[Feature::DynamicResourceAllocation];
+
+/// Every feature with a gate.
+pub const FEATURES: [FeatureRow; 11] = [
+    row("APIResponseCompression", Feature::ApiResponseCompression, Stage::Beta, "1.16", true),
+    row("AllowUnsafeMalformedObjectDeletion", Feature::AllowUnsafeMalformedObjectDeletion, Stage::Alpha, "1.32", false),
+    row("CBORServingAndStorage", Feature::CborServingAndStorage, Stage::Alpha, "1.32", false),
+    // On by default, other than in the release.
+    row("ClusterTrustBundle", Feature::ClusterTrustBundle, Stage::Beta, "1.33", true),
+    row("ContainerStopSignals", Feature::ContainerStopSignals, Stage::Alpha, "1.33", false),
+    row("CoordinatedLeaderElection", Feature::CoordinatedLeaderElection, Stage::Beta, "1.33", false),
+    FeatureRow {
+        prerequisites: DEVICES,
+        ..row("DRAConsumableCapacity", Feature::DraConsumableCapacity, Stage::Alpha, "1.34", false)
+    },
+    FeatureRow {
+        prerequisites: DEVICES,
+        ..row("DRADeviceTaints", Feature::DraDeviceTaints, Stage::Alpha, "1.33", false)
+    },
+    FeatureRow {
+        locked: true,
+        ..row("DynamicResourceAllocation", Feature::DynamicResourceAllocation, Stage::Stable, "1.34", true)
+    },
+    row("GenericWorkload", Feature::GenericWorkload, Stage::Alpha, "1.35", false),
+    row("MaxUnavailableStatefulSet", Feature::MaxUnavailableStatefulSet, Stage::Beta, "1.35", false),
 ];
 
-/// Which features are on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gates(BTreeSet<Feature>);
+impl Feature {
+    /// The row of the feature.
+    #[must_use]
+    pub fn row(self) -> &'static FeatureRow {
+        &FEATURES[self as usize]
+    }
 
-/// Why a text does not say which features are on.
+    fn bit(self) -> u64 {
+        1 << self as u64
+    }
+}
+
+/// The features that are on, a bit for each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gates(u64);
+
+/// The reason why a text does not say which features are on.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidGates {
     /// There is no such feature.
     #[error("unknown feature gate {name:?}: there are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The name in the text.
         name: String,
-        /// What there is.
+        /// The names that there are.
         known: String,
     },
     /// Something else than a feature and its state.
     #[error("{0:?} is not of the form Feature=true or Feature=false")]
     Malformed(String),
+    /// The feature keeps its default.
+    #[error("cannot set feature gate {name} to {asked}, feature is locked to {default}", default = !asked)]
+    Locked {
+        /// Its name.
+        name: &'static str,
+        /// The state in the text.
+        asked: bool,
+    },
+    /// A feature is on and one of its prerequisites is off.
+    #[error("{name} is enabled, but depends on features that are disabled: [{missing}]")]
+    Dependency {
+        /// Its name.
+        name: &'static str,
+        /// The names of the prerequisites that are off.
+        missing: String,
+    },
 }
 
 impl Default for Gates {
     fn default() -> Self {
-        Self(TABLE.iter().filter(|(_, _, on)| *on).map(|(feature, ..)| *feature).collect())
+        let mut gates = Self(0);
+        FEATURES.iter().for_each(|row| gates.set(row.feature, row.default));
+        gates
     }
 }
 
@@ -60,7 +161,22 @@ impl Gates {
     /// Whether a feature is on.
     #[must_use]
     pub fn has(&self, feature: Feature) -> bool {
-        self.0.contains(&feature)
+        self.0 & feature.bit() != 0
+    }
+
+    fn set(&mut self, feature: Feature, on: bool) {
+        if on { self.0 |= feature.bit() } else { self.0 &= !feature.bit() }
+    }
+
+    fn check_prerequisites(self) -> Result<Self, InvalidGates> {
+        for row in FEATURES.iter().filter(|row| self.has(row.feature)) {
+            let off = row.prerequisites.iter().filter(|feature| !self.has(**feature));
+            let missing = off.map(|feature| feature.row().name).collect::<Vec<_>>().join(" ");
+            if !missing.is_empty() {
+                return Err(InvalidGates::Dependency { name: row.name, missing });
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -74,22 +190,21 @@ impl FromStr for Gates {
             let malformed = || InvalidGates::Malformed(part.to_owned());
             let (name, state) = part.split_once('=').ok_or_else(malformed)?;
             let on = state.parse().map_err(|_| malformed())?;
-            let known = || TABLE.map(|(_, name, _)| name).join(", ");
+            let known = || FEATURES.map(|row| row.name).join(", ");
             let unknown = || InvalidGates::Unknown { name: name.to_owned(), known: known() };
-            let (feature, ..) = TABLE.iter().find(|(_, own, _)| *own == name).ok_or_else(unknown)?;
-            if on {
-                gates.0.insert(*feature)
-            } else {
-                gates.0.remove(feature)
-            };
+            let row = FEATURES.iter().find(|row| row.name == name).ok_or_else(unknown)?;
+            if row.locked && on != row.default {
+                return Err(InvalidGates::Locked { name: row.name, asked: on });
+            }
+            gates.set(row.feature, on);
         }
-        Ok(gates)
+        gates.check_prerequisites()
     }
 }
 
 impl fmt::Display for Gates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let states = TABLE.map(|(feature, name, _)| format!("{name}={}", self.has(feature)));
+        let states = FEATURES.map(|row| format!("{}={}", row.name, self.has(row.feature)));
         f.write_str(&states.join(","))
     }
 }
@@ -98,27 +213,69 @@ impl fmt::Display for Gates {
 mod tests {
     use super::*;
 
+    /// The states of a text, of the gates that it changes.
+    #[track_caller]
+    fn check(text: &str, expect: Result<&[(&str, bool)], &str>) {
+        let states = |gates: Gates| FEATURES.map(|row| (row.name, gates.has(row.feature)));
+        let expect = expect.map_err(str::to_owned).map(|changed| {
+            states(Gates::default())
+                .map(|(name, on)| *changed.iter().find(|(own, _)| *own == name).unwrap_or(&(name, on)))
+        });
+        assert_eq!(text.parse::<Gates>().map(states).map_err(|error| error.to_string()), expect, "{text}");
+    }
+
     #[test]
     fn gates_are_read_and_written() {
-        let check = |text: &str, expect: Result<&str, &str>| {
-            let got = text.parse::<Gates>().map(|gates| gates.to_string()).map_err(|error| error.to_string());
-            assert_eq!(got, expect.map(str::to_owned).map_err(str::to_owned), "{text}");
-        };
-        let states = |compression, cbor, bundle| {
-            format!(
-                "APIResponseCompression={compression},AllowUnsafeMalformedObjectDeletion=false,CBORServingAndStorage={cbor},ClusterTrustBundle={bundle}"
-            )
-        };
-        check("", Ok(&states(true, false, true)));
-        check("ClusterTrustBundle=false, ", Ok(&states(true, false, false)));
-        check("APIResponseCompression=false,CBORServingAndStorage=true", Ok(&states(false, true, true)));
+        check("", Ok(&[]));
+        check("ClusterTrustBundle=false, ", Ok(&[("ClusterTrustBundle", false)]));
+        check(
+            "APIResponseCompression=false,CBORServingAndStorage=true",
+            Ok(&[("APIResponseCompression", false), ("CBORServingAndStorage", true)]),
+        );
         let malformed = |text| format!("{text:?} is not of the form Feature=true or Feature=false");
         check("ClusterTrustBundle", Err(&malformed("ClusterTrustBundle")));
         check("ClusterTrustBundle=on", Err(&malformed("ClusterTrustBundle=on")));
-        let known =
-            "APIResponseCompression, AllowUnsafeMalformedObjectDeletion, CBORServingAndStorage, ClusterTrustBundle";
+        let known = FEATURES.map(|row| row.name).join(", ");
         check("Flying=true", Err(&format!("unknown feature gate \"Flying\": there are {known}")));
-        let gates: Gates = "ClusterTrustBundle=false".parse().unwrap();
-        assert_eq!(gates.to_string().parse(), Ok(gates));
+        for text in ["", "ClusterTrustBundle=false,DRADeviceTaints=true"] {
+            let gates: Gates = text.parse().unwrap();
+            assert_eq!(gates.to_string().parse(), Ok(gates));
+        }
+        let shown = Gates::default().to_string();
+        assert!(shown.starts_with("APIResponseCompression=true,AllowUnsafeMalformedObjectDeletion=false,"), "{shown}");
+    }
+
+    #[test]
+    fn locked_features_keep_their_default() {
+        check("DynamicResourceAllocation=true", Ok(&[]));
+        check(
+            "DynamicResourceAllocation=false",
+            Err("cannot set feature gate DynamicResourceAllocation to false, feature is locked to true"),
+        );
+    }
+
+    #[test]
+    fn a_feature_needs_its_prerequisites() {
+        let mut gates = Gates::default();
+        gates.set(Feature::DraDeviceTaints, true);
+        assert_eq!(gates.clone().check_prerequisites(), Ok(gates.clone()));
+        gates.set(Feature::DynamicResourceAllocation, false);
+        let why = "DRADeviceTaints is enabled, but depends on features that are disabled: [DynamicResourceAllocation]";
+        assert_eq!(gates.check_prerequisites().map_err(|error| error.to_string()), Err(why.to_owned()));
+    }
+
+    #[test]
+    fn rows_are_in_order_and_consistent() {
+        for (index, row) in FEATURES.iter().enumerate() {
+            assert_eq!((row.feature as usize, row.feature.row().name), (index, row.name));
+            assert!(row.stage != Stage::Alpha || !row.default, "{}: alpha features are off by default", row.name);
+            assert!(!row.locked || row.stage == Stage::Stable || row.stage == Stage::Deprecated, "{}", row.name);
+            for needed in row.prerequisites {
+                assert!(!row.default || needed.row().default, "{}: on by default, {needed:?} is not", row.name);
+            }
+        }
+        let names = FEATURES.map(|row| row.name);
+        let unique: std::collections::BTreeSet<_> = names.into_iter().collect();
+        assert_eq!(unique.len(), names.len());
     }
 }

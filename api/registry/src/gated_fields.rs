@@ -1,24 +1,30 @@
-//! Fields of features that are off (document 002, "Feature gate lifecycle"): nothing comes of them, so nobody can set them.
-//! An object that has them from elsewhere keeps them.
+//! Fields of features that may be off (feature gates): while a feature is off, nothing comes of its
+//! fields, so no write sets them.
+//!
+//! Invariants: an object that has such a field from elsewhere keeps it, and may change it.
 
 use quorate_meta::Value;
+
+use crate::features::{Feature, Gates};
 
 /// What follows the name of a list where every element of it is meant.
 const EACH: &str = "[]";
 
 /// Such fields of a kind.
 #[derive(Debug, Clone, Copy)]
-pub struct Disabled {
+pub struct GatedFields {
     /// The path of what has them.
     pub below: &'static str,
-    /// Their paths from there; `a[].b` is the field `b` of every element of the list `a`.
-    pub fields: &'static [&'static str],
+    /// The feature of each, and its path from there; `a[].b` is the field `b` of every element of
+    /// the list `a`.
+    pub fields: &'static [(Feature, &'static str)],
 }
 
-impl Disabled {
-    /// Takes the fields out of an object, each unless it replaces one that has it.
-    pub fn clear(self, old: Option<&Value>, new: &mut Value) {
-        for field in self.fields {
+impl GatedFields {
+    /// Takes the fields of features that are off out of an object, each unless it replaces one that
+    /// has it.
+    pub fn clear(self, gates: &Gates, old: Option<&Value>, new: &mut Value) {
+        for (_, field) in self.fields.iter().filter(|(feature, _)| !gates.has(*feature)) {
             let steps: Vec<&str> = self.below.split('.').chain(field.split('.')).collect();
             if !old.is_some_and(|old| has(old, &steps)) {
                 remove(new, &steps);
@@ -61,12 +67,15 @@ mod tests {
     use super::*;
     use serde_json::{Value as Json, json};
 
+    const OFF: Feature = Feature::GenericWorkload;
+    const ON: Feature = Feature::ClusterTrustBundle;
+
     #[test]
     fn new_ones_go_and_old_ones_stay() {
         let check = |old: Option<Json>, expect: Json| {
             let mut new = Value::from(json!({"spec": {"soon": 2, "now": 1}}));
-            let disabled = Disabled { below: "spec", fields: &["soon", "never.soon"] };
-            disabled.clear(old.map(Value::from).as_ref(), &mut new);
+            let gated = GatedFields { below: "spec", fields: &[(OFF, "soon"), (OFF, "never.soon"), (ON, "now")] };
+            gated.clear(&Gates::default(), old.map(Value::from).as_ref(), &mut new);
             assert_eq!(new, expect.into());
         };
         check(None, json!({"spec": {"now": 1}}));
@@ -79,8 +88,8 @@ mod tests {
         let check = |old: Option<Json>, expect: Json| {
             let mut new =
                 Value::from(json!({"spec": {"list": [{"in": {"soon": 1}}, {"in": {"now": 1, "soon": 2}}, {}]}}));
-            let disabled = Disabled { below: "spec", fields: &["list[].in.soon"] };
-            disabled.clear(old.map(Value::from).as_ref(), &mut new);
+            let gated = GatedFields { below: "spec", fields: &[(OFF, "list[].in.soon")] };
+            gated.clear(&Gates::default(), old.map(Value::from).as_ref(), &mut new);
             assert_eq!(new, json!({"spec": {"list": expect}}).into());
         };
         check(None, json!([{"in": {}}, {"in": {"now": 1}}, {}]));

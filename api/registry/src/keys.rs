@@ -33,8 +33,8 @@ pub enum Key<'a> {
         namespace: &'a str,
     },
     /// `h/CLASS/NAME`: something that only one object may have, such as an address. Put and removed together with what has
-    /// it; the value is `RESOURCE/NAMESPACE/NAME` of that. See `registry::holdings`.
-    Holding {
+    /// it; the value is `RESOURCE/NAMESPACE/NAME` of that. See `registry::allocation`.
+    Allocation {
         /// What it is: `address`, `port`.
         class: &'a str,
         /// Which of them.
@@ -60,7 +60,7 @@ impl<'a> Key<'a> {
                 }
             }
             Self::Live { namespace } => join(b"n", &[namespace]),
-            Self::Holding { class, name } => join(b"h", &[class, name]),
+            Self::Allocation { class, name } => join(b"h", &[class, name]),
             Self::System { name } => join(b"s", &[name]),
         }
     }
@@ -75,7 +75,7 @@ impl<'a> Key<'a> {
             "h" => {
                 let (class, name) = rest.split_once('/')?;
                 let whole = !class.is_empty() && !name.is_empty() && !name.contains('/');
-                whole.then_some(Self::Holding { class, name })
+                whole.then_some(Self::Allocation { class, name })
             }
             "s" => (!rest.is_empty()).then_some(Self::System { name: rest }),
             _ => None,
@@ -111,9 +111,9 @@ pub fn objects() -> Bytes {
     Bytes::from_static(b"o/")
 }
 
-/// `h/`: what every holding's key begins with.
+/// `h/`: what every allocation's key begins with.
 #[must_use]
-pub fn holdings() -> Bytes {
+pub fn allocations() -> Bytes {
     Bytes::from_static(b"h/")
 }
 
@@ -149,7 +149,7 @@ mod tests {
             "o/x.example/ws/a/b.c",
         );
         check(Key::Live { namespace: "a" }, "n/a");
-        check(Key::Holding { class: "address", name: "fd00::1" }, "h/address/fd00::1");
+        check(Key::Allocation { class: "address", name: "fd00::1" }, "h/address/fd00::1");
         check(Key::System { name: "tokens/a" }, "s/tokens/a");
     }
 

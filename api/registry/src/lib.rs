@@ -25,12 +25,12 @@ mod gated_fields;
 mod resource;
 pub mod strategy;
 
-pub use admission::{Admission, Change, Terms};
-pub use author::{Author, Gift, Permission, Who};
+pub use admission::{Admission, AdmissionOperation, Attributes, Mutation, Terms};
+pub use author::{Author, Grant, Permission, UserInfo};
 pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
 pub use conversion::{Conversion, StoredForm};
 pub use error::Error;
-pub use gated_fields::Disabled;
+pub use gated_fields::GatedFields;
 pub use resource::{Resource, Subresource};
 pub use strategy::{FOREGROUND, NameRule, ORPHAN, Part, Propagation, Step, Strategy};
 

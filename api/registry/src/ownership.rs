@@ -1,5 +1,5 @@
-//! Who owns which fields of an object (document 001, "Field ownership"): the schema's engine with what it has to know of the
-//! resource, the part that is written, and the other versions of the kind.
+//! Field ownership (server-side apply, KEP-555): the schema's engine of managed fields with what it
+//! has to know of the resource, the part that is written, and the other versions of the kind.
 
 use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
 use quorate_schema::apply::{Applier, ApplyError, Config};
@@ -10,7 +10,7 @@ use super::{Part, Resource};
 
 /// A field manager that writes a part of an object.
 #[derive(Debug, Clone, Copy)]
-pub struct Claim<'a> {
+pub struct FieldManager<'a> {
     /// The resource of the object.
     pub resource: &'a Resource,
     /// The part that is written.
@@ -21,7 +21,7 @@ pub struct Claim<'a> {
     pub now: Time,
 }
 
-impl Claim<'_> {
+impl FieldManager<'_> {
     /// Records in the new object's `metadata.managedFields` who changed which fields since `old`. Comes before the strategy
     /// fills in what only the server sets. `named` is what the request says of the object, `None` when that is all of it.
     pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value, named: Option<&Value>) {

@@ -19,7 +19,7 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, permit, response};
 use quorate_registry::error::Error;
-use quorate_registry::ownership::Claim;
+use quorate_registry::ownership::FieldManager;
 use quorate_registry::write::{Outcome, Target, UpdateOptions};
 use quorate_registry::{Part, Resource};
 
@@ -42,8 +42,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let change = |live: Option<&Value>| {
         let body = body.as_ref().map_err(Clone::clone)?;
         let now = Time::from_ms(api.env.clock.now_ms());
-        let claim = Claim { resource, part, manager: &parameters.manager, now };
-        let mut object = claim.apply(live, &body.config, parameters.force).map_err(refusal)?;
+        let manager = FieldManager { resource, part, manager: &parameters.manager, now };
+        let mut object = manager.apply(live, &body.config, parameters.force).map_err(refusal)?;
         body_size_limit::check_applied(live, &object)?;
         body.check(parameters.validation)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;

@@ -19,8 +19,8 @@ use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
 use quorate_registry::error::Error;
-use quorate_registry::write::{Target, UpdateOptions};
-use quorate_registry::{Part, Resource, topology};
+use quorate_registry::write::{SubresourceRequest, Target, UpdateOptions};
+use quorate_registry::{AdmissionOperation, Part, Resource};
 
 /// The subresource's name.
 pub(super) const BINDING: &str = "binding";
@@ -55,18 +55,25 @@ async fn bind(
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let decode::Decoded { object: mut binding, warnings } = decode::object(api, request, form, parameters.validation)?;
     identity::set_namespace(form, request.namespace(), &mut binding)?;
-    if let Some(node) = node_of(&binding).map(str::to_owned) {
-        let snapshot = api.store.snapshot();
-        topology::label(api.names, request.catalogue, &snapshot, &node, &mut binding)?;
-    }
-    let own_name = binding.str_at(&["metadata", "name"]).unwrap_or_default();
-    let name = path_name.unwrap_or(own_name);
+    let own_name = binding.str_at(&["metadata", "name"]).unwrap_or_default().to_owned();
+    let name = path_name.unwrap_or(&own_name);
+    let target = Target { resource, namespace: request.namespace(), name };
+    let admitted = SubresourceRequest {
+        operation: AdmissionOperation::Create,
+        target,
+        subresource: BINDING,
+        options: parameters.write(),
+        graph: &form.graph,
+        ty: form.ty,
+    };
+    let writer = writer_for(api, request.user);
+    // The labels of the node come from admission.
+    let told = writer.admit_request(admitted, &mut binding).await?;
     identity::check_name(name, &binding)?;
     let causes = problems(&binding);
     if !causes.is_empty() {
         return Err(Status::invalid(&form.group_kind(), name, causes).into());
     }
-    let target = Target { resource, namespace: request.namespace(), name };
     let (write, now) = (parameters.write(), Time::from_ms(api.env.clock.now_ms()));
     let options = UpdateOptions { write, part: Part::Binding, if_match: None, replaces: true, named: None };
     let change = |current: Option<&Value>| {
@@ -74,9 +81,10 @@ async fn bind(
         let own = GroupResource::new(resource.group.as_str(), format!("{}/{BINDING}", resource.plural));
         Ok(bound(pod, &binding, now).map_err(|why| Status::conflict(&own, name, &why))?)
     };
-    let answer = writer_for(api, request.user).update(target, options, change).await;
+    let answer = writer.update(target, options, change).await;
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
-    warnings::attach(request, &warnings, answer.map(|_| respond::status(&request.format, &created)))
+    let answer = warnings::attach(request, &warnings, answer.map(|_| respond::status(&request.format, &created)));
+    warnings::attach(request, &told, answer)
 }
 
 /// What is wrong with a binding.
@@ -90,13 +98,6 @@ fn problems(binding: &Value) -> Vec<Cause> {
         causes.push(Cause::required("target.name", ""));
     }
     causes
-}
-
-/// The node whose labels the pod is to have. A binding that does not say that it is to a node gets
-/// none.
-fn node_of(binding: &Value) -> Option<&str> {
-    let target = binding.get("target")?;
-    target.str_at(&["name"]).filter(|_| target.str_at(&["kind"]) == Some(NODE))
 }
 
 /// The pod on its node; `Err` is why it cannot get there.

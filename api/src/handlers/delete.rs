@@ -1,5 +1,7 @@
 //! DELETE on an object.
 
+use std::sync::Arc;
+
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
@@ -8,6 +10,7 @@ use super::{unsafe_delete, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::response;
 use crate::respond;
 use quorate_registry::error::Error;
@@ -16,7 +19,7 @@ use quorate_registry::write::{Outcome, Target};
 
 /// Deletes the object. A Status with its uid when it is gone (the object itself for some kinds);
 /// the object when its deletion has only begun.
-pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let asked = delete_options::parse(api, request)?;
     let target = Target { resource, namespace: request.namespace(), name };
@@ -27,12 +30,18 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     warnings::attach(request, &told, delete(api, request, target, &asked).await)
 }
 
-async fn delete(api: &Api, request: &Request<'_>, target: Target<'_>, asked: &Asked) -> Result<Response<Body>, Error> {
+async fn delete(
+    api: &Arc<Api>,
+    request: &Request<'_>,
+    target: Target<'_>,
+    asked: &Asked,
+) -> Result<Response<Body>, Error> {
     let Target { resource, name, .. } = target;
-    let answer = api.writer().delete(target, &asked.options).await?;
+    let answer = writer_for(api, request.user).delete(target, &asked.options).await?;
     if answer.outcome == Outcome::Removed && !resource.delete_returns_object {
         let uid = stored_codec::header(resource, &answer.value)?.uid();
-        return Ok(respond::status(&request.format, &Status::deleted(&resource.group_resource(), name, uid)));
+        let status = respond::status(&request.format, &Status::deleted(&resource.group_resource(), name, uid));
+        return warnings::attach(request, &answer.warnings, Ok(status));
     }
     let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };

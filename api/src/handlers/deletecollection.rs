@@ -1,5 +1,7 @@
 //! DELETE on a collection: what a list with the same parameters gives is deleted.
 
+use std::sync::Arc;
+
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use http::Response;
@@ -10,6 +12,7 @@ use super::{delete_options, list, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options;
 use crate::respond;
 use quorate_registry::error::Error;
@@ -28,7 +31,7 @@ type Chosen = (Option<String>, String, String);
 
 /// Deletes every selected object; one transaction each, so that each has a revision of its own. A
 /// Status without details of single objects.
-pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let listed = ListOptions::parse(api.names, request, resource)?;
     let asked = delete_options::parse(api, request)?;
@@ -37,24 +40,25 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
         options::refuse(api.names, delete_options::KIND, vec![cause])?;
     }
     let delete = asked.options;
-    let told = delete_options::warnings(resource, &delete);
+    let mut told = delete_options::warnings(resource, &delete);
     let details = Details { group: resource.group.clone(), kind: resource.plural.clone(), ..Details::default() };
     let status = Status { details: Some(details), ..Status::ok() };
-    let done = delete_listed(api, request, &listed, &delete).await;
+    let done = delete_listed(api, request, &listed, &delete, &mut told).await;
     warnings::attach(request, &told, done.map(|()| respond::status(&request.format, &status)))
 }
 
 /// Deletes what is listed. After a failure no further deletion begins, but those that have begun
-/// come to their end.
+/// come to their end. Adds the warnings of admission, each once.
 async fn delete_listed(
-    api: &Api,
+    api: &Arc<Api>,
     request: &Request<'_>,
     listed: &ListOptions,
     delete: &DeleteOptions,
+    told: &mut Vec<String>,
 ) -> Result<(), Error> {
     let resource = request.resource()?;
     let mut chosen = choose(api, request, listed).await?.into_iter();
-    let writer = api.writer();
+    let writer = writer_for(api, request.user);
     let mut running = FuturesUnordered::new();
     let mut failed: Option<Error> = None;
     loop {
@@ -65,7 +69,10 @@ async fn delete_listed(
             running.push(delete_one(api, &writer, resource, object, delete));
         }
         match running.next().await {
-            Some(Ok(())) => {}
+            Some(Ok(warnings)) => {
+                let new = warnings.into_iter().filter(|warning| !told.contains(warning)).collect::<Vec<_>>();
+                told.extend(new);
+            }
             Some(Err(error)) => failed = failed.or(Some(error)),
             None => break,
         }
@@ -99,19 +106,23 @@ async fn choose(api: &Api, request: &Request<'_>, listed: &ListOptions) -> Resul
     Ok(chosen)
 }
 
-/// Deletes one of the chosen objects, unless it is gone or another one by now.
+/// Deletes one of the chosen objects, unless it is gone or another one by now; gives the warnings
+/// of its admission.
 async fn delete_one(
     api: &Api,
     writer: &Writer,
     resource: &Resource,
     (namespace, name, own): Chosen,
     delete: &DeleteOptions,
-) -> Result<(), Error> {
+) -> Result<Vec<String>, Error> {
     let target = Target { resource, namespace: namespace.as_deref(), name: &name };
     let resource_version = delete.preconditions.resource_version.clone();
     let uid = delete.preconditions.uid.clone().unwrap_or_else(|| own.clone());
     let options = DeleteOptions { preconditions: Preconditions { uid: Some(uid), resource_version }, ..delete.clone() };
-    let Err(error) = writer.delete(target, &options).await else { return Ok(()) };
+    let error = match writer.delete(target, &options).await {
+        Ok(answer) => return Ok(answer.warnings),
+        Err(error) => error,
+    };
     let reason = match &error {
         Error::Status(status) | Error::Read(status, _) => status.reason.clone(),
         Error::Store(_) | Error::History(_) => Reason::Unknown,
@@ -123,7 +134,7 @@ async fn delete_one(
         Reason::Conflict if delete.preconditions == Preconditions::default() => is_gone(api, target, &own).await?,
         _ => false,
     };
-    if gone { Ok(()) } else { Err(error) }
+    if gone { Ok(Vec::new()) } else { Err(error) }
 }
 
 /// Whether the object of this uid is no more.

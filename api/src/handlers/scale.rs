@@ -26,7 +26,7 @@ use crate::negotiation::Shape;
 use crate::respond;
 use quorate_access::request::Verb;
 use quorate_registry::error::Error;
-use quorate_registry::ownership::Claim;
+use quorate_registry::ownership::FieldManager;
 use quorate_registry::write::{Answer, Target, UpdateOptions};
 use quorate_registry::{Part, Resource, stored_codec};
 
@@ -142,8 +142,8 @@ async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
         let body = body.as_ref().map_err(Clone::clone)?;
         let wanted = wanted.as_ref().map_err(Clone::clone)?;
         let now = Time::from_ms(api.env.clock.now_ms());
-        let claim = Claim { resource, part, manager: &parameters.manager, now };
-        let mut object = claim.apply(live, wanted, parameters.force).map_err(apply::refusal)?;
+        let manager = FieldManager { resource, part, manager: &parameters.manager, now };
+        let mut object = manager.apply(live, wanted, parameters.force).map_err(apply::refusal)?;
         body.check(parameters.validation)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;

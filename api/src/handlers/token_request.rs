@@ -7,6 +7,8 @@
 //! that accepts only these forms gets a 406 as for reviews, before a token is made
 //! (`Route::offer`).
 
+use std::sync::Arc;
+
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, GroupResource, GroupVersion, GroupVersionKind, Status, Time, Value};
 use quorate_schema::{KindDef, apply_defaults};
@@ -16,14 +18,15 @@ use super::{token_audience, warnings};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
 use quorate_access::authentication::token::{BoundObjectReference, Issue, ObjectIdentity, Refusal};
 use quorate_access::authorization::service_account_of;
 use quorate_registry::error::Error;
-use quorate_registry::write::Target;
-use quorate_registry::{Catalogue, stored_codec};
+use quorate_registry::write::{SubresourceRequest, Target};
+use quorate_registry::{AdmissionOperation, Catalogue, stored_codec};
 
 /// The subresource's name.
 pub(super) const TOKEN: &str = "token";
@@ -37,7 +40,7 @@ const DEFAULT_EXPIRATION: i64 = 60 * 60;
 
 /// Issues the token that the body asks for; 201 with the body and the token in it. A dry run goes
 /// all the way, but its answer says no token: such a one would work.
-pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
     let kind = kind(request)?;
     let api_version = kind.api_version();
@@ -53,6 +56,15 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let mut told = Vec::new();
     apply_defaults(request.catalogue.graph(), kind.ty, &mut object);
     identity::set_namespace(request.resource()?, request.namespace(), &mut object)?;
+    let admitted = SubresourceRequest {
+        operation: AdmissionOperation::Create,
+        target: Target { resource: request.resource()?, namespace: request.namespace(), name: request.name()? },
+        subresource: TOKEN,
+        options: parameters.write(),
+        graph: request.catalogue.graph(),
+        ty: kind.ty,
+    };
+    told.extend(writer_for(api, request.user).admit_request(admitted, &mut object).await?);
     let answer = answer(api, request, &mut object, &mut told).await.and_then(|id| {
         if parameters.dry_run {
             object.set_at(&["status", "token"], "");

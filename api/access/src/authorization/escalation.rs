@@ -15,7 +15,7 @@ use quorate_meta::{GroupResource, Status};
 use super::rbac::{Rule, missing};
 use super::{Action, Authorizer, ResourceAction};
 use crate::authentication::User;
-use quorate_registry::Gift;
+use quorate_registry::Grant;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 
@@ -31,20 +31,20 @@ pub async fn check_escalation(
     authorizer: &Authorizer,
     user: &User,
     target: Target<'_>,
-    gift: &Gift,
+    grant: &Grant,
 ) -> Result<(), Error> {
     if user.is_in(GROUP_MASTERS) {
         return Ok(());
     }
     let namespace = target.namespace.unwrap_or_default();
     let check = EscalationCheck { authorizer, user, target, namespace };
-    match gift {
-        Gift::Rules { rules, gathers, exists } => {
+    match grant {
+        Grant::Rules { rules, aggregates, exists } => {
             let name = if *exists { target.name } else { "" };
-            check.writes_role(&target.resource.plural, name, rules.iter().map(Rule::read).collect(), *gathers).await
+            check.writes_role(&target.resource.plural, name, rules.iter().map(Rule::read).collect(), *aggregates).await
         }
-        Gift::Role { in_namespace: true, name } => check.binds_role("roles", namespace, name).await,
-        Gift::Role { in_namespace: false, name } => check.binds_role("clusterroles", "", name).await,
+        Grant::Role { in_namespace: true, name } => check.binds_role("roles", namespace, name).await,
+        Grant::Role { in_namespace: false, name } => check.binds_role("clusterroles", "", name).await,
     }
 }
 

@@ -6,30 +6,37 @@
 use quorate_meta::{Cause, Path, Status, Value};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, is_of};
+use crate::snapshot_view::SnapshotView;
 use quorate_registry::error::Error;
-use quorate_registry::{Change, NAMESPACES, Part, Terms, stored_codec};
+use quorate_registry::{Attributes, NAMESPACES, Part, Terms, stored_codec};
 
-/// See the module.
+/// Plural name of the templates of claims.
+const TEMPLATES: &str = "resourceclaimtemplates";
+
+/// The check of claims for devices that ask for administrators' access.
 pub(super) struct AdminAccess;
 
 impl Plugin for AdminAccess {
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
-        let asks = if is_of(change, world.names, "resource", "resourceclaims") {
-            if change.part == Part::Status { given(change.old, new) } else { asked(change.old, new, &["spec"]) }
-        } else if is_of(change, world.names, "resource", "resourceclaimtemplates") {
-            asked(change.old, new, &["spec", "spec"])
-        } else {
-            None
+    fn validate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        _: &mut Terms,
+    ) -> Result<(), Error> {
+        let asks = match attributes.part {
+            Some(Part::Status) => given(attributes.old, new),
+            _ if attributes.target.resource.plural == TEMPLATES => asked(attributes.old, new, &["spec", "spec"]),
+            _ => asked(attributes.old, new, &["spec"]),
         };
-        let (Some(field), Some(namespace)) = (asks, change.target.namespace) else { return Ok(()) };
-        let label = format!("resource.{}", world.names.domain_key("admin-access"));
-        if has_label(world, namespace, &label)? {
+        let (Some(field), Some(namespace)) = (asks, attributes.target.namespace) else { return Ok(()) };
+        let label = format!("resource.{}", view.names.domain_key("admin-access"));
+        if has_label(view, namespace, &label)? {
             return Ok(());
         }
         let why = format!("admin access to devices requires the `{label}: true` label on the containing namespace");
         let causes = vec![Cause::forbidden(field, &why)];
-        Err(Status::invalid(&change.target.resource.group_kind(), change.target.name, causes).into())
+        Err(Status::invalid(&attributes.target.resource.group_kind(), attributes.target.name, causes).into())
     }
 }
 
@@ -56,9 +63,9 @@ fn is_true(value: &Value, path: &[&str]) -> bool {
     value.at(path).and_then(Value::as_bool) == Some(true)
 }
 
-fn has_label(world: &World<'_>, namespace: &str, label: &str) -> Result<bool, Error> {
-    let Some(namespaces) = world.resource("", "v1", NAMESPACES) else { return Ok(false) };
-    let Some(entry) = world.entry(namespaces, None, namespace) else { return Ok(false) };
+fn has_label(view: &SnapshotView<'_>, namespace: &str, label: &str) -> Result<bool, Error> {
+    let Some(namespaces) = view.resource("", "v1", NAMESPACES) else { return Ok(false) };
+    let Some(entry) = view.entry(namespaces, None, namespace) else { return Ok(false) };
     Ok(stored_codec::header(namespaces, &entry.value)?.labels().any(|pair| pair == (label, "true")))
 }
 

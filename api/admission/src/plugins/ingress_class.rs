@@ -4,25 +4,21 @@ use quorate_meta::{Names, Value};
 
 use super::storage_class::default_of;
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, is_of};
-use quorate_registry::Change;
+use crate::snapshot_view::SnapshotView;
+use quorate_registry::Attributes;
 use quorate_registry::error::Error;
 
-/// See the module.
+/// The plugin that gives ingresses their class.
 pub(super) struct DefaultIngressClass;
 
 impl Plugin for DefaultIngressClass {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "networking", "ingresses")
-    }
-
-    fn complete(&self, world: &World<'_>, _: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        if has_class(world.names, object) {
+    fn mutate(&self, view: &SnapshotView<'_>, _: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        if has_class(view.names, object) {
             return Ok(());
         }
-        let Some(classes) = world.resource("networking", "v1", "ingressclasses") else { return Ok(()) };
-        let mark = format!("ingressclass.{}", world.names.domain_key("is-default-class"));
-        if let Some(class) = default_of(world, classes, &[mark]) {
+        let Some(classes) = view.resource("networking", "v1", "ingressclasses") else { return Ok(()) };
+        let mark = format!("ingressclass.{}", view.names.domain_key("is-default-class"));
+        if let Some(class) = default_of(view, classes, &[mark]) {
             object.set_at(&["spec", "ingressClassName"], class);
         }
         Ok(())

@@ -1,23 +1,30 @@
-//! Topology of pods: a pod on a node has the labels of the node that say in which region and zone it is, so that it knows
-//! without a look at nodes. One that is bound gets them with its binding.
+//! Topology labels of pods (KEP-4742): a pod on a node has the labels of the node that say in which
+//! region and zone it is, so that it knows without a look at nodes.
+//!
+//! A pod that is created on a node gets them at once; one that is bound later, with its Binding.
 
-use quorate_meta::{Names, Value};
+use quorate_meta::Value;
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, is_of};
-use quorate_registry::Change;
+use crate::snapshot_view::SnapshotView;
+use quorate_registry::Attributes;
 use quorate_registry::error::Error;
 
-/// See the module.
-pub(super) struct PodTopology;
+/// The plugin that labels pods and bindings.
+pub(super) struct PodTopologyLabels;
 
-impl Plugin for PodTopology {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "", "pods")
+impl Plugin for PodTopologyLabels {
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        let node = if attributes.is_main() { object.str_at(&["spec", "nodeName"]) } else { bound_to(object) };
+        match node.filter(|node| !node.is_empty()).map(str::to_owned) {
+            Some(node) => view.place(&node, object),
+            None => Ok(()),
+        }
     }
+}
 
-    fn complete(&self, world: &World<'_>, _: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        let node = object.str_at(&["spec", "nodeName"]).unwrap_or_default().to_owned();
-        if node.is_empty() { Ok(()) } else { world.place(&node, object) }
-    }
+/// The node of a Binding. A Binding that does not say that it is to a node has none.
+fn bound_to(binding: &Value) -> Option<&str> {
+    let target = binding.get("target")?;
+    target.str_at(&["name"]).filter(|_| target.str_at(&["kind"]) == Some("Node"))
 }

@@ -4,12 +4,12 @@
 //! be marked at the same moment; then the one of the lower value is meant.
 
 use memchr::memmem;
-use quorate_meta::{Map, Names, Value};
+use quorate_meta::{Map, Value};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden, is_of};
+use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Part, Terms, stored_codec};
+use quorate_registry::{Attributes, Terms, stored_codec};
 
 /// How the stored form of a class says that pods without a class get it.
 const MARK: &[u8] = br#""globalDefault":true"#;
@@ -18,53 +18,54 @@ const NO_CLASS: i64 = 0;
 /// Whether they push out others of less.
 const NO_CLASS_POLICY: &str = "PreemptLowerPriority";
 
-/// See the module.
+/// The plugin that gives pods their priority.
 pub(super) struct Priority;
 
 impl Plugin for Priority {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "", "pods")
-    }
-
-    fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
         let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
         let class = match spec.get_str("priorityClassName").filter(|name| !name.is_empty()) {
             Some(name) => {
-                let missing = || forbidden(change, &format!("no PriorityClass with name {name} was found"));
-                Some(class(world, name)?.ok_or_else(missing)?)
+                let missing = || forbidden(attributes, &format!("no PriorityClass with name {name} was found"));
+                Some(class(view, name)?.ok_or_else(missing)?)
             }
-            None => default_class(world),
+            None => default_class(view),
         };
-        rank(spec, class.as_ref()).map_err(|why| forbidden(change, &why))
+        rank(spec, class.as_ref()).map_err(|why| forbidden(attributes, &why))
     }
 
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
-        let is_marked = change.part == Part::Main && is_default(new);
-        if !is_marked || !is_of(change, world.names, "scheduling", "priorityclasses") {
+    fn validate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        _: &mut Terms,
+    ) -> Result<(), Error> {
+        if !is_default(new) {
             return Ok(());
         }
-        let Some(other) = default_class(world) else { return Ok(()) };
+        let Some(other) = default_class(view) else { return Ok(()) };
         let name = other.str_at(&["metadata", "name"]).unwrap_or_default();
-        if change.old.is_some() && name == change.target.name {
+        if attributes.old.is_some() && name == attributes.target.name {
             return Ok(());
         }
         let why = format!("PriorityClass {name} is already marked as default. Only one default can exist");
-        Err(forbidden(change, &why))
+        Err(forbidden(attributes, &why))
     }
 }
 
-fn class(world: &World<'_>, name: &str) -> Result<Option<Value>, Error> {
-    match world.resource("scheduling", "v1", "priorityclasses") {
-        Some(resource) => world.get(resource, None, name),
+fn class(view: &SnapshotView<'_>, name: &str) -> Result<Option<Value>, Error> {
+    match view.resource("scheduling", "v1", "priorityclasses") {
+        Some(resource) => view.get(resource, None, name),
         None => Ok(None),
     }
 }
 
 /// The class of pods that name none. One that cannot be read is none.
-fn default_class(world: &World<'_>) -> Option<Value> {
-    let resource = world.resource("scheduling", "v1", "priorityclasses")?;
+fn default_class(view: &SnapshotView<'_>) -> Option<Value> {
+    let resource = view.resource("scheduling", "v1", "priorityclasses")?;
     // Every new pod without a class asks, so those that are not marked are not parsed.
-    let marked = world.list(resource, None).filter(|(_, entry)| memmem::find(&entry.value, MARK).is_some());
+    let marked = view.list(resource, None).filter(|(_, entry)| memmem::find(&entry.value, MARK).is_some());
     lowest(marked.filter_map(|(_, entry)| stored_codec::decode(resource, entry).ok()))
 }
 

@@ -1,75 +1,42 @@
-//! Storage classes: a new claim that names none gets the default one, and a claim grows only where its class lets it.
+//! Default storage classes: a new claim that names none gets the default one.
 //!
-//! Invariant: a claim that says anything of its class, be it that it wants none (an empty name), keeps what it says.
+//! Invariant: a claim that says anything of its class, be it that it wants none (an empty name),
+//! keeps what it says.
 
-use quorate_meta::{Names, Quantity, Value};
+use quorate_meta::{Names, Value};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden, is_of};
+use crate::snapshot_view::SnapshotView;
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Part, Resource, Terms, stored_codec};
+use quorate_registry::{Attributes, Resource, stored_codec};
 
-/// See the module.
+/// The plugin that gives claims their class.
 pub(super) struct DefaultStorageClass;
 
 impl Plugin for DefaultStorageClass {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "", "persistentvolumeclaims")
-    }
-
-    fn complete(&self, world: &World<'_>, _: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        if class_of(world.names, object).is_some() {
+    fn mutate(&self, view: &SnapshotView<'_>, _: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        if class_of(view.names, object).is_some() {
             return Ok(());
         }
-        let Some(classes) = world.resource("storage", "v1", "storageclasses") else { return Ok(()) };
-        let mark = world.names.domain_key("is-default-class");
+        let Some(classes) = view.resource("storage", "v1", "storageclasses") else { return Ok(()) };
+        let mark = view.names.domain_key("is-default-class");
         let marks = [format!("storageclass.{mark}"), format!("storageclass.beta.{mark}")];
-        if let Some(class) = default_of(world, classes, &marks) {
+        if let Some(class) = default_of(view, classes, &marks) {
             object.set_at(&["spec", "storageClassName"], class);
-        }
-        Ok(())
-    }
-
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
-        let Some(old) = change.old.filter(|_| change.part == Part::Main) else { return Ok(()) };
-        if !is_of(change, world.names, "", "persistentvolumeclaims") || size(new) <= size(old) {
-            return Ok(());
-        }
-        if old.str_at(&["status", "phase"]) != Some("Bound") {
-            return Err(forbidden(change, "Only bound persistent volume claims can be expanded"));
-        }
-        if !may_grow(world, old, new)? {
-            let why = "only dynamically provisioned pvc can be resized and \
-                       the storageclass that provisions the pvc must support resize";
-            return Err(forbidden(change, why));
         }
         Ok(())
     }
 }
 
 /// The class that a claim names, in its field or in the annotation of old, which wins; `None` when it says nothing.
-fn class_of<'v>(names: &Names, claim: &'v Value) -> Option<&'v str> {
+pub(super) fn class_of<'v>(names: &Names, claim: &'v Value) -> Option<&'v str> {
     let key = format!("volume.beta.{}", names.domain_key("storage-class"));
     claim.str_at(&["metadata", "annotations", &key]).or_else(|| claim.str_at(&["spec", "storageClassName"]))
 }
 
-fn size(claim: &Value) -> Quantity {
-    let asked = claim.str_at(&["spec", "resources", "requests", "storage"]);
-    asked.and_then(Quantity::parse).unwrap_or(Quantity::ZERO)
-}
-
-/// Whether the class of a claim, which must still be the same, lets it grow.
-fn may_grow(world: &World<'_>, old: &Value, new: &Value) -> Result<bool, Error> {
-    let (before, name) = (class_of(world.names, old), class_of(world.names, new));
-    let Some(name) = name.filter(|name| !name.is_empty() && before == Some(*name)) else { return Ok(false) };
-    let Some(classes) = world.resource("storage", "v1", "storageclasses") else { return Ok(false) };
-    let class = world.get(classes, None, name)?;
-    Ok(class.is_some_and(|class| class.at(&["allowVolumeExpansion"]).and_then(Value::as_bool) == Some(true)))
-}
-
 /// The name of the class that one of the annotations marks as the default: the newest of several. One that cannot be read is none.
-pub(super) fn default_of<'a>(world: &World<'a>, classes: &'a Resource, marks: &[String]) -> Option<String> {
-    let entries = world.list(classes, None);
+pub(super) fn default_of<'a>(view: &SnapshotView<'a>, classes: &'a Resource, marks: &[String]) -> Option<String> {
+    let entries = view.list(classes, None);
     newest(entries.filter_map(|(_, entry)| stored_codec::decode(classes, entry).ok()), marks)
 }
 
@@ -104,16 +71,6 @@ mod tests {
         check(json!({"spec": {"storageClassName": ""}}), Some(""));
         check(json!({"spec": {"storageClassName": "new"}}), Some("new"));
         check(json!({"metadata": {"annotations": annotations}, "spec": {"storageClassName": "new"}}), Some("old"));
-    }
-
-    #[test]
-    fn sizes() {
-        let claim = |size: &str| Value::from(json!({"spec": {"resources": {"requests": {"storage": size}}}}));
-        let check = |one: &str, other: &str, grows: bool| assert_eq!(size(&claim(other)) > size(&claim(one)), grows);
-        check("1Gi", "2Gi", true);
-        check("1Gi", "1024Mi", false);
-        check("2Gi", "1Gi", false);
-        assert_eq!(size(&Value::Null), Quantity::ZERO);
     }
 
     #[test]

@@ -9,11 +9,11 @@ use crate::core::pod::{template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};
 use quorate_registry::strategy::status;
-use quorate_registry::{Disabled, Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
 const TEMPLATE_GENERATION: [&str; 3] = ["metadata", "annotations", "deprecated.daemonset.template.generation"];
 
-const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
+const GATED: &[GatedFields] = &[template::gated("spec.template.spec")];
 
 /// The strategy of DaemonSet.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ impl Strategy for DaemonSet {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

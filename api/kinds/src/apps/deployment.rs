@@ -6,12 +6,12 @@ use crate::core::pod::{template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};
 use quorate_registry::strategy::status;
-use quorate_registry::{Disabled, Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
 /// The default of `maxSurge` and `maxUnavailable`.
 const DEFAULT_ROLLING_UPDATE: &str = "25%";
 
-const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
+const GATED: &[GatedFields] = &[template::gated("spec.template.spec")];
 
 /// The strategy of Deployment.
 #[derive(Debug)]
@@ -51,8 +51,8 @@ impl Strategy for Deployment {
         }
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

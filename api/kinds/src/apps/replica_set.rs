@@ -5,9 +5,9 @@ use quorate_meta::{Cause, Names, Value};
 use crate::core::pod::{template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};
-use quorate_registry::{Disabled, Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
-const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
+const GATED: &[GatedFields] = &[template::gated("spec.template.spec")];
 
 /// The strategy of ReplicaSet.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ impl Strategy for ReplicaSet {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

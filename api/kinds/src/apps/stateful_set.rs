@@ -6,7 +6,8 @@ use super::stateful_set_status::check_status;
 use crate::core::pod::{check_claim_template, template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};
-use quorate_registry::{Disabled, NameRule, Part, Strategy};
+use quorate_registry::features::Feature;
+use quorate_registry::{GatedFields, NameRule, Part, Strategy};
 
 /// The fields of a specification that may change.
 const CHANGEABLE: [&str; 7] = [
@@ -22,10 +23,10 @@ const WHY: &str = "updates to statefulset spec for fields other than 'replicas',
                    'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
 /// Gated fields: `maxUnavailable` (KEP-961) and those of the pod template.
-const DISABLED: &[Disabled] = &[
-    Disabled { below: "spec", fields: &["updateStrategy.rollingUpdate.maxUnavailable"] },
-    template::disabled("spec.template.spec"),
-];
+const MAX_UNAVAILABLE: (Feature, &str) =
+    (Feature::MaxUnavailableStatefulSet, "updateStrategy.rollingUpdate.maxUnavailable");
+const GATED: &[GatedFields] =
+    &[GatedFields { below: "spec", fields: &[MAX_UNAVAILABLE] }, template::gated("spec.template.spec")];
 
 /// The strategy of StatefulSet.
 #[derive(Debug)]
@@ -60,8 +61,8 @@ impl Strategy for StatefulSet {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

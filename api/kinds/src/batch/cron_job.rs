@@ -6,13 +6,13 @@ use super::{cron_schedule, job_spec};
 use crate::core::pod::{template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};
-use quorate_registry::{Disabled, Strategy};
+use quorate_registry::{GatedFields, Strategy};
 
 /// Characters of a name, at most: the names of the jobs append a timestamp.
 const MAX_NAME: usize = 52;
 const TEMPLATE: [&str; 4] = ["spec", "jobTemplate", "spec", "template"];
 
-const DISABLED: &[Disabled] = &[template::disabled("spec.jobTemplate.spec.template.spec")];
+const GATED: &[GatedFields] = &[template::gated("spec.jobTemplate.spec.template.spec")];
 
 /// The strategy of CronJob.
 #[derive(Debug)]
@@ -35,8 +35,8 @@ impl Strategy for CronJob {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

@@ -11,13 +11,13 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::Propagation;
 use quorate_registry::strategy::plain_field;
-use quorate_registry::{Disabled, Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
 pub(super) const TEMPLATE: [&str; 2] = ["spec", "template"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 /// The default of `backoffLimit`, without and with `backoffLimitPerIndex`.
 const BACKOFF: [i64; 2] = [6, 2_147_483_647];
-const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
+const GATED: &[GatedFields] = &[template::gated("spec.template.spec")];
 
 /// The strategy of Job.
 #[derive(Debug)]
@@ -44,8 +44,8 @@ impl Strategy for Job {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {

@@ -4,10 +4,17 @@ use quorate_meta::{Cause, Names, Value};
 
 use crate::field::Field;
 use crate::rules;
-use quorate_registry::{Disabled, Strategy};
+use quorate_registry::features::Feature;
+use quorate_registry::{GatedFields, Strategy};
 
 /// Gated fields: coordinated leader election (KEP-4355).
-const DISABLED: &[Disabled] = &[Disabled { below: "spec", fields: &["strategy", "preferredHolder"] }];
+const GATED: &[GatedFields] = &[GatedFields {
+    below: "spec",
+    fields: &[
+        (Feature::CoordinatedLeaderElection, "strategy"),
+        (Feature::CoordinatedLeaderElection, "preferredHolder"),
+    ],
+}];
 
 /// The strategy of Lease.
 #[derive(Debug)]
@@ -26,8 +33,8 @@ impl Strategy for Lease {
         false
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

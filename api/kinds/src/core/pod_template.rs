@@ -4,9 +4,9 @@ use quorate_meta::{Cause, Names, Value};
 
 use super::pod::{template, warnings};
 use crate::field::Field;
-use quorate_registry::{Disabled, Strategy};
+use quorate_registry::{GatedFields, Strategy};
 
-const DISABLED: &[Disabled] = &[template::disabled("template.spec")];
+const GATED: &[GatedFields] = &[template::gated("template.spec")];
 
 /// The strategy of PodTemplate.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ impl Strategy for PodTemplate {
         template::default(object, &["template"]);
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

@@ -7,11 +7,11 @@ use crate::field::Field;
 use crate::{rules, workload};
 use quorate_registry::Propagation;
 use quorate_registry::strategy::plain_field;
-use quorate_registry::{Disabled, Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 
-const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
+const GATED: &[GatedFields] = &[template::gated("spec.template.spec")];
 
 /// The strategy of ReplicationController.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ impl Strategy for ReplicationController {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {

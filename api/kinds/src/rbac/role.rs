@@ -6,7 +6,7 @@
 use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
 use super::differs;
-use quorate_registry::{Gift, NameRule, Part, Strategy, selector};
+use quorate_registry::{Grant, NameRule, Part, Strategy, selector};
 
 /// The strategy of Role and ClusterRole.
 #[derive(Debug)]
@@ -36,14 +36,14 @@ impl Strategy for Role {
         no_rules_are_null(new);
     }
 
-    fn gift(&self, old: Option<&Value>, new: &Value) -> Option<Gift> {
+    fn grant(&self, old: Option<&Value>, new: &Value) -> Option<Grant> {
         // Labels grant too: a ClusterRole with an aggregation rule selects roles by their labels.
         if old.is_some_and(|old| !differs(old, new)) {
             return None;
         }
-        let gathers = |object: &Value| object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
+        let aggregates = |object: &Value| object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
         let rules = list(new, "rules").to_vec();
-        Some(Gift::Rules { rules, gathers: gathers(new) || old.is_some_and(gathers), exists: old.is_some() })
+        Some(Grant::Rules { rules, aggregates: aggregates(new) || old.is_some_and(aggregates), exists: old.is_some() })
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn every_change_grants_all_rules_of_the_role() {
         let check = |old: serde_json::Value, new: serde_json::Value, expect: Option<(usize, bool)>| {
-            let gift = Role { namespaced: false }.gift(Some(&old.clone().into()), &new.clone().into());
-            let found = gift.map(|gift| match gift {
-                Gift::Rules { rules, gathers, exists: true } => (rules.len(), gathers),
+            let grant = Role { namespaced: false }.grant(Some(&old.clone().into()), &new.clone().into());
+            let found = grant.map(|grant| match grant {
+                Grant::Rules { rules, aggregates, exists: true } => (rules.len(), aggregates),
                 other => panic!("{other:?}"),
             });
             assert_eq!(found, expect, "{old} {new}");

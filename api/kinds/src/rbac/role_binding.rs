@@ -6,7 +6,7 @@
 use quorate_meta::{Cause, Names, Path, Value, name};
 
 use super::differs;
-use quorate_registry::{Gift, NameRule, Part, Strategy};
+use quorate_registry::{Grant, NameRule, Part, Strategy};
 
 const GROUP: &str = "rbac.authorization";
 
@@ -39,12 +39,12 @@ impl Strategy for RoleBinding {
         }
     }
 
-    fn gift(&self, old: Option<&Value>, new: &Value) -> Option<Gift> {
+    fn grant(&self, old: Option<&Value>, new: &Value) -> Option<Grant> {
         if old.is_some_and(|old| !differs(old, new)) {
             return None;
         }
         let role = new.get("roleRef").unwrap_or(&Value::Null);
-        Some(Gift::Role { in_namespace: text(role, "kind") == "Role", name: text(role, "name").to_owned() })
+        Some(Grant::Role { in_namespace: text(role, "kind") == "Role", name: text(role, "name").to_owned() })
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {

@@ -7,7 +7,8 @@ use quorate_meta::{Cause, Value, name};
 use super::super::field::Field;
 use super::super::rules;
 use super::{device_attributes, names};
-use quorate_registry::Disabled;
+use quorate_registry::GatedFields;
+use quorate_registry::features::Feature;
 
 /// Device requests of a claim, at most; also requests in a reference list.
 const MAX_REQUESTS: usize = 32;
@@ -19,17 +20,17 @@ const MAX_SUBREQUESTS: usize = 8;
 const MAX_SELECTORS: usize = 32;
 
 /// Gated fields: device taints (KEP-5055), consumable capacity (KEP-5075).
-const DISABLED: &[&str] = &[
-    "requests[].exactly.tolerations",
-    "requests[].firstAvailable[].tolerations",
-    "requests[].exactly.capacity",
-    "requests[].firstAvailable[].capacity",
-    "constraints[].distinctAttribute",
+const GATED: &[(Feature, &str)] = &[
+    (Feature::DraDeviceTaints, "requests[].exactly.tolerations"),
+    (Feature::DraDeviceTaints, "requests[].firstAvailable[].tolerations"),
+    (Feature::DraConsumableCapacity, "requests[].exactly.capacity"),
+    (Feature::DraConsumableCapacity, "requests[].firstAvailable[].capacity"),
+    (Feature::DraConsumableCapacity, "constraints[].distinctAttribute"),
 ];
 
 /// The gated fields of a claim specification at a path.
-pub(super) const fn disabled(below: &'static str) -> Disabled {
-    Disabled { below, fields: DISABLED }
+pub(super) const fn gated(below: &'static str) -> GatedFields {
+    GatedFields { below, fields: GATED }
 }
 
 /// Defaults the device count of each request below `spec`.
@@ -226,13 +227,17 @@ mod tests {
     }
 
     #[test]
-    fn gated_fields_of_devices_are_dropped() {
+    fn gated_fields_of_devices_are_kept_with_their_gates() {
         let with = json!({"deviceClassName": "c", "tolerations": [{"operator": "Exists"}], "capacity": {}});
         let without = json!({"deviceClassName": "c"});
         let claim = |request: &Json| json!({"d": {"requests": [{"exactly": request}, {"firstAvailable": [request]}]}});
-        let mut object = claim(&with).into();
-        disabled("d").clear(None, &mut object);
-        assert_eq!(object, claim(&without).into());
+        let check = |gates: &str, expect: &Json| {
+            let mut object = claim(&with).into();
+            gated("d").clear(&gates.parse().unwrap(), None, &mut object);
+            assert_eq!(object, claim(expect).into(), "{gates}");
+        };
+        check("", &without);
+        check("DRADeviceTaints=true,DRAConsumableCapacity=true", &with);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::device_requests;
 use crate::field::Field;
 use crate::resource::resource_claim_status;
 use crate::rules;
-use quorate_registry::{Disabled, Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
 /// The strategy of ResourceClaim.
 #[derive(Debug)]
@@ -21,9 +21,9 @@ impl Strategy for ResourceClaim {
         true
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        const DISABLED: &[Disabled] = &[device_requests::disabled("spec.devices")];
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        const GATED: &[GatedFields] = &[device_requests::gated("spec.devices")];
+        GATED
     }
 
     fn default(&self, _: &Names, object: &mut Value) {
@@ -54,9 +54,9 @@ impl Strategy for ResourceClaim {
 pub(super) struct ResourceClaimTemplate;
 
 impl Strategy for ResourceClaimTemplate {
-    fn disabled(&self) -> &'static [Disabled] {
-        const DISABLED: &[Disabled] = &[device_requests::disabled("spec.spec.devices")];
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        const GATED: &[GatedFields] = &[device_requests::gated("spec.spec.devices")];
+        GATED
     }
 
     fn default(&self, _: &Names, object: &mut Value) {

@@ -12,11 +12,11 @@ use bytes::Bytes;
 use quorate_meta::{Cause, Map, Names, Time, Value};
 use quorate_store::Operation;
 
-use super::author::{Gift, Permission, Who};
+use super::author::{Grant, Permission, UserInfo};
 pub use propagation::{FOREGROUND, ORPHAN, Propagation};
 
-use crate::allocation::Holder;
-use crate::gated_fields::Disabled;
+use crate::allocation::Allocator;
+use crate::gated_fields::GatedFields;
 use crate::keys::Key;
 
 /// Which part of an object a write is about.
@@ -87,7 +87,7 @@ pub enum NameRule {
     Label,
     /// The same, beginning with a letter.
     HostName,
-    /// Whatever fits in a path.
+    /// Any text that fits in a path.
     PathSegment,
     /// What the kind's own validation says; it must fit in a path.
     Own,
@@ -131,8 +131,8 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         let _ = (names, object);
     }
 
-    /// Whether the kind has a `spec` for its owner and a `status` for its controller, of which nobody writes both at once:
-    /// the following three are then what such a kind needs.
+    /// Whether the kind has a `spec` for its owner and a `status` for its controller, of which no write reaches both: the
+    /// following three are then what such a kind needs.
     fn has_status(&self) -> bool {
         false
     }
@@ -157,8 +157,8 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         None
     }
 
-    /// Fields of features that are off.
-    fn disabled(&self) -> &'static [Disabled] {
+    /// Fields of features that may be off.
+    fn gated_fields(&self) -> &'static [GatedFields] {
         &[]
     }
 
@@ -187,12 +187,12 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         let _ = (names, old, new, now);
     }
 
-    /// Records who creates an object, for kinds that keep that; `None` is the server itself.
-    fn created_by(&self, who: Option<Who<'_>>, object: &mut Value) {
+    /// Records the user that creates an object, for kinds that keep it; `None` is the server itself.
+    fn created_by(&self, who: Option<UserInfo<'_>>, object: &mut Value) {
         let _ = (who, object);
     }
 
-    /// What somebody who makes this write must be allowed to do besides; `Err` is why nobody may.
+    /// The permission that the user of this write needs besides; `Err` is the reason why no user may write it.
     fn permission(
         &self,
         names: &Names,
@@ -205,7 +205,7 @@ pub trait Strategy: Send + Sync + Debug + 'static {
     }
 
     /// Rights that a write of this object gives to others; `None` when it gives none, or none that `old` did not.
-    fn gift(&self, old: Option<&Value>, new: &Value) -> Option<Gift> {
+    fn grant(&self, old: Option<&Value>, new: &Value) -> Option<Grant> {
         let _ = (old, new);
         None
     }
@@ -215,7 +215,7 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         &[]
     }
 
-    /// What is wrong with an object, whoever wrote it.
+    /// What is wrong with an object, of any writer.
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let _ = (names, object);
         Vec::new()
@@ -250,7 +250,7 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Propagation::Background
     }
 
-    /// What somebody should know who deletes without saying what becomes of the dependents.
+    /// The warning for a client that deletes without saying what becomes of the dependents.
     fn warning_of_deletion(&self) -> Option<&'static str> {
         None
     }
@@ -285,8 +285,8 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Vec::new()
     }
 
-    /// What chooses and names that which only one object may have; `None` for kinds without such things.
-    fn holder(&self) -> Option<&dyn Holder> {
+    /// The allocator of what only one object may have; `None` for kinds without such things.
+    fn allocator(&self) -> Option<&dyn Allocator> {
         None
     }
 

@@ -5,11 +5,11 @@ use quorate_meta::Value;
 use quorate_store::{Condition, Operation, Revision, Snapshot};
 use quorate_wire::stored::{self, StoredRef};
 
-use super::metadata;
 use super::options::Target;
-use super::writer::{Writer, invalid};
+use super::refusal::invalid;
+use super::{Writer, metadata};
 use crate::Part;
-use crate::allocation::{Holder, Holding, Shadow, Unavailable, World};
+use crate::allocation::{Allocation, AllocationView, Allocator, Shadow, Unavailable};
 use crate::error::Error;
 use crate::keys::{self, Key};
 
@@ -22,40 +22,40 @@ pub(super) struct Changes {
 
 impl Writer {
     /// Chooses what the object lacks, and says what its transaction puts and removes besides it.
-    pub(super) async fn hold(
+    pub(super) async fn allocate(
         &self,
         target: Target<'_>,
         part: Part,
         old: Option<&Value>,
         new: &mut Value,
     ) -> Result<Changes, Error> {
-        let Some(holder) = target.resource.strategy.holder().filter(|_| part == Part::Main) else {
+        let Some(allocator) = target.resource.strategy.allocator().filter(|_| part == Part::Main) else {
             return Ok(Changes::default());
         };
         let snapshot = self.current().await?;
-        let world = World { names: self.names, snapshot: &snapshot, entropy: &*self.env.entropy };
-        holder.choose(world, old, new).map_err(|unavailable| match unavailable {
+        let view = AllocationView { names: self.names, snapshot: &snapshot, entropy: &*self.env.entropy };
+        allocator.choose(view, old, new).map_err(|unavailable| match unavailable {
             Unavailable::Refused(causes) => invalid(target.resource, target.name, causes),
             Unavailable::Exhausted(why) => Error::internal(why),
         })?;
-        self.changes(holder, &snapshot, old, Some(new))
+        self.changes(allocator, &snapshot, old, Some(new))
     }
 
     /// What the removal of an object gives up.
     pub(super) fn give_up(&self, target: Target<'_>, object: &Value) -> Result<Vec<Operation>, Error> {
-        let Some(holder) = target.resource.strategy.holder() else { return Ok(Vec::new()) };
-        Ok(self.changes(holder, &self.store.snapshot(), Some(object), None)?.operations)
+        let Some(allocator) = target.resource.strategy.allocator() else { return Ok(Vec::new()) };
+        Ok(self.changes(allocator, &self.store.snapshot(), Some(object), None)?.operations)
     }
 
     /// What the removal of an object gives up of which nothing is known but its name. It is found by its owner, so the whole
     /// of what is held in the cluster is looked through.
     pub(super) fn give_up_unread(&self, target: Target<'_>, snapshot: &Snapshot) -> Vec<Operation> {
-        let Some(holder) = target.resource.strategy.holder() else { return Vec::new() };
+        let Some(allocator) = target.resource.strategy.allocator() else { return Vec::new() };
         let namespace = target.namespace.unwrap_or_default();
         let mut operations = Vec::new();
-        for (key, entry) in snapshot.range(&keys::holdings(), None) {
-            let Some(Key::Holding { class, name }) = Key::parse(key) else { continue };
-            let held = holder.holding(self.names, namespace, target.name, class, name);
+        for (key, entry) in snapshot.range(&keys::allocations(), None) {
+            let Some(Key::Allocation { class, name }) = Key::parse(key) else { continue };
+            let held = allocator.allocation(self.names, namespace, target.name, class, name);
             if let Some(held) = held.filter(|held| held.owner.as_bytes() == entry.value) {
                 give_up(&held, snapshot, &mut operations);
             }
@@ -65,31 +65,31 @@ impl Writer {
 
     fn changes(
         &self,
-        holder: &dyn Holder,
+        allocator: &dyn Allocator,
         snapshot: &Snapshot,
         old: Option<&Value>,
         new: Option<&Value>,
     ) -> Result<Changes, Error> {
-        let holdings =
-            |object: Option<&Value>| object.map_or_else(Vec::new, |object| holder.holdings(self.names, object));
-        let (before, after) = (holdings(old), holdings(new));
+        let allocations =
+            |object: Option<&Value>| object.map_or_else(Vec::new, |object| allocator.allocations(self.names, object));
+        let (before, after) = (allocations(old), allocations(new));
         let mut changes = Changes::default();
-        for taken in after.iter().filter(|holding| !has(&before, holding)) {
+        for taken in after.iter().filter(|allocation| !has(&before, allocation)) {
             self.take(taken, &mut changes)?;
         }
-        for given_up in before.iter().filter(|holding| !has(&after, holding)) {
+        for given_up in before.iter().filter(|allocation| !has(&after, allocation)) {
             give_up(given_up, snapshot, &mut changes.operations);
         }
         Ok(changes)
     }
 
-    fn take(&self, holding: &Holding, changes: &mut Changes) -> Result<(), Error> {
+    fn take(&self, allocation: &Allocation, changes: &mut Changes) -> Result<(), Error> {
         let mut put = |key: Bytes, value: Bytes| {
             changes.conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
             changes.operations.push(Operation::Put { key, value });
         };
-        put(holding.key(), Bytes::from(holding.owner.clone()));
-        if let Some(shadow) = &holding.shadow {
+        put(allocation.key(), Bytes::from(allocation.owner.clone()));
+        if let Some(shadow) = &allocation.shadow {
             let mut object = shadow.object.clone();
             metadata::begin(&mut object, None, metadata::new_uid(&*self.env.entropy), self.now(), false);
             let value = stored::encode(&object, &[]).map_err(|error| Error::internal(error.to_string()))?;
@@ -99,14 +99,14 @@ impl Writer {
     }
 }
 
-fn give_up(holding: &Holding, snapshot: &Snapshot, operations: &mut Vec<Operation>) {
-    operations.push(Operation::Delete { key: holding.key() });
-    let own = holding.shadow.iter().filter(|shadow| is_ours(snapshot, shadow));
+fn give_up(allocation: &Allocation, snapshot: &Snapshot, operations: &mut Vec<Operation>) {
+    operations.push(Operation::Delete { key: allocation.key() });
+    let own = allocation.shadow.iter().filter(|shadow| is_ours(snapshot, shadow));
     operations.extend(own.map(|shadow| Operation::Delete { key: shadow.key.clone() }));
 }
 
-fn has(holdings: &[Holding], holding: &Holding) -> bool {
-    holdings.iter().any(|other| other.class == holding.class && other.name == holding.name)
+fn has(allocations: &[Allocation], allocation: &Allocation) -> bool {
+    allocations.iter().any(|other| other.class == allocation.class && other.name == allocation.name)
 }
 
 /// Whether the object in a shadow's place is the shadow, and not what somebody has put there since.

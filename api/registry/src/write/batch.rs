@@ -1,16 +1,15 @@
 //! Several objects in one transaction: all of them, or none.
 
 use quorate_meta::Value;
-use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
+use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 
-use super::metadata;
-use super::options::{Owners, Target, UpdateOptions, WriteOptions};
-use super::update::Plan;
-use super::writer::{Writer, invalid};
+use super::options::{Owners, Target, WriteOptions};
+use super::phase::PhaseClock;
+use super::pipeline::{Admitted, Write};
+use super::{Writer, metadata};
 use crate::error::Error;
 use crate::keys::Key;
-use crate::ownership::Claim;
-use crate::{Part, Step, stored_codec};
+use crate::{AdmissionOperation, Step, stored_codec};
 
 /// One object of a transaction.
 #[derive(Debug, Clone)]
@@ -24,55 +23,55 @@ pub struct Put<'a> {
 }
 
 impl Writer {
-    /// Writes all of these objects, none twice, and gives the revision; `None`, and nothing is written, when one of them is no
-    /// longer what was to be replaced, or its namespace takes no objects.
+    /// Writes all of these objects, none twice, and gives the revision; `None`, and nothing is
+    /// written, when one of them is no longer what was to be replaced, what it was to be given is
+    /// taken, or its namespace takes no objects.
     ///
     /// # Errors
-    /// 422 for an invalid object.
+    /// 422 for an invalid object, and whatever admission refuses.
     pub async fn put_all(&self, puts: Vec<Put<'_>>, options: WriteOptions<'_>) -> Result<Option<Revision>, Error> {
-        let mut txn = Txn::default();
+        let mut clock = PhaseClock::start();
+        let (mut txn, mut all) = (Txn::default(), Admitted::default());
         for put in puts {
-            self.add(put, options, &mut txn)?;
+            let Admitted { allocation, terms } = self.add(put, options, &mut txn, &mut clock).await?;
+            all.allocation.conditions.extend(allocation.conditions);
+            all.allocation.operations.extend(allocation.operations);
+            all.terms = all.terms.and(terms);
         }
-        Ok(match self.decide(txn).await? {
-            Decision::Committed { revision } => Some(revision),
-            Decision::Conflict { .. } => None,
-        })
+        Ok(self.commit(txn, all, options.dry_run, &mut clock).await?.ok().flatten())
     }
 
-    fn add(&self, put: Put<'_>, write: WriteOptions<'_>, txn: &mut Txn) -> Result<(), Error> {
+    /// Runs the phases before the commit for one object, and adds its keys to the transaction.
+    async fn add(
+        &self,
+        put: Put<'_>,
+        options: WriteOptions<'_>,
+        txn: &mut Txn,
+        clock: &mut PhaseClock,
+    ) -> Result<Admitted, Error> {
         let Put { target, replaces, mut object } = put;
         let (resource, key) = (target.resource, target.key());
-        match &replaces {
-            Some(entry) => {
-                let mut old = stored_codec::decode(resource, entry)?;
-                metadata::of(&mut old).remove("resourceVersion");
-                let options = UpdateOptions { write, part: Part::Main, if_match: None, replaces: true, named: None };
-                let plan = Plan { options, owners: Owners::Change, creation: None };
-                self.complete(target, plan, &old, &mut object);
-            }
-            None => {
-                let (now, uid) = (self.now(), metadata::new_uid(&*self.env.entropy));
-                metadata::begin(&mut object, target.namespace, uid, now, resource.strategy.counts_generations());
-                Claim { resource, part: Part::Main, manager: write.manager, now }.track(None, &mut object, None);
-                resource.strategy.prepare_create(self.names, &mut object);
-                resource.strategy.stamp(self.names, None, &mut object, now);
-                if let Some(namespace) = target.namespace {
-                    let live = Condition::Exists { key: Key::Live { namespace }.encode() };
-                    if !txn.conditions.contains(&live) {
-                        txn.conditions.push(live);
-                    }
+        let mut old = replaces.as_ref().map(|entry| stored_codec::decode(resource, entry)).transpose()?;
+        let mut write = Write::create(target, options, Owners::Change);
+        if let Some(old) = &mut old {
+            metadata::of(old).remove("resourceVersion");
+            write = Write { operation: AdmissionOperation::Update, old: Some(old), swaps: true, ..write };
+        } else {
+            self.begin(target, &mut object);
+            if let Some(namespace) = target.namespace {
+                let live = Condition::Exists { key: Key::Live { namespace }.encode() };
+                if !txn.conditions.contains(&live) {
+                    txn.conditions.push(live);
                 }
-                txn.operations.extend(resource.strategy.companions(Step::Created, target.name));
             }
+            txn.operations.extend(resource.strategy.companions(Step::Created, target.name));
         }
-        let causes = self.problems(resource, &object);
-        if !causes.is_empty() {
-            return Err(invalid(resource, target.name, causes));
-        }
+        self.shape(&write, &mut object, clock).await?;
+        self.judge(&write, &object, clock).await?;
+        let admitted = self.admit(&write, &mut object, clock).await?;
         let revision = replaces.map_or(Revision::ZERO, |entry| entry.modified);
         txn.conditions.push(Condition::Modified { key: key.clone(), revision });
         txn.operations.push(Operation::Put { key, value: stored_codec::encode(resource, &object)? });
-        Ok(())
+        Ok(admitted)
     }
 }

@@ -13,16 +13,14 @@ pub const MAX_MANAGER_BYTES: usize = 128;
 /// Bytes of the name of the subresource that a field manager wrote through.
 const MAX_SUBRESOURCE_BYTES: usize = 256;
 
-impl NameRule {
-    /// What is wrong with a name.
-    fn problems(self, text: &str) -> Vec<String> {
-        match self {
-            Self::Subdomain => name::dns_subdomain(text),
-            Self::Label => name::dns_label(text),
-            Self::HostName => name::dns_1035_label(text),
-            Self::PathSegment => name::path_segment(text),
-            Self::Own => Vec::new(),
-        }
+/// What is wrong with a name.
+fn name_problems(rule: NameRule, text: &str) -> Vec<String> {
+    match rule {
+        NameRule::Subdomain => name::dns_subdomain(text),
+        NameRule::Label => name::dns_label(text),
+        NameRule::HostName => name::dns_1035_label(text),
+        NameRule::PathSegment => name::path_segment(text),
+        NameRule::Own => Vec::new(),
     }
 }
 
@@ -85,14 +83,14 @@ fn check_names(rule: NameRule, object: &Value, causes: &mut Vec<Cause>) {
     if !prefix.is_empty() {
         // What is appended may follow a dash.
         let sample = prefix.strip_suffix('-').map_or_else(|| prefix.to_owned(), |head| format!("{head}a"));
-        let problems = rule.problems(&sample);
+        let problems = name_problems(rule, &sample);
         causes.extend(problems.iter().map(|why| Cause::invalid("metadata.generateName", prefix, why)));
     }
     let own = text(object, "name");
     if own.is_empty() {
         causes.push(Cause::required("metadata.name", "name or generateName is required"));
     } else {
-        causes.extend(rule.problems(own).iter().map(|why| Cause::invalid("metadata.name", own, why)));
+        causes.extend(name_problems(rule, own).iter().map(|why| Cause::invalid("metadata.name", own, why)));
     }
 }
 

@@ -1,44 +1,47 @@
 //! Create: one transaction on the condition that the name is free and the namespace live.
 
-use bytes::Bytes;
-use quorate_meta::{Status, Time, Value, name};
-use quorate_store::{Condition, Operation, Outcome as Decision, Revision, Txn};
+use quorate_meta::{Status, Value, name};
+use quorate_store::{Condition, Operation, Revision, Txn};
 
+use super::answer::{Answer, Outcome};
+use super::commit::Lost;
 use super::options::{Owners, Target, WriteOptions};
-use super::writer::{Answer, Outcome, Writer, crowded_out, invalid, stale};
-use super::{metadata, owners};
+use super::phase::PhaseClock;
+use super::pipeline::{Admitted, Write};
+use super::refusal::{quota_contended, stale};
+use super::{Writer, metadata, owners};
 use crate::error::Error;
 use crate::keys::Key;
-use crate::ownership::Claim;
-use crate::write::allocation::Changes;
-use crate::{Part, Step, Terms, stored_codec};
+use crate::{Step, stored_codec};
 
-/// How often a creation is tried: each time with another name, if it is generated, or under terms that have changed.
+/// How often a creation is tried: each time with another name, if it is generated, or under terms
+/// that have changed.
 const MAX_ATTEMPTS: usize = 32;
 /// How many generated names are tried.
 const MAX_NAMES: usize = 8;
 
-/// Why a transaction that creates did not commit.
+/// The reason why a transaction that creates did not commit.
 enum Refused {
     Namespace(Revision),
     Exists,
-    /// Somebody else has taken what was chosen for it.
-    Taken,
-    /// Others have changed the terms under which it was let through.
+    /// Another object has taken what was allocated for it.
+    Allocation,
+    /// The terms of admission have changed.
     Terms,
 }
 
 impl Writer {
-    /// Creates an object. `target.name` is ignored: the name is the object's own, or made from its `generateName`.
+    /// Creates an object. `target.name` is ignored: the name is the object's own, or made from its
+    /// `generateName`.
     ///
     /// # Errors
-    /// 409 when the name is taken, 404 or 403 when the namespace takes no objects, 422 for an invalid object, 429 when others
-    /// have changed its terms again and again.
+    /// 409 when the name is taken, 404 or 403 when the namespace takes no objects, 422 for an
+    /// invalid object, 429 when its terms of admission have changed at each attempt.
     pub async fn create(&self, target: Target<'_>, object: Value, options: WriteOptions<'_>) -> Result<Answer, Error> {
         self.create_owned(target, object, options, Owners::Change).await
     }
 
-    /// The same for an object whose owners may be settled already.
+    /// The same for an object whose field owners may be settled already.
     pub(super) async fn create_owned(
         &self,
         target: Target<'_>,
@@ -50,18 +53,18 @@ impl Writer {
         if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
             return Err(Status::revision_on_create().into());
         }
+        let mut clock = PhaseClock::start();
         let repeated = owners::dedup(&mut object);
-        let (now, uid) = (self.now(), metadata::new_uid(&*self.env.entropy));
+        self.begin(target, &mut object);
         let namespace = target.namespace.filter(|_| resource.namespaced);
-        metadata::begin(&mut object, namespace, uid, now, resource.strategy.counts_generations());
         let prefix = Some(metadata::text(&object, "generateName").to_owned())
             .filter(|prefix| !prefix.is_empty() && metadata::text(&object, "name").is_empty());
         // What follows from a name must follow from the last one that is tried.
         let unnamed = prefix.as_ref().map(|_| object.clone());
         let (mut names_taken, mut terms_changed) = (0, 0);
-        for turn in 0..MAX_ATTEMPTS {
+        for attempt in 0..MAX_ATTEMPTS {
             if let (Some(prefix), Some(unnamed)) = (&prefix, &unnamed) {
-                if turn > 0 {
+                if attempt > 0 {
                     object.clone_from(unnamed);
                 }
                 metadata::of(&mut object).insert("name", self.generate(prefix));
@@ -69,19 +72,9 @@ impl Writer {
             }
             let name = metadata::text(&object, "name").to_owned();
             let target = Target { resource, namespace, name: &name };
-            if turn == 0 || prefix.is_some() {
-                self.prepare(target, &mut object, options, owners, now).await?;
-            }
-            if let Err(refusal) = self.give(target, None, &object).await {
-                return Err(self.refuse_creation(target, refusal).await?);
-            }
-            let mut causes = self.problems(resource, &object);
-            causes.extend(resource.strategy.validate_create(self.names, &object));
-            if !causes.is_empty() {
-                return Err(self.refuse_creation(target, invalid(resource, &name, causes)).await?);
-            }
-            self.permit(target, Part::Main, None, &object).await?;
-            let refused = match self.attempt_creation(target, &object, options).await? {
+            let write = Write::create(target, options, owners);
+            let is_unshaped = attempt == 0 || prefix.is_some();
+            let refused = match self.attempt_creation(&write, is_unshaped, &mut object, &mut clock).await? {
                 Ok(answer) => {
                     let warnings = repeated.into_iter().chain(answer.warnings).collect();
                     return Ok(Answer { warnings, ..answer });
@@ -90,10 +83,10 @@ impl Writer {
             };
             match refused {
                 // What was chosen from has changed.
-                Refused::Taken => drop(self.current().await?),
+                Refused::Allocation => drop(self.current().await?),
                 Refused::Terms => {
                     terms_changed += 1;
-                    self.give_way(terms_changed).await;
+                    self.back_off(terms_changed).await;
                     drop(self.current().await?);
                 }
                 Refused::Exists if prefix.is_some() => {
@@ -105,64 +98,46 @@ impl Writer {
                 Refused::Exists => return Err(Status::already_exists(&resource.group_resource(), &name).into()),
                 Refused::Namespace(at) => self.look_at_namespace(target, at).await?,
             }
+            clock.skip();
         }
         let target = Target { resource, namespace, name: metadata::text(&object, "name") };
-        Err(if terms_changed > 0 { crowded_out(target) } else { stale(target) })
+        Err(if terms_changed > 0 { quota_contended(target) } else { stale(target) })
     }
 
-    /// Gives a new object everything that its creator does not decide, once it has a name.
-    async fn prepare(
-        &self,
-        target: Target<'_>,
-        object: &mut Value,
-        options: WriteOptions<'_>,
-        owners: Owners,
-        now: Time,
-    ) -> Result<(), Error> {
-        let resource = target.resource;
-        if owners == Owners::Change {
-            let claim = Claim { resource, part: Part::Main, manager: options.manager, now };
-            claim.track(None, object, None);
-        }
-        if let Err(refusal) = self.complete_new(target, object, options.dry_run).await {
-            return Err(self.refuse_creation(target, refusal).await?);
-        }
-        resource.strategy.prepare_create(self.names, object);
-        resource.strategy.disabled().iter().for_each(|disabled| disabled.clear(None, object));
-        resource.strategy.stamp(self.names, None, object, now);
-        resource.strategy.created_by(self.author(), object);
-        Ok(())
-    }
-
-    /// Chooses what the object lacks, and proposes it.
+    /// Runs the phases once.
     async fn attempt_creation(
         &self,
-        target: Target<'_>,
-        object: &Value,
-        options: WriteOptions<'_>,
+        write: &Write<'_>,
+        is_unshaped: bool,
+        object: &mut Value,
+        clock: &mut PhaseClock,
     ) -> Result<Result<Answer, Refused>, Error> {
-        let strategy = &target.resource.strategy;
-        let mut chosen = strategy.holder().map(|_| object.clone());
-        let held = match &mut chosen {
-            Some(chosen) => self.hold(target, Part::Main, None, chosen).await,
-            None => Ok(Changes::default()),
+        let strategy = &write.target.resource.strategy;
+        let refusal = 'phases: {
+            if is_unshaped && let Err(refusal) = self.shape(write, object, clock).await {
+                break 'phases refusal;
+            }
+            if let Err(refusal) = self.judge(write, object, clock).await {
+                break 'phases refusal;
+            }
+            // What is allocated may be taken by the time of the commit: then it is chosen anew from
+            // the object as it was before.
+            let mut chosen = strategy.allocator().map(|_| object.clone());
+            let object = chosen.as_mut().unwrap_or(object);
+            let mut admitted = match self.admit(write, object, clock).await {
+                Ok(admitted) => admitted,
+                Err(refusal) => break 'phases refusal,
+            };
+            let mut warnings = std::mem::take(&mut admitted.terms.warnings);
+            let value = stored_codec::encode(write.target.resource, object)?;
+            let operation = Operation::Put { key: write.target.key(), value: value.clone() };
+            let proposed = self.propose_creation(write, operation, admitted, clock).await?;
+            return Ok(proposed.map(|revision| {
+                warnings.extend(strategy.warnings(self.names, None, object));
+                Answer { outcome: Outcome::Created, value, revision, warnings, times: clock.times() }
+            }));
         };
-        let held = match held {
-            Ok(held) => held,
-            Err(refusal) => return Err(self.refuse_creation(target, refusal).await?),
-        };
-        let object = chosen.as_ref().unwrap_or(object);
-        let mut terms = match self.admit(target, Part::Main, None, object, options.dry_run).await {
-            Ok(terms) => terms,
-            Err(refusal) => return Err(self.refuse_creation(target, refusal).await?),
-        };
-        let mut warnings = std::mem::take(&mut terms.warnings);
-        let value = stored_codec::encode(target.resource, object)?;
-        let proposed = self.propose_creation(target, value.clone(), held, terms, options.dry_run).await?;
-        Ok(proposed.map(|revision| {
-            warnings.extend(strategy.warnings(self.names, None, object));
-            Answer { outcome: Outcome::Created, value, revision, warnings }
-        }))
+        Err(self.refuse_creation(write.target, refusal).await?)
     }
 
     fn generate(&self, prefix: &str) -> String {
@@ -171,7 +146,7 @@ impl Writer {
         name::generate(prefix, entropy)
     }
 
-    /// The refusal of an invalid object, unless its namespace is the first thing that is wrong.
+    /// The refusal of an object, unless its namespace is the first thing that is wrong.
     async fn refuse_creation(&self, target: Target<'_>, refusal: Error) -> Result<Error, Error> {
         if self.namespace_refusal(&self.store.snapshot(), target).is_none() {
             return Ok(refusal);
@@ -179,7 +154,8 @@ impl Writer {
         Ok(self.namespace_refusal(&self.current().await?, target).unwrap_or(refusal))
     }
 
-    /// Refuses what the namespace takes no more at this revision, unless another one of its name has begun meanwhile.
+    /// Refuses what the namespace takes no more at this revision, unless another one of its name
+    /// has begun meanwhile.
     async fn look_at_namespace(&self, target: Target<'_>, at: Revision) -> Result<(), Error> {
         let snapshot = self.state_at_least(at).await;
         match self.namespace_refusal(&snapshot, target) {
@@ -191,40 +167,34 @@ impl Writer {
 
     async fn propose_creation(
         &self,
-        target: Target<'_>,
-        value: Bytes,
-        held: Changes,
-        terms: Terms,
-        dry_run: bool,
+        write: &Write<'_>,
+        operation: Operation,
+        admitted: Admitted,
+        clock: &mut PhaseClock,
     ) -> Result<Result<Revision, Refused>, Error> {
-        let key = target.key();
+        let target = write.target;
+        let key = operation.key().clone();
         let live = target.namespace.map(|namespace| Key::Live { namespace }.encode());
         let mut conditions = Vec::with_capacity(2);
         conditions.extend(live.clone().map(|key| Condition::Exists { key }));
         let free = conditions.len();
         conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
-        conditions.extend(held.conditions);
-        let of_terms = conditions.len();
-        conditions.extend(terms.conditions);
-        let mut operations = vec![Operation::Put { key: key.clone(), value }];
-        operations.extend(held.operations);
-        operations.extend(terms.operations);
+        let mut operations = vec![operation];
         operations.extend(target.resource.strategy.companions(Step::Created, target.name));
         let txn = Txn { conditions, operations };
-        if dry_run {
-            self.rehearse(&txn)?;
-            let snapshot = self.current().await?;
-            if live.is_some_and(|live| snapshot.get(&live).is_none()) {
-                return Ok(Err(Refused::Namespace(snapshot.revision())));
+        match self.commit(txn, admitted, write.options.dry_run, clock).await? {
+            Ok(Some(revision)) => Ok(Ok(revision)),
+            Ok(None) => {
+                let snapshot = self.current().await?;
+                if live.is_some_and(|live| snapshot.get(&live).is_none()) {
+                    return Ok(Err(Refused::Namespace(snapshot.revision())));
+                }
+                Ok(if snapshot.get(&key).is_some() { Err(Refused::Exists) } else { Ok(Revision::ZERO) })
             }
-            return Ok(if snapshot.get(&key).is_some() { Err(Refused::Exists) } else { Ok(Revision::ZERO) });
+            Err(Lost::Own { condition, .. }) if condition == free => Ok(Err(Refused::Exists)),
+            Err(Lost::Own { revision, .. }) => Ok(Err(Refused::Namespace(revision))),
+            Err(Lost::Allocation) => Ok(Err(Refused::Allocation)),
+            Err(Lost::Terms) => Ok(Err(Refused::Terms)),
         }
-        Ok(match self.decide(txn).await? {
-            Decision::Committed { revision } => Ok(revision),
-            Decision::Conflict { condition, .. } if condition == free => Err(Refused::Exists),
-            Decision::Conflict { condition, .. } if condition >= of_terms => Err(Refused::Terms),
-            Decision::Conflict { condition, .. } if condition > free => Err(Refused::Taken),
-            Decision::Conflict { revision, .. } => Err(Refused::Namespace(revision)),
-        })
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! The propagation policy is written down as a finalizer; what it asks for is the garbage collector's to do.
 
-use bytes::Bytes;
 use quorate_meta::{Status, Value};
-use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
+use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 
-use super::metadata;
+use super::allocation::Changes;
+use super::answer::{Answer, Outcome};
 use super::options::Target;
-use super::writer::{Answer, Outcome, Writer, not_found, stale};
+use super::phase::PhaseClock;
+use super::pipeline::{Admitted, Attempt, Write};
+use super::refusal::{not_found, quota_contended, stale};
+use super::{Writer, metadata};
 use crate::error::Error;
 use crate::strategy::{Propagation, propagation};
 use crate::{Step, stored_codec};
@@ -38,16 +41,12 @@ pub struct DeleteOptions {
     pub grace_seconds: Option<i64>,
 }
 
-enum Attempt {
-    Done(Answer),
-    Overtaken(Option<Entry>),
-}
-
 impl Writer {
     /// Deletes an object, or begins to.
     ///
     /// # Errors
-    /// 404 for an absent object, 409 when a precondition does not hold, 403 for an object that is never deleted.
+    /// 404 for an absent object, 409 when a precondition does not hold, 403 for an object that is
+    /// never deleted, and whatever admission refuses.
     pub async fn delete(&self, target: Target<'_>, options: &DeleteOptions) -> Result<Answer, Error> {
         if let Some(why) = target.resource.strategy.undeletable(self.names, target.name) {
             return Err(Status::forbidden(&target.resource.group_resource(), target.name, why).into());
@@ -55,9 +54,12 @@ impl Writer {
         let key = target.key();
         let mut entry = self.store.snapshot().get(&key).cloned();
         let mut is_current = false;
+        let mut clock = PhaseClock::start();
+        let mut terms_changed = 0;
         for _ in 0..MAX_ATTEMPTS {
+            clock.skip();
             let attempt = match &entry {
-                Some(entry) => self.remove(target, &key, entry, options).await,
+                Some(entry) => self.remove(target, entry, options, &mut clock).await,
                 None => Err(not_found(target)),
             };
             match attempt {
@@ -65,6 +67,11 @@ impl Writer {
                     return Ok(answer);
                 }
                 Ok(Attempt::Overtaken(current)) => (entry, is_current) = (current, true),
+                Ok(Attempt::Terms) => {
+                    terms_changed += 1;
+                    self.back_off(terms_changed).await;
+                    (entry, is_current) = (self.current().await?.get(&key).cloned(), true);
+                }
                 Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
                 // Told from a state that may be old: look at the current one first.
                 Err(_) | Ok(Attempt::Done(_)) if !is_current => {
@@ -75,15 +82,16 @@ impl Writer {
                 Err(error) => return Err(error),
             }
         }
-        Err(stale(target))
+        Err(if terms_changed > 0 { quota_contended(target) } else { stale(target) })
     }
 
+    /// Runs the phases once: those of a deletion are mutate, admit, quota and commit.
     async fn remove(
         &self,
         target: Target<'_>,
-        key: &Bytes,
         entry: &Entry,
         options: &DeleteOptions,
+        clock: &mut PhaseClock,
     ) -> Result<Attempt, Error> {
         let strategy = &target.resource.strategy;
         let mut object = stored_codec::decode(target.resource, entry)?;
@@ -93,21 +101,20 @@ impl Writer {
         let marked = propagation::finalizers(&finalizers, options.propagation, strategy.propagation());
         let held = marked.as_ref().map_or(!finalizers.is_empty(), |marked| !marked.is_empty());
         let (terminating, had) = (metadata::is_terminating(&object), metadata::grace_seconds(&object));
-        let grace = match strategy.grace_seconds(&object, options.grace_seconds) {
-            None => 0,
-            Some(seconds) if !terminating => seconds,
-            // Once begun, a deletion can only be hurried.
-            Some(seconds) if options.grace_seconds.is_some() => seconds.min(had),
-            Some(_) => had,
-        };
+        let grace = grace_seconds(target, &object, options);
         let held = held || grace > 0 || strategy.is_held(&object);
         let decided = marked.is_none() && grace == had;
+        if held && decided && terminating {
+            let (value, revision, times) = (entry.value.clone(), entry.modified, clock.times());
+            let warnings = Vec::new();
+            return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings, times }));
+        }
+        let mut terms = self.admit_deletion(&Write::delete(target, &object, options), clock).await?;
+        let warnings = std::mem::take(&mut terms.warnings);
         if let Some(marked) = marked {
             metadata::set_finalizers(&mut object, marked);
         }
-        if held && decided && terminating {
-            return Ok(done(Outcome::Unchanged, entry.value.clone(), entry.modified));
-        }
+        let key = target.key();
         let (outcome, value, operation, step) = if held {
             if terminating {
                 metadata::hurry(&mut object, had, grace);
@@ -121,19 +128,16 @@ impl Writer {
         };
         let mut operations = vec![operation];
         operations.extend(strategy.companions(step, target.name));
-        if step == Step::Removed {
-            operations.extend(self.give_up(target, &object)?);
-        }
-        let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
+        let freed = if step == Step::Removed { self.give_up(target, &object)? } else { Vec::new() };
+        let allocation = Changes { conditions: Vec::new(), operations: freed };
+        let conditions = vec![Condition::Modified { key, revision: entry.modified }];
         let txn = Txn { conditions, operations };
-        if options.dry_run {
-            self.rehearse(&txn)?;
-            return Ok(done(outcome, value, entry.modified));
-        }
-        Ok(match self.decide(txn).await? {
-            Decision::Committed { revision } => done(outcome, value, revision),
-            Decision::Conflict { current, .. } => Attempt::Overtaken(current),
-        })
+        let committed = self.commit(txn, Admitted { allocation, terms }, options.dry_run, clock).await?;
+        let done = |revision: Option<Revision>| {
+            let (revision, times) = (revision.unwrap_or(entry.modified), clock.times());
+            Attempt::Done(Answer { outcome, value, revision, warnings, times })
+        };
+        self.attempt(target, committed, done).await
     }
 
     fn begin_deletion(&self, target: Target<'_>, object: &mut Value, grace_seconds: i64) {
@@ -150,8 +154,15 @@ impl Writer {
     }
 }
 
-fn done(outcome: Outcome, value: Bytes, revision: Revision) -> Attempt {
-    Attempt::Done(Answer { outcome, value, revision, warnings: Vec::new() })
+/// The seconds until the object is gone: once begun, a deletion can only be hurried.
+fn grace_seconds(target: Target<'_>, object: &Value, options: &DeleteOptions) -> i64 {
+    let (terminating, had) = (metadata::is_terminating(object), metadata::grace_seconds(object));
+    match target.resource.strategy.grace_seconds(object, options.grace_seconds) {
+        None => 0,
+        Some(seconds) if !terminating => seconds,
+        Some(seconds) if options.grace_seconds.is_some() => seconds.min(had),
+        Some(_) => had,
+    }
 }
 
 fn check_preconditions(

@@ -1,24 +1,88 @@
-//! Writing objects: everything between a decoded body and the store's transaction, for every kind alike.
+//! Writing objects: everything between a decoded body and the store's transaction, for every kind
+//! alike.
 //!
-//! Handlers and controllers use [`Writer`] the same way, so a controller's write is checked like a client's. Invariants:
-//! a write is one transaction whose conditions make it correct however old the state was that it was made from, and a
-//! refusal is only given on the ground of a state that is known to be current.
+//! Handlers and controllers use [`Writer`] the same way, and every write passes the phases of
+//! [`PHASES`]. Invariants: a write is one transaction whose conditions make it correct however old
+//! the state was that it was made from, and a refusal is only given on the ground of a state that
+//! is known to be current.
 
 mod allocation;
+mod answer;
 mod batch;
 mod check;
+mod commit;
 mod create;
 mod delete;
 mod metadata;
 mod options;
 mod owners;
+mod phase;
+mod pipeline;
+mod prepare;
+mod refusal;
+mod request;
+mod state;
 mod unreadable;
 mod update;
-mod writer;
+mod validate;
 
+use std::sync::Arc;
+
+use quorate_env::Env;
+use quorate_meta::Names;
+use quorate_store::Store;
+
+use crate::features::Gates;
+use crate::{Admission, Author};
+
+pub use answer::{Answer, Outcome};
 pub use batch::Put;
 pub use check::{MAX_MANAGER_BYTES, check_manager};
 pub use delete::{DeleteOptions, Preconditions};
 pub use options::{Target, UpdateOptions, WriteOptions};
+pub use phase::{PHASES, Phase, PhaseTimes, SideEffects};
+pub use request::SubresourceRequest;
 pub use update::Permit;
-pub use writer::{Answer, Outcome, Writer};
+
+/// Writes objects of every kind. Cheap to clone.
+#[derive(Clone)]
+pub struct Writer {
+    names: &'static Names,
+    store: Arc<dyn Store>,
+    env: Env,
+    gates: Gates,
+    author: Option<Arc<dyn Author>>,
+    admission: Option<Arc<dyn Admission>>,
+}
+
+impl Writer {
+    /// A writer of the server itself, with every feature as it is by default and without admission.
+    #[must_use]
+    pub fn new(names: &'static Names, store: Arc<dyn Store>, env: Env) -> Self {
+        Self { names, store, env, gates: Gates::default(), author: None, admission: None }
+    }
+
+    /// The same writer with these feature gates.
+    #[must_use]
+    pub fn gated_by(self, gates: Gates) -> Self {
+        Self { gates, ..self }
+    }
+
+    /// The same writer, whose writes are a user's and need the user's permissions.
+    #[must_use]
+    pub fn on_behalf_of(self, author: Arc<dyn Author>) -> Self {
+        Self { author: Some(author), ..self }
+    }
+
+    /// The same writer, whose writes pass admission.
+    #[must_use]
+    pub fn admitted_by(self, admission: Arc<dyn Admission>) -> Self {
+        Self { admission: Some(admission), ..self }
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("naming", &self.names.naming).finish_non_exhaustive()
+    }
+}

@@ -1,4 +1,4 @@
-//! What a writer says besides the object.
+//! The options of writes: the target, dry run, field manager, conditions.
 
 use bytes::Bytes;
 use quorate_meta::Value;
@@ -29,7 +29,7 @@ impl Target<'_> {
 pub struct WriteOptions<'a> {
     /// Do everything but the transaction.
     pub dry_run: bool,
-    /// Who owns the fields that the write sets.
+    /// The field manager of the fields that the write sets.
     pub manager: &'a str,
 }
 

@@ -1,10 +1,14 @@
-//! Removing an object whose stored form cannot be read.
+//! Removing an object whose stored form cannot be read (KEP-3926).
+//!
+//! The one write that does not pass the pipeline: there is no object that admission could look at,
+//! and what breaks a cluster must be removable.
 
 use quorate_meta::{Cause, Status};
 use quorate_store::{Condition, Operation, Outcome as Decision, Txn};
 
+use super::Writer;
 use super::options::Target;
-use super::writer::{Writer, invalid, not_found, stale};
+use super::refusal::{invalid, not_found, stale};
 use crate::error::Error;
 use crate::{Step, stored_codec};
 
@@ -32,7 +36,7 @@ impl Writer {
         let mut operations = vec![Operation::Delete { key }];
         operations.extend(target.resource.strategy.companions(Step::Removed, target.name));
         operations.extend(self.give_up_unread(target, &snapshot));
-        match self.decide(Txn { conditions, operations }).await? {
+        match self.store.txn(Txn { conditions, operations }).await? {
             Decision::Committed { .. } => Ok(()),
             Decision::Conflict { .. } => Err(stale(target)),
         }

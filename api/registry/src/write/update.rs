@@ -1,44 +1,38 @@
 //! Update, patch and apply: a change is made from the newest state at hand, and proposed on the condition that it is still the
 //! newest; when it is not, the store hands back what is, and the change is made again from that.
 
-use bytes::Bytes;
 use futures::future::BoxFuture;
 use quorate_meta::{Cause, Status, Value};
 use quorate_schema::managed::{same_but_for_owners, same_owners};
-use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
+use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 
+use super::allocation::Changes;
+use super::answer::{Answer, Outcome};
+use super::commit::Lost;
 use super::options::{Owners, Target, UpdateOptions};
-use super::writer::{Answer, Outcome, Writer, crowded_out, invalid, not_found, revision, stale};
-use super::{check, metadata, owners};
+use super::phase::PhaseClock;
+use super::pipeline::{Admitted, Attempt, Write};
+use super::refusal::{not_found, quota_contended, stale};
+use super::state::revision;
+use super::{Writer, metadata, owners};
 use crate::error::Error;
-use crate::ownership::Claim;
-use crate::write::allocation::Changes;
-use crate::{Part, Step, stored_codec};
+use crate::{AdmissionOperation, Part, Step, stored_codec};
 
 /// How often a change is made, each time because the object has changed meanwhile, or its terms have; then it is refused with
 /// a 409, or a 429.
 const MAX_ATTEMPTS: usize = 32;
-
-/// What became of one attempt.
-enum Attempt {
-    Done(Answer),
-    /// The object is something else by now: at a revision that is known to have been current.
-    Overtaken(Option<Entry>),
-    /// Others have changed the terms under which it was let through.
-    Terms,
-}
 
 /// Asked before an absent object is created.
 pub type Permit<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), Error>> + Sync);
 
 /// How an object is changed.
 #[derive(Clone, Copy)]
-pub(super) struct Plan<'a> {
-    pub(super) options: UpdateOptions<'a>,
+struct Plan<'a> {
+    options: UpdateOptions<'a>,
     /// What becomes of the owners of its fields.
-    pub(super) owners: Owners,
+    owners: Owners,
     /// Given when an absent object is to be created.
-    pub(super) creation: Option<Permit<'a>>,
+    creation: Option<Permit<'a>>,
 }
 
 /// What a change is made from.
@@ -111,10 +105,12 @@ impl Writer {
         } else {
             Known { entry: self.store.snapshot().get(&key).cloned(), current: false }
         };
+        let mut clock = PhaseClock::start();
         let mut terms_changed = 0;
         for _ in 0..MAX_ATTEMPTS {
+            clock.skip();
             let attempt = match &known.entry {
-                Some(entry) => self.replace(target, &key, entry, plan, &mut change).await,
+                Some(entry) => self.replace(target, entry, plan, &mut change, &mut clock).await,
                 None => self.create_by_change(target, plan, &mut change).await,
             };
             match attempt {
@@ -124,7 +120,7 @@ impl Writer {
                 Ok(Attempt::Overtaken(entry)) => known = Known { entry, current: true },
                 Ok(Attempt::Terms) => {
                     terms_changed += 1;
-                    self.give_way(terms_changed).await;
+                    self.back_off(terms_changed).await;
                     known = Known { entry: self.current().await?.get(&key).cloned(), current: true };
                 }
                 Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
@@ -142,7 +138,7 @@ impl Writer {
                 }
             }
         }
-        Err(if terms_changed > 0 { crowded_out(target) } else { stale(target) })
+        Err(if terms_changed > 0 { quota_contended(target) } else { stale(target) })
     }
 
     async fn create_by_change<F>(&self, target: Target<'_>, plan: Plan<'_>, change: &mut F) -> Result<Attempt, Error>
@@ -171,13 +167,14 @@ impl Writer {
         }
     }
 
+    /// Runs the phases once.
     async fn replace<F>(
         &self,
         target: Target<'_>,
-        key: &Bytes,
         entry: &Entry,
         plan: Plan<'_>,
         change: &mut F,
+        clock: &mut PhaseClock,
     ) -> Result<Attempt, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
@@ -188,84 +185,73 @@ impl Writer {
         let repeated = owners::dedup(&mut new);
         check_revision(target, entry.modified, options, &old, &new)?;
         metadata::of(&mut old).remove("resourceVersion");
-        self.complete(target, plan, &old, &mut new);
-        self.give(target, Some(&old), &new).await?;
-        let causes = self.change_problems(target, options.part, &old, &new);
-        if !causes.is_empty() {
-            return Err(invalid(target.resource, target.name, causes));
-        }
-        self.permit(target, options.part, Some(&old), &new).await?;
+        let write = plan.write(target, &old);
+        self.shape(&write, &mut new, clock).await?;
+        self.judge(&write, &new, clock).await?;
         let strategy = &target.resource.strategy;
         let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
         let removed = metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
-        let held = if removed {
-            Changes { conditions: Vec::new(), operations: self.give_up(target, &old)? }
+        let mut admitted = if removed {
+            // Nothing is chosen for an object that goes.
+            let operations = self.give_up(target, &old)?;
+            let allocation = Changes { conditions: Vec::new(), operations };
+            Admitted { allocation, terms: self.terms(&write, Some(&new), clock).await? }
         } else {
-            self.hold(target, options.part, Some(&old), &mut new).await?
+            self.admit(&write, &mut new, clock).await?
         };
-        let terms = self.admit(target, options.part, Some(&old), &new, options.write.dry_run).await?;
-        let mut warnings: Vec<String> = repeated.into_iter().chain(terms.warnings).collect();
+        let told = std::mem::take(&mut admitted.terms.warnings);
+        let mut warnings: Vec<String> = repeated.into_iter().chain(told).collect();
         if matches!(options.part, Part::Main | Part::Scale) {
             warnings.extend(strategy.warnings(self.names, Some(&old), &new));
         }
+        let (value, revision, times) = (entry.value.clone(), entry.modified, clock.times());
         if same_but_for_owners(&old, &new) && same_owners(&old, &new) {
-            let (value, revision) = (entry.value.clone(), entry.modified);
-            return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings }));
+            return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings, times }));
         }
-        let value = stored_codec::encode(target.resource, &new)?;
-        let (outcome, mut operations) = if removed {
+        let (value, key) = (stored_codec::encode(target.resource, &new)?, target.key());
+        let outcome = if removed { Outcome::Removed } else { Outcome::Updated };
+        let operations = if removed {
             let companions = strategy.companions(Step::Removed, target.name);
-            (Outcome::Removed, [vec![Operation::Delete { key: key.clone() }], companions].concat())
+            [vec![Operation::Delete { key: key.clone() }], companions].concat()
         } else {
-            (Outcome::Updated, vec![Operation::Put { key: key.clone(), value: value.clone() }])
+            vec![Operation::Put { key: key.clone(), value: value.clone() }]
         };
-        operations.extend(held.operations);
-        operations.extend(terms.operations);
-        let mut conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
-        conditions.extend(held.conditions);
-        let of_terms = conditions.len();
-        conditions.extend(terms.conditions);
+        let conditions = vec![Condition::Modified { key, revision }];
         let txn = Txn { conditions, operations };
-        if options.write.dry_run {
-            self.rehearse(&txn)?;
-            return Ok(Attempt::Done(Answer { outcome, value, revision: entry.modified, warnings }));
-        }
-        Ok(match self.decide(txn).await? {
-            Decision::Committed { revision } => Attempt::Done(Answer { outcome, value, revision, warnings }),
-            Decision::Conflict { condition, .. } if condition >= of_terms => Attempt::Terms,
-            // Somebody else has taken what was chosen.
-            Decision::Conflict { condition, .. } if condition > 0 => {
-                Attempt::Overtaken(self.current().await?.get(key).cloned())
-            }
-            Decision::Conflict { current, .. } => Attempt::Overtaken(current),
+        let committed = self.commit(txn, admitted, options.write.dry_run, clock).await?;
+        let done = |at: Option<Revision>| {
+            let (revision, times) = (at.unwrap_or(revision), clock.times());
+            Attempt::Done(Answer { outcome, value, revision, warnings, times })
+        };
+        self.attempt(target, committed, done).await
+    }
+
+    /// The outcome of an attempt to write an object over its last state.
+    pub(super) async fn attempt(
+        &self,
+        target: Target<'_>,
+        committed: Result<Option<Revision>, Lost>,
+        done: impl FnOnce(Option<Revision>) -> Attempt,
+    ) -> Result<Attempt, Error> {
+        Ok(match committed {
+            Ok(revision) => done(revision),
+            Err(Lost::Terms) => Attempt::Terms,
+            Err(Lost::Allocation) => Attempt::Overtaken(self.current().await?.get(&target.key()).cloned()),
+            Err(Lost::Own { current, .. }) => Attempt::Overtaken(current),
         })
     }
+}
 
-    /// Gives the new object everything that its writer does not decide.
-    pub(super) fn complete(&self, target: Target<'_>, plan: Plan<'_>, old: &Value, new: &mut Value) {
-        let (resource, part) = (target.resource, plan.options.part);
-        metadata::keep(old, new);
-        if plan.owners == Owners::Change {
-            Claim { resource, part, manager: plan.options.write.manager, now: self.now() }.track(
-                Some(old),
-                new,
-                plan.options.named,
-            );
+impl Plan<'_> {
+    fn write<'s>(&'s self, target: Target<'s>, old: &'s Value) -> Write<'s> {
+        let UpdateOptions { write, part, named, .. } = self.options;
+        Write {
+            operation: AdmissionOperation::Update,
+            part,
+            old: Some(old),
+            named,
+            ..Write::create(target, write, self.owners)
         }
-        resource.strategy.prepare_update(self.names, part, old, new);
-        resource.strategy.disabled().iter().for_each(|disabled| disabled.clear(Some(old), new));
-        resource.strategy.stamp(self.names, Some(old), new, self.now());
-        // Whoever writes a status says nothing of what is wanted, whatever else of the object the write changes.
-        if part != Part::Status && resource.strategy.changes_intent(old, new) {
-            metadata::next_generation(new);
-        }
-    }
-
-    fn change_problems(&self, target: Target<'_>, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
-        let mut causes = check::metadata_update(old, new);
-        causes.extend(self.problems(target.resource, new));
-        causes.extend(target.resource.strategy.validate_update(self.names, part, old, new));
-        causes
     }
 }
 

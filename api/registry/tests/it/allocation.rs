@@ -13,7 +13,7 @@ use quorate_wire::stored::StoredRef;
 use serde_json::{Value as Json, json};
 
 use quorate_kinds::builtin;
-use quorate_registry::allocation::Holding;
+use quorate_registry::allocation::Allocation;
 use quorate_registry::keys::Key;
 use quorate_registry::write::{Answer, DeleteOptions, Target, UpdateOptions, WriteOptions, Writer};
 use quorate_registry::{Catalogue, Error, Part, Resource, stored_codec};
@@ -152,7 +152,7 @@ async fn what_is_given_up_can_be_had_again() {
     let cluster = cluster().await;
     let named = || json!({"clusterIP": "10.0.0.3", "ports": [{"port": 80}]});
     let (claim, shadow) = (
-        Key::Holding { class: "address", name: "10.0.0.3" }.encode(),
+        Key::Allocation { class: "address", name: "10.0.0.3" }.encode(),
         cluster.catalogue.find("networking.svc.io", "v1", "ipaddresses").unwrap().key(None, "10.0.0.3"),
     );
     assert_eq!(address(&cluster.create("a", named()).await.unwrap()), "10.0.0.3");
@@ -171,9 +171,10 @@ async fn an_unreadable_service_gives_up_its_own_only() {
     let damaged = cluster.create("a", service("10.0.0.3")).await.unwrap();
     let other = cluster.create("aa", service("10.0.0.4")).await.unwrap();
     let keys = |service: &Value| {
-        let held = cluster.resource("services").strategy.holder().unwrap().holdings(cluster.graph.names(), service);
+        let held =
+            cluster.resource("services").strategy.allocator().unwrap().allocations(cluster.graph.names(), service);
         let shadows = held.iter().filter_map(|held| Some(held.shadow.as_ref()?.key.clone())).collect::<Vec<_>>();
-        [held.iter().map(Holding::key).collect(), shadows].concat()
+        [held.iter().map(Allocation::key).collect(), shadows].concat()
     };
     let target = Target { resource: cluster.resource("services"), namespace: Some("n"), name: "a" };
     let operations = vec![Operation::Put { key: target.key(), value: Bytes::from_static(b"\xff") }];

@@ -5,5 +5,6 @@
 mod allocation;
 mod awkward_store;
 mod failing_store;
+mod pipeline;
 mod resources;
 mod write;

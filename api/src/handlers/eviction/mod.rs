@@ -14,6 +14,8 @@ mod evict;
 mod options;
 mod pod;
 
+use std::sync::Arc;
+
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
@@ -21,18 +23,20 @@ use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
+use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
 use evict::Eviction;
+use quorate_registry::AdmissionOperation;
 use quorate_registry::error::Error;
-use quorate_registry::write::Target;
+use quorate_registry::write::{SubresourceRequest, Target};
 
 /// The subresource's name.
 pub(super) const EVICTION: &str = "eviction";
 
 /// Evicts the pod of the path; 201 with a Status.
-pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let subresource = resource.subresource(EVICTION).ok_or_else(Error::no_such_path)?;
     let form = subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;
@@ -42,8 +46,17 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     if body.str_at(&["metadata", "name"]).unwrap_or_default() != name {
         return Err(Error::bad_request("name in URL does not match name in Eviction object"));
     }
-    let options = options::of(api.names, &form.group_kind(), &body, parameters.dry_run)?;
     let pod = Target { resource, namespace: request.namespace(), name };
+    let admitted = SubresourceRequest {
+        operation: AdmissionOperation::Create,
+        target: pod,
+        subresource: EVICTION,
+        options: parameters.write(),
+        graph: &form.graph,
+        ty: form.ty,
+    };
+    let told = writer_for(api, request.user).admit_request(admitted, &mut body).await?;
+    let options = options::of(api.names, &form.group_kind(), &body, parameters.dry_run)?;
     let eviction = Eviction {
         api,
         catalogue: request.catalogue,
@@ -54,5 +67,6 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     };
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
     let answer = eviction.run().await.map(|()| respond::status(&request.format, &created));
-    warnings::attach(request, &warnings, answer)
+    let answer = warnings::attach(request, &warnings, answer);
+    warnings::attach(request, &told, answer)
 }

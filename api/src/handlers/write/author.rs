@@ -10,7 +10,7 @@ use quorate_access::authentication::User;
 use quorate_access::authorization::{Action, ResourceAction, check_escalation};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, Writer};
-use quorate_registry::{Author, Gift, Permission, Who};
+use quorate_registry::{Author, Grant, Permission, UserInfo};
 
 /// The user of a request, and what the authorizer says about them.
 #[derive(Debug)]
@@ -21,9 +21,9 @@ struct Requester {
 
 #[async_trait]
 impl Author for Requester {
-    fn who(&self) -> Who<'_> {
+    fn user(&self) -> UserInfo<'_> {
         let User { name, uid, groups, extra } = &*self.user;
-        Who { name, uid, groups, extra }
+        UserInfo { name, uid, groups, extra }
     }
 
     async fn may(&self, permission: &Permission, name: &str) -> Result<bool, Error> {
@@ -33,18 +33,18 @@ impl Author for Requester {
         Ok(self.api.authorizer.decide(&self.user, &Action::Resource(action)).await.is_allowed())
     }
 
-    fn write(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
+    fn check_object(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
         let restriction = self.api.authorizer.node_restriction(&self.user);
         restriction.map_or(Ok(()), |restriction| restriction.check_object(target, old, new))
     }
 
-    async fn give(&self, target: Target<'_>, gift: &Gift) -> Result<(), Error> {
-        check_escalation(&self.api.authorizer, &self.user, target, gift).await
+    async fn check_grant(&self, target: Target<'_>, grant: &Grant) -> Result<(), Error> {
+        check_escalation(&self.api.authorizer, &self.user, target, grant).await
     }
 }
 
-/// A writer on behalf of a user, whose writes pass admission.
+/// A writer on behalf of a user.
 pub(in crate::handlers) fn writer_for(api: &Arc<Api>, user: &Arc<User>) -> Writer {
     let requester = Requester { api: Arc::clone(api), user: Arc::clone(user) };
-    api.writer().on_behalf_of(Arc::new(requester)).admitted_by(api.admission.clone())
+    api.writer().on_behalf_of(Arc::new(requester))
 }

@@ -9,39 +9,40 @@ mod defaults;
 
 use std::collections::HashSet;
 
-use quorate_meta::{Names, Value};
+use quorate_meta::Value;
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden, is_of};
+use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Part, Terms, stored_codec};
+use quorate_registry::{Attributes, Terms, stored_codec};
 
-/// See the module.
+/// The plugin that defaults and bounds requests and limits.
 pub(super) struct LimitRanger;
 
 impl Plugin for LimitRanger {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "", "pods")
-    }
-
-    fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        let key = world.names.domain_key("limit-ranger");
-        for range in ranges(world, change)? {
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        let key = view.names.domain_key("limit-ranger");
+        for range in ranges(view, attributes)? {
             defaults::give(&range, object, &key);
         }
         Ok(())
     }
 
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
-        let is_pod = change.old.is_none() && is_of(change, world.names, "", "pods");
-        let is_claim = !is_going(change.old) && is_of(change, world.names, "", "persistentvolumeclaims");
-        if change.part != Part::Main || !(is_pod || is_claim) {
+    fn validate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        _: &mut Terms,
+    ) -> Result<(), Error> {
+        if is_terminating(attributes.old) {
             return Ok(());
         }
-        for range in ranges(world, change)? {
+        let is_pod = attributes.target.resource.plural == "pods";
+        for range in ranges(view, attributes)? {
             let problems = if is_pod { bounds::of_pod(&range, new) } else { bounds::of_claim(&range, new) };
             if let Some(why) = told(problems) {
-                return Err(forbidden(change, &why));
+                return Err(forbidden(attributes, &why));
             }
         }
         Ok(())
@@ -49,13 +50,13 @@ impl Plugin for LimitRanger {
 }
 
 /// The limit ranges of the object's namespace.
-fn ranges(world: &World<'_>, change: &Change<'_>) -> Result<Vec<Value>, Error> {
-    let Some(resource) = world.resource("", "v1", "limitranges") else { return Ok(Vec::new()) };
-    world.list(resource, change.target.namespace).map(|(_, entry)| stored_codec::decode(resource, entry)).collect()
+fn ranges(view: &SnapshotView<'_>, attributes: &Attributes<'_>) -> Result<Vec<Value>, Error> {
+    let Some(resource) = view.resource("", "v1", "limitranges") else { return Ok(Vec::new()) };
+    view.list(resource, attributes.target.namespace).map(|(_, entry)| stored_codec::decode(resource, entry)).collect()
 }
 
 /// Whether the object's deletion had begun before this write.
-fn is_going(old: Option<&Value>) -> bool {
+fn is_terminating(old: Option<&Value>) -> bool {
     old.is_some_and(|old| old.str_at(&["metadata", "deletionTimestamp"]).is_some())
 }
 
@@ -93,9 +94,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_going() {
+    fn what_is_terminating() {
         let check = |old: Option<serde_json::Value>, expect: bool| {
-            assert_eq!(is_going(old.map(Value::from).as_ref()), expect);
+            assert_eq!(is_terminating(old.map(Value::from).as_ref()), expect);
         };
         check(None, false);
         check(Some(json!({"metadata": {"name": "c"}})), false);

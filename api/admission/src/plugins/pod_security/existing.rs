@@ -11,7 +11,7 @@ use quorate_store::Entry;
 use super::checks::{in_short, violations};
 use super::level::Standard;
 use super::pod::Pod;
-use crate::snapshot_view::World;
+use crate::snapshot_view::SnapshotView;
 use quorate_registry::{Resource, stored_codec};
 
 /// Pods that are looked at for one change of a namespace.
@@ -23,9 +23,9 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 type Groups<'p> = BTreeMap<String, (&'p str, usize)>;
 
 /// What the writer of a namespace should know of its pods.
-pub(super) fn warnings(world: &World<'_>, namespace: &str, standard: Standard) -> Vec<String> {
-    let Some(resource) = world.resource("", "v1", "pods") else { return Vec::new() };
-    let pods = in_order(resource, world.list(resource, Some(namespace)));
+pub(super) fn warnings(view: &SnapshotView<'_>, namespace: &str, standard: Standard) -> Vec<String> {
+    let Some(resource) = view.resource("", "v1", "pods") else { return Vec::new() };
+    let pods = in_order(resource, view.list(resource, Some(namespace)));
     let mut groups = Groups::new();
     let (mut checked, mut bytes) = (0, 0);
     for &(name, entry) in pods.iter().take(MAX_PODS) {
@@ -35,7 +35,7 @@ pub(super) fn warnings(world: &World<'_>, namespace: &str, standard: Standard) -
         }
         let Ok(object) = stored_codec::decode(resource, entry) else { continue };
         checked += 1;
-        let found = violations(standard, &Pod::new(world.names, &object));
+        let found = violations(standard, &Pod::new(view.names, &object));
         if !found.is_empty() {
             let (first, count) = groups.entry(in_short(&found)).or_insert((name, 0));
             *first = std::cmp::min(*first, name);
@@ -117,7 +117,7 @@ mod tests {
         let snapshot = Snapshot::of(Revision::new(1), stored);
         let labels = [("pod-security.svc.io/enforce", "baseline")];
         let standard = Policy::of(names, labels.into_iter()).0.enforce;
-        warnings(&World::new(names, &catalogue, &snapshot), "n", standard)
+        warnings(&SnapshotView::new(names, &catalogue, &snapshot), "n", standard)
     }
 
     #[test]

@@ -17,25 +17,31 @@ mod update;
 use quorate_meta::{Status, Value, quoted};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden};
+use crate::snapshot_view::{SnapshotView, forbidden};
 use checks::{in_detail, violations};
 use level::{Policy, Standard};
 use pod::Pod;
 use quorate_registry::error::Error;
-use quorate_registry::{Change, NAMESPACES, Part, Terms, stored_codec};
+use quorate_registry::{Attributes, NAMESPACES, Terms, stored_codec};
 
-/// See the module.
+/// The plugin that checks pods against the level of their namespace.
 pub(super) struct PodSecurity;
 
 impl Plugin for PodSecurity {
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-        let resource = change.target.resource;
+    fn validate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        terms: &mut Terms,
+    ) -> Result<(), Error> {
+        let resource = attributes.target.resource;
         match (resource.group.as_str(), resource.plural.as_str()) {
-            ("", NAMESPACES) => check_namespace(world, change, new, terms),
-            ("", "pods") => check_pod(world, change, new, terms),
+            ("", NAMESPACES) => check_namespace(view, attributes, new, terms),
+            ("", "pods") => check_pod(view, attributes, new, terms),
             (group, plural) => {
                 if let Some(path) = template_path(group, plural) {
-                    check_workload(world, change, new.at(path), terms);
+                    check_workload(view, attributes, new.at(path), terms);
                 }
                 Ok(())
             }
@@ -56,34 +62,40 @@ fn template_path(group: &str, plural: &str) -> Option<&'static [&'static str]> {
 }
 
 /// New labels must be readable, and of pods that break a stricter level than before the writer is told.
-fn check_namespace(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-    if change.part != Part::Main {
-        return Ok(());
-    }
-    let (policy, wrong) = Policy::of_object(world.names, new);
-    let before = change.old.map(|old| Policy::of_object(world.names, old));
+fn check_namespace(
+    view: &SnapshotView<'_>,
+    attributes: &Attributes<'_>,
+    new: &Value,
+    terms: &mut Terms,
+) -> Result<(), Error> {
+    let (policy, wrong) = Policy::of_object(view.names, new);
+    let before = attributes.old.map(|old| Policy::of_object(view.names, old));
     let was_wrong = before.as_ref().is_some_and(|(_, was)| *was == wrong);
     if !wrong.is_empty() && !was_wrong {
-        return Err(Status::invalid(&change.target.resource.group_kind(), change.target.name, wrong).into());
+        return Err(Status::invalid(&attributes.target.resource.group_kind(), attributes.target.name, wrong).into());
     }
     if before.is_some_and(|(before, _)| policy.enforce.may_forbid_more_than(before.enforce)) {
-        terms.warnings.extend(existing::warnings(world, change.target.name, policy.enforce));
+        terms.warnings.extend(existing::warnings(view, attributes.target.name, policy.enforce));
     }
     Ok(())
 }
 
-fn check_pod(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-    let counts = matches!(change.part, Part::Main | Part::EphemeralContainers);
-    let Some(namespace) = change.target.namespace.filter(|_| counts) else { return Ok(()) };
-    if change.old.is_some_and(|old| !update::is_significant(old, new)) {
+fn check_pod(
+    view: &SnapshotView<'_>,
+    attributes: &Attributes<'_>,
+    new: &Value,
+    terms: &mut Terms,
+) -> Result<(), Error> {
+    let Some(namespace) = attributes.target.namespace else { return Ok(()) };
+    if attributes.old.is_some_and(|old| !update::is_significant(old, new)) {
         return Ok(());
     }
-    let policy = policy_of(world, namespace)?;
-    let pod = Pod::new(world.names, new);
+    let policy = policy_of(view, namespace)?;
+    let pod = Pod::new(view.names, new);
     let found = violations(policy.enforce, &pod);
     if !found.is_empty() {
         let standard = quoted(&policy.enforce.to_string());
-        return Err(forbidden(change, &format!("violates PodSecurity {standard}: {}", in_detail(&found))));
+        return Err(forbidden(attributes, &format!("violates PodSecurity {standard}: {}", in_detail(&found))));
     }
     if policy.warn != policy.enforce {
         terms.warnings.extend(warning(policy.warn, &pod));
@@ -92,20 +104,20 @@ fn check_pod(world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Te
 }
 
 /// Workloads are never refused: their pods will be. A namespace that cannot be read has nothing to say of them.
-fn check_workload(world: &World<'_>, change: &Change<'_>, template: Option<&Value>, terms: &mut Terms) {
-    let Some(namespace) = change.target.namespace.filter(|_| change.part == Part::Main) else { return };
+fn check_workload(view: &SnapshotView<'_>, attributes: &Attributes<'_>, template: Option<&Value>, terms: &mut Terms) {
+    let Some(namespace) = attributes.target.namespace else { return };
     let Some(template) = template.filter(|template| !template.is_null()) else { return };
-    if let Ok(policy) = policy_of(world, namespace) {
-        terms.warnings.extend(warning(policy.warn, &Pod::new(world.names, template)));
+    if let Ok(policy) = policy_of(view, namespace) {
+        terms.warnings.extend(warning(policy.warn, &Pod::new(view.names, template)));
     }
 }
 
 /// What a namespace asks of its pods.
-fn policy_of(world: &World<'_>, namespace: &str) -> Result<Policy, Error> {
-    let Some(namespaces) = world.resource("", "v1", NAMESPACES) else { return Ok(Policy::NONE) };
-    let entry = world.entry(namespaces, None, namespace);
+fn policy_of(view: &SnapshotView<'_>, namespace: &str) -> Result<Policy, Error> {
+    let Some(namespaces) = view.resource("", "v1", NAMESPACES) else { return Ok(Policy::NONE) };
+    let entry = view.entry(namespaces, None, namespace);
     let entry = entry.ok_or_else(|| Status::not_found(&namespaces.group_resource(), namespace))?;
-    Ok(Policy::of(world.names, stored_codec::header(namespaces, &entry.value)?.labels()).0)
+    Ok(Policy::of(view.names, stored_codec::header(namespaces, &entry.value)?.labels()).0)
 }
 
 fn warning(standard: Standard, pod: &Pod<'_>) -> Option<String> {

@@ -9,7 +9,7 @@ use quorate_store::Entry;
 
 use super::{pods, usage};
 use crate::plugins::amounts::Amounts;
-use quorate_registry::{Change, Part, Resource, stored_codec};
+use quorate_registry::{Attributes, Part, Resource, stored_codec};
 
 /// Core resources that have always been counted by their plural name.
 const ALIASES: [&str; 4] = ["configmaps", "replicationcontrollers", "resourcequotas", "secrets"];
@@ -71,14 +71,15 @@ impl Counted {
     }
 
     /// Whether an object can use more after a write than before.
-    pub(super) fn may_grow(&self, change: &Change<'_>, new: &Value) -> bool {
-        let Some(old) = change.old else { return true };
-        match (self.kind, change.part) {
+    pub(super) fn may_grow(&self, attributes: &Attributes<'_>, new: &Value) -> bool {
+        let Some(old) = attributes.old else { return true };
+        match (self.kind, attributes.part) {
             // Another scope.
-            (Kind::Pods, Part::Main) => {
+            (Kind::Pods, Some(Part::Main)) => {
                 pods::has_deadline(old) != pods::has_deadline(new) || pods::reaches_out(old) != pods::reaches_out(new)
             }
-            (Kind::Services | Kind::Claims | Kind::DeviceClaims, Part::Main) | (Kind::Claims, Part::Status) => true,
+            (Kind::Services | Kind::Claims | Kind::DeviceClaims, Some(Part::Main))
+            | (Kind::Claims, Some(Part::Status)) => true,
             _ => false,
         }
     }
@@ -183,14 +184,16 @@ mod tests {
 
     #[test]
     fn writes_that_may_use_more() {
+        use crate::tests::attributes;
+
         let catalogue = quorate_kinds::builtin::catalogue_of(Naming::Svc.names());
         let check = |plural: &str, part: Part, old: Option<serde_json::Value>, new: serde_json::Value, expect: bool| {
             let resource = catalogue.find("", "v1", plural).unwrap();
             let target = quorate_registry::write::Target { resource, namespace: Some("a"), name: "b" };
             let (old, new) = (old.map(Value::from), Value::from(new));
-            let change = Change { target, part, old: old.as_ref(), who: None, dry_run: false };
+            let attributes = Attributes { part: Some(part), old: old.as_ref(), ..attributes(target) };
             let counted = Counted::of(Naming::Svc.names(), resource).unwrap();
-            assert_eq!(counted.may_grow(&change, &new), expect, "{plural} {part:?}");
+            assert_eq!(counted.may_grow(&attributes, &new), expect, "{plural} {part:?}");
         };
         let deadline = || json!({"spec": {"activeDeadlineSeconds": 1}});
         check("secrets", Part::Main, None, json!({}), true);

@@ -20,9 +20,9 @@ use quorate_store::{Condition, Entry, Operation};
 
 use super::amounts::{self, Amounts};
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden, is_of};
+use crate::snapshot_view::{SnapshotView, forbidden, is_of};
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Part, Resource, Terms, stored_codec};
+use quorate_registry::{Attributes, Part, Resource, Terms, stored_codec};
 
 pub use counted::Counted;
 pub use limits::{Quota, settled};
@@ -31,13 +31,27 @@ pub use tally::Tally;
 /// Plural name of quotas.
 pub const QUOTAS: &str = "resourcequotas";
 
-/// See the module.
-pub(super) struct ResourceQuota;
+/// Whether the namespace of a write has a quota at all: for most namespaces one look tells.
+pub(crate) fn has_quotas(view: &SnapshotView<'_>, attributes: &Attributes<'_>) -> bool {
+    let resource = attributes.target.resource;
+    let Some(namespace) = attributes.target.namespace.filter(|_| resource.namespaced) else { return false };
+    let quotas = view.resource("", "v1", QUOTAS);
+    quotas.is_some_and(|quotas| view.list(quotas, Some(namespace)).next().is_some())
+}
+
+/// The charge of a write to the quotas of its namespace.
+pub(crate) struct ResourceQuota;
 
 impl Plugin for ResourceQuota {
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, terms: &mut Terms) -> Result<(), Error> {
-        let Some(ledger) = Ledger::of(world, change) else { return Ok(()) };
-        if !ledger.counted.may_grow(change, new) {
+    fn validate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        terms: &mut Terms,
+    ) -> Result<(), Error> {
+        let Some(ledger) = Ledger::of(view, attributes) else { return Ok(()) };
+        if !ledger.counted.may_grow(attributes, new) {
             return Ok(());
         }
         let mut accounts = Vec::new();
@@ -47,11 +61,11 @@ impl Plugin for ResourceQuota {
                 continue;
             }
             if let Some(question) = ledger.counted.open_question(&account.quota.hard, new) {
-                return Err(forbidden(change, &format!("failed quota: {name}: {question}")));
+                return Err(forbidden(attributes, &format!("failed quota: {name}: {question}")));
             }
             accounts.push(account);
         }
-        accounts.into_iter().try_for_each(|account| ledger.charge(world, change, account, new, terms))
+        accounts.into_iter().try_for_each(|account| ledger.charge(view, attributes, account, new, terms))
     }
 }
 
@@ -75,17 +89,17 @@ struct Account<'a> {
 
 impl<'a> Ledger<'a> {
     /// `None` where there is nothing to count by, or nothing that is counted: for most namespaces one look tells.
-    fn of(world: &World<'a>, change: &Change<'a>) -> Option<Self> {
-        let (namespace, resource) = (change.target.namespace?, change.target.resource);
-        let quotas = world.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
+    fn of(view: &SnapshotView<'a>, attributes: &Attributes<'a>) -> Option<Self> {
+        let (namespace, resource) = (attributes.target.namespace?, attributes.target.resource);
+        let quotas = view.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
         // A quota is not charged for a new one of its own name, which is refused because that is taken.
-        let is_new = change.old.is_none() && is_of(change, world.names, "", QUOTAS);
-        let charged = |name: &str| !is_new || name != change.target.name;
-        let entries: Vec<_> = world.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
+        let is_new = attributes.old.is_none() && is_of(attributes, view.names, "", QUOTAS);
+        let charged = |name: &str| !is_new || name != attributes.target.name;
+        let entries: Vec<_> = view.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
         if entries.is_empty() {
             return None;
         }
-        Some(Self { quotas, namespace, resource, counted: Counted::of(world.names, resource)?, entries })
+        Some(Self { quotas, namespace, resource, counted: Counted::of(view.names, resource)?, entries })
     }
 
     fn account(&self, name: &'a str, entry: &'a Entry) -> Result<Account<'a>, Error> {
@@ -96,33 +110,33 @@ impl<'a> Ledger<'a> {
     /// Adds to the terms of the write that what it uses is used from then on; refuses what the quota does not allow.
     fn charge(
         &self,
-        world: &World<'_>,
-        change: &Change<'_>,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
         account: Account<'_>,
         new: &Value,
         terms: &mut Terms,
     ) -> Result<(), Error> {
         let Account { name, entry, mut object, quota } = account;
-        let asked = self.asked(&quota, change.old, new);
+        let asked = self.asked(&quota, attributes.old, new);
         if asked.is_empty() {
             return Ok(());
         }
-        let used = self.used(world, &quota);
+        let used = self.used(view, &quota);
         let mut sum = used.clone();
         amounts::add(&mut sum, &asked);
         let is_beyond = |name: &&String| sum.get(*name) > quota.hard.get(*name);
         let beyond: Vec<&String> = asked.keys().filter(is_beyond).collect();
         // What has been given to a claim is a fact.
-        if !beyond.is_empty() && change.part != Part::Status {
+        if !beyond.is_empty() && attributes.part != Some(Part::Status) {
             let shown = |amounts: &Amounts| {
                 let each = beyond.iter().filter_map(|name| Some(format!("{name}={}", amounts.get(*name)?)));
                 each.collect::<Vec<_>>().join(",")
             };
             let (asked, used, hard) = (shown(&asked), shown(&used), shown(&quota.hard));
             let why = format!("exceeded quota: {name}, requested: {asked}, used: {used}, limited: {hard}");
-            return Err(forbidden(change, &why));
+            return Err(forbidden(attributes, &why));
         }
-        if change.dry_run {
+        if attributes.dry_run {
             return Ok(());
         }
         for (name, amount) in sum.iter().filter(|(name, amount)| quota.used.get(*name) != Some(*amount)) {
@@ -150,12 +164,12 @@ impl<'a> Ledger<'a> {
 
     /// What is used before the write. Where the quota does not say it yet, because it is new or has just been changed, the objects are
     /// counted here: nobody is refused for want of a status, and what is written from then on is charged exactly.
-    fn used(&self, world: &World<'_>, quota: &Quota) -> Amounts {
+    fn used(&self, view: &SnapshotView<'_>, quota: &Quota) -> Amounts {
         let mut used = Amounts::new();
         if quota.measured(&self.counted).any(|name| !quota.used.contains_key(name)) {
             let mut tally = Tally::new([quota.clone()]);
             tally.begin(&self.counted);
-            for (_, entry) in world.list(self.resource, Some(self.namespace)) {
+            for (_, entry) in view.list(self.resource, Some(self.namespace)) {
                 tally.add(&self.counted, &self.counted.read(self.resource, entry), unknown_time());
             }
             used.extend(tally.lines().flat_map(|(_, used)| used.clone()));

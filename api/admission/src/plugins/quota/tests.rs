@@ -6,6 +6,7 @@ use quorate_store::{Revision, Snapshot};
 use serde_json::json;
 
 use super::*;
+use crate::tests::attributes;
 use quorate_kinds::builtin;
 use quorate_registry::Catalogue;
 use quorate_registry::write::Target;
@@ -52,11 +53,11 @@ impl Namespace {
         dry_run: bool,
     ) -> Result<String, String> {
         let snapshot = Snapshot::of(Revision::new(7), self.entries.clone());
-        let world = World::new(names(), &self.catalogue, &snapshot);
+        let view = SnapshotView::new(names(), &self.catalogue, &snapshot);
         let target = Target { resource: self.resource(plural), namespace: Some("a"), name: "new" };
-        let change = Change { target, part, old, who: None, dry_run };
+        let attributes = Attributes { part: Some(part), old, dry_run, ..attributes(target) };
         let mut terms = Terms::default();
-        let checked = ResourceQuota.check(&world, &change, new, &mut terms);
+        let checked = ResourceQuota.validate(&view, &attributes, new, &mut terms);
         checked.map_err(|error| error.into_status().message)?;
         let expect: Vec<_> = terms.operations.iter().map(|operation| operation.key().clone()).collect();
         let conditions: Vec<_> = terms.conditions.iter().map(|condition| condition.key().clone()).collect();

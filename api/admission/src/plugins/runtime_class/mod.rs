@@ -5,54 +5,52 @@
 
 mod tolerations;
 
-use quorate_meta::{Map, Names, Quantity, Value, quoted};
+use quorate_meta::{Map, Quantity, Value, quoted};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden, is_of};
+use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Part, Terms};
+use quorate_registry::{Attributes, Terms};
 
 const OTHER_OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 const NO_OVERHEAD: &str = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
-/// See the module.
+/// The plugin that gives pods the overhead and scheduling of their class.
 pub(super) struct RuntimeClass;
 
 impl Plugin for RuntimeClass {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "", "pods")
-    }
-
-    fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        let Some(class) = class_of(world, change, object)? else { return Ok(()) };
-        take_overhead(&class, object).map_err(|why| forbidden(change, why))?;
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        let Some(class) = class_of(view, attributes, object)? else { return Ok(()) };
+        take_overhead(&class, object).map_err(|why| forbidden(attributes, why))?;
         let Some(scheduling) = given(&class, &["scheduling"]) else { return Ok(()) };
         // What every pod tolerates comes before what the class does. The kind adds it, and will not add it twice.
-        change.target.resource.strategy.prepare_create(world.names, object);
-        take_scheduling(scheduling, object).map_err(|why| forbidden(change, &why))
+        attributes.target.resource.strategy.prepare_create(view.names, object);
+        take_scheduling(scheduling, object).map_err(|why| forbidden(attributes, &why))
     }
 
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
-        let is_new = change.old.is_none() && change.part == Part::Main;
-        if !is_new || !is_of(change, world.names, "", "pods") {
-            return Ok(());
-        }
-        let class = class_of(world, change, new)?;
+    fn validate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        _: &mut Terms,
+    ) -> Result<(), Error> {
+        let class = class_of(view, attributes, new)?;
         match wrong_overhead(class.as_ref(), new) {
-            Some(why) => Err(forbidden(change, why)),
+            Some(why) => Err(forbidden(attributes, why)),
             None => Ok(()),
         }
     }
 }
 
 /// The class that a pod names; `None` when it names none.
-fn class_of(world: &World<'_>, change: &Change<'_>, pod: &Value) -> Result<Option<Value>, Error> {
+fn class_of(view: &SnapshotView<'_>, attributes: &Attributes<'_>, pod: &Value) -> Result<Option<Value>, Error> {
     let Some(name) = pod.str_at(&["spec", "runtimeClassName"]) else { return Ok(None) };
-    let class = match world.resource("node", "v1", "runtimeclasses") {
-        Some(resource) => world.get(resource, None, name)?,
+    let class = match view.resource("node", "v1", "runtimeclasses") {
+        Some(resource) => view.get(resource, None, name)?,
         None => None,
     };
-    let missing = || forbidden(change, &format!("pod rejected: RuntimeClass {} not found", quoted(name)));
+    let missing = || forbidden(attributes, &format!("pod rejected: RuntimeClass {} not found", quoted(name)));
     class.ok_or_else(missing).map(Some)
 }
 

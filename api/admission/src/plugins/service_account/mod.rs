@@ -10,61 +10,60 @@ mod secrets;
 use quorate_meta::{Map, Names, Value, quoted};
 
 use crate::plugin::Plugin;
-use crate::snapshot_view::{World, forbidden, is_of};
+use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
-use quorate_registry::{Change, Part, Terms};
+use quorate_registry::{Attributes, Terms};
 
 /// The account of pods that name none.
 const DEFAULT: &str = "default";
 /// The annotation, under the profile's domain, of a pod that stands for one which a node runs by itself.
 const MIRROR: &str = "config.mirror";
 
-/// See the module.
+/// The plugin that gives pods their account and its secrets.
 pub(super) struct ServiceAccount;
 
 impl Plugin for ServiceAccount {
-    fn completes(&self, names: &Names, change: &Change<'_>) -> bool {
-        is_of(change, names, "", "pods")
-    }
-
-    fn complete(&self, world: &World<'_>, change: &Change<'_>, object: &mut Value) -> Result<(), Error> {
-        if is_mirror(world.names, object) {
-            return secrets::of_mirror(object).map_err(|why| forbidden(change, why));
+    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        if is_mirror(view.names, object) {
+            return secrets::of_mirror(object).map_err(|why| forbidden(attributes, why));
         }
         let uid = object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned();
         let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
         // One that is made later than its pods says nothing to them, as the default one does, which comes a moment after its namespace.
-        let account = account(world, change, name_account(spec))?.unwrap_or_default();
+        let account = account(view, attributes, name_account(spec))?.unwrap_or_default();
         if mounts_token(&account, spec) {
-            mount::add(world.names, &uid, spec);
+            mount::add(view.names, &uid, spec);
         }
         take_pull_secrets(&account, spec);
-        secrets::check(world.names, &account, object).map_err(|why| forbidden(change, &why))
+        secrets::check(view.names, &account, object).map_err(|why| forbidden(attributes, &why))
     }
 
-    fn check(&self, world: &World<'_>, change: &Change<'_>, new: &Value, _: &mut Terms) -> Result<(), Error> {
-        if change.part != Part::EphemeralContainers {
-            return Ok(());
-        }
+    fn validate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        new: &Value,
+        _: &mut Terms,
+    ) -> Result<(), Error> {
         let named = new.str_at(&["spec", "serviceAccountName"]).filter(|name| !name.is_empty());
         let name = match named {
             Some(name) => name,
-            None if is_mirror(world.names, new) => {
-                let pod = format!("{}/{}", change.target.namespace.unwrap_or_default(), change.target.name);
-                return Err(forbidden(change, &format!("no service account specified for pod {pod}")));
+            None if is_mirror(view.names, new) => {
+                let pod = format!("{}/{}", attributes.target.namespace.unwrap_or_default(), attributes.target.name);
+                return Err(forbidden(attributes, &format!("no service account specified for pod {pod}")));
             }
             // Made before pods were given their account.
             None => DEFAULT,
         };
-        let found = account(world, change, name)?;
+        let found = account(view, attributes, name)?;
         if found.is_none() && name != DEFAULT {
-            let namespace = change.target.namespace.unwrap_or_default();
+            let namespace = attributes.target.namespace.unwrap_or_default();
             let missing = format!("serviceaccount {} not found", quoted(name));
             let why = format!("error looking up service account {namespace}/{name}: {missing}");
-            return Err(forbidden(change, &why));
+            return Err(forbidden(attributes, &why));
         }
         let account = found.unwrap_or_default();
-        secrets::check_guests(world.names, &account, new).map_err(|why| forbidden(change, &why))
+        secrets::check_guests(view.names, &account, new).map_err(|why| forbidden(attributes, &why))
     }
 }
 
@@ -83,9 +82,9 @@ fn name_account(spec: &mut Map) -> &str {
 }
 
 /// The account of this name.
-fn account(world: &World<'_>, change: &Change<'_>, name: &str) -> Result<Option<Value>, Error> {
-    match world.resource("", "v1", "serviceaccounts") {
-        Some(resource) => world.get(resource, change.target.namespace, name),
+fn account(view: &SnapshotView<'_>, attributes: &Attributes<'_>, name: &str) -> Result<Option<Value>, Error> {
+    match view.resource("", "v1", "serviceaccounts") {
+        Some(resource) => view.get(resource, attributes.target.namespace, name),
         None => Ok(None),
     }
 }

@@ -16,7 +16,7 @@ use quorate_meta::{Cause, Map, Names, Path, Time, Value};
 
 use super::conditions::{self, APPROVED, DENIED, FAILED};
 use super::signer;
-use quorate_registry::{NameRule, Part, Permission, Strategy, Who};
+use quorate_registry::{NameRule, Part, Permission, Strategy, UserInfo};
 use quorate_wire::pem_text::{self, CERTIFICATE};
 
 /// The lower limit of `expirationSeconds`.
@@ -67,7 +67,7 @@ impl Strategy for CertificateSigningRequest {
         }
     }
 
-    fn created_by(&self, who: Option<Who<'_>>, object: &mut Value) {
+    fn created_by(&self, who: Option<UserInfo<'_>>, object: &mut Value) {
         let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
         for field in AUTHOR_FIELDS {
             spec.remove(field);

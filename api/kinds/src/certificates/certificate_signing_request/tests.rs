@@ -7,7 +7,7 @@ use quorate_meta::{Naming, Value};
 use serde_json::json;
 
 use super::CertificateSigningRequest;
-use quorate_registry::{Part, Strategy, Who};
+use quorate_registry::{Part, Strategy, UserInfo};
 
 fn encoded(text: &str) -> String {
     STANDARD.encode(text)
@@ -75,7 +75,7 @@ fn an_issued_certificate_is_one() {
 fn the_creator_comes_from_the_caller() {
     let mut new = object(json!({"spec": {"username": "mallory", "uid": "0", "extra": {"a": ["b"]}}}));
     let groups = ["dev".to_owned()];
-    let who = Who { name: "alice", uid: "", groups: &groups, extra: &[] };
+    let who = UserInfo { name: "alice", uid: "", groups: &groups, extra: &[] };
     CertificateSigningRequest.created_by(Some(who), &mut new);
     let field = |name: &str| new.at(&["spec", name]).cloned();
     assert_eq!(field("username"), Some("alice".into()));

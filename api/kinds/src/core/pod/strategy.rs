@@ -6,9 +6,9 @@ use super::{defaults, deletion, ephemeral, pod_status, resources, spec, template
 use crate::field::Field;
 use quorate_registry::strategy::status;
 use quorate_registry::strategy::{intent_differs, plain_field};
-use quorate_registry::{Disabled, Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
-const DISABLED: &[Disabled] = &[template::disabled("spec")];
+const GATED: &[GatedFields] = &[template::gated("spec")];
 
 /// The strategy of Pod.
 #[derive(Debug)]
@@ -50,8 +50,8 @@ impl Strategy for Pod {
         }
     }
 
-    fn disabled(&self) -> &'static [Disabled] {
-        DISABLED
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     fn only(&self, part: Part) -> Option<&'static [&'static str]> {

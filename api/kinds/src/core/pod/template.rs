@@ -5,21 +5,22 @@ use quorate_meta::{Cause, LabelSelector, Names, Value, name};
 use super::{defaults, spec};
 use crate::field::Field;
 use crate::rules;
-use quorate_registry::Disabled;
+use quorate_registry::GatedFields;
+use quorate_registry::features::Feature;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
 
-/// Gated fields of a PodSpec.
-const DISABLED: &[&str] = &[
-    "workloadRef",
-    "containers[].lifecycle.stopSignal",
-    "initContainers[].lifecycle.stopSignal",
-    "ephemeralContainers[].lifecycle.stopSignal",
+/// Gated fields of a PodSpec: gang scheduling (KEP-4671) and stop signals (KEP-4960).
+const GATED: &[(Feature, &str)] = &[
+    (Feature::GenericWorkload, "workloadRef"),
+    (Feature::ContainerStopSignals, "containers[].lifecycle.stopSignal"),
+    (Feature::ContainerStopSignals, "initContainers[].lifecycle.stopSignal"),
+    (Feature::ContainerStopSignals, "ephemeralContainers[].lifecycle.stopSignal"),
 ];
 
 /// The gated fields of a PodSpec at a path.
-pub(crate) const fn disabled(below: &'static str) -> Disabled {
-    Disabled { below, fields: DISABLED }
+pub(crate) const fn gated(below: &'static str) -> GatedFields {
+    GatedFields { below, fields: GATED }
 }
 
 /// Defaults the template at a path of an object.
@@ -117,12 +118,23 @@ mod tests {
     }
 
     #[test]
-    fn gated_fields_of_pods_are_dropped() {
-        let spec = |part: serde_json::Value| json!({"containers": [part], "initContainers": [part]});
-        let mut object = Value::from(json!({"t": spec(json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}}))}));
-        object.set_at(&["t", "workloadRef"], [("name", "w")]);
-        disabled("t").clear(None, &mut object);
-        assert_eq!(object, json!({"t": spec(json!({"lifecycle": {"preStop": {}}}))}).into());
+    fn gated_fields_of_pods_are_kept_with_their_gates() {
+        let spec = |part: serde_json::Value, more: serde_json::Value| {
+            let mut spec = Value::from(json!({"t": {"containers": [part], "initContainers": [part]}}));
+            spec.at_mut(&["t"]).and_then(Value::as_map_mut).unwrap().merge(Value::from(more).as_map().unwrap().clone());
+            spec
+        };
+        let signal = || json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}});
+        let workload = || json!({"workloadRef": {"name": "w"}});
+        let check = |gates: &str, expect: Value| {
+            let mut object = spec(signal(), workload());
+            gated("t").clear(&gates.parse().unwrap(), None, &mut object);
+            assert_eq!(object, expect, "{gates}");
+        };
+        let none = || json!({"lifecycle": {"preStop": {}}});
+        check("", spec(none(), json!({})));
+        check("ContainerStopSignals=true", spec(signal(), json!({})));
+        check("GenericWorkload=true", spec(none(), workload()));
     }
 
     #[test]

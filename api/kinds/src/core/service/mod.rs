@@ -13,9 +13,9 @@ mod warnings;
 
 use quorate_meta::{Cause, Map, Names, Value};
 
-use crate::core::service::allocation::ServiceAllocation;
+use crate::core::service::allocation::ServiceAllocator;
 use crate::core::service::fields as kind;
-use quorate_registry::allocation::Holder;
+use quorate_registry::allocation::Allocator;
 use quorate_registry::strategy::status;
 use quorate_registry::{NameRule, Part, Strategy};
 
@@ -101,8 +101,8 @@ impl Strategy for Service {
         warnings::of(names, new)
     }
 
-    fn holder(&self) -> Option<&dyn Holder> {
-        Some(&ServiceAllocation)
+    fn allocator(&self) -> Option<&dyn Allocator> {
+        Some(&ServiceAllocator)
     }
 }
 

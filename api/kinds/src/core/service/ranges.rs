@@ -5,7 +5,7 @@ use quorate_wire::stored::StoredRef;
 
 use crate::core::service::addresses::ip_family;
 use quorate_meta::net::Range;
-use quorate_registry::allocation::World;
+use quorate_registry::allocation::AllocationView;
 use quorate_registry::keys::resource_prefix;
 
 /// The IP family of Services that set none.
@@ -19,7 +19,7 @@ pub(super) struct Ranges(pub(super) Vec<Range>);
 impl Ranges {
     /// The ranges of every ServiceCIDR that is ready and not being deleted, the oldest object
     /// first.
-    pub(super) fn read(view: &World<'_>) -> Self {
+    pub(super) fn read(view: &AllocationView<'_>) -> Self {
         let prefix = resource_prefix(&view.names.group("networking"), "servicecidrs");
         let mut found = Vec::new();
         for (_, entry) in view.snapshot.range(&prefix, None) {

@@ -16,7 +16,7 @@ use crate::authorization::tests::informer;
 use crate::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction, check_escalation};
 use quorate_kinds::builtin;
 use quorate_registry::write::Target;
-use quorate_registry::{Catalogue, Gift};
+use quorate_registry::{Catalogue, Grant};
 
 const GROUP: &str = "rbac.authorization.svc.io";
 /// The role or binding that is written; rules may name it.
@@ -65,10 +65,10 @@ fn atoms(rule: &Json) -> Vec<Action<'_>> {
 
 /// Whether the model lets a user grant something in a namespace, or in the cluster; `wanted` are
 /// the rules of a role.
-fn may_give(objects: &Objects, user: &User, namespace: &str, wanted: &[Json], gift: &Gift) -> bool {
-    let (verb, in_namespace, name) = match gift {
-        Gift::Rules { exists, .. } => ("escalate", !namespace.is_empty(), if *exists { WRITTEN } else { "" }),
-        Gift::Role { in_namespace, name } => ("bind", *in_namespace, name.as_str()),
+fn may_give(objects: &Objects, user: &User, namespace: &str, wanted: &[Json], grant: &Grant) -> bool {
+    let (verb, in_namespace, name) = match grant {
+        Grant::Rules { exists, .. } => ("escalate", !namespace.is_empty(), if *exists { WRITTEN } else { "" }),
+        Grant::Role { in_namespace, name } => ("bind", *in_namespace, name.as_str()),
     };
     let (resource, kind) = if in_namespace { ("roles", "Role") } else { ("clusterroles", "ClusterRole") };
     let permission =
@@ -80,10 +80,10 @@ fn may_give(objects: &Objects, user: &User, namespace: &str, wanted: &[Json], gi
         json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}),
         json!({"verbs": ["*"], "nonResourceURLs": ["*"]}),
     ];
-    let given = match gift {
-        Gift::Rules { gathers: true, .. } => Some([wanted, &everything[..]].concat()),
-        Gift::Rules { .. } => Some(wanted.to_vec()),
-        Gift::Role { .. } => rules(objects, kind, if in_namespace { namespace } else { "" }, name).cloned(),
+    let given = match grant {
+        Grant::Rules { aggregates: true, .. } => Some([wanted, &everything[..]].concat()),
+        Grant::Rules { .. } => Some(wanted.to_vec()),
+        Grant::Role { .. } => rules(objects, kind, if in_namespace { namespace } else { "" }, name).cloned(),
     };
     given.is_some_and(|rules| rules.iter().flat_map(atoms).all(|atom| holds(objects, user, namespace, &atom)))
 }
@@ -97,21 +97,21 @@ fn users_and_master() -> Vec<User> {
 
 /// What a user who writes in a namespace, or in the cluster, may try to grant: these rules, and
 /// every role that may exist; with the resource that is written.
-fn gifts(wanted: &[Json], namespace: &str) -> Vec<(&'static str, Gift)> {
+fn grants(wanted: &[Json], namespace: &str) -> Vec<(&'static str, Grant)> {
     let (role, binding) =
         if namespace.is_empty() { ("clusterroles", "clusterrolebindings") } else { ("roles", "rolebindings") };
-    let mut gifts = Vec::new();
-    for (gathers, exists) in [(false, false), (false, true), (true, true)] {
+    let mut grants = Vec::new();
+    for (aggregates, exists) in [(false, false), (false, true), (true, true)] {
         let rules = wanted.iter().map(|rule| Value::from(rule.clone())).collect();
-        gifts.push((role, Gift::Rules { rules, gathers, exists }));
+        grants.push((role, Grant::Rules { rules, aggregates, exists }));
     }
     for name in NAMES {
-        gifts.push((binding, Gift::Role { in_namespace: false, name: name.to_owned() }));
+        grants.push((binding, Grant::Role { in_namespace: false, name: name.to_owned() }));
         if !namespace.is_empty() {
-            gifts.push((binding, Gift::Role { in_namespace: true, name: name.to_owned() }));
+            grants.push((binding, Grant::Role { in_namespace: true, name: name.to_owned() }));
         }
     }
-    gifts
+    grants
 }
 
 async fn put(store: &dyn Store, (kind, namespace, name): Key, now: Option<&Json>) {
@@ -175,13 +175,13 @@ async fn check_gifts(steps: &[Step], wanted: &[Json]) -> Result<(), TestCaseErro
     let (authorizer, objects) = authorizer(steps).await;
     for user in users_and_master() {
         for namespace in ["", "a", "b"] {
-            for (plural, gift) in gifts(wanted, namespace) {
+            for (plural, grant) in grants(wanted, namespace) {
                 let resource = REGISTRY.find(GROUP, "v1", plural).unwrap();
                 let target =
                     Target { resource, namespace: Some(namespace).filter(|name| !name.is_empty()), name: WRITTEN };
-                let got = check_escalation(&authorizer, &user, target, &gift).await;
-                let expect = may_give(&objects, &user, namespace, wanted, &gift);
-                prop_assert_eq!(got.is_ok(), expect, "{:?} in {:?}: {:?} {:?}", user, namespace, gift, got);
+                let got = check_escalation(&authorizer, &user, target, &grant).await;
+                let expect = may_give(&objects, &user, namespace, wanted, &grant);
+                prop_assert_eq!(got.is_ok(), expect, "{:?} in {:?}: {:?} {:?}", user, namespace, grant, got);
             }
         }
     }

@@ -4,11 +4,11 @@ use quorate_meta::{Cause, Value, net};
 
 use super::{Owner, address_allocation, owner, search, strings};
 use crate::core::service::ranges::Ranges;
-use quorate_registry::allocation::{Unavailable, World};
+use quorate_registry::allocation::{AllocationView, Unavailable};
 
 /// Sets a cluster IP for each IP family of the Service.
 pub(super) fn allocate(
-    view: &World<'_>,
+    view: &AllocationView<'_>,
     ranges: &Ranges,
     old: Option<&Value>,
     new: &mut Value,
@@ -35,7 +35,7 @@ pub(super) fn allocate(
 }
 
 fn allocate_requested(
-    view: &World<'_>,
+    view: &AllocationView<'_>,
     ranges: &Ranges,
     owner: &Owner,
     address: &str,
@@ -57,11 +57,16 @@ fn allocate_requested(
             shown.join(",")
         ));
     }
-    let holding = address_allocation(view.names, owner, &parsed.to_string());
-    if view.is_taken(&holding) { refuse("provided IP is already allocated") } else { Ok(address.to_owned()) }
+    let allocation = address_allocation(view.names, owner, &parsed.to_string());
+    if view.is_taken(&allocation) { refuse("provided IP is already allocated") } else { Ok(address.to_owned()) }
 }
 
-fn allocate_dynamically(view: &World<'_>, ranges: &Ranges, owner: &Owner, wanted: &str) -> Result<String, Unavailable> {
+fn allocate_dynamically(
+    view: &AllocationView<'_>,
+    ranges: &Ranges,
+    owner: &Owner,
+    wanted: &str,
+) -> Result<String, Unavailable> {
     let mut why = format!("no ServiceCIDR with {wanted} addresses is ready");
     for range in ranges.of(wanted) {
         let size = range.usable();

@@ -17,7 +17,7 @@ use crate::core::service::addresses::ip_family;
 use crate::core::service::fields as kind;
 use crate::core::service::ranges::Ranges;
 use quorate_meta::net;
-use quorate_registry::allocation::{Holder, Holding, Shadow, Unavailable, World};
+use quorate_registry::allocation::{Allocation, AllocationView, Allocator, Shadow, Unavailable};
 use quorate_registry::keys::Key;
 
 const ADDRESS: &str = "address";
@@ -25,10 +25,10 @@ const PORT: &str = "port";
 
 /// The allocation of a Service.
 #[derive(Debug)]
-pub(super) struct ServiceAllocation;
+pub(super) struct ServiceAllocator;
 
-impl Holder for ServiceAllocation {
-    fn choose(&self, view: World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+impl Allocator for ServiceAllocator {
+    fn choose(&self, view: AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
         if kind::needs_address(new) {
             let ranges = Ranges::read(&view);
             ip_families::set(&ranges, old, new)?;
@@ -39,7 +39,7 @@ impl Holder for ServiceAllocation {
         node_ports::allocate(&view, old, new)
     }
 
-    fn holdings(&self, names: &Names, object: &Value) -> Vec<Holding> {
+    fn allocations(&self, names: &Names, object: &Value) -> Vec<Allocation> {
         let owner = owner(object);
         let addresses = strings(object, "clusterIPs");
         let addresses =
@@ -48,7 +48,7 @@ impl Holder for ServiceAllocation {
         addresses.chain(ports.into_iter().map(|port| port_allocation(&owner, port))).collect()
     }
 
-    fn holding(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Holding> {
+    fn allocation(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Allocation> {
         let owner = Owner { namespace: namespace.to_owned(), name: name.to_owned() };
         match class {
             ADDRESS => Some(address_allocation(names, &owner, which)),
@@ -75,11 +75,11 @@ impl Owner {
     }
 }
 
-fn port_allocation(owner: &Owner, port: i64) -> Holding {
-    Holding { class: PORT, name: port.to_string(), owner: owner.text(), shadow: None }
+fn port_allocation(owner: &Owner, port: i64) -> Allocation {
+    Allocation { class: PORT, name: port.to_string(), owner: owner.text(), shadow: None }
 }
 
-fn address_allocation(names: &Names, owner: &Owner, address: &str) -> Holding {
+fn address_allocation(names: &Names, owner: &Owner, address: &str) -> Allocation {
     let label = |name: &str| format!("ipaddress.{}", names.domain_key(name));
     let mut labels = Map::new();
     labels.insert(label("ip-family"), ip_family(!address.contains(':')));
@@ -92,7 +92,7 @@ fn address_allocation(names: &Names, owner: &Owner, address: &str) -> Holding {
     object.set_at(&["spec", "parentRef"], parent);
     let group = names.group("networking");
     let key = Key::Object { group: &group, resource: "ipaddresses", namespace: None, name: address }.encode();
-    Holding { class: ADDRESS, name: address.to_owned(), owner: owner.text(), shadow: Some(Shadow { key, object }) }
+    Allocation { class: ADDRESS, name: address.to_owned(), owner: owner.text(), shadow: Some(Shadow { key, object }) }
 }
 
 fn strings<'v>(object: &'v Value, field: &str) -> Vec<&'v str> {
@@ -102,7 +102,7 @@ fn strings<'v>(object: &'v Value, field: &str) -> Vec<&'v str> {
 
 /// The first result of `look` over `size` indexes, from a random one on; the first `named` indexes
 /// come last.
-fn search<T>(view: &World<'_>, size: u128, named: u128, look: impl Fn(u128) -> Option<T>) -> Option<T> {
+fn search<T>(view: &AllocationView<'_>, size: u128, named: u128, look: impl Fn(u128) -> Option<T>) -> Option<T> {
     let upper = size - named;
     let start = named + view.below(upper);
     let places = (start..size).chain(named..start).chain(0..named);

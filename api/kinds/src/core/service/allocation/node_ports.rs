@@ -7,7 +7,7 @@ use quorate_meta::{Cause, Path, Value};
 
 use super::{owner, port_allocation, search};
 use crate::core::service::fields as kind;
-use quorate_registry::allocation::{Unavailable, World};
+use quorate_registry::allocation::{AllocationView, Unavailable};
 
 /// The node port range.
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
@@ -22,7 +22,7 @@ pub(super) fn of(object: &Value) -> Vec<i64> {
     all.filter_map(|port| port?.as_i64()).filter(|port| *port != 0).collect()
 }
 /// Checks the node ports that the client requests, and allocates the missing ones.
-pub(super) fn allocate(view: &World<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+pub(super) fn allocate(view: &AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
     let owner = owner(new);
     let had: HashSet<i64> = old.map_or_else(Vec::new, of).into_iter().collect();
     let mut used: HashSet<i64> = of(new).into_iter().collect();

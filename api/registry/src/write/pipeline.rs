@@ -1,0 +1,157 @@
+//! The admission pipeline: the phases of [`super::PHASES`] between an object and its transaction,
+//! for every operation, every part of an object, clients and controllers alike.
+//!
+//! [`Writer::shape`] runs the phases that change the object, [`Writer::judge`] the kind's rules,
+//! [`Writer::admit`] the phases that decide about the valid object, [`Writer::commit`] the
+//! transaction. Invariant: an object does not change between `validate` and `commit`, except that
+//! `allocate` fills in what it chooses.
+
+use quorate_meta::Value;
+use quorate_store::Entry;
+
+use super::allocation::Changes;
+use super::answer::Answer;
+use super::options::{Owners, Target, WriteOptions};
+use super::phase::{Phase, PhaseClock};
+use super::{DeleteOptions, Writer};
+use crate::error::Error;
+use crate::{AdmissionOperation, Attributes, Mutation, Part, Terms};
+
+/// One write of one object on its way through the phases.
+#[derive(Clone, Copy)]
+pub(super) struct Write<'a> {
+    pub(super) operation: AdmissionOperation,
+    pub(super) target: Target<'a>,
+    pub(super) part: Part,
+    /// The object before; `None` for a creation.
+    pub(super) old: Option<&'a Value>,
+    pub(super) options: WriteOptions<'a>,
+    /// What the request says of the object; `None` when that is all of it.
+    pub(super) named: Option<&'a Value>,
+    /// What becomes of the owners of its fields.
+    pub(super) owners: Owners,
+    /// Whether one object takes the place of another one of its name, as if that had been deleted:
+    /// then the kind's rules on changes do not apply.
+    pub(super) swaps: bool,
+    /// The options of a deletion.
+    pub(super) delete_options: Option<&'a DeleteOptions>,
+}
+
+impl<'a> Write<'a> {
+    /// The creation of an object.
+    pub(super) fn create(target: Target<'a>, options: WriteOptions<'a>, owners: Owners) -> Self {
+        Self {
+            operation: AdmissionOperation::Create,
+            target,
+            part: Part::Main,
+            old: None,
+            options,
+            named: None,
+            owners,
+            swaps: false,
+            delete_options: None,
+        }
+    }
+
+    /// The deletion of an object.
+    pub(super) fn delete(target: Target<'a>, object: &'a Value, options: &'a DeleteOptions) -> Self {
+        Self {
+            operation: AdmissionOperation::Delete,
+            old: Some(object),
+            delete_options: Some(options),
+            ..Self::create(target, WriteOptions { dry_run: options.dry_run, manager: "" }, Owners::Settled)
+        }
+    }
+
+    /// What admission decides by.
+    fn attributes<'s>(&'s self, writer: &'s Writer, new: Option<&'s Value>) -> Attributes<'s> {
+        Attributes {
+            operation: self.operation,
+            target: self.target,
+            subresource: self.part.subresource(),
+            part: Some(self.part),
+            old: self.old,
+            new,
+            dry_run: self.options.dry_run,
+            manager: self.options.manager,
+            delete_options: self.delete_options,
+            user: writer.user(),
+        }
+    }
+}
+
+/// What a write brings to its transaction besides the object.
+#[derive(Debug, Default)]
+pub(super) struct Admitted {
+    pub(super) allocation: Changes,
+    pub(super) terms: Terms,
+}
+
+/// The outcome of one attempt of a write that may be tried again.
+pub(super) enum Attempt {
+    Done(Answer),
+    /// The object is something else by now: at a revision that is known to have been current.
+    Overtaken(Option<Entry>),
+    /// The terms of admission have changed.
+    Terms,
+}
+
+impl Writer {
+    /// Prepare, mutate, default: gives an object everything that its writer does not decide.
+    pub(super) async fn shape(
+        &self,
+        write: &Write<'_>,
+        object: &mut Value,
+        clock: &mut PhaseClock,
+    ) -> Result<(), Error> {
+        let now = self.now();
+        clock.measure(Phase::Prepare, || self.prepare(write, object, now));
+        let mutation = clock.run(Phase::Mutate, self.mutate(write, object)).await?;
+        clock.measure(Phase::Default, || self.complete(write, object, mutation, now))
+    }
+
+    /// Validate: the kind's rules, and the permissions that the object asks for.
+    pub(super) async fn judge(&self, write: &Write<'_>, object: &Value, clock: &mut PhaseClock) -> Result<(), Error> {
+        clock.run(Phase::Validate, self.validate(write, object)).await
+    }
+
+    /// Allocate, admit, quota: what a valid object takes, and the terms under which it is let
+    /// through.
+    pub(super) async fn admit(
+        &self,
+        write: &Write<'_>,
+        object: &mut Value,
+        clock: &mut PhaseClock,
+    ) -> Result<Admitted, Error> {
+        let allocation = clock.run(Phase::Allocate, self.allocate(write.target, write.part, write.old, object)).await?;
+        let terms = self.terms(write, Some(object), clock).await?;
+        Ok(Admitted { allocation, terms })
+    }
+
+    /// Mutate and admit for the deletion of an object.
+    pub(super) async fn admit_deletion(&self, write: &Write<'_>, clock: &mut PhaseClock) -> Result<Terms, Error> {
+        clock.run(Phase::Mutate, self.mutate(write, &mut Value::Null)).await?;
+        self.terms(write, None, clock).await
+    }
+
+    /// Admit and quota.
+    pub(super) async fn terms(
+        &self,
+        write: &Write<'_>,
+        new: Option<&Value>,
+        clock: &mut PhaseClock,
+    ) -> Result<Terms, Error> {
+        let Some(admission) = &self.admission else { return Ok(Terms::default()) };
+        let attributes = write.attributes(self, new);
+        let terms = clock.run(Phase::Admit, admission.validate(&attributes)).await?;
+        if !admission.is_counted(&attributes) {
+            return Ok(terms);
+        }
+        Ok(terms.and(clock.run(Phase::Quota, admission.charge(&attributes)).await?))
+    }
+
+    async fn mutate(&self, write: &Write<'_>, object: &mut Value) -> Result<Mutation, Error> {
+        let Some(admission) = &self.admission else { return Ok(Mutation::Canonical) };
+        admission.mutate(&write.attributes(self, None), object).await
+    }
+}

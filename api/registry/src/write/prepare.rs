@@ -1,0 +1,70 @@
+//! Preparation of objects: identity, owners of fields, and everything else that the server decides
+//! and not the client. The same for creations, changes and batches.
+
+use quorate_meta::{Time, Value};
+use quorate_schema::apply_defaults;
+
+use super::options::{Owners, Target};
+use super::pipeline::Write;
+use super::{Writer, metadata};
+use crate::error::Error;
+use crate::ownership::FieldManager;
+use crate::{Mutation, Part};
+
+impl Writer {
+    /// Gives a new object its identity. Comes once, before it is known how often a name must be
+    /// generated.
+    pub(super) fn begin(&self, target: Target<'_>, object: &mut Value) {
+        let resource = target.resource;
+        let namespace = target.namespace.filter(|_| resource.namespaced);
+        let uid = metadata::new_uid(&*self.env.entropy);
+        metadata::begin(object, namespace, uid, self.now(), resource.strategy.counts_generations());
+    }
+
+    /// The prepare phase: the identity of a changed object, and the owners of the fields.
+    pub(super) fn prepare(&self, write: &Write<'_>, object: &mut Value, now: Time) {
+        if let Some(old) = write.old {
+            metadata::keep(old, object);
+        }
+        if write.owners == Owners::Change {
+            let Write { target, part, options, named, old, .. } = *write;
+            let manager = FieldManager { resource: target.resource, part, manager: options.manager, now };
+            manager.track(old, object, named);
+        }
+    }
+
+    /// The default phase: prunes and defaults an object that a patch has changed, and sets or
+    /// clears what the client does not decide.
+    pub(super) fn complete(
+        &self,
+        write: &Write<'_>,
+        object: &mut Value,
+        mutation: Mutation,
+        now: Time,
+    ) -> Result<(), Error> {
+        let Write { target, part, old, .. } = *write;
+        let (resource, strategy) = (target.resource, &target.resource.strategy);
+        if mutation == Mutation::Patched {
+            quorate_schema::decode(&resource.graph, resource.ty, object)
+                .map_err(|error| Error::internal(error.for_kind(&resource.kind, &resource.api_version)))?;
+            apply_defaults(&resource.graph, resource.ty, object);
+            strategy.default(self.names, object);
+        }
+        match old {
+            Some(old) => strategy.prepare_update(self.names, part, old, object),
+            None => strategy.prepare_create(self.names, object),
+        }
+        strategy.gated_fields().iter().for_each(|gated| gated.clear(&self.gates, old, object));
+        strategy.stamp(self.names, old, object, now);
+        match old {
+            // A write of the status says nothing of what is wanted, even where it changes more of
+            // the object.
+            Some(old) if part != Part::Status && strategy.changes_intent(old, object) => {
+                metadata::next_generation(object);
+            }
+            Some(_) => {}
+            None => strategy.created_by(self.user(), object),
+        }
+        Ok(())
+    }
+}

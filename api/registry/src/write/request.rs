@@ -1,0 +1,68 @@
+//! Requests on subresources that write nothing of the object themselves, and connections: their
+//! body passes mutating and validating admission, and what they do then is their handler's.
+
+use quorate_meta::Value;
+use quorate_schema::{Graph, TypeId, apply_defaults};
+
+use super::Writer;
+use super::options::{Target, WriteOptions};
+use crate::error::Error;
+use crate::{AdmissionOperation, Attributes, Mutation};
+
+/// A request on a subresource with a body of its own.
+#[derive(Clone, Copy)]
+pub struct SubresourceRequest<'a> {
+    /// `Create` for a POST, `Connect` for a connection.
+    pub operation: AdmissionOperation,
+    /// The object whose subresource it is.
+    pub target: Target<'a>,
+    /// The subresource.
+    pub subresource: &'a str,
+    /// Dry run and field manager.
+    pub options: WriteOptions<'a>,
+    /// The schema of the body.
+    pub graph: &'a Graph,
+    /// The type of the body.
+    pub ty: TypeId,
+}
+
+impl std::fmt::Debug for SubresourceRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { operation, subresource, .. } = self;
+        f.debug_struct("SubresourceRequest")
+            .field("operation", operation)
+            .field("subresource", subresource)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// Lets a request on a subresource through, changes its body as mutating admission wants it,
+    /// and gives warnings for the client. Nothing is stored for it, so no quota counts it and no
+    /// terms bind it.
+    ///
+    /// # Errors
+    /// Whatever admission refuses.
+    pub async fn admit_request(&self, request: SubresourceRequest<'_>, body: &mut Value) -> Result<Vec<String>, Error> {
+        let Some(admission) = &self.admission else { return Ok(Vec::new()) };
+        let SubresourceRequest { operation, target, subresource, options, graph, ty } = request;
+        let attributes = Attributes {
+            operation,
+            target,
+            subresource,
+            part: None,
+            old: None,
+            new: None,
+            dry_run: options.dry_run,
+            manager: options.manager,
+            delete_options: None,
+            user: self.user(),
+        };
+        if admission.mutate(&attributes, body).await? == Mutation::Patched {
+            quorate_schema::decode(graph, ty, body)
+                .map_err(|error| Error::internal(error.for_kind(subresource, &target.resource.api_version)))?;
+            apply_defaults(graph, ty, body);
+        }
+        Ok(admission.validate(&Attributes { new: Some(body), ..attributes }).await?.warnings)
+    }
+}

@@ -1,0 +1,68 @@
+//! The state that writes are made from and refused by, and the pause before another attempt.
+
+use std::time::Duration;
+
+use quorate_meta::{GroupResource, Status, Time};
+use quorate_store::{Entry, Revision, Snapshot};
+
+use super::Writer;
+use super::options::Target;
+use crate::NAMESPACES;
+use crate::error::Error;
+use crate::keys::Key;
+
+/// How long a refusal waits for this node to see the state that it is based on.
+const CATCH_UP: Duration = Duration::from_secs(2);
+/// Milliseconds of the longest pause before another attempt.
+const LONGEST_PAUSE_MS: u64 = 64;
+
+impl Writer {
+    pub(super) fn now(&self) -> Time {
+        Time::from_ms(self.env.clock.now_ms())
+    }
+
+    /// A state that is current: everything acknowledged before the call is in it.
+    pub(super) async fn current(&self) -> Result<Snapshot, Error> {
+        self.store.read_index().await?;
+        Ok(self.store.snapshot())
+    }
+
+    /// Pauses before another attempt of a write whose terms have changed: at random, so that
+    /// writers do not meet again, and longer each time.
+    pub(super) async fn back_off(&self, times: u32) {
+        let longest = 2_u64.saturating_pow(times).min(LONGEST_PAUSE_MS);
+        let mut bytes = [0; 4];
+        self.env.entropy.fill(&mut bytes);
+        let pause = 1 + u64::from(u32::from_le_bytes(bytes)) % longest;
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+    }
+
+    /// The refusal of a namespace that takes no new object: it does not exist, or it is being
+    /// deleted. `None` when it takes them.
+    pub(super) fn namespace_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
+        let namespace = target.namespace?;
+        if snapshot.get(&Key::Live { namespace }.encode()).is_some() {
+            return None;
+        }
+        let key = Key::Object { group: "", resource: NAMESPACES, namespace: None, name: namespace }.encode();
+        let status = match snapshot.get(&key) {
+            Some(_) => Status::namespace_terminating(&target.resource.group_resource(), target.name, namespace),
+            None => Status::not_found(&GroupResource::new("", NAMESPACES), namespace),
+        };
+        Some(status.into())
+    }
+
+    /// This node's state once it has reached a revision (or the wait is over).
+    pub(super) async fn state_at_least(&self, revision: Revision) -> Snapshot {
+        let waited = tokio::time::timeout(CATCH_UP, self.store.applied(revision)).await;
+        if waited.is_err() {
+            tracing::warn!(%revision, "this node does not catch up; a refusal is told from an older state");
+        }
+        self.store.snapshot()
+    }
+}
+
+/// The revision of an entry; zero when there is none.
+pub(super) fn revision(entry: Option<&Entry>) -> Revision {
+    entry.map_or(Revision::ZERO, |entry| entry.modified)
+}
