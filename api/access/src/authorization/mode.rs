@@ -41,7 +41,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// `None` when the registry does not serve the resources that it decides by.
+    /// `None` when the catalogue does not have the resources that it decides by.
     pub(super) fn new(
         asked: &ModeOptions,
         names: &'static Names,

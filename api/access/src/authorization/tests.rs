@@ -93,7 +93,7 @@ impl Cluster {
         let catalogue = builtin::catalogue(&graph);
         let env = SystemEnv::env();
         let store = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
-        let writer = Writer::new(Naming::Svc.names(), store.clone(), env);
+        let writer = Writer::new(names, store.clone(), env);
         let node = Arc::new(Behind { seen: Mutex::new(store.snapshot()), store, has_quorum: Mutex::new(true) });
         let options =
             AuthorizerOptions { names, catalogue: &catalogue, store: node.clone(), modes: &[ModeOptions::Rules] };

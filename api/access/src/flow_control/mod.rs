@@ -31,7 +31,7 @@ const VERSION: &str = "v1";
 /// Classifies requests.
 pub struct FlowControl {
     headers: [HeaderName; 2],
-    /// `None` where the registry does not serve flow schemas and priority levels.
+    /// `None` where the catalogue does not have flow schemas and priority levels.
     schemas: Option<Arc<DerivedState<FlowSchemas>>>,
 }
 

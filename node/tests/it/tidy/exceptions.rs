@@ -10,7 +10,6 @@ pub(super) const BACK_EDGES: &[(&str, &str, &str)] = &[
 
 /// Types with an inherent impl outside their module: crate and type.
 pub(super) const STRAY_IMPLS: &[(&str, &str)] = &[
-    ("quorate-access", "Authorizer"),
     ("quorate-meta", "LabelSelector"),
     ("quorate-meta", "Names"),
     ("quorate-registry", "NameRule"),

@@ -43,7 +43,7 @@ pub(in crate::authorization) struct NodeAuthorizer {
 }
 
 impl NodeAuthorizer {
-    /// `None` when the registry does not serve what pods refer to.
+    /// `None` when the catalogue does not have what pods refer to.
     pub(in crate::authorization) fn new(
         names: &'static Names,
         catalogue: &Catalogue,
