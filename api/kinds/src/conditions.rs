@@ -65,7 +65,7 @@ fn is_reason(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::field_causes;
+    use crate::rules::tests::field_causes;
     use serde_json::json;
 
     #[test]

@@ -29,8 +29,6 @@ mod resource_names;
 mod rules;
 mod scheduling;
 mod storage;
-#[cfg(test)]
-mod tests;
 mod workload;
 
 use std::sync::Arc;

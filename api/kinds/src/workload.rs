@@ -96,7 +96,7 @@ fn percent(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::json;
 
     #[test]

@@ -57,7 +57,7 @@ fn identifier(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::{Value as Json, json};
 
     fn check(run: fn(&Field<'_>, &mut Vec<Cause>), list: Json, expect: &[&str]) {

@@ -84,7 +84,7 @@ fn resources(list: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[test]

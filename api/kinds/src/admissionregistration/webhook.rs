@@ -134,7 +134,7 @@ fn check_service(service: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[track_caller]

@@ -141,7 +141,7 @@ fn check_status(status: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::field_causes;
+    use crate::rules::tests::field_causes;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -151,7 +151,7 @@ fn check_status(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{field_causes, shown};
+    use crate::rules::tests::{field_causes, shown};
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -169,7 +169,7 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{field_causes, shown};
+    use crate::rules::tests::{field_causes, shown};
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -172,7 +172,7 @@ fn check_progress(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, cause
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

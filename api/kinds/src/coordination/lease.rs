@@ -56,7 +56,7 @@ impl Strategy for Lease {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -187,7 +187,7 @@ fn check_ratio(resource: &str, ratio: &Amount<'_, '_>, [min, max]: [&Amount<'_, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

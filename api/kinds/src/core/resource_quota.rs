@@ -200,7 +200,7 @@ fn check_scope_selector(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

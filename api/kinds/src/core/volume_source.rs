@@ -109,7 +109,7 @@ pub(super) fn warnings(volume: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) fn check(object: &Value, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::json;
 
     #[test]

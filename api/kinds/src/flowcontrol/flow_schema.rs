@@ -68,7 +68,7 @@ impl Strategy for FlowSchema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 

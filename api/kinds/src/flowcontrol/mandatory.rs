@@ -32,7 +32,7 @@ pub(super) fn check_schema(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use quorate_meta::Map;
     use quorate_meta::flow_control::NAMES;
     use serde_json::{Value as Json, json};

@@ -123,7 +123,7 @@ fn star_alone(list: &Field<'_>, what: &str, causes: &mut Vec<Cause>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[track_caller]

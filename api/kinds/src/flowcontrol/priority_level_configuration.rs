@@ -132,7 +132,7 @@ fn hand_bits(queues: i64, hand: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 

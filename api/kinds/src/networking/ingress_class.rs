@@ -86,7 +86,7 @@ fn domain_prefixed_path(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -100,7 +100,7 @@ pub(super) fn host_problems(host: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[track_caller]

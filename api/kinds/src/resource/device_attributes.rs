@@ -98,7 +98,7 @@ fn split_off(text: &str, mark: char) -> (&str, Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Value;
     use serde_json::{Value as Json, json};
 

@@ -32,7 +32,7 @@ impl Strategy for DeviceClass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -183,7 +183,7 @@ pub(super) fn configuration(config: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) fn pool(field: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::field_causes;
+    use crate::rules::tests::field_causes;
     use serde_json::json;
 
     #[test]

@@ -87,7 +87,7 @@ fn set_fields(parent: &Field<'_>, fields: &[&str], causes: &mut Vec<Cause>) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::field_causes;
+    use crate::rules::tests::field_causes;
     use serde_json::{Value as Json, json};
 
     fn run(spec: Json, expect: &[&str]) {

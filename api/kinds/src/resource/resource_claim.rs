@@ -87,7 +87,7 @@ fn spec_stays(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 

@@ -136,7 +136,7 @@ fn check_network(network: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::{Value as Json, json};
 
     fn run(old: Json, status: Json, expect: &[&str]) {

@@ -78,7 +78,7 @@ fn unknown(name: &str, value: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

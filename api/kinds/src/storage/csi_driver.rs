@@ -93,7 +93,7 @@ impl Strategy for CsiDriver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 

@@ -56,7 +56,7 @@ pub(super) fn check_parameters(parameters: &Field<'_>, causes: &mut Vec<Cause>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -122,7 +122,7 @@ fn wrong(field: &Field<'_>, problems: &[String]) -> Vec<Cause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

@@ -103,7 +103,7 @@ fn check_resize(policies: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::{Naming, Value};
     use serde_json::json;
 

@@ -113,7 +113,7 @@ pub(super) fn check_restart_rules(container: &Field<'_>, causes: &mut Vec<Cause>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

@@ -72,7 +72,7 @@ fn check_propagation(mount: &Field<'_>, privileged: bool, causes: &mut Vec<Cause
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

@@ -88,7 +88,7 @@ pub(super) fn check_aliases(aliases: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

@@ -141,7 +141,7 @@ fn check_addresses(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[track_caller]

@@ -68,7 +68,7 @@ pub(super) fn check_host_network(containers: &Field<'_>, template: bool, causes:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

@@ -140,7 +140,7 @@ pub(super) fn qos_class(spec: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

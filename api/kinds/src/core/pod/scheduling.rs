@@ -141,7 +141,7 @@ pub(super) fn only_adds_tolerations(old: &Value, new: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::json;
 
     fn run(of: fn(&Field<'_>, &mut Vec<Cause>), value: serde_json::Value) -> Vec<String> {

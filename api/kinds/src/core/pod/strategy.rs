@@ -197,7 +197,7 @@ fn add_tolerations(names: &Names, object: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

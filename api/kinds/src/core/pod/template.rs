@@ -83,7 +83,7 @@ pub(crate) fn check_selector_matches(selector: &Field<'_>, template: &Field<'_>,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

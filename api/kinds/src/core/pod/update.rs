@@ -137,7 +137,7 @@ fn narrowed(before: &Value, fixed: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::json;
 
     #[test]

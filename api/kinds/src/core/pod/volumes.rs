@@ -214,7 +214,7 @@ pub(crate) fn check_claim_template(template: &Field<'_>, causes: &mut Vec<Cause>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

@@ -122,7 +122,7 @@ pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[test]

@@ -44,7 +44,7 @@ fn check_ranges(path: &Path, ranges: &str, balanced: bool, causes: &mut Vec<Caus
 #[cfg(test)]
 mod tests {
     use super::check as wrong_annotations;
-    use crate::tests::shown;
+    use crate::rules::tests::shown;
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 

@@ -192,7 +192,7 @@ fn check_status(service: &Value, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{patched, shown};
+    use crate::rules::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     fn service() -> Json {

@@ -4,14 +4,17 @@
 //! Each adds its field errors to a list. Checks of names and addresses themselves are in
 //! `quorate_meta`.
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 use quorate_meta::{Cause, Quantity, Value, name};
 
-use super::field::Field;
+use crate::field::Field;
 use quorate_meta::net::{self, NOT_AN_ADDRESS};
 
-pub(super) const IMMUTABLE: &str = "field is immutable";
+pub(crate) const IMMUTABLE: &str = "field is immutable";
 /// The protocols of ports.
-pub(super) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
+pub(crate) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const NOT_A_PORT: &str = "must be between 1 and 65535, inclusive";
 /// Characters of a port name, at most (RFC 6335).
 const MAX_PORT_NAME: usize = 15;
@@ -19,7 +22,7 @@ const MAX_PORT_NAME: usize = 15;
 const MAX_CSI_DRIVER_NAME: usize = 63;
 
 /// Checks a required string against a rule for names.
-pub(super) fn name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
+pub(crate) fn name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
     if field.text().is_empty() {
         causes.push(field.required(""));
     } else {
@@ -28,14 +31,14 @@ pub(super) fn name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mu
 }
 
 /// Checks an optional string against a rule for names.
-pub(super) fn optional_name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
+pub(crate) fn optional_name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
     if !field.text().is_empty() {
         name(field, rule, causes);
     }
 }
 
 /// Checks the name of a CSI driver.
-pub(super) fn csi_driver_name(driver: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn csi_driver_name(driver: &Field<'_>, causes: &mut Vec<Cause>) {
     if driver.is_empty() {
         causes.push(driver.required(""));
         return;
@@ -47,14 +50,14 @@ pub(super) fn csi_driver_name(driver: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks that the field is not empty.
-pub(super) fn required(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn required(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if field.is_empty() {
         causes.push(field.required(""));
     }
 }
 
 /// Checks a required value of an enumeration.
-pub(super) fn one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cause>) {
+pub(crate) fn one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cause>) {
     if field.text().is_empty() {
         causes.push(field.required(""));
     } else {
@@ -63,33 +66,33 @@ pub(super) fn one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cau
 }
 
 /// Checks an optional value of an enumeration.
-pub(super) fn optional_one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cause>) {
+pub(crate) fn optional_one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cause>) {
     if field.is_set() && !supported.contains(&field.text()) {
         causes.push(field.not_supported(supported));
     }
 }
 
 /// Checks that the number is in a range, both ends included.
-pub(super) fn between(field: &Field<'_>, low: i64, high: i64, why: &str, causes: &mut Vec<Cause>) {
+pub(crate) fn between(field: &Field<'_>, low: i64, high: i64, why: &str, causes: &mut Vec<Cause>) {
     if !field.int().is_some_and(|number| (low..=high).contains(&number)) {
         causes.push(Cause::invalid(field.path(), field.int().unwrap_or_default(), why));
     }
 }
 
 /// Checks that the number is not negative.
-pub(super) fn not_negative(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn not_negative(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if field.int().is_some_and(|number| number < 0) {
         causes.push(field.invalid("must be greater than or equal to 0"));
     }
 }
 
 /// Checks a port number.
-pub(super) fn port(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn port(field: &Field<'_>, causes: &mut Vec<Cause>) {
     between(field, 1, 65535, NOT_A_PORT, causes);
 }
 
 /// Checks a port number or port name (`IntOrString`).
-pub(super) fn port_or_name(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn port_or_name(field: &Field<'_>, causes: &mut Vec<Cause>) {
     match field.value() {
         Value::String(text) => causes.extend(field.invalid_for(&port_name(text))),
         _ => port(field, causes),
@@ -97,7 +100,7 @@ pub(super) fn port_or_name(field: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Why a text is no port name (a service name of RFC 6335).
-pub(super) fn port_name(text: &str) -> Vec<String> {
+pub(crate) fn port_name(text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut check = |holds: bool, why: String| {
         if !holds {
@@ -115,26 +118,26 @@ pub(super) fn port_name(text: &str) -> Vec<String> {
 }
 
 /// Checks an IP address.
-pub(super) fn address(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn address(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if net::address(field.text()).is_none() {
         causes.push(Cause::invalid(field.path(), field.text(), NOT_AN_ADDRESS));
     }
 }
 
 /// Checks a map of labels.
-pub(super) fn labels(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn labels(field: &Field<'_>, causes: &mut Vec<Cause>) {
     let texts = field.entries().map(|(key, value)| (key, value.text()));
     causes.extend(name::labels(field.path(), texts));
 }
 
 /// Checks a map of annotations.
-pub(super) fn annotations(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn annotations(field: &Field<'_>, causes: &mut Vec<Cause>) {
     let texts = field.entries().map(|(key, value)| (key, value.text()));
     causes.extend(name::annotations(field.path(), texts));
 }
 
 /// Checks the metadata of a template: labels and annotations, and no field of a single object.
-pub(super) fn template_metadata(metadata: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn template_metadata(metadata: &Field<'_>, causes: &mut Vec<Cause>) {
     annotations(&metadata.get("annotations"), causes);
     labels(&metadata.get("labels"), causes);
     for (key, _) in metadata.value().as_map().into_iter().flat_map(|map| map.iter()) {
@@ -147,21 +150,21 @@ pub(super) fn template_metadata(metadata: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks the length of a string in bytes.
-pub(super) fn at_most_bytes(field: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
+pub(crate) fn at_most_bytes(field: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
     if field.text().len() > max {
         causes.push(Cause::too_long(field.path(), max));
     }
 }
 
 /// Checks the length of a list.
-pub(super) fn at_most_items(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
+pub(crate) fn at_most_items(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
     if list.items().len() > max {
         causes.push(Cause::too_many(list.path(), list.items().len(), max));
     }
 }
 
 /// Checks an optional label selector.
-pub(super) fn selector(field: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn selector(field: &Field<'_>, causes: &mut Vec<Cause>) {
     labels(&field.get("matchLabels"), causes);
     for term in field.get("matchExpressions").items() {
         let (operator, values) = (term.get("operator"), term.get("values"));
@@ -185,7 +188,7 @@ pub(super) fn selector(field: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks that the value has not changed.
-pub(super) fn immutable(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn immutable(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     let same = old.value() == new.value() || (old.is_empty() && new.is_empty());
     if !same {
         causes.push(new.invalid(IMMUTABLE));
@@ -193,76 +196,18 @@ pub(super) fn immutable(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause
 }
 
 /// Replaces an empty list by `null`, as the API writes a list without `omitempty`.
-pub(super) fn null_when_empty(object: &mut Value, path: &[&str]) {
+pub(crate) fn null_when_empty(object: &mut Value, path: &[&str]) {
     if let Some(list) = object.at_mut(path).filter(|list| list.is_empty()) {
         *list = Value::Null;
     }
 }
 
 /// The quantity in a field.
-pub(super) fn quantity(field: &Field<'_>) -> Quantity {
+pub(crate) fn quantity(field: &Field<'_>) -> Quantity {
     Quantity::parse(field.text()).unwrap_or(Quantity::ZERO)
 }
 
 /// Whether the field holds a quantity above zero.
-pub(super) fn is_positive(field: &Field<'_>) -> bool {
+pub(crate) fn is_positive(field: &Field<'_>) -> bool {
     quantity(field) > Quantity::ZERO
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tests::shown;
-    use serde_json::json;
-
-    #[test]
-    fn selectors() {
-        let check = |selector_value: serde_json::Value, expect: &[&str]| {
-            let object = json!({"s": selector_value}).into();
-            let mut causes = Vec::new();
-            selector(&Field::root(&object).get("s"), &mut causes);
-            assert_eq!(shown(&causes), expect);
-        };
-        check(json!({}), &[]);
-        check(json!({"matchLabels": {"a": "b"}}), &[]);
-        check(json!({"matchLabels": {"a b": "c"}}), &["Invalid s.matchLabels"]);
-        let term = |key: &str, operator: &str, values: serde_json::Value| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
-        check(term("k", "In", json!(["v"])), &[]);
-        check(term("k", "In", json!([])), &["Required s.matchExpressions[0].values"]);
-        check(term("k", "Exists", json!(["v"])), &["Forbidden s.matchExpressions[0].values"]);
-        check(term("k", "Is", json!(null)), &["Invalid s.matchExpressions[0].operator"]);
-        check(term("", "Exists", json!(null)), &["Invalid s.matchExpressions[0].key"; 2]);
-        check(term("k", "NotIn", json!(["-"])), &["Invalid s.matchExpressions[0].values[0]"]);
-    }
-
-    #[test]
-    fn templates() {
-        let check =
-            |value: serde_json::Value, expect: &[&str]| crate::tests::field_causes(template_metadata, value, expect);
-        check(json!(null), &[]);
-        check(json!({"labels": {"a": "b"}, "annotations": {"c": "d"}, "creationTimestamp": null}), &[]);
-        check(
-            json!({"labels": {"a b": "c"}, "annotations": {"a b": "c"}}),
-            &["Invalid s.annotations", "Invalid s.labels"],
-        );
-        check(json!({"name": "x", "uid": "u"}), &["Forbidden s.name", "Forbidden s.uID"]);
-    }
-
-    #[test]
-    fn ports() {
-        let check = |value: serde_json::Value, expect: usize| {
-            let object = json!({"p": value}).into();
-            let mut causes = Vec::new();
-            port_or_name(&Field::root(&object).get("p"), &mut causes);
-            assert_eq!(causes.len(), expect, "{object:?}");
-        };
-        for (value, expect) in [(json!(1), 0), (json!(65535), 0), (json!("http"), 0), (json!("a-1"), 0)] {
-            check(value, expect);
-        }
-        for (value, expect) in
-            [(json!(0), 1), (json!(65536), 1), (json!("80"), 1), (json!("Not_A_Name"), 1), (json!("-"), 2)]
-        {
-            check(value, expect);
-        }
-    }
 }
