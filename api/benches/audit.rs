@@ -15,7 +15,7 @@ use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use http::{Method, Request, StatusCode};
 use http_body_util::Full;
-use quorate_access::authentication::{AuthenticationOptions, Identity, User};
+use quorate_access::authentication::{AuthenticationOptions, ConnectionIdentity, User};
 use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::{Audit, AuditWriter, Batching, Lines, Sink, SpoolOptions, parse_policy};
@@ -80,7 +80,13 @@ fn api(audit: Option<Audit>) -> Arc<Api> {
     })
 }
 
-async fn send(api: &Arc<Api>, identity: &Identity, method: Method, path: &str, body: &'static str) -> StatusCode {
+async fn send(
+    api: &Arc<Api>,
+    identity: &ConnectionIdentity,
+    method: Method,
+    path: &str,
+    body: &'static str,
+) -> StatusCode {
     let request = Request::builder().method(method).uri(path).header("user-agent", "quorate-bench/0.1.0");
     let request = request.header("accept", "application/json").body(Full::new(Bytes::from_static(body.as_bytes())));
     black_box(filters::handle(api, identity, request.unwrap()).await).status()
@@ -100,7 +106,7 @@ fn gets(criterion: &mut Criterion) {
         let audit = is_audited.then_some(audit);
         let api = api(audit);
         writers.into_iter().for_each(|writer| drop(runtime.spawn(writer.run())));
-        let identity = Identity::of_user(User::new("admin", ["system:masters".to_owned()]));
+        let identity = ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
         let identity = identity.with_peer("127.0.0.1:50000");
         runtime.block_on(async {
             let namespace = r#"{"metadata": {"name": "bench"}}"#;

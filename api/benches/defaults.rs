@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use quorate_access::authentication::AuthenticationOptions;
-use quorate_access::authorization::{Feed, FeedOptions, ModeOptions};
+use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version};
@@ -21,6 +21,7 @@ use quorate_controllers::{Controllers, ControllersOptions};
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Outcome, Store, Txn};
 
 const NAMING: Naming = Naming::Svc;
@@ -80,8 +81,8 @@ async fn start() -> Start {
     let memory = MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock));
     let store = Arc::new(Timed { store: memory, done: Mutex::default() });
     let api = api(store.clone());
-    let (feed, _) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
-    tokio::spawn(feed.run());
+    let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
+    tokio::spawn(informer.run());
     let (controllers, handle) = Controllers::new(ControllersOptions {
         cluster: api.cluster(),
         root_ca: String::new(),

@@ -21,7 +21,7 @@ use http_body_util::Full;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use quorate_access::authentication::{AuthenticationOptions, Identity, User};
+use quorate_access::authentication::{AuthenticationOptions, ConnectionIdentity, User};
 use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::body::Body;
@@ -44,8 +44,8 @@ const TAKEN_BYTES: usize = 256 << 10;
 /// What a body in chunks ends with.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-fn identity() -> Identity {
-    Identity::of_user(User::new("admin", ["system:masters".to_owned()]))
+fn identity() -> ConnectionIdentity {
+    ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]))
 }
 
 fn api() -> Arc<Api> {

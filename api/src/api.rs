@@ -25,6 +25,7 @@ use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use quorate_access::flow_control::FlowControl;
 use quorate_access::flow_control::{InFlight, InFlightLimits};
 use quorate_admission::Admission;
+use quorate_registry::derived::{Informed, recording_writes};
 use quorate_registry::features::{Feature, Gates};
 use quorate_registry::write::Writer;
 use quorate_registry::{Catalogue, CurrentCatalogue};
@@ -125,7 +126,9 @@ impl Api {
         }));
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
-        let store = authorizer.noting(options.store);
+        let flow_control = FlowControl::new(names, &catalogue.load(), options.store.clone());
+        let states = [authorizer.derived_states(), flow_control.derived_states()].concat();
+        let store = recording_writes(options.store, states);
         Arc::new(Self {
             names,
             admission: Arc::new(Admission::new(names, catalogue.clone(), store.clone())),
@@ -137,7 +140,7 @@ impl Api {
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
             in_flight: InFlight::new(options.in_flight),
-            flow_control: FlowControl::new(names, &catalogue.load()),
+            flow_control,
             formats,
             gates: options.gates,
             health: Health::default(),
@@ -149,6 +152,12 @@ impl Api {
             version: options.version,
             address: options.address,
         })
+    }
+
+    /// What its parts derive from stored objects: for the informer of the node.
+    #[must_use]
+    pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
+        [self.authorizer.derived_states(), self.flow_control.derived_states()].concat()
     }
 
     /// The one way to write objects, for handlers and controllers alike.

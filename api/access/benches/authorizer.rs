@@ -1,7 +1,8 @@
-//! How long one check takes among 100,000 RoleBindings, and how long it takes to list somebody's rights.
+//! The authorizer's latency: one check among 100,000 RoleBindings, and the list of a user's rules.
 //!
-//! Besides criterion's means, the distribution of single answers is printed, since the budget (50 us) is about the slowest
-//! in a hundred: for what is allowed and what is not, for users with few bindings and for one with very many.
+//! Besides criterion's means, the distribution of single answers is printed, since the budget (50
+//! us) is about the slowest in a hundred: for what is allowed and what is not, for users with few
+//! bindings and for one with very many.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
@@ -10,13 +11,12 @@ use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use quorate_access::authentication::User;
-use quorate_access::authorization::{
-    Action, Authorizer, AuthorizerOptions, Feed, FeedOptions, ModeOptions, ResourceAction,
-};
+use quorate_access::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction};
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::{Naming, Value};
 use quorate_registry::Catalogue;
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::keys::Key;
 use quorate_registry::write::{Put, Target, WriteOptions, Writer};
 use quorate_schema::Graph;
@@ -33,8 +33,8 @@ const LISTINGS: usize = 20_000;
 /// The namespace in which one user has every binding, each of another role.
 const CROWDED: usize = 0;
 
-/// In each namespace as many bindings as users, all of one role; but in one of them all of one user, each of a role of its
-/// own. Beyond that, that user is bound everywhere.
+/// In each namespace as many bindings as users, all of one role; but in one of them all of one
+/// user, each of a role of its own. Beyond that, that user is bound everywhere.
 async fn fill(catalogue: &Catalogue, writer: &Writer, store: &dyn Store) {
     let find = |plural: &str| catalogue.find(GROUP, "v1", plural).unwrap();
     let (roles, bindings) = (find("roles"), find("rolebindings"));
@@ -120,9 +120,9 @@ fn main() {
     let options =
         AuthorizerOptions { names: Naming::Svc.names(), catalogue: &catalogue, store, modes: &[ModeOptions::Rules] };
     let authorizer = Arc::new(Authorizer::new(options));
-    let (feed, _) = Feed::new(FeedOptions { authorizer: authorizer.clone() });
+    let (informer, _) = Informer::new(InformerOptions { states: authorizer.derived_states() });
     let started = Instant::now();
-    runtime.spawn(feed.run());
+    runtime.spawn(informer.run());
     let bench = Bench { runtime, authorizer };
     let of = |name: &str| User::new(name, (0..10).map(|number| format!("group-{number}")));
     let ask = |user: &str, namespace, resource| Question { user: of(user), namespace, resource };

@@ -1,13 +1,14 @@
-//! What checking a service account's token costs: remembered, as nearly always, and for the first time.
+//! The cost of checking a service account token: cached, as nearly always, and for the first time.
 //!
-//! `cargo bench -p quorate-api --bench tokens`. A bar to hold: 100,000 remembered checks a second on one core.
+//! `cargo bench -p quorate-access --bench tokens`. A bar to hold: 100,000 checks of cached tokens a
+//! second on one core.
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use quorate_access::authentication::token::{
-    Bound, Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions,
+    BoundObjectReference, Issue, KeyMaterial, KeySet, ObjectIdentity, ServiceAccountTokens, TokenOptions,
 };
 use quorate_env::SystemEnv;
 use quorate_meta::Naming;
@@ -19,8 +20,8 @@ use quorate_wire::stored;
 const ACCOUNTS: usize = 10_000;
 const NOW_MS: u64 = 1_893_456_000_000;
 
-fn identified(kind: &str, at: usize) -> Identified {
-    Identified { name: format!("{kind}-{at}"), uid: format!("00000000-0000-0000-0000-{at:012}") }
+fn identified(kind: &str, at: usize) -> ObjectIdentity {
+    ObjectIdentity { name: format!("{kind}-{at}"), uid: format!("00000000-0000-0000-0000-{at:012}") }
 }
 
 fn store() -> MemoryStore {
@@ -28,7 +29,7 @@ fn store() -> MemoryStore {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     for at in 0..ACCOUNTS {
         let put = |resource, kind| {
-            let Identified { name, uid } = identified(kind, at);
+            let ObjectIdentity { name, uid } = identified(kind, at);
             let key = Key::Object { group: "", resource, namespace: Some("bench"), name: &name }.encode();
             let object = serde_json::json!({"metadata": {"name": name, "namespace": "bench", "uid": uid}});
             Operation::Put { key, value: stored::encode(&object.into(), &[]).expect("a complete object") }
@@ -53,7 +54,7 @@ fn issue(tokens: &ServiceAccountTokens, at: usize) -> String {
         account: identified("robot", at),
         audiences: tokens.options().audiences.clone(),
         lifetime: Some(3600),
-        bound: Some(Bound::Pod(identified("pod", at), Some(identified("node", at)))),
+        bound: Some(BoundObjectReference::Pod(identified("pod", at), Some(identified("node", at)))),
         id: format!("{at}"),
     };
     tokens.issue(issue, NOW_MS).expect("a token").token

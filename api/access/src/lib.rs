@@ -1,7 +1,7 @@
-//! Who asks for what, and may they: the meaning of a request's path and query, authentication, authorization, and which
-//! share of the server's capacity a request belongs to.
+//! Access control of requests: request info, authentication, authorization and flow control.
 //!
-//! Invariant: decided from the request and the store's state alone; nothing here reads a body or writes an object.
+//! Invariant: all of it is decided from the request's head and the store's state; nothing here
+//! reads a body or writes an object. Not here: admission, which sees the object that is written.
 
 pub mod authentication;
 pub mod authorization;

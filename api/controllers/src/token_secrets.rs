@@ -13,7 +13,9 @@ use quorate_store::{Snapshot, WatchBatch};
 
 use super::context::{Context, is_settled};
 use crate::retry_queue::RetryQueue;
-use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal, ServiceAccountTokens};
+use quorate_access::authentication::token::{
+    BoundObjectReference, Issue, ObjectIdentity, Refusal, ServiceAccountTokens,
+};
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
 use quorate_registry::{Part, stored_codec};
@@ -136,7 +138,7 @@ async fn fill(
     contents: Contents<'_>,
     target: Target<'_>,
     uid: &str,
-    owner: &Identified,
+    owner: &ObjectIdentity,
 ) -> Result<(), Error> {
     let options =
         UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
@@ -160,7 +162,12 @@ async fn fill(
     }
 }
 
-fn complete(context: &Context, contents: Contents<'_>, secret: &mut Value, owner: &Identified) -> Result<(), Error> {
+fn complete(
+    context: &Context,
+    contents: Contents<'_>,
+    secret: &mut Value,
+    owner: &ObjectIdentity,
+) -> Result<(), Error> {
     let Contents { tokens, root_ca } = contents;
     let names = context.names;
     let namespace = secret.str_at(&["metadata", "namespace"]).unwrap_or_default().to_owned();
@@ -179,7 +186,7 @@ fn complete(context: &Context, contents: Contents<'_>, secret: &mut Value, owner
         account: owner.clone(),
         audiences: tokens.options().audiences.clone(),
         lifetime: None,
-        bound: Some(Bound::Secret(identified(secret))),
+        bound: Some(BoundObjectReference::Secret(identified(secret))),
         id: context.uuid(),
     };
     let issued = tokens.issue(issue, context.env.clock.now_ms());
@@ -212,7 +219,7 @@ fn annotation<'v>(context: &Context, secret: &'v Value, name: &str) -> &'v str {
     secret.str_at(&["metadata", "annotations", &key]).unwrap_or_default()
 }
 
-fn identified(object: &Value) -> Identified {
+fn identified(object: &Value) -> ObjectIdentity {
     let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
-    Identified { name: text("name"), uid: text("uid") }
+    ObjectIdentity { name: text("name"), uid: text("uid") }
 }

@@ -1,7 +1,8 @@
-//! The resources that every cluster has, made from the schema's kinds.
+//! The built-in resources, made from the kinds of the schema.
 //!
-//! Invariant: what the schema knows and stores is served, but for the exceptions listed here. A further kind joins with
-//! its IDL entry, and a strategy where the schema does not say everything.
+//! Invariant: every kind that the schema stores is served, but for the exceptions listed here. A
+//! new kind needs its IDL entry, and a strategy where the schema does not define its whole
+//! behaviour.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -13,10 +14,11 @@ use quorate_schema::{Graph, KindDef};
 use quorate_registry::features::{Feature, Gates};
 use quorate_registry::{Catalogue, Conversion, Resource, StoredForm, Subresource};
 
-/// Neutral group and kind of what the schema knows and nobody serves yet.
+/// Neutral group and kind of what the schema has and the server does not serve yet.
 const NOT_SERVED: [(&str, &str); 1] = [("apiextensions", "CustomResourceDefinition")];
 
-/// Neutral group and kind of what is served but never stored: questions, for which the handlers have an answer, and orders.
+/// Neutral group and kind of what is served but never stored: reviews, which the handlers answer,
+/// and bindings.
 const VIRTUAL: [(&str, &str); 7] = [
     ("authentication", "SelfSubjectReview"),
     ("authentication", "TokenReview"),
@@ -27,13 +29,15 @@ const VIRTUAL: [(&str, &str); 7] = [
     ("core", "Binding"),
 ];
 
-/// Neutral group and kind of what is read but never stored: made up from the state of the server when somebody looks.
-const OBSERVED: [(&str, &str); 1] = [("core", "ComponentStatus")];
+/// Neutral group and kind of what can be read but is never stored: computed from the state of the
+/// server at each request.
+const COMPUTED: [(&str, &str); 1] = [("core", "ComponentStatus")];
 
-/// Neutral group and kind of what is served while a feature is on.
+/// Neutral group and kind of what is served while a feature gate is on.
 const GATED: [(&str, &str, Feature); 1] = [("certificates", "ClusterTrustBundle", Feature::ClusterTrustBundle)];
 
-/// Neutral groups in the order of discovery, which is the order in which clients resolve a short name; others come last.
+/// Neutral groups in the order of discovery, by which clients resolve short names; other groups
+/// follow.
 const GROUP_ORDER: [&str; 20] = [
     "core",
     "apiregistration",
@@ -57,27 +61,27 @@ const GROUP_ORDER: [&str; 20] = [
     "resource",
 ];
 
-/// What takes the place of deprecated kinds: neutral group and kind, and group and kind of the successor.
+/// The successors of deprecated kinds: neutral group and kind, and group and kind of the successor.
 const SUCCESSORS: [(&str, &str, &str, &str); 1] = [("core", "Endpoints", "discovery", "v1 EndpointSlice")];
 
-/// Subresources that are served today.
+/// The subresources that are served.
 const SERVED_SUBRESOURCES: [&str; 8] =
     ["approval", "binding", "ephemeralcontainers", "eviction", "finalize", "scale", "status", "token"];
 
-/// The catalogue of the built-in resources of a naming profile, with a schema of its own and every feature as it is by
-/// default.
+/// The catalogue of the built-in resources of a naming profile, with a schema of its own and every
+/// feature gate at its default.
 #[must_use]
 pub fn catalogue_of(names: &'static Names) -> Catalogue {
     catalogue(&Arc::new(Graph::builtin(names)))
 }
 
-/// The catalogue of the built-in resources, with every feature as it is by default.
+/// The catalogue of the built-in resources, with every feature gate at its default.
 #[must_use]
 pub fn catalogue(graph: &Arc<Graph>) -> Catalogue {
     catalogue_with(graph, &Gates::default())
 }
 
-/// The catalogue of the built-in resources that these features have.
+/// The catalogue of the built-in resources under these feature gates.
 #[must_use]
 pub fn catalogue_with(graph: &Arc<Graph>, gates: &Gates) -> Catalogue {
     let mut served: Vec<(&KindDef, Option<StoredForm>)> =
@@ -90,11 +94,12 @@ pub fn catalogue_with(graph: &Arc<Graph>, gates: &Gates) -> Catalogue {
     Catalogue::new(graph.clone(), resources.collect())
 }
 
-/// How objects of a served kind are stored, when that is in another version's form; `None` for a kind that is not served:
-/// neither virtual nor with objects of its own in the store, off, or listed above.
+/// Whether a kind is served, and how its objects are stored when that is in another version. `None`
+/// for a kind that is not served: it is neither virtual nor stored, it is off by default, or it is
+/// in [`NOT_SERVED`].
 #[expect(clippy::option_option, reason = "whether it is served, and then whether it is converted")]
 fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredForm>> {
-    if is_virtual(kind) || OBSERVED.contains(&(kind.neutral_group, kind.kind.as_ref())) {
+    if is_virtual(kind) || COMPUTED.contains(&(kind.neutral_group, kind.kind.as_ref())) {
         return Some(None);
     }
     let version = kind.storage_version.as_ref()?;
@@ -105,7 +110,8 @@ fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredF
         return None;
     }
     let stored = GroupVersionKind::new(&*kind.storage_group, version.as_ref(), kind.kind.as_ref());
-    // A version that is not known any more only gives the stored objects their name: they have the same form.
+    // A version that the schema has no longer only names the storage; the stored objects have the
+    // form of the served version.
     let Some(stored) = graph.kind(&stored) else { return Some(None) };
     if (&stored.group, &stored.version) == (&kind.group, &kind.version) {
         return Some(None);
@@ -122,7 +128,7 @@ fn is_virtual(kind: &KindDef) -> bool {
     VIRTUAL.contains(&(kind.neutral_group, kind.kind.as_ref()))
 }
 
-/// What a version's name says of it, in ascending order: alpha, beta, stable, and then its number.
+/// The sort key of a version name, in ascending order: alpha, beta, stable, then its numbers.
 fn maturity(version: &str) -> (u8, Option<u32>, Option<u32>) {
     let number = |text: &str| text.parse().ok();
     let rest = version.strip_prefix('v').unwrap_or_default();
@@ -220,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_or_no_objects_is_not_served() {
+    fn kinds_that_are_not_served() {
         let catalogue = catalogue_of(Naming::Svc.names());
         for plural in ["customresourcedefinitions", "mutatingadmissionpolicies", "scales"] {
             assert!(catalogue.iter().all(|resource| resource.plural != plural), "{plural}");
@@ -260,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_is_what_its_kind_says() {
+    fn resources_follow_their_kinds() {
         let catalogue = catalogue_of(Naming::Svc.names());
         let namespaces = catalogue.find("", "v1", "namespaces").unwrap();
         assert!(!namespaces.namespaced && namespaces.delete_returns_object && !namespaces.serves("deletecollection"));

@@ -1,4 +1,6 @@
-//! Conditions of a status in the form that most kinds share: what each must say, and that each is there once.
+//! `metav1.Condition`: the fields that every condition must have.
+//!
+//! Invariant of a valid list: each type occurs once.
 
 use std::collections::HashSet;
 
@@ -7,16 +9,16 @@ use quorate_meta::{Cause, name};
 use super::field::Field;
 use super::rules;
 
-/// Bytes of a reason.
+/// Bytes of a reason, at most.
 const MAX_REASON: usize = 1024;
-/// Bytes of a message.
+/// Bytes of a message, at most.
 const MAX_MESSAGE: usize = 32 << 10;
 const NOT_A_REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of \
                             alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. \
                             'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used \
                             for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
-/// What is wrong with the conditions.
+/// Checks a list of conditions.
 pub(super) fn check(conditions: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for condition in conditions.items() {
@@ -63,7 +65,7 @@ fn is_reason(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::field_causes;
+    use crate::tests::field_causes;
     use serde_json::json;
 
     #[test]

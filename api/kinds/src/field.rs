@@ -1,6 +1,6 @@
-//! A value together with its path: what checks of objects walk over, so that causes name the right field.
+//! A field of an object with its path, so that a check and its field errors name the same field.
 //!
-//! Absent fields are values too (`null`), because most checks treat them like empty ones.
+//! An absent field is a `null` value, because most checks treat it like an empty one.
 
 use quorate_meta::{Cause, Path, Value};
 
@@ -19,7 +19,7 @@ impl<'v> Field<'v> {
         Self { value: object, path: Path::default() }
     }
 
-    /// A value that stands at a path of its own.
+    /// A value that stands at this path of an object.
     pub(super) fn new(value: &'v Value, path: Path) -> Self {
         Self { value, path }
     }
@@ -30,79 +30,79 @@ impl<'v> Field<'v> {
         Self { value: value.unwrap_or(&ABSENT), path: self.path.child(names) }
     }
 
-    /// The items of a list; none when it is something else.
+    /// The items of a list; none for another type.
     pub(super) fn items(&self) -> impl ExactSizeIterator<Item = Self> + use<'v, '_> {
         let items = self.value.as_list().unwrap_or_default();
         items.iter().enumerate().map(|(index, value)| Self { value, path: self.path.index(index) })
     }
 
-    /// The entries of a map with free keys; none when it is something else.
+    /// The entries of a map; none for another type.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&'v str, Self)> + use<'v, '_> {
         let entries = self.value.as_map().into_iter().flat_map(|map| map.iter());
         entries.map(|(key, value)| (key, Self { value, path: self.path.key(key) }))
     }
 
-    /// The value; `null` when it is absent.
+    /// The value; `null` for an absent field.
     pub(super) fn value(&self) -> &'v Value {
         self.value
     }
 
-    /// The path.
+    /// The path of the field.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The text; empty when there is none.
+    /// The string; empty for another type.
     pub(super) fn text(&self) -> &'v str {
         self.value.as_str().unwrap_or_default()
     }
 
-    /// The integer, when there is one.
+    /// The integer; `None` for another type.
     pub(super) fn int(&self) -> Option<i64> {
         self.value.as_i64()
     }
 
-    /// Whether it is `true`.
+    /// Whether the value is `true`.
     pub(super) fn is_true(&self) -> bool {
         self.value.as_bool() == Some(true)
     }
 
-    /// Whether it is there.
+    /// Whether the field is present.
     pub(super) fn is_set(&self) -> bool {
         !self.value.is_null()
     }
 
-    /// Whether it is absent or has nothing in it.
+    /// Whether the field is absent or its value is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.value.is_empty()
     }
 
-    /// A cause that says it must be given.
+    /// The field error of a required field that is absent.
     pub(super) fn required(&self, why: &str) -> Cause {
         Cause::required(&self.path, why)
     }
 
-    /// A cause that says its value is wrong.
+    /// The field error of an invalid value.
     pub(super) fn invalid(&self, why: &str) -> Cause {
         Cause::invalid(&self.path, self.value.clone(), why)
     }
 
-    /// A cause that says it must not be given.
+    /// The field error of a field that must not be set.
     pub(super) fn forbidden(&self, why: &str) -> Cause {
         Cause::forbidden(&self.path, why)
     }
 
-    /// A cause that says its value is none of these.
+    /// The field error of a value outside an enumeration.
     pub(super) fn not_supported(&self, supported: &[&str]) -> Cause {
         Cause::not_supported(&self.path, self.text(), supported)
     }
 
-    /// A cause that says its value has been given before.
+    /// The field error of a value that occurs twice.
     pub(super) fn duplicate(&self) -> Cause {
         Cause::duplicate(&self.path, self.value.clone())
     }
 
-    /// Causes for each of these problems with its text.
+    /// One field error for each of these messages.
     pub(super) fn invalid_for(&self, problems: &[String]) -> Vec<Cause> {
         problems.iter().map(|why| self.invalid(why)).collect()
     }

@@ -1,5 +1,9 @@
-//! The semantics of each served kind: a folder per group, a file per kind, and the table that finds them.
+//! The strategies of the built-in kinds: a folder for each API group, a file for each kind.
+//!
+//! Invariant: the schema gives every kind its structure, defaults and patches; a strategy holds
+//! only what the schema cannot express. Storage, admission and handlers are in other crates.
 
+mod address_warnings;
 mod admissionregistration;
 mod apiregistration;
 mod apps;
@@ -14,8 +18,7 @@ mod discovery;
 mod events;
 mod field;
 mod flowcontrol;
-mod loadbalancer;
-mod net_warnings;
+mod load_balancer_status;
 mod networking;
 mod node;
 mod plain;
@@ -26,6 +29,8 @@ mod resource_names;
 mod rules;
 mod scheduling;
 mod storage;
+#[cfg(test)]
+mod tests;
 mod workload;
 
 use std::sync::Arc;
@@ -34,7 +39,8 @@ use quorate_meta::Names;
 
 use quorate_registry::{Conversion, Strategy};
 
-/// The strategy of a version of a kind; `group` is the neutral name, such as `rbac.authorization`, or `core`.
+/// The strategy of a version of a kind; `group` is the neutral name, such as `rbac.authorization`
+/// or `core`.
 #[must_use]
 pub(crate) fn strategy(group: &str, version: &str, kind: &str) -> Arc<dyn Strategy> {
     let own = match group {
@@ -61,7 +67,8 @@ pub(crate) fn strategy(group: &str, version: &str, kind: &str) -> Arc<dyn Strate
     own.unwrap_or_else(|| Arc::new(plain::Plain))
 }
 
-/// What turns objects of a version into those of the version that is stored; `None` for versions without one.
+/// The conversion between a version of a kind and the version that is stored; `None` for versions
+/// that are stored as they are.
 #[must_use]
 pub(crate) fn conversion(names: &'static Names, group: &str, version: &str, kind: &str) -> Option<Arc<dyn Conversion>> {
     match group {

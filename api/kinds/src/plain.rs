@@ -1,8 +1,8 @@
-//! A kind of which the schema says everything.
+//! The default strategy, of kinds that the schema defines completely.
 
 use quorate_registry::Strategy;
 
-/// The strategy that differs nowhere.
+/// A strategy with the default of every method.
 #[derive(Debug)]
 pub(super) struct Plain;
 

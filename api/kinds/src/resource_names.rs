@@ -1,13 +1,15 @@
-//! Names of what pods use and quotas count: those of the system itself, and those that others bring along.
+//! Resource names: those of `resources`, `ResourceQuota` and `LimitRange`, native or extended.
+//!
+//! Amounts are checked where they are used.
 
 use quorate_meta::{Cause, Names, Quantity, name};
 
 use super::field::Field;
 
-/// What a container may have by a plain name.
-const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-/// Everything else with a plain name.
-const OTHERS: [&str; 17] = [
+/// The native resources of containers, but for huge pages.
+const CONTAINER_RESOURCES: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+/// The other resource names without a domain, which quotas count.
+const QUOTA_RESOURCES: [&str; 17] = [
     "requests.cpu",
     "requests.memory",
     "requests.ephemeral-storage",
@@ -29,7 +31,7 @@ const OTHERS: [&str; 17] = [
 const HUGE_PAGES: &str = "hugepages-";
 const REQUESTS: &str = "requests.";
 
-/// What is wrong with the name of a resource whose amount stands in this map.
+/// Checks a resource name; `amounts` is the map that has it as a key.
 pub(super) fn check(amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     let wrong = name::qualified_name(resource);
     causes.extend(wrong.iter().map(|why| invalid(amounts, resource, why)));
@@ -38,14 +40,14 @@ pub(super) fn check(amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>
     }
 }
 
-/// What is wrong with the name of a resource that a container may have.
-pub(super) fn check_of_container(names: &Names, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+/// Checks the resource name of a container's requests or limits.
+pub(super) fn check_container_resource(names: &Names, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
     check(amounts, resource, causes);
     let why = if !resource.contains('/') {
-        let known = OF_CONTAINERS.contains(&resource) || is_huge_pages(resource);
+        let known = CONTAINER_RESOURCES.contains(&resource) || is_huge_pages(resource);
         (!known).then_some("must be a standard resource for containers")
     } else {
-        let known = is_native(names, resource) || is_extension(names, resource);
+        let known = is_native(names, resource) || is_extended(names, resource);
         (!known).then_some("doesn't follow extended resource name standard")
     };
     causes.extend(why.map(|why| invalid(amounts, resource, why)));
@@ -57,34 +59,34 @@ fn invalid(amounts: &Field<'_>, resource: &str, why: &str) -> Cause {
 
 fn is_standard(resource: &str) -> bool {
     let pages = is_huge_pages(resource) || resource.strip_prefix(REQUESTS).is_some_and(is_huge_pages);
-    OF_CONTAINERS.contains(&resource) || OTHERS.contains(&resource) || pages
+    CONTAINER_RESOURCES.contains(&resource) || QUOTA_RESOURCES.contains(&resource) || pages
 }
 
-/// Whether these are pages of memory of a larger size.
+/// Whether the resource is a size of huge pages.
 pub(super) fn is_huge_pages(resource: &str) -> bool {
     resource.starts_with(HUGE_PAGES)
 }
 
-/// Bytes of one page of such memory, if its name says that well.
+/// Bytes of one huge page, if the resource name has a valid size.
 pub(super) fn page_size(resource: &str) -> Option<i64> {
     let size = resource.strip_prefix(HUGE_PAGES).and_then(Quantity::parse)?;
     Some(size.units()).filter(|bytes| *bytes > 0 && size.is_whole())
 }
 
-/// Resources of the system itself; all others are somebody's extension.
+/// Whether the resource is native: its name has no domain or the domain of the project.
 pub(super) fn is_native(names: &Names, resource: &str) -> bool {
     let of_domain = |(at, _)| resource[..at].ends_with(names.domain);
     !resource.contains('/') || resource.match_indices('/').any(of_domain)
 }
 
-/// Whether this can be the name of somebody's extension, of which a quota counts what is requested.
-pub(super) fn is_extension(names: &Names, resource: &str) -> bool {
+/// Whether the name can be that of an extended resource, of which a quota counts the requests.
+pub(super) fn is_extended(names: &Names, resource: &str) -> bool {
     !is_native(names, resource)
         && !resource.starts_with(REQUESTS)
         && name::qualified_name(&format!("{REQUESTS}{resource}")).is_empty()
 }
 
-/// Whether less of it may be requested than the limit is.
+/// Whether a request may be lower than the limit.
 pub(super) fn may_overcommit(names: &Names, resource: &str) -> bool {
     is_native(names, resource) && !is_huge_pages(resource)
 }
@@ -102,7 +104,7 @@ mod tests {
             let amounts = Field::root(&object);
             let (mut all, mut container) = (Vec::new(), Vec::new());
             check(&amounts, resource, &mut all);
-            check_of_container(Naming::Svc.names(), &amounts, resource, &mut container);
+            check_container_resource(Naming::Svc.names(), &amounts, resource, &mut container);
             assert_eq!((all.len(), container.len()), (plain, of_container), "{resource}");
         };
         for resource in ["cpu", "hugepages-2Mi", "example.com/gpu", "svc.io/foo"] {
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn extensions() {
         let check = |resource: &str, expect: bool| {
-            assert_eq!(is_extension(Naming::Svc.names(), resource), expect, "{resource}");
+            assert_eq!(is_extended(Naming::Svc.names(), resource), expect, "{resource}");
             assert_eq!(may_overcommit(Naming::Svc.names(), resource), !resource.contains('.'), "{resource}");
         };
         check("cpu", false);

@@ -1,4 +1,8 @@
-//! Checks that several kinds share: names, ports, addresses, selectors, quantities, what may not change.
+//! Field checks that several kinds share: names, ports, addresses, selectors, quantities,
+//! immutability.
+//!
+//! Each adds its field errors to a list. Checks of names and addresses themselves are in
+//! `quorate_meta`.
 
 use quorate_meta::{Cause, Quantity, Value, name};
 
@@ -6,13 +10,15 @@ use super::field::Field;
 use quorate_meta::net::{self, NOT_AN_ADDRESS};
 
 pub(super) const IMMUTABLE: &str = "field is immutable";
-/// Protocols that ports have.
+/// The protocols of ports.
 pub(super) const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 const NOT_A_PORT: &str = "must be between 1 and 65535, inclusive";
-/// Characters of a port's name.
+/// Characters of a port name, at most (RFC 6335).
 const MAX_PORT_NAME: usize = 15;
+/// Bytes of the name of a CSI driver, at most.
+const MAX_CSI_DRIVER_NAME: usize = 63;
 
-/// The text must be given and keep a rule for names.
+/// Checks a required string against a rule for names.
 pub(super) fn name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
     if field.text().is_empty() {
         causes.push(field.required(""));
@@ -21,21 +27,33 @@ pub(super) fn name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mu
     }
 }
 
-/// The text must keep a rule for names when it is given.
+/// Checks an optional string against a rule for names.
 pub(super) fn optional_name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
     if !field.text().is_empty() {
         name(field, rule, causes);
     }
 }
 
-/// The text must be given.
+/// Checks the name of a CSI driver.
+pub(super) fn csi_driver_name(driver: &Field<'_>, causes: &mut Vec<Cause>) {
+    if driver.is_empty() {
+        causes.push(driver.required(""));
+        return;
+    }
+    if driver.text().len() > MAX_CSI_DRIVER_NAME {
+        causes.push(Cause::too_long(driver.path(), MAX_CSI_DRIVER_NAME));
+    }
+    causes.extend(driver.invalid_for(&name::dns_subdomain(&driver.text().to_ascii_lowercase())));
+}
+
+/// Checks that the field is not empty.
 pub(super) fn required(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if field.is_empty() {
         causes.push(field.required(""));
     }
 }
 
-/// The text must be given and be one of these.
+/// Checks a required value of an enumeration.
 pub(super) fn one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cause>) {
     if field.text().is_empty() {
         causes.push(field.required(""));
@@ -44,33 +62,33 @@ pub(super) fn one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cau
     }
 }
 
-/// The text must be one of these when it is given.
+/// Checks an optional value of an enumeration.
 pub(super) fn optional_one_of(field: &Field<'_>, supported: &[&str], causes: &mut Vec<Cause>) {
     if field.is_set() && !supported.contains(&field.text()) {
         causes.push(field.not_supported(supported));
     }
 }
 
-/// The number must lie in a range, both ends included.
+/// Checks that the number is in a range, both ends included.
 pub(super) fn between(field: &Field<'_>, low: i64, high: i64, why: &str, causes: &mut Vec<Cause>) {
     if !field.int().is_some_and(|number| (low..=high).contains(&number)) {
         causes.push(Cause::invalid(field.path(), field.int().unwrap_or_default(), why));
     }
 }
 
-/// The number must not be negative.
+/// Checks that the number is not negative.
 pub(super) fn not_negative(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if field.int().is_some_and(|number| number < 0) {
         causes.push(field.invalid("must be greater than or equal to 0"));
     }
 }
 
-/// The number must be that of a port.
+/// Checks a port number.
 pub(super) fn port(field: &Field<'_>, causes: &mut Vec<Cause>) {
     between(field, 1, 65535, NOT_A_PORT, causes);
 }
 
-/// The value must be the number or the name of a port.
+/// Checks a port number or port name (`IntOrString`).
 pub(super) fn port_or_name(field: &Field<'_>, causes: &mut Vec<Cause>) {
     match field.value() {
         Value::String(text) => causes.extend(field.invalid_for(&port_name(text))),
@@ -78,7 +96,7 @@ pub(super) fn port_or_name(field: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the name of a port (a service name of RFC 6335).
+/// Why a text is no port name (a service name of RFC 6335).
 pub(super) fn port_name(text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut check = |holds: bool, why: String| {
@@ -96,26 +114,26 @@ pub(super) fn port_name(text: &str) -> Vec<String> {
     wrong
 }
 
-/// The text must be an address.
+/// Checks an IP address.
 pub(super) fn address(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if net::address(field.text()).is_none() {
         causes.push(Cause::invalid(field.path(), field.text(), NOT_AN_ADDRESS));
     }
 }
 
-/// The map must hold labels.
+/// Checks a map of labels.
 pub(super) fn labels(field: &Field<'_>, causes: &mut Vec<Cause>) {
     let texts = field.entries().map(|(key, value)| (key, value.text()));
     causes.extend(name::labels(field.path(), texts));
 }
 
-/// The map must hold annotations.
+/// Checks a map of annotations.
 pub(super) fn annotations(field: &Field<'_>, causes: &mut Vec<Cause>) {
     let texts = field.entries().map(|(key, value)| (key, value.text()));
     causes.extend(name::annotations(field.path(), texts));
 }
 
-/// The metadata of what is made by a template: labels and annotations, and nothing that is of a single object.
+/// Checks the metadata of a template: labels and annotations, and no field of a single object.
 pub(super) fn template_metadata(metadata: &Field<'_>, causes: &mut Vec<Cause>) {
     annotations(&metadata.get("annotations"), causes);
     labels(&metadata.get("labels"), causes);
@@ -128,21 +146,21 @@ pub(super) fn template_metadata(metadata: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The text must not have more bytes.
+/// Checks the length of a string in bytes.
 pub(super) fn at_most_bytes(field: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
     if field.text().len() > max {
         causes.push(Cause::too_long(field.path(), max));
     }
 }
 
-/// The list must not have more items.
+/// Checks the length of a list.
 pub(super) fn at_most_items(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
     if list.items().len() > max {
         causes.push(Cause::too_many(list.path(), list.items().len(), max));
     }
 }
 
-/// The value, when it is there, must be a label selector.
+/// Checks an optional label selector.
 pub(super) fn selector(field: &Field<'_>, causes: &mut Vec<Cause>) {
     labels(&field.get("matchLabels"), causes);
     for term in field.get("matchExpressions").items() {
@@ -166,7 +184,7 @@ pub(super) fn selector(field: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The value must be as it was.
+/// Checks that the value has not changed.
 pub(super) fn immutable(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     let same = old.value() == new.value() || (old.is_empty() && new.is_empty());
     if !same {
@@ -174,7 +192,7 @@ pub(super) fn immutable(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause
     }
 }
 
-/// A list of an object that is always written and has nothing in it is written as `null`.
+/// Replaces an empty list by `null`, as the API writes a list without `omitempty`.
 pub(super) fn null_when_empty(object: &mut Value, path: &[&str]) {
     if let Some(list) = object.at_mut(path).filter(|list| list.is_empty()) {
         *list = Value::Null;
@@ -192,50 +210,9 @@ pub(super) fn is_positive(field: &Field<'_>) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
-    use quorate_meta::Cause;
-
-    use crate::field::Field;
-
-    /// Causes as reason and field.
-    pub(crate) fn shown(causes: &[Cause]) -> Vec<String> {
-        let short = |cause: &Cause| cause.reason.as_str().trim_start_matches("FieldValue").to_owned();
-        causes.iter().map(|cause| format!("{} {}", short(cause), cause.field)).collect()
-    }
-
-    /// Checks what a rule says of a value in the field `s`.
-    #[track_caller]
-    pub(crate) fn field_causes(rule: fn(&Field<'_>, &mut Vec<Cause>), value: serde_json::Value, expect: &[&str]) {
-        let object = serde_json::json!({ "s": value }).into();
-        let mut causes = Vec::new();
-        rule(&Field::root(&object).get("s"), &mut causes);
-        assert_eq!(shown(&causes), expect, "{object:?}");
-    }
-
-    /// The object with the value at a pointer (RFC 6901) replaced, added or (`null`) removed.
-    pub(crate) fn but(object: &serde_json::Value, changes: &[(&str, serde_json::Value)]) -> quorate_meta::Value {
-        let mut object = object.clone();
-        for (pointer, value) in changes {
-            let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
-            let target = object.pointer_mut(parent).expect("the parent exists");
-            match target {
-                serde_json::Value::Array(items) => match (key.parse::<usize>(), value.is_null()) {
-                    (Ok(index), true) => drop(items.remove(index)),
-                    (Ok(index), false) if index < items.len() => items[index] = value.clone(),
-                    _ => items.push(value.clone()),
-                },
-                other if value.is_null() => drop(other.as_object_mut().expect("an object").remove(key)),
-                other => drop(other.as_object_mut().expect("an object").insert(key.to_owned(), value.clone())),
-            }
-        }
-        object.into()
-    }
-}
-
-#[cfg(test)]
 mod tests {
-    use super::testing::shown;
     use super::*;
+    use crate::tests::shown;
     use serde_json::json;
 
     #[test]
@@ -260,7 +237,8 @@ mod tests {
 
     #[test]
     fn templates() {
-        let check = |value: serde_json::Value, expect: &[&str]| testing::field_causes(template_metadata, value, expect);
+        let check =
+            |value: serde_json::Value, expect: &[&str]| crate::tests::field_causes(template_metadata, value, expect);
         check(json!(null), &[]);
         check(json!({"labels": {"a": "b"}, "annotations": {"c": "d"}, "creationTimestamp": null}), &[]);
         check(

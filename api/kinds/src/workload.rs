@@ -1,16 +1,17 @@
-//! What workloads have in common: replicas that are counted, rolling updates, selectors that must not be empty.
+//! Checks that workloads share: counts of replicas, label selectors, `IntOrString` of rolling
+//! updates.
 
 use quorate_meta::{Cause, LabelSelector, Value};
 
 use super::field::Field;
 use super::rules;
 
-/// None of these numbers may be negative.
+/// Checks that none of these numbers is negative.
 pub(super) fn not_negative(object: &Field<'_>, fields: &[&str], causes: &mut Vec<Cause>) {
     fields.iter().for_each(|field| rules::not_negative(&object.get(field), causes));
 }
 
-/// A number of a status may not be larger than another one.
+/// Checks that a number of a status is not larger than another one.
 pub(super) fn at_most(status: &Field<'_>, field: &str, limit: &str, name: &str, causes: &mut Vec<Cause>) {
     let (value, limit) = (status.get(field), status.get(limit));
     let number = value.int().unwrap_or_default();
@@ -19,18 +20,35 @@ pub(super) fn at_most(status: &Field<'_>, field: &str, limit: &str, name: &str, 
     }
 }
 
-/// The selector of a workload must be there, be well formed and choose something; whether the template is worth checking
-/// against it.
+/// Checks the counts of a status, of a ReplicaSet or a ReplicationController.
+pub(super) fn check_replicas(status: &Field<'_>, causes: &mut Vec<Cause>) {
+    let counted = [
+        "replicas",
+        "fullyLabeledReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "terminatingReplicas",
+        "observedGeneration",
+    ];
+    not_negative(status, &counted, causes);
+    for field in ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"] {
+        at_most(status, field, "replicas", "status.replicas", causes);
+    }
+    at_most(status, "availableReplicas", "readyReplicas", "readyReplicas", causes);
+}
+
+/// Checks the required selector of a workload: well formed and not empty. Returns whether the
+/// template can be checked against it.
 pub(super) fn check_selector(selector: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) -> bool {
     if !selector.is_set() {
         causes.push(selector.required(""));
         return true;
     }
-    check_well_formed(selector, workload, causes)
+    check_optional_selector(selector, workload, causes)
 }
 
-/// The same of a selector that may be missing.
-pub(super) fn check_well_formed(selector: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) -> bool {
+/// Like [`check_selector`], for an optional selector.
+pub(super) fn check_optional_selector(selector: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) -> bool {
     if !selector.is_set() {
         return true;
     }
@@ -45,7 +63,7 @@ pub(super) fn check_well_formed(selector: &Field<'_>, workload: &str, causes: &m
     well_formed
 }
 
-/// The value must be a number that is not negative, or a percentage.
+/// Checks a number that is not negative, or a percentage (`IntOrString`).
 pub(super) fn number_or_percent(field: &Field<'_>, causes: &mut Vec<Cause>) {
     match field.value() {
         Value::String(text) if percent(text).is_none() => {
@@ -57,15 +75,15 @@ pub(super) fn number_or_percent(field: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// A percentage must not be more than everything.
-pub(super) fn at_most_all(field: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks that a percentage is at most 100%.
+pub(super) fn at_most_100_percent(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if percent(field.text()).is_some_and(|percent| percent > 100) {
         causes.push(field.invalid("must not be greater than 100%"));
     }
 }
 
-/// Whether a number or percentage is nothing; what is malformed is not.
-pub(super) fn is_nothing(field: &Field<'_>) -> bool {
+/// Whether a number or percentage is zero; false for a malformed one.
+pub(super) fn is_zero(field: &Field<'_>) -> bool {
     field.int().or_else(|| percent(field.text())) == Some(0)
 }
 
@@ -78,7 +96,7 @@ fn percent(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::json;
 
     #[test]
@@ -88,7 +106,7 @@ mod tests {
             let mut causes = Vec::new();
             let field = Field::root(&object).get("v");
             number_or_percent(&field, &mut causes);
-            at_most_all(&field, &mut causes);
+            at_most_100_percent(&field, &mut causes);
             assert_eq!(shown(&causes), expect, "{value}");
         };
         for good in [json!(0), json!(7), json!("0%"), json!("100%"), json!(null)] {

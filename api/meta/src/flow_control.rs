@@ -1,17 +1,17 @@
-//! The mandatory flow schemas and priority levels (API Priority and Fairness): what is never queued, and what no other
-//! schema takes. Every cluster has them with these specifications.
+//! The mandatory FlowSchemas and PriorityLevelConfigurations of API Priority and Fairness. Every
+//! cluster has them with these specifications.
 
 use crate::naming::well_known;
 use crate::value::{Map, Value};
 
-/// The name of the level of what is never held up.
+/// The name of the priority level that is never queued.
 pub const EXEMPT: &str = "exempt";
 const CATCH_ALL: &str = "catch-all";
 
-/// Their names; there is a level and a schema of each.
+/// The names; each is that of a priority level and of a flow schema.
 pub const NAMES: [&str; 2] = [CATCH_ALL, EXEMPT];
 
-/// The specification of the level with this name.
+/// The specification of the priority level with this name.
 pub fn level(name: &str) -> Option<Map> {
     match name {
         EXEMPT => {
@@ -30,7 +30,7 @@ pub fn level(name: &str) -> Option<Map> {
     }
 }
 
-/// The specification of the schema with this name.
+/// The specification of the flow schema with this name.
 pub fn schema(name: &str) -> Option<Map> {
     let (precedence, groups) = match name {
         EXEMPT => (1, vec![well_known::GROUP_MASTERS]),
@@ -53,7 +53,7 @@ pub fn schema(name: &str) -> Option<Map> {
     Some(spec)
 }
 
-/// The rule that takes whatever these subjects ask for.
+/// The rule that matches all requests of these subjects.
 pub fn everything(subjects: Value) -> Map {
     let all = || Value::List(vec!["*".into()]);
     let resources = Map::from([

@@ -1,7 +1,8 @@
-//! Identifiers of groups, versions, kinds and resources, as they appear in paths, bodies and messages.
+//! Identifiers of groups, versions, kinds and resources, as they appear in paths, bodies and
+//! messages.
 //!
-//! The core group is the empty string everywhere. Identifiers hold the group name of the cluster's naming profile,
-//! already resolved through `Names`; nothing here knows about profiles.
+//! The core group is the empty string everywhere. Identifiers hold the group name of the cluster's
+//! naming profile, already resolved through `Names`; nothing here knows about profiles.
 
 use std::fmt;
 

@@ -1,9 +1,10 @@
-//! The vocabulary of the API: what every other API crate speaks and none of them may redefine.
+//! The vocabulary of the API, which all other API crates share.
 //!
-//! Owns names of groups, labels and media types (`Names`), resource and kind identifiers, the working tree of an object
-//! (`Value`, `Map`), selectors, name validation, times and the `Status` body that every error becomes.
-//! Everything here is pure: no IO, no clock, no randomness (callers pass time and entropy in).
-//! Encodings live in `quorate-wire`, types and schemas in `quorate-schema`.
+//! Names of groups, labels and media types (`Names`), resource and kind identifiers, the tree of an
+//! object (`Value`, `Map`), selectors, name validation, times, and the `Status` of errors.
+//! Everything is pure: no IO, no clock, no randomness (callers pass time and entropy in).
+//!
+//! Encodings are in `quorate-wire`, types and schemas in `quorate-schema`.
 
 pub mod flow_control;
 mod group;

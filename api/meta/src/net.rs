@@ -1,26 +1,27 @@
-//! Addresses and ranges of addresses, as fields of objects hold them.
+//! IP addresses and CIDRs in fields of objects.
 //!
-//! Leading zeros of decimal parts (`010.0.0.1`) are accepted and mean nothing, as in older objects; whoever stores an address
-//! of its own writes the canonical form.
+//! Leading zeros of decimal parts (`010.0.0.1`) are accepted and ignored, as in older objects; the
+//! server itself writes the canonical form.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What is said of text that is no address.
+/// The message about text that is no address.
 pub const NOT_AN_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-/// What is said of text that is no range of addresses.
+/// The message about text that is no CIDR.
 pub const NOT_A_RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
-/// What is said of text that is no address together with the range that it lies in.
+/// The message about text that is no interface address: an address with the prefix length of its
+/// network.
 pub const NOT_AN_INTERFACE_ADDRESS: &str = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
 
-/// The canonical form of an address together with the range that it lies in, as a network interface has it.
+/// The canonical form of an interface address: an address with the prefix length of its network.
 pub fn interface_address(text: &str) -> Option<String> {
     let range = Range::parse(text)?;
     let own = address(text.split_once('/')?.0)?;
     Some(format!("{own}/{}", range.prefix))
 }
 
-/// An address; one of the fourth version that is written as one of the sixth is taken for the former.
+/// An address; an IPv4-mapped IPv6 address is the IPv4 address.
 pub fn address(text: &str) -> Option<IpAddr> {
     if text.contains(':') {
         let address: Ipv6Addr = text.parse().ok()?;
@@ -36,7 +37,7 @@ pub fn address(text: &str) -> Option<IpAddr> {
     Some(IpAddr::V4(Ipv4Addr::from(parts)))
 }
 
-/// Why an endpoint cannot have this address: it does not leave its machine or its network.
+/// Why an endpoint cannot have this address: it is unspecified, loopback or link-local.
 pub fn not_of_an_endpoint(address: IpAddr) -> Vec<String> {
     let (link_local, local_multicast) = match address {
         IpAddr::V4(address) => (address.is_link_local(), address.octets()[..3] == [224, 0, 0]),
@@ -51,7 +52,7 @@ pub fn not_of_an_endpoint(address: IpAddr) -> Vec<String> {
     checks.into_iter().filter(|(wrong, _)| *wrong).map(|(_, why)| why.to_owned()).collect()
 }
 
-/// A range of addresses.
+/// A CIDR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     base: IpAddr,
@@ -59,7 +60,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Understands `ADDRESS/PREFIX`; bits of the address beyond the prefix are dropped.
+    /// Reads `ADDRESS/PREFIX`; bits of the address beyond the prefix are dropped.
     pub fn parse(text: &str) -> Option<Self> {
         let (base, prefix) = text.split_once('/')?;
         let base = address(base)?;
@@ -74,7 +75,7 @@ impl Range {
         self.base
     }
 
-    /// Whether its addresses are of the fourth version.
+    /// Whether its addresses are IPv4.
     pub fn is_v4(&self) -> bool {
         self.base.is_ipv4()
     }
@@ -89,13 +90,13 @@ impl Range {
         self.prefix <= other.prefix && self.contains(other.base)
     }
 
-    /// How many addresses may be given to hosts: neither the first, nor the last one of the fourth version.
+    /// The number of host addresses: without the first one, and in IPv4 without the last one.
     pub fn usable(&self) -> u128 {
         let all = (!self.mask() & low_bits(width(self.base))).saturating_add(1);
         all.saturating_sub(if self.is_v4() { 2 } else { 1 })
     }
 
-    /// The usable address at an index, counted from zero.
+    /// The host address at an index, counted from zero.
     pub fn usable_at(&self, index: u128) -> Option<IpAddr> {
         (index < self.usable()).then(|| at(self.is_v4(), bits(self.base) + 1 + index))
     }

@@ -1,8 +1,9 @@
 //! Quantities: amounts such as `100m`, `1.5Gi` and `2e3`, exact to a billionth.
 //!
-//! Invariants: an amount is a whole number of billionths, capped at the largest 64-bit integer in both directions; what is
-//! finer is rounded away from zero. The written form keeps the family of suffixes that the amount was given in, with no
-//! fraction and the largest suffix that needs none; text that is so already stays as it is, whatever its letters.
+//! Invariants: an amount is a whole number of billionths, capped at the largest 64-bit integer in
+//! both directions; finer amounts are rounded away from zero. The canonical form keeps the family
+//! of suffixes of the input, with no fraction and the largest suffix that needs none; text in that
+//! form already stays as it is.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,7 +14,7 @@ const NANO: i128 = 1_000_000_000;
 const MAX_NANOS: i128 = i64::MAX as i128 * NANO;
 /// Billionths of a thousandth.
 const MILLI_NANOS: i128 = 1_000_000;
-/// Digits up to which a decimal text that is in its written form already is kept.
+/// Digits up to which a decimal text in canonical form is kept.
 const KEPT_DIGITS: usize = 18;
 
 /// Suffixes of powers of 1000, from a billionth.
@@ -32,7 +33,7 @@ enum Family {
     Exponent,
 }
 
-/// An amount. Amounts are equal when they are as much, however they were written.
+/// An amount. Equality ignores the way of writing.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     nanos: i128,
@@ -50,7 +51,7 @@ struct Parts<'t> {
 }
 
 impl Quantity {
-    /// Nothing at all.
+    /// Zero.
     pub const ZERO: Self = Self { nanos: 0, family: Family::Decimal };
 
     /// That many whole units.
@@ -63,25 +64,25 @@ impl Quantity {
         Parts::of(text).map(|parts| parts.amount())
     }
 
-    /// The written form of a text; `None` when it is no quantity.
+    /// The canonical form of a text; `None` when it is no quantity.
     pub fn canonical(text: &str) -> Option<String> {
         let parts = Parts::of(text)?;
         Some(if text == "0" || parts.is_kept() { text.to_owned() } else { parts.amount().to_string() })
     }
 
-    /// The written form of a text, rounded up to thousandths; `None` when it is no quantity.
+    /// The canonical form of a text, rounded up to thousandths; `None` when it is no quantity.
     pub fn canonical_in_milli(text: &str) -> Option<String> {
         let amount = Self::parse(text)?;
         let rounded = Self { nanos: round_up(amount.nanos, MILLI_NANOS) * MILLI_NANOS, ..amount };
         if rounded.nanos == amount.nanos { Self::canonical(text) } else { Some(rounded.to_string()) }
     }
 
-    /// Whether it is below zero.
+    /// Whether it is negative.
     pub fn is_negative(self) -> bool {
         self.nanos < 0
     }
 
-    /// Whether it is nothing.
+    /// Whether it is zero.
     pub fn is_zero(self) -> bool {
         self.nanos == 0
     }
@@ -101,7 +102,7 @@ impl Quantity {
         round_up(self.nanos, MILLI_NANOS)
     }
 
-    /// The family of what comes of this and another: that of the first that is not nothing.
+    /// The family of the result of this and another: that of the first that is not zero.
     fn family_with(self, other: Self) -> Family {
         if self.is_zero() { other.family } else { self.family }
     }
@@ -130,7 +131,7 @@ impl Ord for Quantity {
 impl Add for Quantity {
     type Output = Self;
 
-    /// The sum, in the family of the first that is not nothing.
+    /// The sum, in the family of the first that is not zero.
     fn add(self, other: Self) -> Self {
         let family = self.family_with(other);
         Self { nanos: (self.nanos + other.nanos).clamp(-MAX_NANOS, MAX_NANOS), family }
@@ -140,7 +141,7 @@ impl Add for Quantity {
 impl Sub for Quantity {
     type Output = Self;
 
-    /// The difference, in the family of the first that is not nothing; it may be below zero.
+    /// The difference, in the family of the first that is not zero; it may be negative.
     fn sub(self, other: Self) -> Self {
         let family = self.family_with(other);
         Self { nanos: (self.nanos - other.nanos).clamp(-MAX_NANOS, MAX_NANOS), family }
@@ -192,7 +193,7 @@ impl<'t> Parts<'t> {
         Some(Self { negative: text.starts_with('-'), whole, fraction, family, exponent })
     }
 
-    /// Whether the text is in its written form, judged by its digits alone.
+    /// Whether the text is in canonical form, by its digits alone.
     fn is_kept(&self) -> bool {
         let length = self.whole.len() + self.fraction.len();
         if self.family == Family::Binary {
@@ -258,7 +259,7 @@ fn suffix_of(suffix: &str) -> Option<(Family, i32)> {
     let digits = suffix.strip_prefix(['e', 'E'])?;
     let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
     let number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
-    // What does not fit is beyond every cap.
+    // More digits exceed every cap.
     let exponent = digits.parse().unwrap_or(if digits.starts_with('-') { i32::MIN / 2 } else { i32::MAX / 2 });
     number.then_some((Family::Exponent, exponent))
 }

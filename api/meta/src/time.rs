@@ -1,13 +1,14 @@
-//! Times in objects: seconds (`creationTimestamp`) and microseconds (leases, events), both RFC 3339 in UTC.
+//! Times in objects: seconds (`creationTimestamp`) and microseconds (leases, events), both RFC 3339
+//! in UTC.
 //!
-//! The clock is the caller's: a time is made from milliseconds since 1970.
+//! There is no clock here: a time is made from milliseconds since 1970.
 
 use std::fmt;
 
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// What a time with microseconds looks like.
+/// The layout of a time with microseconds.
 const FORM: &[u8; 27] = b"0000-00-00T00:00:00.000000Z";
 /// How much of it is date and time of day, up to the seconds.
 const SECONDS: usize = 19;
@@ -41,7 +42,8 @@ impl Time {
         u64::try_from(self.micros.div_euclid(1000)).unwrap_or(0)
     }
 
-    /// The instant `seconds` and `micros` (below a million) after 1970 began; `None` outside the years 0 to 9999.
+    /// The instant `seconds` and `micros` (below a million) after 1970 began; `None` outside the
+    /// years 0 to 9999.
     pub fn from_unix(seconds: i64, micros: u32) -> Option<Self> {
         let known = (FIRST_SECOND..=LAST_SECOND).contains(&seconds) && micros < 1_000_000;
         known.then(|| Self { micros: seconds * 1_000_000 + i64::from(micros) })
@@ -87,7 +89,8 @@ impl Time {
         text
     }
 
-    /// Puts the digits into the form, by hand: every object and every audit event has such texts.
+    /// Writes the digits into the layout without a formatter, because every object and audit event
+    /// has such texts.
     fn fill(self, text: &mut [u8; FORM.len()]) {
         let (seconds, micros) = self.unix();
         let since = u64::try_from(seconds - FIRST_SECOND).unwrap_or_default();
@@ -107,8 +110,9 @@ impl Time {
     }
 }
 
-/// Year, month and day, so many days after the year 0 began. Years begin in March here, so that a leap day is the last one and the lengths
-/// of months follow a line; 400 of them are always as long.
+/// Year, month and day of a number of days after the year 0 began. Years begin in March here, so
+/// that a leap day is the last one and the lengths of months follow a line; 400 years always have
+/// the same length.
 fn date(days: u32) -> (u32, u32, u32) {
     // From the first of March of the year -400 on.
     let days = days + ERA_DAYS - 60;

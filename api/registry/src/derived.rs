@@ -1,263 +1,305 @@
-//! What is derived from stored objects, as fresh as this node's state.
+//! Derived states: values that follow from stored objects, as new as what this node has applied.
 //!
-//! Invariants: [`DerivedState::current`] never answers from what is older than the state this node had applied when it was called,
-//! nor than any write of such an object that was acknowledged through this node before; so whoever has been told that a
-//! binding exists finds it in force. Checking that costs a comparison of two numbers when nothing was written, and a look at
-//! the watches when something else was. Readers never wait for each other or for a change under way.
+//! A [`Derived`] value takes in the objects of some resources one by one. Its [`DerivedState`]
+//! reads them once, follows a watch of them, and shares the value with all readers as an immutable
+//! `Arc`. The rules of RBAC, the graph of the node authorizer and the flow schemas are derived
+//! states; so may be definitions, policies, webhooks, API services and quotas.
+//!
+//! Invariants:
+//! - [`DerivedState::applied`] is never older than the state that this node had applied when it was
+//!   called. [`DerivedState::current`] is in addition never older than a write of such an object
+//!   that this node has acknowledged before: a client that has created a RoleBinding finds it in
+//!   force.
+//! - A value changes only when one of its objects has: where nothing was written, a reader compares
+//!   two numbers; where other objects were, it looks at the watches once. Readers wait neither for
+//!   each other nor for a change under way.
+//! - [`DerivedState::epoch`] differs whenever the value may differ.
+//!
+//! Not here: what is derived. The task that reads ahead of requests is the [`Informer`]; what has
+//! to be known of writes is recorded by [`recording_writes`].
 
+mod informer;
+#[cfg(test)]
+mod tests;
+mod writes;
+
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use async_trait::async_trait;
 use bytes::Bytes;
 use futures::future::select_all;
 use parking_lot::Mutex;
 use quorate_meta::{Status, Value};
-use quorate_store::{Entry, Error as StoreError, Event, HistoryError, Layer, Outcome, Revision, Store, Txn, Watch};
+use quorate_store::{Entry, HistoryError, Revision, Snapshot, Store, Watch};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::error::Error;
 use crate::{Resource, stored_codec};
 
-/// How long a request waits for the first state, or for a write of this node's to be applied here.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Objects that are read before other tasks run.
-const READ_AT_ONCE: usize = 128;
+pub use informer::{Informed, Informer, InformerHandle, InformerOptions};
+pub use writes::recording_writes;
 
-/// What can be derived from objects one by one. A copy is cheap.
+/// How long a reader waits for the first read, or for a write that this node has acknowledged to be
+/// applied here.
+const SYNC_TIMEOUT: Duration = Duration::from_secs(5);
+/// Objects that are read before other tasks run.
+const OBJECTS_PER_TURN: usize = 128;
+
+/// A value that follows from objects. Cloning is cheap: a changed copy shares what has not changed.
 pub trait Derived: Clone + Default + Send + Sync + 'static {
-    /// Takes in a change of one object.
-    fn take(&mut self, change: ObjectChange<'_>);
+    /// Takes in the change of one object. On the first read every object is a new one.
+    fn update(&mut self, change: ObjectChange<'_>);
+
+    /// Completes what depends on several objects, after one or more updates and before readers see
+    /// the value.
+    fn finish(&mut self) {}
 }
 
-/// One object: what it was, and what it is now.
+/// The change of one object.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectChange<'a> {
     /// The plural name of its resource.
     pub plural: &'a str,
-    /// Empty for the cluster's.
+    /// Empty for a cluster-scoped object.
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// What it was; `None` when it is new.
-    pub before: Option<&'a Value>,
-    /// What it is; `None` when it is gone.
-    pub now: Option<&'a Value>,
+    /// The object before; `None` when it is new.
+    pub old: Option<&'a Value>,
+    /// The object now; `None` when it was deleted, or cannot be read: nothing follows from what
+    /// cannot be read.
+    pub new: Option<&'a Value>,
 }
 
-/// What is followed.
+/// What a [`DerivedState`] is made of.
 pub struct DerivedStateOptions {
-    /// Where the objects live.
+    /// Where the objects are stored.
     pub store: Arc<dyn Store>,
     /// The resources of the objects.
     pub resources: Vec<Arc<Resource>>,
-    /// What their keys begin with.
+    /// What the keys of the objects begin with; each prefix takes a watch.
     pub prefixes: Vec<Bytes>,
-    /// What is derived, for people: `the rules of roles and bindings`.
+    /// What the value is derived from, a plural for messages: `the rules of roles and bindings`.
     pub what: &'static str,
 }
 
-/// Something derived, kept in step with a store.
+/// A value derived from the objects of a store, and kept in step with it.
 pub struct DerivedState<D> {
     options: DerivedStateOptions,
-    derived: ArcSwap<D>,
-    /// It is complete up to this revision.
+    value: ArcSwap<D>,
+    /// The revision up to which the value is complete.
     complete: AtomicU64,
-    /// How often it has changed.
+    /// How often the value has changed.
     epoch: AtomicU64,
-    /// The newest write of such an object that was acknowledged through this node.
-    written: Arc<AtomicU64>,
-    /// What has not been taken in yet, a watch for each prefix; `None` while all has to be read anew.
+    /// The newest write of such an object that this node has acknowledged.
+    acknowledged: AtomicU64,
+    /// Changes that have not been taken in, a watch for each prefix; `None` while the objects have
+    /// to be read anew.
     changes: Mutex<Option<Vec<Watch>>>,
     synced: watch::Sender<bool>,
 }
 
 impl<D: Derived> DerivedState<D> {
-    /// Nothing yet; it is read by the feed.
+    /// The value of no object. The [`Informer`] reads them, or the first call of
+    /// [`DerivedState::applied`].
+    #[must_use]
     pub fn new(options: DerivedStateOptions) -> Self {
         Self {
             options,
-            derived: ArcSwap::from_pointee(D::default()),
+            value: ArcSwap::from_pointee(D::default()),
             complete: AtomicU64::new(0),
             epoch: AtomicU64::new(0),
-            written: Arc::default(),
+            acknowledged: AtomicU64::new(0),
             changes: Mutex::new(None),
             synced: watch::Sender::new(false),
         }
     }
 
-    /// The same store, with writes of such objects noted.
-    pub fn noting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
-        Arc::new(Noting { store, prefixes: self.options.prefixes.clone(), written: self.written.clone() })
-    }
-
-    /// What follows from the objects now.
+    /// The value as of everything that this node has applied or acknowledged.
     ///
     /// # Errors
-    /// 503 while they have not been read yet.
+    /// 503 when the objects have not been read, or an acknowledged write has not been applied,
+    /// within [`SYNC_TIMEOUT`].
     pub async fn current(&self) -> Result<Arc<D>, Error> {
         let DerivedStateOptions { store, what, .. } = &self.options;
-        let written = Revision::new(self.written.load(Ordering::Acquire));
+        let acknowledged = Revision::new(self.acknowledged.load(Ordering::Acquire));
         let applied = store.snapshot().revision();
-        if applied < written && timeout(PATIENCE, store.applied(written)).await.is_err() {
+        if applied < acknowledged && timeout(SYNC_TIMEOUT, store.applied(acknowledged)).await.is_err() {
             return Err(not_ready(format!("this node has not caught up with a change of {what}")));
         }
-        let wanted = applied.max(written);
+        let wanted = applied.max(acknowledged);
         if self.complete.load(Ordering::Acquire) < wanted.get() && !self.catch_up() {
             let mut synced = self.synced.subscribe();
             // The sender lives as long as this borrow of its owner.
-            let waiting = timeout(PATIENCE, synced.wait_for(|synced| *synced));
+            let waiting = timeout(SYNC_TIMEOUT, synced.wait_for(|synced| *synced));
             if !matches!(waiting.await, Ok(Ok(_))) || !self.catch_up() {
                 return Err(not_ready(format!("{what} have not been read yet")));
             }
         }
-        Ok(self.derived.load_full())
+        Ok(self.value.load_full())
     }
 
-    /// A number that is another one after each change.
+    /// The value as of everything that this node has applied. Never waits; where the objects have
+    /// not been read yet, the caller reads them all, so this is for values that are derived from
+    /// few objects.
+    pub fn applied(&self) -> Arc<D> {
+        let applied = self.options.store.snapshot().revision();
+        if self.complete.load(Ordering::Acquire) < applied.get() {
+            let mut changes = self.changes.lock();
+            if !self.catch_up_with(&mut changes) {
+                return self.read_at_once(&mut changes);
+            }
+        }
+        self.value.load_full()
+    }
+
+    /// The value as of the last change that was taken in.
+    pub fn cached(&self) -> Arc<D> {
+        self.value.load_full()
+    }
+
+    /// A number that differs after each change of the value.
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Whether all has been read.
+    /// Whether the objects have been read and no change was missed since.
     pub fn is_synced(&self) -> bool {
         *self.synced.borrow()
     }
 
-    /// What follows from the objects as far as they have been taken in.
-    pub fn known(&self) -> Arc<D> {
-        self.derived.load_full()
-    }
-
-    /// Reads everything and follows it. Returns when all has to be read anew.
-    pub async fn follow(&self) -> Result<(), HistoryError> {
-        self.read().await?;
+    /// Reads the objects unless that was done, and takes in their changes as they come. Returns
+    /// when they have to be read anew.
+    async fn follow_changes(&self) -> Result<(), HistoryError> {
+        if !self.catch_up() {
+            self.read().await?;
+        }
         let from = Revision::new(self.complete.load(Ordering::Acquire));
         let DerivedStateOptions { store, prefixes, .. } = &self.options;
-        let mut bells =
+        let mut wakers =
             prefixes.iter().map(|prefix| store.watch(prefix.clone(), from)).collect::<Result<Vec<_>, _>>()?;
         loop {
-            select_all(bells.iter_mut().map(|bell| Box::pin(bell.next()))).await.0?;
+            select_all(wakers.iter_mut().map(|waker| Box::pin(waker.next()))).await.0?;
             if !self.catch_up() {
                 return Ok(());
             }
         }
     }
 
-    /// Takes in everything that this node has applied; `false` when all has to be read anew.
+    /// Takes in everything that this node has applied; `false` when the objects have to be read
+    /// anew.
     fn catch_up(&self) -> bool {
-        let mut changes = self.changes.lock();
-        let Some(watches) = changes.as_mut() else { return false };
-        let mut next: Option<D> = None;
+        self.catch_up_with(&mut self.changes.lock())
+    }
+
+    fn catch_up_with(&self, changes: &mut Option<Vec<Watch>>) -> bool {
+        let Some(watches) = changes else { return false };
+        let Err(error) = self.drain(watches, None) else { return true };
+        tracing::warn!(%error, "{} are read anew", self.options.what);
+        *changes = None;
+        self.synced.send_replace(false);
+        false
+    }
+
+    /// Takes in what the watches hold, on top of `read` where the objects were just read.
+    fn drain(&self, watches: &mut [Watch], read: Option<D>) -> Result<(), HistoryError> {
+        let mut next = read;
         for watch in watches.iter_mut() {
-            loop {
-                match watch.try_next() {
-                    Ok(Some(batch)) => {
-                        let derived = next.get_or_insert_with(|| D::clone(&self.derived.load()));
-                        batch.events().for_each(|event| self.take(derived, event));
-                    }
-                    Ok(None) => break,
-                    Err(error) => {
-                        tracing::warn!(%error, "{} are read anew", self.options.what);
-                        *changes = None;
-                        self.synced.send_replace(false);
-                        return false;
-                    }
+            while let Some(batch) = watch.try_next()? {
+                let value = next.get_or_insert_with(|| D::clone(&self.value.load()));
+                for event in batch.events() {
+                    self.update(value, &event.key, event.previous.as_ref(), event.current.as_ref());
                 }
             }
         }
-        if let Some(next) = next {
-            self.put(next);
+        if let Some(mut next) = next {
+            next.finish();
+            self.value.store(Arc::new(next));
+            self.epoch.fetch_add(1, Ordering::AcqRel);
         }
-        // One may have been looked through before, another after a write.
+        // One watch may have been drained before a write, another after it.
         let complete = watches.iter_mut().map(|watch| watch.position().get()).min().unwrap_or_default();
         self.complete.store(complete, Ordering::Release);
-        true
+        Ok(())
     }
 
+    /// Reads the objects and lets other tasks run in between.
     async fn read(&self) -> Result<(), HistoryError> {
         let DerivedStateOptions { store, prefixes, .. } = &self.options;
         let snapshot = store.snapshot();
-        let mut derived = D::default();
+        let mut value = D::default();
         for prefix in prefixes {
-            for (turn, (key, entry)) in snapshot.range(prefix, None).enumerate() {
-                self.change(&mut derived, key, None, Some(entry));
-                if turn % READ_AT_ONCE == READ_AT_ONCE - 1 {
+            for (index, (key, entry)) in snapshot.range(prefix, None).enumerate() {
+                self.update(&mut value, key, None, Some(entry));
+                if index % OBJECTS_PER_TURN == OBJECTS_PER_TURN - 1 {
                     tokio::task::yield_now().await;
                 }
             }
         }
+        self.share(&mut self.changes.lock(), value, &snapshot)
+    }
+
+    fn read_at_once(&self, changes: &mut Option<Vec<Watch>>) -> Arc<D> {
+        let DerivedStateOptions { store, prefixes, what, .. } = &self.options;
+        let snapshot = store.snapshot();
+        let mut value = D::default();
+        for (key, entry) in prefixes.iter().flat_map(|prefix| snapshot.range(prefix, None)) {
+            self.update(&mut value, key, None, Some(entry));
+        }
+        match self.share(changes, value.clone(), &snapshot) {
+            Ok(()) => self.value.load_full(),
+            Err(error) => {
+                tracing::warn!(%error, "{what} cannot be followed and are read for one request");
+                value.finish();
+                Arc::new(value)
+            }
+        }
+    }
+
+    /// Shares a value that was read from a snapshot, brought up to date by the watches that follow
+    /// from there.
+    fn share(&self, changes: &mut Option<Vec<Watch>>, value: D, snapshot: &Snapshot) -> Result<(), HistoryError> {
+        let DerivedStateOptions { store, prefixes, .. } = &self.options;
         let watches = prefixes.iter().map(|prefix| store.watch(prefix.clone(), snapshot.revision()));
-        let watches = watches.collect::<Result<Vec<_>, _>>()?;
-        let mut changes = self.changes.lock();
-        self.put(derived);
+        let mut watches = watches.collect::<Result<Vec<_>, _>>()?;
+        self.drain(&mut watches, Some(value))?;
         *changes = Some(watches);
-        drop(changes);
-        self.catch_up();
         self.synced.send_replace(true);
         Ok(())
     }
 
-    fn put(&self, derived: D) {
-        self.derived.store(Arc::new(derived));
-        self.epoch.fetch_add(1, Ordering::AcqRel);
-    }
-
-    fn take(&self, derived: &mut D, event: &Event) {
-        self.change(derived, &event.key, event.previous.as_ref(), event.current.as_ref());
-    }
-
-    fn change(&self, derived: &mut D, key: &[u8], before: Option<&Entry>, now: Option<&Entry>) {
+    fn update(&self, value: &mut D, key: &[u8], old: Option<&Entry>, new: Option<&Entry>) {
         let mut resources = self.options.resources.iter();
         let found = resources.find_map(|resource| Some((resource, resource.parse_key(key)?)));
         let Some((resource, (namespace, name))) = found else { return };
-        let read = |entry: Option<&Entry>| {
-            let read = entry.map(|entry| stored_codec::decode(resource, entry)).transpose();
-            read.unwrap_or_else(|error| {
-                // Nothing is granted by what cannot be read.
+        let decode = |entry: Option<&Entry>| {
+            let decoded = entry.map(|entry| stored_codec::decode(resource, entry)).transpose();
+            decoded.unwrap_or_else(|error| {
                 tracing::error!(%error, resource = resource.qualified(), namespace, name, "an object is left out");
                 None
             })
         };
-        let (before, now) = (read(before), read(now));
+        let (old, new) = (decode(old), decode(new));
         let (plural, namespace) = (resource.plural.as_str(), namespace.unwrap_or_default());
-        derived.take(ObjectChange { plural, namespace, name, before: before.as_ref(), now: now.as_ref() });
+        value.update(ObjectChange { plural, namespace, name, old: old.as_ref(), new: new.as_ref() });
     }
 }
 
-impl<D> std::fmt::Debug for DerivedState<D> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DerivedState").field("complete", &self.complete).finish_non_exhaustive()
+impl<D> fmt::Debug for DerivedState<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { options, complete, epoch, .. } = self;
+        f.debug_struct("DerivedState")
+            .field("what", &options.what)
+            .field("complete", complete)
+            .field("epoch", epoch)
+            .finish_non_exhaustive()
     }
 }
 
 fn not_ready(why: String) -> Error {
     Status::service_unavailable(why).with_retry_after(1).into()
-}
-
-/// A store that notes which of the writes that it acknowledges change what is followed.
-struct Noting {
-    store: Arc<dyn Store>,
-    prefixes: Vec<Bytes>,
-    written: Arc<AtomicU64>,
-}
-
-#[async_trait]
-impl Layer for Noting {
-    fn below(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    async fn txn(&self, txn: Txn) -> Result<Outcome, StoreError> {
-        let is_followed = |key: &[u8]| self.prefixes.iter().any(|prefix| key.starts_with(prefix));
-        let notable = txn.operations.iter().any(|operation| is_followed(operation.key()));
-        let outcome = self.store.txn(txn).await;
-        if let (true, Ok(Outcome::Committed { revision })) = (notable, &outcome) {
-            self.written.fetch_max(revision.get(), Ordering::AcqRel);
-        }
-        outcome
-    }
 }

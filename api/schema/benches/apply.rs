@@ -1,4 +1,5 @@
-//! Figures for server-side apply and for the tracking of updates, on a Deployment of about 5 KiB that three managers own.
+//! Benchmarks of server-side apply and of managed fields, on a Deployment of about 5 KiB with three
+//! field managers.
 //!
 //! `cargo bench -p quorate-schema`. The hostile bodies are as large as requests may be.
 
@@ -49,7 +50,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("well-formed")
 }
 
-/// A Deployment of three containers; `image` is what changes.
+/// A Deployment of three containers with this image.
 fn deployment(image: &str) -> String {
     let containers: Vec<String> = (0..3)
         .map(|at| {
@@ -101,7 +102,7 @@ fn deployments(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// `element` for each number until the text is as large as a body may be.
+/// Text of `begin`, `element` for each number until the body size limit is reached, and `end`.
 fn filled(begin: &str, element: impl Fn(usize) -> String, end: &str) -> String {
     let mut text = begin.to_owned();
     for number in 0.. {

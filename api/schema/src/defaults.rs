@@ -1,14 +1,17 @@
-//! Literal defaults of the IDL. Derived defaults (one field from another) are Rust in the kind's strategy.
+//! Literal defaults of the IDL.
 //!
-//! A field is unset when it is absent or `null`, and when it is zero unless zero is a value of its own (pointers).
-//! Invariant: applying twice changes nothing.
+//! A field is unset when it is absent or `null`, and when it is zero unless it is a pointer.
+//! Invariant: applying defaults twice changes nothing.
+//!
+//! Derived defaults (one field from another) are part of the strategy of a kind.
 
 use quorate_meta::{Map, Value};
 
 use crate::decode::{canonicalize, is_zero};
 use crate::graph::{Field, Graph, Shape, TypeDef, TypeId};
 
-/// Fills unset fields that have a default, at every depth. The value is in canonical form before and after.
+/// Sets unset fields with a default, at every depth. The value is in canonical form before and
+/// after.
 pub fn apply_defaults(graph: &Graph, ty: TypeId, value: &mut Value) {
     if let Value::Map(map) = value {
         message(graph, graph.ty(ty), map);
@@ -38,7 +41,7 @@ fn set_default(graph: &Graph, field: &Field, map: &mut Map) {
     map.insert(field.name.as_ref(), default);
 }
 
-/// A message field that is no pointer always exists, so its defaults count even when nothing of it was given.
+/// A message field that is no pointer always exists, so its defaults apply even when it is absent.
 fn descend(graph: &Graph, ty: &TypeDef, field: &Field, map: &mut Map) {
     let implied =
         matches!(field.shape, Shape::Message(id) if !field.pointer && id != ty.id && graph.ty(id).mixed.is_none());

@@ -1,12 +1,12 @@
-//! The type graph of the API and the one engine that works on it.
+//! The type graph of the API, and the engine that works on it.
 //!
-//! Types and kinds are read from `idl/*.idl` (one file per group version, format in [`idl`]) into a [`Graph`], once per
-//! naming profile. The graph is immutable and shared; there is no global one. Everything that depends on types only goes
-//! through it: decoding into the canonical working form, unknown fields, defaults, structural validation, field sets and
-//! managed fields, server-side apply, strategic merge, OpenAPI documents.
+//! Types and kinds are read from `idl/*.idl` (one file per group version, format in [`idl`]) into a
+//! [`Graph`], once per naming profile. The graph is immutable and shared. Everything that depends
+//! only on types is here: decoding into the canonical form, unknown fields, defaults, structural
+//! validation, field sets and managed fields, server-side apply, strategic merge patch, OpenAPI.
 //!
-//! Not here: rules that no schema can say (strategies in quorate-api), bytes on the wire (quorate-wire), what is served
-//! (the registry in quorate-api decides which of the graph's kinds exist for clients).
+//! Not here: rules that no schema can express (strategies, in quorate-kinds), encodings
+//! (quorate-wire), and which kinds are served (quorate-registry).
 
 pub mod apply;
 mod decode;

@@ -1,9 +1,9 @@
-//! The path of a field on the way through a tree, as one growing and shrinking text: `spec.ports[0].name`.
+//! The path of a field during a walk, as one buffer that grows and shrinks: `spec.ports[0].name`.
 
-/// Room for the text of an ordinary path.
+/// The initial capacity, in bytes.
 const ORDINARY_BYTES: usize = 64;
 
-/// A path that grows with each step down and is cut back on the way up.
+/// A path that grows with each step down and is truncated on the way up.
 #[derive(Debug)]
 pub(crate) struct FieldPath {
     text: String,

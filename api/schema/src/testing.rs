@@ -1,4 +1,4 @@
-//! Helpers of this crate's tests: the graph, and JSON written inline.
+//! Helpers of this crate's tests: the graph, and inline JSON.
 
 use quorate_meta::{Naming, Value};
 

@@ -1,6 +1,7 @@
-//! What the schema itself demands: required fields and closed sets of values. For kinds whose strategy asks for it.
+//! Structural validation: required fields and enumerations of the schema, for kinds whose strategy
+//! asks for it.
 //!
-//! Types are not checked here (`decode` refuses wrong ones before), nor any rule between fields.
+//! Types are checked in `decode`; rules between fields are part of strategies.
 
 use std::sync::Arc;
 
@@ -10,11 +11,11 @@ use crate::fieldset::shortened;
 use crate::graph::{Field, Graph, Shape, TypeDef, TypeId};
 use crate::path::FieldPath;
 
-/// Findings that are told of.
+/// Field errors that are listed, at most.
 const MAX_TOLD: usize = 1000;
 
-/// Checks a decoded value; one cause for each finding, in key order of the properties, the first of very many, of very long
-/// paths the end after `...`. The metadata of objects is left to the rules that all kinds share.
+/// Checks a decoded value. Field errors are in key order, at most `MAX_TOLD`; of very long paths
+/// the end after `...`. Object metadata has rules of its own elsewhere.
 pub fn validate_structure(graph: &Graph, ty: TypeId, value: &Value) -> Vec<Cause> {
     let mut walk = Walk { graph, path: FieldPath::default(), causes: Vec::new() };
     if let Value::Map(map) = value {
@@ -47,7 +48,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A required text that is empty and a required list or map that is `null` are missing; messages are looked into.
+    /// Whether a required field is missing: an empty string, or a list or map that is `null`;
+    /// messages are checked field by field.
     fn is_missing(&self, field: &Field, value: &Value) -> bool {
         match field.shape {
             Shape::Message(_) => value.is_null(),

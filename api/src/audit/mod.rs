@@ -1,6 +1,6 @@
 //! The audit trail: one JSON line for each stage of a request, from its user to its outcome.
 //!
-//! `policy` says how much of which request is told ([`Policy`]), [`RequestEvents`] makes the events
+//! `policy` says how much of which request is told ([`Policy`]), `RequestEvents` makes the events
 //! of one request from the record of it, a spool holds them until its [`Sink`] takes them.
 //! Invariants: a request never waits for a sink: what finds its spool full is dropped and counted;
 //! bodies of secrets and of what carries tokens are never told, whatever the policy says.
@@ -28,7 +28,7 @@ pub use spool::{AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions};
 
 use crate::request_record::RequestRecord;
 use event::Phrases;
-use quorate_access::authentication::Identity;
+use quorate_access::authentication::ConnectionIdentity;
 use spool::Spool;
 
 /// The audit trail of one node.
@@ -66,7 +66,7 @@ impl Audit {
     pub(crate) fn request_received(
         &self,
         record: &RequestRecord<'_>,
-        identity: &Identity,
+        identity: &ConnectionIdentity,
         headers: &HeaderMap,
     ) -> RequestEvents {
         RequestEvents::new(self, record, identity, headers)

@@ -19,7 +19,7 @@ use super::sender::Sender;
 use crate::body::{Body, Uncompressed};
 use crate::encoding::type_of;
 use crate::request_record::RequestRecord;
-use quorate_access::authentication::Identity;
+use quorate_access::authentication::ConnectionIdentity;
 
 /// Bytes of a body that an event has at most; the event says that one was left out.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -47,7 +47,12 @@ struct Told {
 impl RequestEvents {
     /// Begins with a request that has come in over the connection of this identity. Rules of the
     /// policy see the authenticated user.
-    pub(super) fn new(audit: &Audit, record: &RequestRecord<'_>, identity: &Identity, headers: &HeaderMap) -> Self {
+    pub(super) fn new(
+        audit: &Audit,
+        record: &RequestRecord<'_>,
+        identity: &ConnectionIdentity,
+        headers: &HeaderMap,
+    ) -> Self {
         let (user, info) = (record.user(), record.info());
         let (user, impersonated) = match record.original_user() {
             Some(original) => (Some(original), user.map(Arc::as_ref)),

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName};
 use quorate_wire::json::write_string;
 
 use super::json_members::{write_list, write_object, write_text, write_texts};
-use quorate_access::authentication::{Identity, Introduction, User};
+use quorate_access::authentication::{AuditUserCache, ConnectionIdentity, User};
 
 /// The headers in which proxies in front name their clients.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -26,20 +26,20 @@ pub(super) struct Sender<'a> {
     /// The other end of the connection.
     peer: Option<&'a str>,
     agent: &'a str,
-    introduction: &'a Introduction,
+    audit_user: &'a AuditUserCache,
 }
 
 impl<'a> Sender<'a> {
     /// The sender of a request with these headers over the connection of this identity.
     pub(super) fn new(
-        identity: &'a Identity,
+        identity: &'a ConnectionIdentity,
         user: Option<&'a Arc<User>>,
         impersonated: Option<&'a User>,
         headers: &'a HeaderMap,
     ) -> Self {
         let (proxied, peer) = sources(headers, identity.peer.as_deref());
         let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        Self { user, impersonated, proxied, peer, agent, introduction: &identity.introduction }
+        Self { user, impersonated, proxied, peer, agent, audit_user: &identity.audit_user }
     }
 
     /// Writes what an event says of the sender; in the words of the last request, if that came from
@@ -47,7 +47,7 @@ impl<'a> Sender<'a> {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self.user {
             Some(user) if self.impersonated.is_none() && self.proxied.is_empty() => {
-                self.introduction.write(user, self.agent, out, |out| self.write_anew(out));
+                self.audit_user.write(user, self.agent, out, |out| self.write_anew(out));
             }
             _ => self.write_anew(out),
         }
@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn a_sender_is_told_anew_when_anything_is_another() {
-        let identity = Identity::default().with_peer("10.0.0.1:5000");
+        let identity = ConnectionIdentity::default().with_peer("10.0.0.1:5000");
         let other = identity.clone().with_peer("10.0.0.2:5000");
         let user = |name: &str| Arc::new(User::new(name, []));
         let (ann, bob) = (user("ann"), user("bob"));
-        let check = |identity: &Identity,
+        let check = |identity: &ConnectionIdentity,
                      user: &Arc<User>,
                      acting: Option<&User>,
                      headers: &[(HeaderName, &'static str)],

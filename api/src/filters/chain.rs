@@ -23,12 +23,12 @@ use super::{
 };
 use crate::Api;
 use crate::body::Body;
-use quorate_access::authentication::Identity;
+use quorate_access::authentication::ConnectionIdentity;
 use quorate_access::authorization::Action;
 use quorate_access::request::RequestInfo;
 
 /// Answers a request. Never fails: every failure is a response.
-pub async fn handle<B>(api: &Arc<Api>, identity: &Identity, request: HttpRequest<B>) -> Response<Body>
+pub async fn handle<B>(api: &Arc<Api>, identity: &ConnectionIdentity, request: HttpRequest<B>) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display,

@@ -12,7 +12,7 @@ use super::{audit, request_id};
 use crate::Api;
 use crate::audit::RequestEvents;
 use crate::request_record::RequestRecord;
-use quorate_access::authentication::Identity;
+use quorate_access::authentication::ConnectionIdentity;
 use quorate_access::request::RequestInfo;
 use quorate_registry::Catalogue;
 
@@ -22,7 +22,7 @@ pub(super) struct Exchange<'a> {
     /// What is served while the request runs.
     pub(super) catalogue: Arc<Catalogue>,
     /// What the connection proved about its client.
-    pub(super) identity: &'a Identity,
+    pub(super) identity: &'a ConnectionIdentity,
     pub(super) headers: HeaderMap,
     pub(super) record: RequestRecord<'a>,
     /// The authorizer's epoch before the first filter asked it.
@@ -35,7 +35,7 @@ impl<'a> Exchange<'a> {
     /// The exchange of a request that has just come in.
     pub(super) fn new(
         api: &'a Arc<Api>,
-        identity: &'a Identity,
+        identity: &'a ConnectionIdentity,
         (uri, info): (&'a Uri, &'a RequestInfo),
         headers: HeaderMap,
     ) -> Self {

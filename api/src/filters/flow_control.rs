@@ -12,13 +12,13 @@ use quorate_access::authorization::Action;
 
 /// Classifies the request.
 pub(super) fn classify(x: &mut Exchange<'_>, user: &User, action: &Action<'_>) {
-    let flow = x.api.flow_control.classify(&*x.api.store, user, action);
+    let flow = x.api.flow_control.classify(user, action);
     x.record.classified(flow);
 }
 
 /// Writes the headers of a request that was classified.
 pub(super) fn write_headers(x: &Exchange<'_>, response: &mut Response<Body>) {
     if let Some(flow) = x.record.flow() {
-        x.api.flow_control.tell(flow, response.headers_mut());
+        x.api.flow_control.write_headers(flow, response.headers_mut());
     }
 }

@@ -1,5 +1,5 @@
 //! The end of the filters: the handler of the route answers the request, and its answer holds the
-//! place in flight.
+//! seat in flight.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::handlers::{self, Request, Route};
 use crate::negotiation::Format;
 use crate::request_record::Milestone;
 use quorate_access::authentication::User;
-use quorate_access::flow_control::Place;
+use quorate_access::flow_control::Seat;
 use quorate_access::request::Verb;
 use quorate_registry::error::Error;
 
@@ -23,7 +23,7 @@ pub(super) async fn run(
     route: Route,
     format: Format,
     body: Bytes,
-    place: Option<Place>,
+    seat: Option<Seat>,
 ) -> Result<Response<Body>, Error> {
     let request = Request {
         info: x.record.info(),
@@ -43,9 +43,9 @@ pub(super) async fn run(
     // A watch may have nothing to send, and its client, when it is slow, goes on with the store's
     // history.
     if x.record.info().verb != Verb::Watch {
-        return Ok(answer.map(|body| body.holding_while_taken(place)));
+        return Ok(answer.map(|body| body.holding_while_taken(seat)));
     }
-    let mut answer = answer.map(|body| body.holding(place));
+    let mut answer = answer.map(|body| body.holding(seat));
     answer.extensions_mut().insert(Lasting);
     Ok(answer)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Exchange;
 use quorate_access::authentication::User;
-use quorate_access::authorization::Action;
+use quorate_access::authorization::{self, Action};
 use quorate_registry::error::Error;
 
 /// The user on whose behalf the request goes on.
@@ -17,7 +17,7 @@ pub(super) async fn impersonate(
     authenticated: Arc<User>,
     action: &Action<'_>,
 ) -> Result<Arc<User>, Error> {
-    let impersonated = x.api.authorizer.acting(&authenticated, &x.headers, action).await?;
+    let impersonated = authorization::impersonate(&x.api.authorizer, &authenticated, &x.headers, action).await?;
     let Some(user) = impersonated.map(Arc::new) else { return Ok(authenticated) };
     x.record.impersonated(Arc::clone(&user));
     Ok(user)

@@ -2,7 +2,7 @@
 //! it.
 //!
 //! [`handle`] is the list of them, in order; each is a file of this folder with one function that
-//! takes the [`Exchange`] first. Not here: connections. The server calls [`handle`] with what TLS
+//! takes the `Exchange` first. Not here: connections. The server calls [`handle`] with what TLS
 //! proved, tests call it with an identity.
 
 mod audit;

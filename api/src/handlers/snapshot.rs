@@ -13,7 +13,7 @@ use super::freshness;
 use super::options::At;
 use crate::Api;
 use crate::handlers::Request;
-use quorate_access::authorization::Action;
+use quorate_access::authorization::{Action, impersonate};
 use quorate_registry::error::Error;
 
 /// How long a request waits for a version that this node has not applied yet.
@@ -47,10 +47,10 @@ pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result
 /// impersonation, and what the user may do.
 pub(super) async fn recheck(api: &Api, request: &Request<'_>) -> Result<(), Error> {
     let action = Action::of(request.info);
-    if let Some(sender) = request.original_user
+    if let Some(original_user) = request.original_user
         && api.authorizer.has_changed(request.epoch).await?
     {
-        api.authorizer.acting(sender, request.headers, &action).await?;
+        impersonate(&api.authorizer, original_user, request.headers, &action).await?;
     }
     if let Some(decision) = api.authorizer.recheck(request.epoch, request.user, &action).await? {
         let refused = if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(request.user, &action) };

@@ -19,8 +19,8 @@ use crate::handlers::Request;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
-use quorate_access::authentication::token::{Bound, Identified, Issue, Refusal};
-use quorate_access::authorization::account_of;
+use quorate_access::authentication::token::{BoundObjectReference, Issue, ObjectIdentity, Refusal};
+use quorate_access::authorization::service_account_of;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Catalogue, stored_codec};
@@ -106,17 +106,18 @@ async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut
     let bound = bound(request.catalogue, &snapshot, namespace, name, object)?;
     let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
     let by_uid = object.str_at(&["spec", "boundObjectRef", "uid"]).is_some_and(|uid| !uid.is_empty());
-    api.authorizer.check_token(request.user, target, bound.as_ref(), by_uid)?;
-    if let Some(Bound::Pod(pod, _)) = &bound
-        && api.authorizer.restricts(request.user)
-    {
-        let pod = find(request.catalogue, &snapshot, "pods", Some(namespace), &pod.name)?;
-        token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
+    if let Some(restriction) = api.authorizer.node_restriction(request.user) {
+        restriction.check_token(target, bound.as_ref(), by_uid)?;
+        // A restricted node gets tokens that are bound to a pod, and no others.
+        if let Some(BoundObjectReference::Pod(pod, _)) = &bound {
+            let pod = find(request.catalogue, &snapshot, "pods", Some(namespace), &pod.name)?;
+            token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
+        }
     }
     let id = id(api);
     let issue = Issue {
         namespace: namespace.to_owned(),
-        account: Identified { name: name.to_owned(), uid },
+        account: ObjectIdentity { name: name.to_owned(), uid },
         audiences: audiences(api, object),
         lifetime: Some(lifetime),
         bound,
@@ -182,7 +183,7 @@ fn bound(
     namespace: &str,
     account: &str,
     object: &Value,
-) -> Result<Option<Bound>, Error> {
+) -> Result<Option<BoundObjectReference>, Error> {
     let Some(wanted) = object.at(&["spec", "boundObjectRef"]).filter(|wanted| !wanted.is_null()) else {
         return Ok(None);
     };
@@ -202,7 +203,7 @@ fn bound(
         return Err(Error::bad_request("Name parameter required."));
     }
     let found = find(catalogue, snapshot, resource, scope, name)?;
-    if kind == "Pod" && account_of(&found) != Some(account) {
+    if kind == "Pod" && service_account_of(&found) != Some(account) {
         return Err(Error::bad_request(format!(
             "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
         )));
@@ -215,22 +216,22 @@ fn bound(
         return Err(Status::conflict(&GroupResource::new(version.group.as_str(), kind), name, &why).into());
     }
     Ok(Some(match kind {
-        "Pod" => Bound::Pod(identified, node_of(catalogue, snapshot, &found)),
-        "Secret" => Bound::Secret(identified),
-        _ => Bound::Node(identified),
+        "Pod" => BoundObjectReference::Pod(identified, node_of(catalogue, snapshot, &found)),
+        "Secret" => BoundObjectReference::Secret(identified),
+        _ => BoundObjectReference::Node(identified),
     }))
 }
 
 /// The node that a pod runs on; by its name only when there is no such node.
-fn node_of(catalogue: &Catalogue, snapshot: &Snapshot, pod: &Value) -> Option<Identified> {
+fn node_of(catalogue: &Catalogue, snapshot: &Snapshot, pod: &Value) -> Option<ObjectIdentity> {
     let name = pod.str_at(&["spec", "nodeName"]).filter(|name| !name.is_empty())?;
     let found = find(catalogue, snapshot, "nodes", None, name);
-    Some(found.map_or_else(|_| Identified { name: name.to_owned(), uid: String::new() }, |node| identified(&node)))
+    Some(found.map_or_else(|_| ObjectIdentity { name: name.to_owned(), uid: String::new() }, |node| identified(&node)))
 }
 
-fn identified(object: &Value) -> Identified {
+fn identified(object: &Value) -> ObjectIdentity {
     let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
-    Identified { name: text("name"), uid: text("uid") }
+    ObjectIdentity { name: text("name"), uid: text("uid") }
 }
 
 /// An object of the core group, or 404.

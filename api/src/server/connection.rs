@@ -26,7 +26,7 @@ use super::{Limits, ServerTls};
 use crate::Api;
 use crate::body::Body;
 use crate::filters;
-use quorate_access::authentication::Identity;
+use quorate_access::authentication::ConnectionIdentity;
 
 type Stream = TlsStream<Cork<WriteTimeout<Box<dyn Io>>>>;
 type Ended = Result<(), Box<dyn Error + Send + Sync>>;
@@ -67,7 +67,7 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     }
 }
 
-async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity, limit: WriteLimit) -> Ended {
+async fn serve_http1(shared: &Shared, stream: Stream, identity: ConnectionIdentity, limit: WriteLimit) -> Ended {
     let api = shared.api.clone();
     let service = service_fn(move |request| {
         let (limit, answer) = (limit.clone(), answer(api.clone(), identity.clone(), request));
@@ -88,7 +88,7 @@ async fn serve_http1(shared: &Shared, stream: Stream, identity: Identity, limit:
     Ok(connection.await?)
 }
 
-async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity, limit: WriteLimit) -> Ended {
+async fn serve_http2(shared: &Shared, stream: Stream, identity: ConnectionIdentity, limit: WriteLimit) -> Ended {
     let api = shared.api.clone();
     let unauthenticated = AuthenticationTimeout::default();
     let noted = unauthenticated.clone();
@@ -132,7 +132,7 @@ async fn serve_http2(shared: &Shared, stream: Stream, identity: Identity, limit:
 /// Boxed, so that the future of a request does not grow with the handlers.
 fn answer(
     api: Arc<Api>,
-    identity: Identity,
+    identity: ConnectionIdentity,
     request: Request<Incoming>,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>> {
     Box::pin(async move { Ok(filters::handle(&api, &identity, request).await) })

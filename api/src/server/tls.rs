@@ -22,7 +22,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConf
 use thiserror::Error;
 
 use super::trust_anchor::{Purpose, is_trust_anchor};
-use quorate_access::authentication::Identity;
+use quorate_access::authentication::ConnectionIdentity;
 
 /// Why certificates cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -85,14 +85,15 @@ impl Authorities {
 
 impl Current {
     /// The identity of the peer, by the chain that it showed, and until when that holds.
-    pub(super) fn identify(&self, names: &Names, chain: &[CertificateDer<'_>], now_ms: u64) -> Identity {
-        let Some((leaf, others)) = chain.split_first() else { return Identity::default() };
+    pub(super) fn identify(&self, names: &Names, chain: &[CertificateDer<'_>], now_ms: u64) -> ConnectionIdentity {
+        let Some((leaf, others)) = chain.split_first() else { return ConnectionIdentity::default() };
         let is_of = |authorities: &Authorities| authorities.know(leaf, others);
         let (is_client, is_proxy) = (is_of(&self.clients), self.proxies.as_ref().is_some_and(is_of));
         if !is_client && !is_proxy {
-            return Identity::of_stranger();
+            return ConnectionIdentity::of_unknown_certificate();
         }
-        let identity = if is_client { Identity::of_certificate(names, leaf) } else { Identity::default() };
+        let identity =
+            if is_client { ConnectionIdentity::of_certificate(names, leaf) } else { ConnectionIdentity::default() };
         let identity = if is_proxy { identity.with_proxy(leaf) } else { identity };
         identity.until_end_of(leaf, others, now_ms)
     }

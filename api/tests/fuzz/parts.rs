@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use quorate_access::authentication::token::{
-    Bound, Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions,
+    BoundObjectReference, Issue, KeyMaterial, KeySet, ObjectIdentity, ServiceAccountTokens, TokenOptions,
 };
 use quorate_api::continue_token::{Position, Tokens};
 use quorate_api::negotiation::{Formats, Offer, clauses};
@@ -126,8 +126,12 @@ impl Issuer {
     }
 
     fn good(&self) -> Vec<String> {
-        let one = |name: &str| Identified { name: name.into(), uid: "u".into() };
-        let bounds = [None, Some(Bound::Pod(one("p"), Some(one("n")))), Some(Bound::Secret(one("s")))];
+        let one = |name: &str| ObjectIdentity { name: name.into(), uid: "u".into() };
+        let bounds = [
+            None,
+            Some(BoundObjectReference::Pod(one("p"), Some(one("n")))),
+            Some(BoundObjectReference::Secret(one("s"))),
+        ];
         let issued = bounds.into_iter().map(|bound| Issue {
             namespace: "ns".into(),
             account: one("robot"),

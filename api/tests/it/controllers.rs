@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Method;
 use quorate_access::authentication::token::{
-    Identified, Issue, KeyMaterial, KeySet, ServiceAccountTokens, TokenOptions,
+    Issue, KeyMaterial, KeySet, ObjectIdentity, ServiceAccountTokens, TokenOptions,
 };
 use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_meta::Naming;
@@ -353,7 +353,7 @@ fn strange(server: &Server, issuer: &str, audience: &str) -> String {
     tokens.set_keys(KeySet::new(std::slice::from_ref(&server.key)).unwrap());
     let issue = Issue {
         namespace: "a".into(),
-        account: Identified { name: "robot".into(), uid: "u".into() },
+        account: ObjectIdentity { name: "robot".into(), uid: "u".into() },
         audiences: vec![audience.to_owned()],
         lifetime: Some(3600),
         bound: None,

@@ -10,9 +10,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use quorate_access::authentication::token::{KeyMaterial, KeySet, TokenOptions};
-use quorate_access::authentication::{AuthenticationOptions, Identity, User};
+use quorate_access::authentication::{AuthenticationOptions, ConnectionIdentity, User};
 use quorate_access::authorization::ModeOptions;
-use quorate_access::authorization::{Feed, FeedOptions};
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
 use quorate_api::body::Body;
@@ -22,6 +21,7 @@ use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_env::{Clock, Entropy, Env, SystemEnv};
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_store::{MemoryOptions, MemoryStore, Retention, Store};
 use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
@@ -72,7 +72,7 @@ pub(crate) struct Server {
     pub(crate) clock: Arc<TestClock>,
     /// The key that signs tokens.
     pub(crate) key: KeyMaterial,
-    pub(crate) identity: Identity,
+    pub(crate) identity: ConnectionIdentity,
 }
 
 /// What only some tests care about.
@@ -197,9 +197,9 @@ impl Server {
         let key = KeyMaterial::generate(START_MS).unwrap();
         let keys = KeySet::new(std::slice::from_ref(&key)).unwrap();
         api.authentication.service_accounts.set_keys(keys);
-        let (feed, _) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
-        tokio::spawn(feed.run());
-        let identity = Identity::of_user(User::new("admin", ["system:masters".to_owned()]));
+        let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
+        tokio::spawn(informer.run());
+        let identity = ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
         Self { api, clock, key, identity }
     }
 
@@ -210,7 +210,7 @@ impl Server {
 
     /// The same server, asked by somebody else; nobody when there is no user.
     pub(crate) fn by(&self, user: Option<User>) -> Self {
-        let identity = user.map_or_else(Identity::default, Identity::of_user);
+        let identity = user.map_or_else(ConnectionIdentity::default, ConnectionIdentity::of_user);
         Self { api: self.api.clone(), clock: self.clock.clone(), key: self.key.clone(), identity }
     }
 

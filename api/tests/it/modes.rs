@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Method;
 use quorate_access::authentication::User;
-use quorate_access::authorization::{ModeOptions, Reviewer, Unanswered, Verdict, WebhookOptions};
+use quorate_access::authorization::{ModeOptions, ReviewError, Reviewer, Verdict, WebhookOptions};
 use quorate_env::SystemEnv;
 use serde_json::{Value, json};
 
@@ -21,12 +21,12 @@ struct ByName;
 
 #[async_trait]
 impl Reviewer for ByName {
-    async fn review(&self, review: Bytes) -> Result<Bytes, Unanswered> {
+    async fn review(&self, review: Bytes) -> Result<Bytes, ReviewError> {
         let mut review: Value = serde_json::from_slice(&review).unwrap();
         review["status"] = match review["spec"]["user"].as_str().unwrap() {
             "friend" => json!({"allowed": true, "reason": "a friend"}),
             "enemy" => json!({"allowed": false, "denied": true, "reason": "an enemy"}),
-            "ghost" => return Err(Unanswered::ForGood("nobody knows".to_owned())),
+            "ghost" => return Err(ReviewError::Permanent("nobody knows".to_owned())),
             _ => json!({"allowed": false, "reason": "a stranger"}),
         };
         Ok(review.to_string().into())

@@ -8,7 +8,7 @@ use futures::stream::{self, Stream};
 use http::{Method, Request, StatusCode};
 use http_body::Frame;
 use http_body_util::StreamBody;
-use quorate_access::authentication::{Identity, User};
+use quorate_access::authentication::{ConnectionIdentity, User};
 use quorate_api::body::Body;
 use quorate_api::filters;
 use serde_json::json;
@@ -95,7 +95,7 @@ async fn send<B>(server: &Server, name: &str, body: B) -> JoinHandle<StatusCode>
 where
     B: Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static,
 {
-    let (api, identity) = (server.api.clone(), Identity::of_user(user(name)));
+    let (api, identity) = (server.api.clone(), ConnectionIdentity::of_user(user(name)));
     let task = tokio::spawn(async move {
         let request = Request::builder().method(Method::POST).uri(MAPS).body(StreamBody::new(body)).unwrap();
         filters::handle(&api, &identity, request).await.status()

@@ -1,4 +1,5 @@
-//! Figures for the paths that every request takes: reading and writing JSON, splicing stored values, filtering by label.
+//! Benchmarks of the paths of every request: reading and writing JSON, splicing stored values,
+//! filtering by label.
 //!
 //! `cargo bench -p quorate-wire`. Objects are ConfigMaps of about 1 KiB with four labels.
 

@@ -1,8 +1,11 @@
-//! Encodings of objects: JSON, YAML, CBOR and protobuf to and from the working tree, the stored form that answers are
-//! spliced from, and the PEM text that fields of certificates hold.
+//! Encodings of objects: JSON, YAML, CBOR and protobuf to and from `Value`, the stored form that
+//! responses are spliced from, and the PEM text in fields of certificates.
 //!
-//! Everything here is pure and bounded: input size and depth have named limits, malformed input is an error and never a
-//! panic. What fields mean is the business of `quorate-schema`, whose graph drives protobuf; nothing here knows a kind.
+//! Everything is pure and bounded: input size and depth have named limits, malformed input is an
+//! error and never a panic.
+//!
+//! Not here: the meaning of fields (`quorate-schema`, whose graph drives protobuf), and rules of
+//! kinds.
 
 pub mod cbor;
 pub mod json;

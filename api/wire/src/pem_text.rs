@@ -1,28 +1,28 @@
-//! What certificates and requests look like as text: blocks of PEM with anything between them.
+//! PEM text with certificates and certificate signing requests (RFC 7468).
 
 use x509_parser::asn1_rs::Tag;
 use x509_parser::prelude::{AttributeTypeAndValue, FromDer, X509Certificate, X509CertificationRequest, X509Name};
 
 /// The label of a certificate.
 pub const CERTIFICATE: &str = "CERTIFICATE";
-/// The label of a request for one.
+/// The label of a certificate signing request.
 const REQUEST: &str = "CERTIFICATE REQUEST";
 
-/// One block of a text.
+/// One PEM block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// What stands after `BEGIN`.
+    /// The label after `BEGIN`.
     pub label: String,
-    /// Whether there are lines of headers.
+    /// Whether the block has header lines.
     pub has_headers: bool,
-    /// What the block encodes.
+    /// The decoded content.
     pub contents: Vec<u8>,
 }
 
-/// The blocks of a text, in order; what is around them is ignored.
+/// The blocks of a text, in order; text around them is ignored.
 ///
 /// # Errors
-/// What is wrong with a block.
+/// Why a block is malformed.
 pub fn blocks(text: &[u8]) -> Result<Vec<Block>, String> {
     let found = pem::parse_many(text).map_err(|error| format!("malformed PEM block: {error}"))?;
     let block = |pem: pem::Pem| Block {
@@ -33,10 +33,10 @@ pub fn blocks(text: &[u8]) -> Result<Vec<Block>, String> {
     Ok(found.into_iter().map(block).collect())
 }
 
-/// Checks the text of a request: its first block is one.
+/// Checks that the first block of a text is a certificate signing request.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Why it is none.
 pub fn check_request(text: &[u8]) -> Result<(), String> {
     let blocks = blocks(text).unwrap_or_default();
     let first = blocks.first().filter(|block| block.label == REQUEST);
@@ -48,7 +48,7 @@ pub fn check_request(text: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The organizations in the subject of a request; none when the text is no request.
+/// The organizations in the subject of a request; none for another text.
 pub fn organizations(text: &[u8]) -> Vec<String> {
     let of = |subject: &X509Name<'_>| subject.iter_organization().map(shown).collect();
     subject(text, of).unwrap_or_default()
@@ -62,7 +62,7 @@ pub fn common_names(text: &[u8]) -> Result<Vec<String>, String> {
     subject(text, |subject| subject.iter_common_name().map(shown).collect())
 }
 
-/// What is read from the subject of the request that a text begins with.
+/// Reads from the subject of the request that a text begins with.
 fn subject<T>(text: &[u8], read: impl FnOnce(&X509Name<'_>) -> T) -> Result<T, String> {
     let blocks = blocks(text)?;
     let first = blocks.first().ok_or("there is no PEM block")?;
@@ -70,7 +70,8 @@ fn subject<T>(text: &[u8], read: impl FnOnce(&X509Name<'_>) -> T) -> Result<T, S
     Ok(read(&request.certification_request_info.subject))
 }
 
-/// A part of a subject, as whoever reads a certificate may understand it, also of sorts of text that none should have.
+/// An attribute of a subject as text, decoded leniently: also string types that certificates should
+/// not have.
 fn shown(part: &AttributeTypeAndValue<'_>) -> String {
     if let Ok(text) = part.as_str() {
         return text.to_owned();
@@ -83,7 +84,7 @@ fn shown(part: &AttributeTypeAndValue<'_>) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The certificate that a block holds, or `None`.
+/// The certificate in a block; `None` for another block.
 pub fn certificate(block: &Block) -> Option<X509Certificate<'_>> {
     match X509Certificate::from_der(&block.contents) {
         Ok(([], certificate)) => Some(certificate),

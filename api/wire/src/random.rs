@@ -69,7 +69,7 @@ impl<'g> Random<'g> {
     }
 
     fn shape(&mut self, shape: &Shape, depth: usize) -> Value {
-        // Empty lists and maps are nothing to protobuf.
+        // Empty lists and maps are absent in protobuf.
         let count = 1 + self.below(2);
         match shape {
             Shape::Scalar(kind) => self.scalar(*kind),

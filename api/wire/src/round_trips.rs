@@ -1,4 +1,4 @@
-//! Objects of every kind, written and read again in every syntax, are what they were; and so they are after all of them.
+//! Round trips of objects of every kind, through each encoding and through all of them in turn.
 
 use std::collections::BTreeSet;
 

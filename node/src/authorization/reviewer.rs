@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::StatusCode;
-use quorate_access::authorization::{Reviewer, Unanswered};
+use quorate_access::authorization::{ReviewError, Reviewer};
 use quorate_env::Network;
 
 use crate::error::Error;
@@ -27,17 +27,17 @@ impl ServerReviewer {
 
 #[async_trait]
 impl Reviewer for ServerReviewer {
-    async fn review(&self, review: Bytes) -> Result<Bytes, Unanswered> {
+    async fn review(&self, review: Bytes) -> Result<Bytes, ReviewError> {
         let (status, body) = self.webhook.post(review).await.map_err(|error| match error {
-            Error::Config(why) => Unanswered::ForGood(why),
-            Error::Failed(why) => Unanswered::ForNow(why),
+            Error::Config(why) => ReviewError::Permanent(why),
+            Error::Failed(why) => ReviewError::Transient(why),
         })?;
         let said = format!("the server answers {status}");
         match status {
             status if status.is_success() => Ok(body),
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => Err(Unanswered::ForNow(said)),
-            status if status.is_server_error() => Err(Unanswered::ForNow(said)),
-            _ => Err(Unanswered::ForGood(said)),
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => Err(ReviewError::Transient(said)),
+            status if status.is_server_error() => Err(ReviewError::Transient(said)),
+            _ => Err(ReviewError::Permanent(said)),
         }
     }
 }

@@ -4,7 +4,6 @@ use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use quorate_access::authorization::{Feed, FeedOptions};
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
 use quorate_api::lifecycle::Phase;
@@ -17,6 +16,7 @@ use quorate_raft::admin::CertificateSigner;
 use quorate_raft::replica::{Compaction, MemberOptions, ReplicaOptions};
 use quorate_raft::types::Peer;
 use quorate_raft::{Member, Replica, Role};
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_schema::Graph;
 use quorate_store::{Limits, Retention, Store};
 
@@ -142,7 +142,7 @@ pub(super) fn background(
         api_servers: Arc::new(Members(replica.clone())),
     };
     let (controllers, _) = Controllers::new(options);
-    let (rules, _) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
+    let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
     let authorizer = api.authorizer.clone();
     let rules_hook = format!("{POST_START_HOOK}rbac/bootstrap-roles");
     api.health.add_to_readiness(rules_hook, Arc::new(move || authorizer.is_ready()));
@@ -163,7 +163,7 @@ pub(super) fn background(
     let controllers =
         vec![tokio::spawn(recovery), controllers, tokio::spawn(authorities::publish(parts.clone(), api.store.clone()))];
     let mut followers = vec![
-        tokio::spawn(rules.run()),
+        tokio::spawn(informer.run()),
         tokio::spawn(issuer::run(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
         tokio::spawn(token_keys::run(parts.clone(), api.clone())),

@@ -40,7 +40,7 @@ pub(crate) struct HighWaterMarks {
 impl HighWaterMarks {
     /// A member was seen with this vote.
     pub(crate) fn voted(&self, node: NodeId, leader: LeaderId) {
-        self.note(node, HighWaterMark { leader, last: None });
+        self.raise(node, HighWaterMark { leader, last: None });
     }
 
     /// What is known of a member.
@@ -48,7 +48,7 @@ impl HighWaterMarks {
         self.marks.lock().get(&node).copied()
     }
 
-    fn note(&self, node: NodeId, shown: HighWaterMark) {
+    fn raise(&self, node: NodeId, shown: HighWaterMark) {
         let mut all = self.marks.lock();
         let known = all.entry(node).or_insert(shown);
         *known = shown.max(*known);
@@ -66,14 +66,14 @@ impl FollowerMark {
     /// The follower has installed a snapshot of this leader up to this entry: Raft takes that for a
     /// confirmation of all that is in it.
     pub(crate) fn installed(&self, leader: LeaderId, last: Option<LogId>) {
-        self.marks.note(self.node, HighWaterMark { leader, last });
+        self.marks.raise(self.node, HighWaterMark { leader, last });
     }
 
     /// The follower has answered this leader's entries. Refuses an answer that takes back what was
     /// confirmed to the same leader.
     pub(crate) fn answered(&self, leader: LeaderId, answer: &StreamAppendResult<TypeConfig>) -> Result<(), String> {
         match answer {
-            Ok(last) => self.marks.note(self.node, HighWaterMark { leader, last: *last }),
+            Ok(last) => self.marks.raise(self.node, HighWaterMark { leader, last: *last }),
             Err(StreamAppendError::Conflict(at)) => {
                 let confirmed = self.marks.of(self.node).filter(|shown| shown.leader == leader);
                 if let Some(confirmed) = confirmed.and_then(|shown| shown.last)

@@ -1,4 +1,4 @@
-//! One node's API server: the production server, its feed of rules and its controllers over the
+//! One node's API server: the production server, its informer and its controllers over the
 //! node's store.
 //!
 //! Invariant: wired as the binary wires it, as far as a simulation has the parts: no audit trail,
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_access::authentication::AuthenticationOptions;
-use quorate_access::authorization::{Feed, FeedOptions, ModeOptions};
+use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::lifecycle::Phase;
 use quorate_api::server::{ApiServer, Limits, Options};
@@ -17,6 +17,7 @@ use quorate_controllers::{Controllers, ControllersOptions};
 use quorate_env::Env;
 use quorate_kinds::builtin;
 use quorate_raft::Replica;
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::features::Gates;
 use quorate_store::{Revision, Store};
 
@@ -59,7 +60,7 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
         signing: None,
     };
     let (controllers, _stop) = Controllers::new(options);
-    let (rules, _stop) = Feed::new(FeedOptions { authorizer: api.authorizer.clone() });
+    let (informer, _stop) = Informer::new(InformerOptions { states: api.derived_states() });
     let recovery = async {
         replica.recovered().await;
         // The binary waits for its keys here, which are there from the first transaction on: no
@@ -72,7 +73,7 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
         () = recovery => {}
         () = server.run() => {}
         () = controllers.run() => {}
-        () = rules.run() => {}
+        () = informer.run() => {}
     }
     Ok(())
 }

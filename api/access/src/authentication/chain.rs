@@ -1,9 +1,11 @@
-//! Which credential of a request decides who asks.
+//! The authenticator chain: which credential of a request determines its user.
 //!
-//! Invariants: the first that is there decides, in this order: the headers of a trusted proxy, a bearer token, a client
-//! certificate. There is no falling through: a wrong token beside a right certificate is refused, because whoever sends a
-//! token means to be its user; so is whoever comes with a certificate alone that nobody here vouches for, or that has ended since the
-//! connection began. Without any credential a request is refused, unless anonymous requests are let in where it goes to.
+//! Invariants: the first credential that is there decides, in this order: the headers of an
+//! authenticating proxy, a bearer token, a client certificate. There is no falling through: a
+//! client that sends a wrong token beside a valid certificate is refused, because it means to be
+//! the token's user. A client whose only credential is a certificate that no CA of this server has
+//! signed, or that has expired since the connection began, is refused too. Without any credential a
+//! request is refused, unless anonymous requests are enabled for its path.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,8 +18,8 @@ use quorate_meta::{Names, Status};
 use quorate_store::Store;
 
 use super::token::{Accepted, Refusal, ServiceAccountTokens, TokenOptions};
-use super::{Identity, ProxyOptions, StaticTokens, User};
-use crate::authentication::quorum_confirmation::{Confirmation, Freshness};
+use super::{ConnectionIdentity, ProxyOptions, StaticTokens, User};
+use crate::authentication::quorum_confirmation::{QuorumConfirmation, StateRequirement};
 use quorate_registry::error::Error;
 
 /// How long the quorum may take to confirm the state that a token is checked against.
@@ -25,27 +27,27 @@ const CONFIRMATION: Duration = Duration::from_secs(2);
 /// What the value of the header begins with that carries a token. It has no case.
 const BEARER: &[u8] = b"bearer ";
 
-/// How users are found out.
+/// How users authenticate.
 #[derive(Debug, Clone, Default)]
 pub struct AuthenticationOptions {
     /// Tokens of service accounts.
     pub tokens: TokenOptions,
-    /// Tokens that an operator wrote down.
+    /// The static token file.
     pub static_tokens: StaticTokens,
-    /// Proxies in front. They also need an authority of their own in the server's TLS settings.
+    /// Authenticating proxies. They also need a CA of their own in the server's TLS settings.
     pub proxy: ProxyOptions,
     /// Whether requests to health endpoints need no credentials.
     pub anonymous_health: bool,
 }
 
-/// Finds out who asks.
+/// Authenticates requests.
 pub struct Authentication {
     /// The tokens of service accounts.
     pub service_accounts: Arc<ServiceAccountTokens>,
     static_tokens: ArcSwap<StaticTokens>,
     proxy: ProxyOptions,
     anonymous_health: bool,
-    confirmation: Confirmation,
+    confirmation: QuorumConfirmation,
 }
 
 impl Authentication {
@@ -57,7 +59,7 @@ impl Authentication {
             static_tokens: ArcSwap::from_pointee(options.static_tokens),
             proxy: options.proxy,
             anonymous_health: options.anonymous_health,
-            confirmation: Confirmation::default(),
+            confirmation: QuorumConfirmation::default(),
         }
     }
 
@@ -66,12 +68,16 @@ impl Authentication {
         self.static_tokens.store(tokens.into());
     }
 
-    /// Who asks, or 401. `now_ms` is the time; `is_health` says that the request goes to a health endpoint.
+    /// The user of a request. `now_ms` is the time; `is_health` says that the request goes to a
+    /// health endpoint.
+    ///
+    /// # Errors
+    /// 401 for a wrong credential, or none; 503 when it cannot be checked just now.
     pub async fn user(
         &self,
         store: &dyn Store,
         now_ms: u64,
-        identity: &Identity,
+        identity: &ConnectionIdentity,
         headers: &HeaderMap,
         is_health: bool,
     ) -> Result<Arc<User>, Error> {
@@ -85,8 +91,8 @@ impl Authentication {
         }
         if let Some(token) = bearer(headers)? {
             let own = &self.service_accounts.options().audiences;
-            let freshness = if is_health { Freshness::Any } else { Freshness::Recent };
-            return match self.token(store, now_ms, token, own, freshness).await? {
+            let required = if is_health { StateRequirement::Any } else { StateRequirement::Confirmed };
+            return match self.token(store, now_ms, token, own, required).await? {
                 Ok(accepted) => Ok(accepted.user),
                 Err(Refusal::NoKeys) => Err(Status::service_unavailable(Refusal::NoKeys.to_string()).into()),
                 Err(refusal) => {
@@ -103,7 +109,7 @@ impl Authentication {
         }
     }
 
-    /// Whose a token is, for one of these audiences.
+    /// The user of a token, for one of these audiences.
     ///
     /// # Errors
     /// When the store cannot be asked. A token that is not accepted is the inner error.
@@ -113,10 +119,10 @@ impl Authentication {
         now_ms: u64,
         token: &str,
         audiences: &[String],
-        freshness: Freshness,
+        required: StateRequirement,
     ) -> Result<Result<Accepted, Refusal>, Error> {
         if let Some(user) = self.static_tokens.load().find(token) {
-            // Such a token says nothing of whom it is for: it is for whoever this server is.
+            // A static token names no audience: it is for all audiences of this server.
             let own = &self.service_accounts.options().audiences;
             let common: Vec<String> = audiences.iter().filter(|asked| own.contains(asked)).cloned().collect();
             if common.is_empty() {
@@ -124,13 +130,14 @@ impl Authentication {
             }
             return Ok(Ok(Accepted { user: user.clone(), audiences: common }));
         }
-        let recent = freshness == Freshness::Any || self.confirmation.is_recent();
+        let recent = required == StateRequirement::Any || self.confirmation.is_recent();
         let check = |snapshot| self.service_accounts.check(token, audiences, &snapshot, now_ms);
         let first = check(store.snapshot());
-        // A good answer needs a state that is not too old, a bad one may come from a state that is older than the object.
+        // A good answer needs a state that is not too old, a bad one may come from a state that is
+        // older than the object.
         let is_settled = match &first {
             Ok(_) => recent,
-            Err(refusal) => freshness == Freshness::Any || !refusal.is_of_this_state(),
+            Err(refusal) => required == StateRequirement::Any || !refusal.is_of_this_state(),
         };
         if is_settled {
             return Ok(first);
@@ -152,8 +159,9 @@ impl fmt::Debug for Authentication {
     }
 }
 
-/// The bearer token of a request that has one. The scheme has no case; another scheme is no credential. Who says two things
-/// is refused: somebody on the way may have read the other one.
+/// The bearer token of a request that has one. The scheme has no case; another scheme is no
+/// credential. A request with two
+/// is refused: a proxy on the way may have read the other one.
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
     let mut values = headers.get_all(AUTHORIZATION).into_iter();
     let (first, second) = (values.next(), values.next());
@@ -171,9 +179,9 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
 }
 
 /// The certificate was looked at when the connection began, which may be long ago.
-fn refuse_bad(identity: &Identity, now_ms: u64) -> Result<(), Error> {
-    if identity.is_stranger || identity.has_ended(now_ms) {
-        tracing::debug!("a client certificate that is nobody's here, or has ended, was refused");
+fn refuse_bad(identity: &ConnectionIdentity, now_ms: u64) -> Result<(), Error> {
+    if identity.has_unknown_certificate || identity.has_ended(now_ms) {
+        tracing::debug!("a client certificate of an unknown authority, or an expired one, was refused");
         return Err(Status::unauthorized().into());
     }
     Ok(())
@@ -189,8 +197,13 @@ mod tests {
 
     const END_MS: u64 = 1000;
 
-    /// Who asks, or the code of the refusal.
-    async fn who(identity: &Identity, now_ms: u64, headers: &[(&'static str, &str)], is_health: bool) -> String {
+    /// The name of the user, or the code of the refusal.
+    async fn user_name(
+        identity: &ConnectionIdentity,
+        now_ms: u64,
+        headers: &[(&'static str, &str)],
+        is_health: bool,
+    ) -> String {
         let options = AuthenticationOptions {
             tokens: TokenOptions { audiences: vec!["api".into()], ..TokenOptions::default() },
             static_tokens: StaticTokens::parse("secret,ann,1").unwrap(),
@@ -210,10 +223,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stranger_needs_a_token() {
+    async fn a_client_with_an_unknown_certificate_needs_a_token() {
         let check = async |headers: &[(&'static str, &str)], expect: &str| {
             for is_health in [false, true] {
-                let name = who(&Identity::of_stranger(), END_MS, headers, is_health).await;
+                let name = user_name(&ConnectionIdentity::of_unknown_certificate(), END_MS, headers, is_health).await;
                 assert_eq!(name, expect, "{headers:?}");
             }
         };
@@ -224,29 +237,32 @@ mod tests {
 
     #[tokio::test]
     async fn a_certificate_that_has_ended_is_a_wrong_one() {
-        let joe = Identity { until_ms: Some(END_MS), ..Identity::of_user(User::new("joe", Vec::new())) };
-        let front = Identity { until_ms: Some(END_MS), proxy: Some("front".into()), ..Identity::default() };
+        let joe =
+            ConnectionIdentity { until_ms: Some(END_MS), ..ConnectionIdentity::of_user(User::new("joe", Vec::new())) };
+        let front =
+            ConnectionIdentity { until_ms: Some(END_MS), proxy: Some("front".into()), ..ConnectionIdentity::default() };
         let (eve, ann) = (("x-remote-user", "eve"), ("authorization", "Bearer secret"));
-        let check = async |identity: &Identity, headers: &[(&'static str, &str)], before: &str, after: &str| {
-            for is_health in [false, true] {
-                assert_eq!(who(identity, END_MS, headers, is_health).await, before, "{headers:?}");
-                assert_eq!(who(identity, END_MS + 1, headers, is_health).await, after, "{headers:?}");
-            }
-        };
+        let check =
+            async |identity: &ConnectionIdentity, headers: &[(&'static str, &str)], before: &str, after: &str| {
+                for is_health in [false, true] {
+                    assert_eq!(user_name(identity, END_MS, headers, is_health).await, before, "{headers:?}");
+                    assert_eq!(user_name(identity, END_MS + 1, headers, is_health).await, after, "{headers:?}");
+                }
+            };
         check(&joe, &[], "joe", "401").await;
         check(&joe, &[ann], "ann", "ann").await;
         check(&front, &[eve], "eve", "401").await;
         check(&front, &[eve, ann], "eve", "401").await;
         check(&front, &[ann], "ann", "ann").await;
         check(&front, &[eve, ann, ("x-remote-user", "joe")], "401", "401").await;
-        assert_eq!(who(&Identity::default(), END_MS, &[], true).await, "system:anonymous");
+        assert_eq!(user_name(&ConnectionIdentity::default(), END_MS, &[], true).await, "system:anonymous");
     }
 
     #[tokio::test]
     async fn a_token_is_a_credential_in_any_characters() {
-        let joe = Identity::of_user(User::new("joe", Vec::new()));
+        let joe = ConnectionIdentity::of_user(User::new("joe", Vec::new()));
         let check = async |value: &str, expect: &str| {
-            assert_eq!(who(&joe, END_MS, &[("authorization", value)], true).await, expect, "{value}");
+            assert_eq!(user_name(&joe, END_MS, &[("authorization", value)], true).await, expect, "{value}");
         };
         check("bEARER  secret", "ann").await;
         check("Bearer sécret", "401").await;

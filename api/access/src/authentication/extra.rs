@@ -1,7 +1,8 @@
-//! What headers say of a user: their values are texts, and of further attributes one half of a header's name is the key.
+//! Extra fields and texts of a user in request headers: half of a header's name is the key of an
+//! extra field.
 //!
-//! Invariants: a text is UTF-8, as names of users are everywhere else; every key is in lower case and there once, however the headers
-//! spell it (document 000, SelfSubjectReview).
+//! Invariants: a text is UTF-8, as names of users are everywhere else; every key is in lower case
+//! and occurs once, however the headers spell it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ pub(super) fn text(value: &HeaderValue) -> Option<&str> {
     str::from_utf8(value.as_bytes()).ok()
 }
 
-/// The attributes by key, of keys as the headers have them, which may be percent-encoded, with their values.
+/// The extra fields by key, of keys as the headers have them, which may be percent-encoded, with
+/// their values.
 pub(super) fn by_key<'h, V>(found: impl Iterator<Item = (&'h str, V)>) -> Vec<(String, Vec<String>)>
 where
     V: Iterator<Item = String>,

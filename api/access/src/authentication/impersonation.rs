@@ -1,7 +1,8 @@
-//! Acting as somebody else: the `Impersonate-*` headers (document 000, "Authentication").
+//! User impersonation: the `Impersonate-*` headers.
 //!
-//! Invariants: headers that are there are honoured or refused, never ignored, since whoever sends them asks for other
-//! rights than their own. Everything that they name must be allowed to be impersonated; whether it is, is not decided here.
+//! Invariants: headers that are there are honoured or refused, never ignored, since a client that
+//! sends them asks for other permissions than its own. Not here: whether the original user may
+//! impersonate what the headers name, which is authorization.
 
 use http::HeaderMap;
 use quorate_meta::Names;
@@ -19,16 +20,16 @@ const GROUP: &str = "impersonate-group";
 const UID: &str = "impersonate-uid";
 const EXTRA: &str = "impersonate-extra-";
 
-/// Somebody whom a request is to act as.
+/// The user that a request impersonates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Impersonation {
     /// That user.
     pub(crate) user: User,
-    /// What whoever sent the request must be allowed to impersonate for that.
+    /// What the original user must be allowed to impersonate for that.
     pub(crate) parts: Vec<ImpersonatedPart>,
 }
 
-/// One thing that somebody must be allowed to impersonate.
+/// A part of the impersonated user, which takes a permission of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ImpersonatedPart {
     /// Whether the resource is one of the authentication group, not of the core group.
@@ -43,8 +44,8 @@ pub(crate) struct ImpersonatedPart {
     pub(crate) name: String,
 }
 
-/// The user that the headers of a request ask to act as; `None` when they ask for nobody.
-pub(crate) fn asked(names: &Names, headers: &HeaderMap) -> Result<Option<Impersonation>, Error> {
+/// The user that the headers of a request name; `None` when they name none.
+pub(crate) fn requested_impersonation(names: &Names, headers: &HeaderMap) -> Result<Option<Impersonation>, Error> {
     let is_ours = |name: &str| matches!(name, USER | GROUP | UID) || name.starts_with(EXTRA);
     if !headers.keys().any(|name| is_ours(name.as_str())) {
         return Ok(None);
@@ -71,7 +72,8 @@ pub(crate) fn asked(names: &Names, headers: &HeaderMap) -> Result<Option<Imperso
     Ok(Some(Impersonation { user, parts }))
 }
 
-/// What must be allowed: the user or service account, each group, the uid, each value of each extra field.
+/// What must be allowed: the user or service account, each group, the uid, each value of each extra
+/// field.
 fn parts(name: &str, groups: &[String], uid: &str, extra: &[(String, Vec<String>)]) -> Vec<ImpersonatedPart> {
     let part = |resource: &'static str, name: &str| ImpersonatedPart {
         resource,
@@ -99,7 +101,8 @@ fn parts(name: &str, groups: &[String], uid: &str, extra: &[(String, Vec<String>
     parts
 }
 
-/// The refusal of what is asked for without saying who is to have it: kind, name, version and key of each part, as clients know it.
+/// The refusal of groups, uid or extra fields without a user: kind, name, version and key
+/// of each part, as clients know it.
 fn without_user(names: &Names, parts: &[ImpersonatedPart]) -> String {
     let shown = parts.iter().map(|part| {
         let ImpersonatedPart { of_authentication, resource, subresource, name, .. } = part;
@@ -157,8 +160,8 @@ mod tests {
             let ImpersonatedPart { resource, subresource, namespace, name, .. } = part;
             format!("{resource}/{subresource} {namespace}/{name}")
         };
-        let got = match asked(Naming::Svc.names(), &map) {
-            Ok(None) => "nobody".to_owned(),
+        let got = match requested_impersonation(Naming::Svc.names(), &map) {
+            Ok(None) => "none".to_owned(),
             Ok(Some(Impersonation { user, parts })) => {
                 let parts: Vec<String> = parts.iter().map(part).collect();
                 format!("{} {} {:?} {:?}; {}", user.name, user.uid, user.groups, user.extra, parts.join(", "))
@@ -174,14 +177,14 @@ mod tests {
             let mut map = HeaderMap::new();
             map.append(USER, HeaderValue::from_static("ann"));
             map.insert(header, HeaderValue::from_bytes(b"j\xfcrgen").unwrap());
-            let refused = asked(Naming::Svc.names(), &map).unwrap_err().into_status().message;
+            let refused = requested_impersonation(Naming::Svc.names(), &map).unwrap_err().into_status().message;
             assert_eq!(refused, format!("the header {header} holds something else than text in UTF-8"));
         }
     }
 
     #[test]
     fn headers_are_honoured_or_refused() {
-        check(&[], "nobody");
+        check(&[], "none");
         check(&[(USER, "ann")], r#"ann  ["system:authenticated"] []; users/ /ann"#);
         let all = [(USER, "ann"), (GROUP, "a"), (GROUP, "b"), (UID, "7"), ("impersonate-extra-acme.com%2fp", "x")];
         let parts = "users/ /ann, groups/ /a, groups/ /b, userextras/acme.com/p /x, uids/ /7";

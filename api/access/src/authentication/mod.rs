@@ -1,8 +1,10 @@
-//! Who asks (document 000, "Authentication"): client certificates, bearer tokens, trusted proxies, impersonation.
+//! Authentication: client certificates, bearer tokens, authenticating proxies, and the headers of
+//! user impersonation.
 //!
-//! Invariant: a request either has a [`User`] or is refused with 401 before anything else is looked at. The anonymous user
-//! exists for health endpoints only, where an operator wants it.
+//! Invariant: a request either has a [`User`] or is refused with 401 before anything else is looked
+//! at. The anonymous user exists for health endpoints only, where the operator enables it.
 
+mod audit_user_cache;
 mod certificate;
 mod chain;
 mod connection_identity;
@@ -14,11 +16,11 @@ mod static_tokens;
 pub mod token;
 mod user;
 
-pub use certificate::Identity;
+pub use audit_user_cache::AuditUserCache;
 pub use chain::{Authentication, AuthenticationOptions};
-pub use connection_identity::Introduction;
-pub(crate) use impersonation::{ImpersonatedPart, asked};
+pub use connection_identity::ConnectionIdentity;
+pub(crate) use impersonation::{ImpersonatedPart, requested_impersonation};
 pub use proxy::ProxyOptions;
-pub use quorum_confirmation::{Confirmation, Freshness};
+pub use quorum_confirmation::{QuorumConfirmation, StateRequirement};
 pub use static_tokens::{StaticTokenError, StaticTokens};
 pub use user::User;

@@ -1,7 +1,9 @@
-//! A proxy in front that has authenticated its clients, and says in headers who they are.
+//! The authenticating proxy: a proxy in front of the server that has authenticated its clients and
+//! names them in headers.
 //!
-//! Invariants: the headers count only on a connection whose client certificate was signed by the proxies' own authority and
-//! has an allowed name; from everybody else they are nothing, whatever they say. Who says twice who somebody is, is refused.
+//! Invariants: the headers count only on a connection whose client certificate was signed by the
+//! proxies' own CA and has an allowed common name; from every other client they mean nothing. A
+//! request in which a header for the name or the uid occurs twice is refused.
 
 use http::HeaderMap;
 use quorate_meta::Status;
@@ -10,18 +12,19 @@ use super::User;
 use super::extra::{by_key, text};
 use quorate_registry::error::Error;
 
-/// Whom to believe and how it speaks.
+/// Which proxies are trusted, and the headers that they send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyOptions {
-    /// Common names of the proxies' certificates; empty for any that their authority has signed.
+    /// Common names of the proxies' certificates; empty for any that their CA has signed.
     pub allowed_names: Vec<String>,
-    /// Headers with the user's name: the first that is there counts, and may be there only once. In lower case, as are the others.
+    /// Headers with the user's name: the first that is there counts, and may be there only once. In
+    /// lower case, as are the others.
     pub user_headers: Vec<String>,
     /// Headers with the user's uid, likewise.
     pub uid_headers: Vec<String>,
     /// Headers with the user's groups, all of which count.
     pub group_headers: Vec<String>,
-    /// How headers with further attributes begin.
+    /// Prefixes of headers with extra fields.
     pub extra_prefixes: Vec<String>,
 }
 
@@ -39,10 +42,12 @@ impl Default for ProxyOptions {
 }
 
 impl ProxyOptions {
-    /// The user that a proxy of this name speaks for; `None` when it is not allowed to, or names nobody.
+    /// The user whom a proxy of this common name names; `None` when it is not allowed to, or names
+    /// none.
     ///
     /// # Errors
-    /// 401 when the header that tells the name or the uid is there twice: perhaps only one of them is the proxy's.
+    /// 401 when the header with the name or the uid occurs twice: perhaps only one of them is
+    /// the proxy's.
     pub(super) fn user(&self, proxy: &str, headers: &HeaderMap) -> Result<Option<User>, Error> {
         if !self.allowed_names.is_empty() && !self.allowed_names.iter().any(|name| name == proxy) {
             return Ok(None);
@@ -53,7 +58,7 @@ impl ProxyOptions {
         Ok(Some(User { uid, extra: self.extra(headers), ..User::new(name, groups) }))
     }
 
-    /// Further attributes by key.
+    /// Extra fields by key.
     fn extra(&self, headers: &HeaderMap) -> Vec<(String, Vec<String>)> {
         by_key(headers.keys().filter_map(|header| {
             let header = header.as_str();
@@ -63,7 +68,7 @@ impl ProxyOptions {
     }
 }
 
-/// What the first of these headers says that says something. No header up to that one may be there twice.
+/// The first value among these headers that is not empty. No header up to that one may occur twice.
 fn only<'a>(names: &[String], headers: &'a HeaderMap) -> Result<Option<&'a str>, Error> {
     for name in names {
         if headers.get_all(name).iter().nth(1).is_some() {
@@ -122,12 +127,12 @@ mod tests {
         check(&[], &umlauts, Some(r#"jörg  ["gäste", "system:authenticated"] []"#));
         // The order is that of the names, not that of the request.
         let (ann, bob, eve) = (("x-remote-user", "ann"), ("x-other-user", "bob"), ("x-remote-user", "eve"));
-        let (nobody, uid, other_uid) = (("x-remote-user", ""), ("x-remote-uid", "7"), ("x-remote-uid", "8"));
+        let (empty, uid, other_uid) = (("x-remote-user", ""), ("x-remote-uid", "7"), ("x-remote-uid", "8"));
         check(&[], &[bob, ann], Some(r#"ann  ["system:authenticated"] []"#));
-        check(&[], &[nobody, bob], Some(r#"bob  ["system:authenticated"] []"#));
+        check(&[], &[empty, bob], Some(r#"bob  ["system:authenticated"] []"#));
         check(&[], &[ann, bob, bob], Some(r#"ann  ["system:authenticated"] []"#));
         check(&[], &[bob, bob], Some("401"));
-        for twice in [[ann, eve], [ann, ann], [nobody, eve], [ann, nobody]] {
+        for twice in [[ann, eve], [ann, ann], [empty, eve], [ann, empty]] {
             check(&[], &twice, Some("401"));
             check(&["other"], &twice, None);
         }

@@ -1,7 +1,8 @@
-//! How old the state may be that a token is checked against, or that somebody may change something by.
+//! Quorum confirmation: when this node's state was last known to be the newest of the cluster.
 //!
-//! Invariant: but for health endpoints, a check of a token never relies on a state of this node that the quorum has not confirmed within
-//! [`MAX_AGE`], so what is revoked anywhere is refused everywhere within that time, also by a node that is cut off from the others.
+//! Invariant: but for health endpoints, a token is never checked against a state that the quorum
+//! has not confirmed within [`MAX_AGE`]. What is revoked through any node is refused by every node
+//! within that time, also by a node that is partitioned from the others.
 
 use std::time::Duration;
 
@@ -14,26 +15,27 @@ use quorate_registry::error::Error;
 
 /// The oldest confirmation that counts.
 const MAX_AGE: Duration = Duration::from_secs(1);
-/// When somebody may come back who could not be checked.
+/// Seconds after which a client may retry that could not be checked.
 const RETRY_SECONDS: u32 = 1;
 
-/// Which state a check may use.
+/// The state that a check may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
-    /// One that was the newest within [`MAX_AGE`].
-    Recent,
-    /// Whatever this node has: health must not depend on the others.
+pub enum StateRequirement {
+    /// One that the quorum has confirmed within [`MAX_AGE`].
+    Confirmed,
+    /// Any state of this node: its health must not depend on other nodes.
     Any,
 }
 
 /// When this node's state was last known to be the newest.
 #[derive(Debug, Default)]
-pub struct Confirmation {
+pub struct QuorumConfirmation {
     confirmed: Mutex<Option<Instant>>,
 }
 
-impl Confirmation {
-    /// Whether what [`Store::snapshot`] gives from here on was the newest at some moment within [`MAX_AGE`].
+impl QuorumConfirmation {
+    /// Whether what [`Store::snapshot`] gives from here on was the newest at some moment within
+    /// [`MAX_AGE`].
     pub(crate) fn is_recent(&self) -> bool {
         self.confirmed.lock().is_some_and(|at| at.elapsed() < MAX_AGE)
     }

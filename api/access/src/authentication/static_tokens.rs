@@ -1,8 +1,9 @@
-//! The static token file: bearer tokens that an operator wrote down, one a line.
+//! The static token file: bearer tokens and their users, one a line.
 //!
-//! A line is CSV: token, user, uid and, if there is a fourth column, the groups in it, separated by commas (so quoted when
-//! there are several). Empty lines and lines that begin with `#` do not count. Invariants: tokens are kept as hashes, so
-//! that looking one up takes the same time however much of it is right; a file with a mistake is refused whole.
+//! A line is CSV: token, user, uid and, if there is a fourth column, the groups in it, separated by
+//! commas (so quoted when there are several). Empty lines and lines that begin with `#` do not
+//! count. Invariants: tokens are kept as hashes, so that looking one up takes the same time however
+//! much of it is right; a file with a mistake is refused whole.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -23,7 +24,7 @@ pub struct StaticTokenError {
     pub why: &'static str,
 }
 
-/// The tokens of a file and whose they are.
+/// The tokens of a file and their users.
 #[derive(Clone, Default)]
 pub struct StaticTokens {
     users: HashMap<TokenHash, Arc<User>>,

@@ -1,10 +1,11 @@
-//! An authenticated user (document 000, user attributes).
+//! The authenticated user: name, uid, groups and extra fields.
 //!
-//! Invariant: every user but the anonymous one, and whoever is said to be unauthenticated, is a member of `system:authenticated`.
+//! Invariant: every user is a member of `system:authenticated`, but for the anonymous user and
+//! those whose groups include `system:unauthenticated`.
 
 use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_UNAUTHENTICATED, USER_ANONYMOUS};
 
-/// Who asks.
+/// A user, as authorization and audit see it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct User {
     /// For example `admin` or `system:serviceaccount:a:b`.
@@ -13,7 +14,7 @@ pub struct User {
     pub uid: String,
     /// Groups, in the order the authenticator gave them.
     pub groups: Vec<String>,
-    /// Further attributes.
+    /// Extra fields.
     pub extra: Vec<(String, Vec<String>)>,
 }
 
@@ -29,7 +30,7 @@ impl User {
         user
     }
 
-    /// The user who gave no credentials.
+    /// The user of requests without credentials.
     #[must_use]
     pub fn anonymous() -> Self {
         Self { name: USER_ANONYMOUS.into(), groups: vec![GROUP_UNAUTHENTICATED.into()], ..Self::default() }
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_is_not_said_to_be_unauthenticated_is_authenticated() {
+    fn a_user_who_is_not_unauthenticated_is_authenticated() {
         let check = |name: &str, groups: &[&str], expect: &[&str]| {
             let user = User::new(name, groups.iter().map(|group| (*group).to_owned()));
             assert_eq!(user.groups, expect, "{name} {groups:?}");

@@ -1,7 +1,8 @@
-//! What somebody wants to do, as rules see it (document 000, "Shared attribute structures").
+//! Actions: the attributes of a request that authorization rules match (SubjectAccessReview).
 //!
-//! Invariants: group names are canonical; empty texts mean none or all, as the documents say for each; selectors are already
-//! parsed, and one that could not be is left out, because a selector can only narrow what is asked for.
+//! Invariants: group names are canonical; an empty text means none or all, as SubjectAccessReview
+//! says of each attribute. Selectors are parsed, and one that does not parse is left out, because a
+//! selector can only narrow an action.
 
 use std::borrow::Cow;
 
@@ -51,13 +52,13 @@ pub struct ResourceAction<'a> {
 pub struct Requirement {
     /// The label or field.
     pub key: String,
-    /// How it is looked at.
+    /// How the label or field is compared.
     pub operator: Operator,
     /// What it is compared with.
     pub values: Vec<String>,
 }
 
-/// How a requirement looks at its label or field.
+/// The operator of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// One of the values.
@@ -83,19 +84,20 @@ impl Operator {
     }
 }
 
-/// What hangs on whether somebody may do something, and so how new the rules must be that allow it.
+/// The kind of an action, as far as it says how new the rules must be that allow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stake {
-    /// Something is read once, or reviewed: the rules are as old as what is read.
-    Reading,
-    /// It goes on for as long as somebody likes: rules of the last second, if there is a quorum that can say what they are.
-    Watching,
-    /// Something changes: rules of the last second.
-    Changing,
+pub enum ActionKind {
+    /// A read or a review: the rules are as old as what is read.
+    Read,
+    /// A watch, which goes on: rules that the quorum has confirmed within a second, if there is a
+    /// quorum.
+    Watch,
+    /// A write: rules that the quorum has confirmed within a second.
+    Write,
 }
 
 impl<'a> Action<'a> {
-    /// What a request wants to do.
+    /// The action of a request.
     #[must_use]
     pub fn of(info: &'a RequestInfo) -> Self {
         if !info.is_resource {
@@ -122,34 +124,35 @@ impl<'a> Action<'a> {
         })
     }
 
-    /// Whether it only asks who somebody is and what they may do themselves.
-    pub(crate) fn asks_about_oneself(&self, names: &Names) -> bool {
+    /// Whether it is a review of the user who makes it.
+    pub(crate) fn is_self_review(&self, names: &Names) -> bool {
         let Self::Resource(on) = self else { return false };
         let is_whole = on.subresource.is_empty() && on.namespace.is_empty() && on.name.is_empty();
         on.verb == "create" && is_whole && SELF_REVIEWS.contains(&(names.neutral(on.group), on.resource))
     }
 
-    /// What hangs on it. Reviews are created, but nothing of them stays: they ask what the rules say.
-    pub(crate) fn stake(&self, names: &Names) -> Stake {
+    /// The kind of the action. Reviews are created, but not stored: they are reads.
+    pub(crate) fn kind(&self, names: &Names) -> ActionKind {
         match self {
-            Self::Path { .. } => Stake::Reading,
+            Self::Path { .. } => ActionKind::Read,
             Self::Resource(on) => match (on.verb, names.neutral(on.group)) {
-                ("get" | "list", _) | ("create", "authorization" | "authentication") => Stake::Reading,
-                ("watch", _) => Stake::Watching,
-                _ => Stake::Changing,
+                ("get" | "list", _) | ("create", "authorization" | "authentication") => ActionKind::Read,
+                ("watch", _) => ActionKind::Watch,
+                _ => ActionKind::Write,
             },
         }
     }
 }
 
-/// Reviews that somebody makes about themselves, with the group that they are in.
+/// Reviews that users make about themselves, with their API group.
 const SELF_REVIEWS: [(&str, &str); 3] = [
     ("authentication", "selfsubjectreviews"),
     ("authorization", "selfsubjectaccessreviews"),
     ("authorization", "selfsubjectrulesreviews"),
 ];
 
-/// The namespace that rules see: a request for one namespace object counts as one in that namespace.
+/// The namespace that rules see: a request for one namespace object counts as one in that
+/// namespace.
 fn namespace(info: &RequestInfo) -> Option<&str> {
     let own = if info.group.is_empty() && info.resource == "namespaces" { info.name.as_deref() } else { None };
     info.namespace.as_deref().or(own)
@@ -175,7 +178,8 @@ pub fn fields(text: &str) -> Result<Vec<Requirement>, String> {
     Ok(selector.terms().iter().map(requirement).collect())
 }
 
-/// The requirements of a label selector's text. Comparisons of numbers have no form here and are left out.
+/// The requirements of a label selector's text. Comparisons of numbers have no form here and are
+/// left out.
 ///
 /// # Errors
 /// What is wrong with the text.
@@ -215,31 +219,31 @@ mod tests {
     }
 
     #[test]
-    fn only_what_stays_is_a_change() {
-        let check = |method: Method, uri: &str, expect: Stake| {
+    fn only_what_is_stored_is_a_write() {
+        let check = |method: Method, uri: &str, expect: ActionKind| {
             let names = Naming::Svc.names();
             let info = RequestInfo::parse(names, &method, &uri.parse().unwrap());
-            assert_eq!(Action::of(&info).stake(names), expect, "{method} {uri}");
+            assert_eq!(Action::of(&info).kind(names), expect, "{method} {uri}");
         };
-        check(Method::GET, "/api/v1/pods", Stake::Reading);
-        check(Method::GET, "/api/v1/namespaces/a/pods/p", Stake::Reading);
-        check(Method::POST, "/version", Stake::Reading);
-        check(Method::GET, "/api/v1/pods?watch=1", Stake::Watching);
-        check(Method::POST, "/api/v1/namespaces/a/pods", Stake::Changing);
-        check(Method::DELETE, "/api/v1/pods", Stake::Changing);
-        check(Method::POST, "/api/v1/namespaces/a/serviceaccounts/s/token", Stake::Changing);
+        check(Method::GET, "/api/v1/pods", ActionKind::Read);
+        check(Method::GET, "/api/v1/namespaces/a/pods/p", ActionKind::Read);
+        check(Method::POST, "/version", ActionKind::Read);
+        check(Method::GET, "/api/v1/pods?watch=1", ActionKind::Watch);
+        check(Method::POST, "/api/v1/namespaces/a/pods", ActionKind::Write);
+        check(Method::DELETE, "/api/v1/pods", ActionKind::Write);
+        check(Method::POST, "/api/v1/namespaces/a/serviceaccounts/s/token", ActionKind::Write);
         for review in ["authorization.svc.io/v1/selfsubjectaccessreviews", "authentication.svc.io/v1/tokenreviews"] {
-            check(Method::POST, &format!("/apis/{review}"), Stake::Reading);
+            check(Method::POST, &format!("/apis/{review}"), ActionKind::Read);
         }
-        check(Method::POST, "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews", Stake::Reading);
-        check(Method::POST, "/apis/rbac.authorization.svc.io/v1/clusterroles", Stake::Changing);
+        check(Method::POST, "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews", ActionKind::Read);
+        check(Method::POST, "/apis/rbac.authorization.svc.io/v1/clusterroles", ActionKind::Write);
     }
 
     #[test]
-    fn who_asks_about_themselves() {
+    fn self_reviews() {
         let check = |naming: Naming, method: Method, uri: &str, expect: bool| {
             let info = RequestInfo::parse(naming.names(), &method, &uri.parse().unwrap());
-            assert_eq!(Action::of(&info).asks_about_oneself(naming.names()), expect, "{method} {uri}");
+            assert_eq!(Action::of(&info).is_self_review(naming.names()), expect, "{method} {uri}");
         };
         for (naming, suffix) in [(Naming::Svc, "svc.io"), (Naming::Kubernetes, "k8s.io")] {
             let access = format!("/apis/authorization.{suffix}/v1");

@@ -1,36 +1,40 @@
-//! The one that is asked, and whom it asks in turn.
+//! The authorizer: the configured modes in their order, and how new the rules are that they decide
+//! by.
 //!
-//! Invariants about changes that were acknowledged anywhere in the cluster before a question came: nobody is refused for want
-//! of one, because the quorum is asked before a refusal whether this node has seen everything; and nothing is read from the
-//! newest state on the ground of rules that are older than that state ([`Authorizer::recheck`]). Whoever changes something or
-//! begins to watch is allowed by rules that the quorum has confirmed within a second: a right that was taken away anywhere is
-//! gone everywhere by then. Reads of a state that may be old are allowed by rules that are as old; so are reviews, which then say
-//! of a change what would become of it.
+//! Invariants about changes that were acknowledged anywhere in the cluster before a request came:
+//! - No user is refused for want of one: the quorum is asked before a refusal whether this node has
+//!   applied everything.
+//! - Nothing is read from the newest state on the ground of rules that are older than that state
+//!   ([`Authorizer::recheck`]).
+//! - A write or a watch is allowed by rules that the quorum has confirmed within a second: a
+//!   permission that was taken away through any node is gone everywhere by then.
+//! - A read of a state that may be old is allowed by rules that are as old; so are access reviews.
 //!
-//! Without a quorum, a refusal is told and a watch begins, after a second, by what this node knows; nothing is changed. A watch
-//! that has begun goes on until it ends by itself, whatever happens to the right to begin it.
+//! Without a quorum, this node refuses, and lets watches begin, by what it has applied, after a
+//! second; no write is allowed. A watch that has begun goes on until it ends, whatever happens to
+//! the permission to begin it.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
 use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_MASTERS};
 use quorate_store::Store;
 
 use super::mode::Mode;
-use super::node::Nodes;
+use super::node::NodeRestriction;
 use super::rbac::{self, Rule, Rules};
-use super::{Action, Decision, ModeOptions, Rights, Stake, Verdict};
-use crate::authentication::{Confirmation, User};
+use super::{Action, ActionKind, Decision, ModeOptions, Rights, Verdict};
+use crate::authentication::{QuorumConfirmation, User};
 use quorate_registry::Catalogue;
+use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
 
-/// How long a refusal, a review or a watch waits for the quorum to say whether this node has seen everything.
-const CONFIRMATION: Duration = Duration::from_secs(1);
-/// How long who may change something waits for the quorum to say whether they still may.
-const CHANGE_CONFIRMATION: Duration = Duration::from_secs(5);
+/// How long a refusal, a review or a watch waits for the quorum to confirm the state of this node.
+const READ_CONFIRMATION: Duration = Duration::from_secs(1);
+/// How long a write waits for the quorum to confirm the state of this node.
+const WRITE_CONFIRMATION: Duration = Duration::from_secs(5);
 
 /// What an [`Authorizer`] is made of.
 pub struct AuthorizerOptions<'a> {
@@ -40,16 +44,16 @@ pub struct AuthorizerOptions<'a> {
     pub catalogue: &'a Catalogue,
     /// Where rules are stored.
     pub store: Arc<dyn Store>,
-    /// Whom to ask, in this order; the first that has an opinion decides.
+    /// The modes to ask, in this order; the first that has an opinion decides.
     pub modes: &'a [ModeOptions],
 }
 
-/// Decides who may do what.
+/// Decides what users may do.
 pub struct Authorizer {
     pub(super) names: &'static Names,
     modes: Vec<Mode>,
     store: Arc<dyn Store>,
-    confirmation: Confirmation,
+    confirmation: QuorumConfirmation,
     /// The name of the group that roles are in.
     pub(super) group: String,
 }
@@ -60,16 +64,16 @@ impl Authorizer {
     pub fn new(options: AuthorizerOptions<'_>) -> Self {
         let AuthorizerOptions { names, catalogue, store, modes } = options;
         let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, catalogue, &store)).collect();
-        Self { names, modes, store, confirmation: Confirmation::default(), group: names.group(rbac::GROUP) }
+        Self { names, modes, store, confirmation: QuorumConfirmation::default(), group: names.group(rbac::GROUP) }
     }
 
-    /// The same store, with what the authorizer has to know of its writes noted.
+    /// The derived states that it decides by.
     #[must_use]
-    pub fn noting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
-        self.modes.iter().fold(store, |store, mode| mode.noting(store))
+    pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
+        self.modes.iter().filter_map(Mode::derived_state).collect()
     }
 
-    /// Whether the node can decide: what it decides by has been read, and the default roles are there.
+    /// Whether it can decide: what it decides by has been read, and the default roles exist.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.modes.iter().all(Mode::is_ready)
@@ -77,37 +81,37 @@ impl Authorizer {
 
     /// Whether a user may do something, and why.
     pub async fn decide(&self, user: &User, action: &Action<'_>) -> Decision {
-        self.decide_at(action.stake(self.names), user, action).await
+        self.decide_at(action.kind(self.names), user, action).await
     }
 
-    /// The same where something else hangs on it than on the action alone.
-    async fn decide_at(&self, stake: Stake, user: &User, action: &Action<'_>) -> Decision {
+    /// The same by rules that are as new as another kind of action needs.
+    async fn decide_at(&self, kind: ActionKind, user: &User, action: &Action<'_>) -> Decision {
         if user.is_in(GROUP_MASTERS) {
             return Decision::allow("");
         }
-        // In this order: what is asked now is at least as new as what was confirmed before.
+        // In this order: the decision is by rules at least as new as what was confirmed before.
         let (epoch, recent) = (self.epoch(), self.confirmation.is_recent());
         let decision = self.ask(user, action).await;
         let Some(epoch) = epoch else { return decision };
         let confirmed = match decision.is_allowed() {
-            true if recent || stake == Stake::Reading => return decision,
-            true if stake == Stake::Changing => self.confirm(CHANGE_CONFIRMATION).await,
+            true if recent || kind == ActionKind::Read => return decision,
+            true if kind == ActionKind::Write => self.confirm(WRITE_CONFIRMATION).await,
             false if !decision.error.is_empty() => return decision,
-            _ => self.confirm(CONFIRMATION).await,
+            _ => self.confirm(READ_CONFIRMATION).await,
         };
         match confirmed {
             Ok(()) if self.epoch() == Some(epoch) => decision,
             Ok(()) => self.ask(user, action).await,
-            Err(error) if decision.is_allowed() && stake == Stake::Changing => {
+            Err(error) if decision.is_allowed() && kind == ActionKind::Write => {
                 Decision { error: error.into_status().message, ..Decision::default() }
             }
             Err(_) => decision,
         }
     }
 
-    /// Takes in everything that was acknowledged before, if a quorum says in time what that is.
+    /// Takes in everything that was acknowledged before, if a quorum confirms in time what that is.
     pub async fn refresh(&self) {
-        if let Err(error) = self.confirm(CONFIRMATION).await {
+        if let Err(error) = self.confirm(READ_CONFIRMATION).await {
             tracing::debug!(?error, "questions about rights are answered by what this node knows");
         }
     }
@@ -118,14 +122,14 @@ impl Authorizer {
         self.catch_up().await
     }
 
-    /// What can be told of a decision that is made now: a later one can only differ when [`Authorizer::recheck`] finds another
-    /// number.
+    /// The epoch of a decision that is made now: a later one can only differ where the epoch does.
     pub fn epoch(&self) -> Option<u64> {
         self.modes.iter().filter_map(Mode::epoch).reduce(u64::wrapping_add)
     }
 
-    /// What is to be said by everything that this node has applied about what was allowed at an epoch; `None` when nothing has
-    /// changed. Before something is told from a newer state than it was allowed by.
+    /// The decision by everything that this node has applied, where it may differ from the one at
+    /// an epoch; `None` otherwise. For a request that is answered from a newer state than it was
+    /// allowed by.
     ///
     /// # Errors
     /// 503 when it cannot be decided just now.
@@ -141,7 +145,7 @@ impl Authorizer {
         if self.has_changed(epoch).await? { Ok(Some(self.decide(user, action).await)) } else { Ok(None) }
     }
 
-    /// Whether anything that this node has applied may have changed what was allowed at an epoch.
+    /// Whether something that this node has applied since an epoch may change a decision.
     ///
     /// # Errors
     /// 503 when that cannot be said just now.
@@ -157,11 +161,11 @@ impl Authorizer {
         Ok(())
     }
 
-    /// What the modes say, and in the end that everybody who is known may ask about themselves (document 000): no binding can
-    /// be missing for that, and no mode can refuse it.
+    /// The decision of the modes; but every authenticated user may ask about themselves: no binding
+    /// can be missing for that, and no mode can refuse it.
     async fn ask(&self, user: &User, action: &Action<'_>) -> Decision {
         let decision = self.ask_modes(user, action).await;
-        if !decision.is_allowed() && user.is_in(GROUP_AUTHENTICATED) && action.asks_about_oneself(self.names) {
+        if !decision.is_allowed() && user.is_in(GROUP_AUTHENTICATED) && action.is_self_review(self.names) {
             return Decision::allow("everybody may ask about themselves");
         }
         decision
@@ -190,12 +194,13 @@ impl Authorizer {
         self.decide(user, action).await.enforce(user, action)
     }
 
-    /// Lets through what is allowed for the sake of something else, such as acting as somebody in order to read.
+    /// Lets through what is allowed as a part of another request, such as impersonation for the
+    /// sake of a read.
     ///
     /// # Errors
     /// As [`Authorizer::check`].
-    pub(super) async fn check_for(&self, what_for: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
-        self.decide_at(what_for.stake(self.names), user, action).await.enforce(user, action)
+    pub(super) async fn check_for(&self, request: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+        self.decide_at(request.kind(self.names), user, action).await.enforce(user, action)
     }
 
     /// What a user may do in a namespace, and in the cluster.
@@ -210,11 +215,6 @@ impl Authorizer {
         rights
     }
 
-    /// Follows the store for ever; returns at once when nothing that is stored matters.
-    pub(super) async fn follow(&self) {
-        join_all(self.modes.iter().map(Mode::follow)).await;
-    }
-
     pub(super) fn rules(&self) -> Option<&Rules> {
         self.modes.iter().find_map(|mode| match mode {
             Mode::Rules(rules) => Some(rules.as_ref()),
@@ -222,11 +222,14 @@ impl Authorizer {
         })
     }
 
-    pub(super) fn nodes(&self) -> Option<&Nodes> {
-        self.modes.iter().find_map(|mode| match mode {
+    /// What a user may write, if the user is a node and restricted.
+    #[must_use]
+    pub fn node_restriction<'a>(&'a self, user: &'a User) -> Option<NodeRestriction<'a>> {
+        let nodes = self.modes.iter().find_map(|mode| match mode {
             Mode::Nodes(nodes) => Some(nodes.as_ref()),
             _ => None,
-        })
+        })?;
+        NodeRestriction::of(nodes, user)
     }
 }
 

@@ -1,65 +1,70 @@
-//! Answers: may they, and what may they.
+//! Decisions of authorizers: allow, deny or no opinion, with the reason.
 
-use quorate_meta::{Status, Value};
+use quorate_meta::Status;
 
-use super::rbac::Rule;
-use super::{Action, refusal};
+use super::Action;
+use super::refusal::refusal;
 use crate::authentication::User;
 use quorate_registry::error::Error;
 
-/// When somebody may come back about whom nothing could be decided.
+/// Seconds after which a client may retry when nothing could be decided.
 const RETRY_SECONDS: u32 = 1;
 
-/// What came out.
+/// What an authorizer says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Verdict {
-    /// They may.
+    /// The user may.
     Allow,
-    /// They may not, and nobody else is asked.
+    /// The user may not, and no further mode is asked.
     Deny,
     /// Nothing allows it.
     #[default]
     NoOpinion,
 }
 
-/// An answer with its reason.
+/// A verdict with its reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// What came out.
+    /// What the authorizer says.
     pub verdict: Verdict,
-    /// Why, for people; may be empty.
+    /// The reason, for people; may be empty.
     pub reason: String,
-    /// What went wrong on the way; empty when nothing did. The verdict holds all the same.
+    /// The error of a mode that could not decide; empty when all could. The verdict holds all the
+    /// same.
     pub error: String,
-    /// What is wrong with the rules that were looked at, which leaves nothing undecided. Only reviews tell it apart from the
-    /// reason. Where a rule allows it, nothing is told of others: the search has ended with it.
+    /// What is wrong with bindings of the user, which leaves nothing undecided. Only access reviews
+    /// show it apart from the reason. Empty where a rule allows the action: the search ends with
+    /// that rule.
     pub problems: Vec<String>,
 }
 
 impl Decision {
-    /// They may, for this reason.
+    /// Allowed, for this reason.
     pub fn allow(reason: impl Into<String>) -> Self {
         Self { verdict: Verdict::Allow, reason: reason.into(), ..Self::default() }
     }
 
-    /// Whether they may.
+    /// Whether the user may.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         self.verdict == Verdict::Allow
     }
 
-    /// Whether nobody could say whether they may.
+    /// Whether no mode could decide.
     fn is_undecided(&self) -> bool {
         self.verdict == Verdict::NoOpinion && !self.error.is_empty()
     }
 
-    /// Whether they may, if anybody could say, and why.
+    /// Whether the user may, if a mode could decide, and why.
     pub fn outcome(&self) -> (Option<bool>, &str) {
         if self.is_undecided() { (None, &self.error) } else { (Some(self.is_allowed()), &self.reason) }
     }
 
-    /// Lets through what is allowed. The 403 otherwise; but 503 when nobody could say whether they may, for the client may well
-    /// be allowed and do better to come back than to give up. (Document 000 names no code for that.)
+    /// Lets through what is allowed.
+    ///
+    /// # Errors
+    /// 403 otherwise; but 503 when no mode could decide, for the user may well be allowed and the
+    /// client should retry.
     pub fn enforce(self, user: &User, action: &Action<'_>) -> Result<(), Error> {
         if self.is_allowed() {
             return Ok(());
@@ -67,28 +72,6 @@ impl Decision {
         if self.is_undecided() {
             return Err(Status::service_unavailable(self.error).with_retry_after(RETRY_SECONDS).into());
         }
-        Err(refusal(user, action, &self))
-    }
-}
-
-/// What somebody may do, as far as it can be listed.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Rights {
-    /// Rules about resources, as reviews show them.
-    pub resources: Vec<Value>,
-    /// Rules about other paths.
-    pub paths: Vec<Value>,
-    /// Why there may be more; empty when there is not.
-    pub incomplete: Vec<String>,
-    /// What went wrong on the way.
-    pub errors: Vec<String>,
-}
-
-impl Rights {
-    pub(super) fn add<'r>(&mut self, rules: impl IntoIterator<Item = &'r Rule>) {
-        for rule in rules {
-            let list = if rule.is_about_resources() { &mut self.resources } else { &mut self.paths };
-            list.extend(rule.to_promise());
-        }
+        Err(refusal(user, action, &self.reason))
     }
 }

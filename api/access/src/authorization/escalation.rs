@@ -1,8 +1,11 @@
-//! Nobody gives away more than they hold: what somebody must hold, or be allowed, who writes a role or a binding.
+//! Privilege escalation prevention of RBAC: what a user must hold, or be allowed, to write a role
+//! or a binding.
 //!
-//! Invariants: a role's rules must all be held by whoever writes them, unless they may `escalate` the role; a bound role's rules
-//! likewise, unless they may `bind` it. To take over other roles' rules, whatever they become, everything must be held.
-//! What is held is what the rules of roles and bindings give; other ways of deciding can only allow the two verbs.
+//! Invariants: a user must hold all rules of a role that they write, unless they have the verb
+//! `escalate` on it, and all rules of a role that they bind, unless they have the verb `bind` on
+//! it. An aggregation rule takes over rules of other roles, whatever they become, so its author
+//! must hold everything. A user holds what roles and bindings grant; the other authorization modes
+//! can only allow the two verbs.
 
 use std::sync::Arc;
 
@@ -16,77 +19,100 @@ use quorate_registry::Gift;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 
-/// Comparisons of texts that one check may take: a few tens of milliseconds. A rule of 25 kB may have more grants than a node has bytes.
+/// Comparisons of texts that one check may take: a few tens of milliseconds. A rule of 25 kB may
+/// have more permissions than a node has bytes.
 const MAX_COMPARISONS: u64 = 20_000_000;
 
-impl Authorizer {
-    /// Lets through a write that gives away what the user may give.
-    ///
-    /// # Errors
-    /// 403 otherwise; 404 for a role that is to be bound and cannot be found.
-    pub async fn check_gift(&self, user: &User, target: Target<'_>, gift: &Gift) -> Result<(), Error> {
-        if user.is_in(GROUP_MASTERS) {
+/// Lets through a write that grants no more than the user may grant.
+///
+/// # Errors
+/// 403 otherwise; 404 for a role that is to be bound and does not exist.
+pub async fn check_escalation(
+    authorizer: &Authorizer,
+    user: &User,
+    target: Target<'_>,
+    gift: &Gift,
+) -> Result<(), Error> {
+    if user.is_in(GROUP_MASTERS) {
+        return Ok(());
+    }
+    let namespace = target.namespace.unwrap_or_default();
+    let check = EscalationCheck { authorizer, user, target, namespace };
+    match gift {
+        Gift::Rules { rules, gathers, exists } => {
+            let name = if *exists { target.name } else { "" };
+            check.writes_role(&target.resource.plural, name, rules.iter().map(Rule::read).collect(), *gathers).await
+        }
+        Gift::Role { in_namespace: true, name } => check.binds_role("roles", namespace, name).await,
+        Gift::Role { in_namespace: false, name } => check.binds_role("clusterroles", "", name).await,
+    }
+}
+
+/// A user who writes a role or a binding.
+struct EscalationCheck<'a> {
+    authorizer: &'a Authorizer,
+    user: &'a User,
+    target: Target<'a>,
+    /// That of the target; empty for the cluster's.
+    namespace: &'a str,
+}
+
+impl EscalationCheck<'_> {
+    /// `name` is empty for a new role.
+    async fn writes_role(&self, plural: &str, name: &str, rules: Vec<Rule>, aggregates: bool) -> Result<(), Error> {
+        if self.may("escalate", plural, name).await {
             return Ok(());
         }
-        let namespace = target.namespace.unwrap_or_default();
-        match gift {
-            Gift::Rules { rules, gathers, exists } => {
-                let name = if *exists { target.name } else { "" };
-                if self.may(user, "escalate", &target.resource.plural, namespace, name).await {
-                    return Ok(());
-                }
-                let rules: Vec<Rule> = rules.iter().map(Rule::read).collect();
-                self.must_hold(user, target, namespace, &rules).await?;
-                if *gathers && self.must_hold(user, target, namespace, &Rule::everything()).await.is_err() {
-                    return Err(refused(target, "must have cluster-admin privileges to use the aggregationRule"));
-                }
-                Ok(())
-            }
-            Gift::Role { in_namespace, name } => {
-                let plural = if *in_namespace { "roles" } else { "clusterroles" };
-                if self.may(user, "bind", plural, namespace, name).await {
-                    return Ok(());
-                }
-                let Some(rules) = self.role(if *in_namespace { namespace } else { "" }, name).await? else {
-                    let kind = plural.trim_end_matches('s');
-                    return Err(Status::not_found(&GroupResource::new(self.group.as_str(), kind), name).into());
-                };
-                self.must_hold(user, target, namespace, &rules).await
-            }
+        self.must_hold(&rules).await?;
+        if aggregates && self.must_hold(&Rule::everything()).await.is_err() {
+            return Err(self.refused("must have cluster-admin privileges to use the aggregationRule"));
         }
+        Ok(())
     }
 
-    async fn may(&self, user: &User, verb: &str, resource: &str, namespace: &str, name: &str) -> bool {
+    async fn binds_role(&self, plural: &str, namespace: &str, name: &str) -> Result<(), Error> {
+        if self.may("bind", plural, name).await {
+            return Ok(());
+        }
+        let Some(rules) = self.role(namespace, name).await? else {
+            let kind = plural.trim_end_matches('s');
+            return Err(Status::not_found(&GroupResource::new(self.authorizer.group.as_str(), kind), name).into());
+        };
+        self.must_hold(&rules).await
+    }
+
+    async fn may(&self, verb: &str, resource: &str, name: &str) -> bool {
         let on = ResourceAction {
             verb,
-            group: &self.group,
+            group: &self.authorizer.group,
             version: "*",
             resource,
-            namespace,
+            namespace: self.namespace,
             name: name.into(),
             ..ResourceAction::default()
         };
-        self.decide(user, &Action::Resource(on)).await.is_allowed()
+        self.authorizer.decide(self.user, &Action::Resource(on)).await.is_allowed()
     }
 
     async fn role(&self, namespace: &str, name: &str) -> Result<Option<Arc<[Rule]>>, Error> {
-        let Some(rules) = self.rules() else { return Ok(None) };
+        let Some(rules) = self.authorizer.rules() else { return Ok(None) };
         Ok(rules.current().await?.role(namespace, name).cloned())
     }
 
-    async fn must_hold(&self, user: &User, target: Target<'_>, namespace: &str, wanted: &[Rule]) -> Result<(), Error> {
-        let index = match self.rules() {
+    async fn must_hold(&self, wanted: &[Rule]) -> Result<(), Error> {
+        let user = self.user;
+        let index = match self.authorizer.rules() {
             Some(rules) => rules.current().await?,
             None => Arc::default(),
         };
         let mut held: Vec<&Rule> = Vec::new();
-        let errors = index.visit(&self.group, user, namespace, |found| {
+        let errors = index.visit(&self.authorizer.group, user, self.namespace, |found| {
             held.extend(found.rules.iter());
             false
         });
         let Some(missing) = missing(&held, wanted.iter(), MAX_COMPARISONS) else {
             let why = format!("user {:?} is attempting to grant more RBAC permissions than can be checked", user.name);
-            return Err(refused(target, &why));
+            return Err(self.refused(&why));
         };
         if missing.is_empty() {
             return Ok(());
@@ -103,19 +129,19 @@ impl Authorizer {
         if !errors.is_empty() {
             why = format!("{why}; resolution errors: [{}]", errors.join(", "));
         }
-        Err(refused(target, &why))
+        Err(self.refused(&why))
+    }
+
+    fn refused(&self, why: &str) -> Error {
+        Status::forbidden(&self.target.resource.group_resource(), self.target.name, why).into()
     }
 }
 
-/// What is missing, as refusals tell it: of paths, each verb for itself.
+/// A missing rule as refusals show it: of paths, each verb on a line of its own.
 fn lines(rule: &Rule) -> Vec<String> {
     if rule.urls.is_empty() {
         return vec![rule.to_string()];
     }
     let single = |verb: &str| Rule { urls: rule.urls.clone(), verbs: [verb].into_iter().collect(), ..Rule::default() };
     rule.verbs.iter().map(|verb| single(verb).to_string()).collect()
-}
-
-fn refused(target: Target<'_>, why: &str) -> Error {
-    Status::forbidden(&target.resource.group_resource(), target.name, why).into()
 }

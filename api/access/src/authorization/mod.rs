@@ -1,8 +1,10 @@
-//! May this user do that? One [`Authorizer`] answers for requests, for reviews and for whatever else asks on behalf of a user.
+//! Authorization: whether a user may do something. One [`Authorizer`] decides about requests,
+//! access reviews and writes alike.
 //!
-//! Invariant: decided from the user and the action alone, before anything is looked up, so that a refusal tells nothing
-//! about what exists. Whatever else is configured, members of `system:masters` may do everything, and everybody who is known may
-//! ask about themselves.
+//! Invariants: a decision depends on the user and the action alone and is made before any object is
+//! looked up, so that a refusal tells nothing about which objects exist. Whatever modes are
+//! configured, members of `system:masters` may do everything, and every authenticated user may ask
+//! about themselves.
 
 mod action;
 mod authorizer;
@@ -13,17 +15,17 @@ mod mode;
 mod node;
 pub mod rbac;
 mod refusal;
-mod sync;
+mod rights;
 #[cfg(test)]
 mod tests;
 mod webhook;
 
-pub use action::{Action, Operator, Requirement, ResourceAction};
-pub use action::{Stake, fields, labels};
+pub use action::{Action, ActionKind, Operator, Requirement, ResourceAction, fields, labels};
 pub use authorizer::{Authorizer, AuthorizerOptions};
-pub use decision::{Decision, Rights, Verdict};
+pub use decision::{Decision, Verdict};
+pub use escalation::check_escalation;
+pub use impersonation::impersonate;
 pub use mode::ModeOptions;
-pub use node::account_of;
-use refusal::refusal;
-pub use sync::{Feed, FeedHandle, FeedOptions};
-pub use webhook::{Reviewer, Unanswered, WebhookOptions};
+pub use node::{NodeRestriction, service_account_of};
+pub use rights::Rights;
+pub use webhook::{ReviewError, Reviewer, WebhookOptions};

@@ -1,51 +1,47 @@
-//! The ways of deciding, and what each of them can do.
+//! Authorization modes: RBAC, Node, Webhook, AlwaysAllow and AlwaysDeny.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use quorate_meta::Names;
-use quorate_store::{HistoryError, Store};
-use tokio::time::sleep;
+use quorate_store::Store;
 
-use super::node::Nodes;
+use super::node::NodeAuthorizer;
 use super::rbac::{self, Rule, Rules};
 use super::webhook::{Webhook, WebhookOptions};
 use super::{Action, Decision, Rights};
 use crate::authentication::User;
 use quorate_registry::Catalogue;
+use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
 
-/// How long to wait after a failure before everything is read again.
-const RETRY: Duration = Duration::from_millis(100);
-
-/// A way of deciding, as it is asked for.
+/// An authorization mode and its options.
 #[derive(Debug, Clone, Default)]
 pub enum ModeOptions {
-    /// By the rules of roles and bindings.
+    /// RBAC.
     #[default]
     Rules,
-    /// What nodes need for the pods that are bound to them.
+    /// The node authorizer.
     Nodes,
-    /// As another server says.
+    /// A webhook.
     Webhook(WebhookOptions),
-    /// Everybody may do everything.
+    /// Every user may do everything.
     AlwaysAllow,
-    /// Nobody may do anything but ask about themselves.
+    /// No user may do anything but ask about themselves.
     AlwaysDeny,
 }
 
-/// A way of deciding.
+/// A configured authorization mode.
 #[derive(Debug)]
 pub(super) enum Mode {
-    Rules(Box<Rules>),
-    Nodes(Box<Nodes>),
+    Rules(Arc<Rules>),
+    Nodes(Box<NodeAuthorizer>),
     Webhook(Box<Webhook>),
     AlwaysAllow,
     AlwaysDeny,
 }
 
 impl Mode {
-    /// `None` when the registry does not serve what it is about.
+    /// `None` when the registry does not serve the resources that it decides by.
     pub(super) fn new(
         asked: &ModeOptions,
         names: &'static Names,
@@ -53,15 +49,15 @@ impl Mode {
         store: &Arc<dyn Store>,
     ) -> Option<Self> {
         Some(match asked {
-            ModeOptions::Rules => Self::Rules(Box::new(rbac::rules(names, catalogue, store.clone())?)),
-            ModeOptions::Nodes => Self::Nodes(Box::new(Nodes::new(names, catalogue, store.clone())?)),
+            ModeOptions::Rules => Self::Rules(Arc::new(rbac::rules(names, catalogue, store.clone())?)),
+            ModeOptions::Nodes => Self::Nodes(Box::new(NodeAuthorizer::new(names, catalogue, store.clone())?)),
             ModeOptions::Webhook(options) => Self::Webhook(Box::new(Webhook::new(names, options.clone()))),
             ModeOptions::AlwaysAllow => Self::AlwaysAllow,
             ModeOptions::AlwaysDeny => Self::AlwaysDeny,
         })
     }
 
-    /// The answer of this one; `group` is the name of the group of roles.
+    /// The decision of this mode; `group` is the name of the group of roles.
     pub(super) async fn decide(&self, group: &str, user: &User, action: &Action<'_>) -> Decision {
         match self {
             Self::Rules(rules) => rbac::decide(rules, group, user, action).await,
@@ -72,9 +68,9 @@ impl Mode {
         }
     }
 
-    /// Adds what it can list of a user's rights.
+    /// Adds the rules that it can list for a user.
     pub(super) async fn list(&self, group: &str, user: &User, namespace: &str, rights: &mut Rights) {
-        let mut unlisted = |who: &str| rights.incomplete.push(format!("{who} does not support user rule resolution"));
+        let mut unlisted = |mode: &str| rights.incomplete.push(format!("{mode} does not support user rule resolution"));
         match self {
             Self::Rules(rules) => match rules.current().await {
                 Ok(index) => {
@@ -86,23 +82,24 @@ impl Mode {
                 }
                 Err(error) => rights.incomplete.push(error.into_status().message),
             },
-            Self::Nodes(_) if Nodes::name(user).is_some() => unlisted("node authorizer"),
+            Self::Nodes(_) if NodeAuthorizer::node_name(user).is_some() => unlisted("node authorizer"),
             Self::Webhook(_) => unlisted("webhook authorizer"),
             Self::AlwaysAllow => rights.add(&Rule::everything()),
             Self::Nodes(_) | Self::AlwaysDeny => {}
         }
     }
 
-    /// The same store, with what this one has to know of its writes noted.
-    pub(super) fn noting(&self, store: Arc<dyn Store>) -> Arc<dyn Store> {
+    /// The derived state that it decides by.
+    pub(super) fn derived_state(&self) -> Option<Arc<dyn Informed>> {
         match self {
-            Self::Rules(rules) => rules.noting(store),
-            Self::Nodes(nodes) => nodes.graph.noting(store),
-            Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => store,
+            Self::Rules(rules) => Some(rules.clone()),
+            Self::Nodes(nodes) => Some(nodes.graph.clone()),
+            Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => None,
         }
     }
 
-    /// A number that is another one whenever it may decide otherwise than before; `None` when nothing that is stored matters.
+    /// The epoch of its derived state, which differs whenever it may decide otherwise; `None` when
+    /// it decides by nothing that is stored.
     pub(super) fn epoch(&self) -> Option<u64> {
         match self {
             Self::Rules(rules) => Some(rules.epoch()),
@@ -120,27 +117,12 @@ impl Mode {
         }
     }
 
-    /// Whether it knows what it decides by.
+    /// Whether it has read what it decides by.
     pub(super) fn is_ready(&self) -> bool {
         match self {
-            Self::Rules(rules) => rules.is_synced() && rules.known().role("", "cluster-admin").is_some(),
+            Self::Rules(rules) => rules.is_synced() && rules.cached().role("", "cluster-admin").is_some(),
             Self::Nodes(nodes) => nodes.graph.is_synced(),
             Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => true,
-        }
-    }
-
-    /// Follows the store for ever; returns at once when there is nothing to follow.
-    pub(super) async fn follow(&self) {
-        loop {
-            let followed: Result<(), HistoryError> = match self {
-                Self::Rules(rules) => rules.follow().await,
-                Self::Nodes(nodes) => nodes.graph.follow().await,
-                Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => return,
-            };
-            if let Err(error) = followed {
-                tracing::warn!(%error, "what the authorizer decides by is read anew");
-            }
-            sleep(RETRY).await;
         }
     }
 }

@@ -1,20 +1,21 @@
-//! The 403: `User "u" cannot get resource "r" in API group "g" in the namespace "n"`.
+//! The 403 of authorization: `User "u" cannot get resource "r" in API group "g" in the namespace
+//! "n"`.
 //!
-//! Invariant: names the action as the rules see it; the texts are those of the recordings.
+//! Invariant: it names the action as rules see it, in the words of kube-apiserver.
 
 use std::fmt;
 
 use quorate_meta::Status;
 
-use super::{Action, Decision};
+use super::Action;
 use crate::authentication::User;
 use quorate_registry::error::Error;
 
-/// The answer to somebody who may not.
-pub(crate) fn refusal(user: &User, action: &Action<'_>, decision: &Decision) -> Error {
+/// The 403 for an action that is not allowed.
+pub(super) fn refusal(user: &User, action: &Action<'_>, reason: &str) -> Error {
     let mut sentence = escaped(&Sentence { user, action }.to_string());
-    if !decision.reason.is_empty() {
-        sentence = format!("{sentence}: {}", decision.reason);
+    if !reason.is_empty() {
+        sentence = format!("{sentence}: {reason}");
     }
     match action {
         Action::Resource(on) => Error::forbidden(on.group, on.resource, &on.name, &sentence),
@@ -22,7 +23,7 @@ pub(crate) fn refusal(user: &User, action: &Action<'_>, decision: &Decision) -> 
     }
 }
 
-/// A text that says what it says where it is taken for HTML, too: whoever asks has chosen parts of it.
+/// The text, escaped for a client that shows it as HTML: the user has chosen parts of it.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -60,7 +61,7 @@ mod tests {
     fn what_is_asked_for_is_told_in_text() {
         let check = |user: &str, path: &str, expect: &str| {
             let action = Action::Path { verb: "get", path };
-            let status = refusal(&User::new(user, []), &action, &Decision::default()).into_status();
+            let status = refusal(&User::new(user, []), &action, "").into_status();
             assert_eq!(status.message, format!("forbidden: {expect}"));
         };
         check("bob", "/foo&bar", r#"User "bob" cannot get path "/foo&amp;bar""#);

@@ -1,4 +1,5 @@
-//! An authorizer on a node that is behind: its state stands still until it asks the quorum for the newest.
+//! The authorizer on a node that lags behind: its state stands still until it asks the quorum for
+//! the newest.
 
 use std::sync::Arc;
 
@@ -20,11 +21,12 @@ use super::*;
 use crate::authentication::User;
 use quorate_kinds::builtin;
 use quorate_registry::Catalogue;
+use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::write::{Put, Target, WriteOptions, Writer};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A node of which the store is somewhere else.
+/// A node that applies nothing until it asks the quorum.
 struct Behind {
     store: Arc<MemoryStore>,
     seen: Mutex<Snapshot>,
@@ -71,9 +73,14 @@ impl Store for Behind {
     }
 }
 
+/// The informer of what an authorizer decides by.
+pub(super) fn informer(authorizer: &Authorizer) -> Informer {
+    Informer::new(InformerOptions { states: authorizer.derived_states() }).0
+}
+
 struct Cluster {
     catalogue: Catalogue,
-    /// Writes somewhere else.
+    /// Writes through another node.
     writer: Writer,
     node: Arc<Behind>,
     authorizer: Authorizer,
@@ -97,9 +104,9 @@ impl Cluster {
             {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]},
         ]);
         cluster.put("clusterroles", "r", json!({"rules": rules})).await;
-        // The feed only reads the first state: what comes later is found by asking.
+        // The informer only reads the first state: what comes later is found by asking.
         tokio::select! {
-            () = cluster.authorizer.follow() => unreachable!("it follows for ever"),
+            () = informer(&cluster.authorizer).run() => unreachable!("it runs until stopped"),
             () = cluster.synced() => {}
         }
         cluster
@@ -151,7 +158,7 @@ fn action(verb: &str) -> Action<'_> {
 }
 
 #[tokio::test]
-async fn nobody_is_refused_because_the_node_is_behind() {
+async fn no_user_is_refused_because_the_node_lags_behind() {
     let cluster = Cluster::new().await;
     assert!(!cluster.may("joe").await);
     cluster.bind("joe").await;
@@ -175,7 +182,7 @@ async fn what_is_read_from_the_newest_state_is_allowed_by_the_newest_rules() {
 }
 
 #[tokio::test]
-async fn who_reads_the_newest_state_as_somebody_else_may_act_as_them_by_the_newest_rules() {
+async fn a_read_of_the_newest_state_is_impersonated_by_the_newest_rules() {
     let cluster = Cluster::new().await;
     cluster.bind("ann").await;
     assert!(cluster.may("ann").await);
@@ -183,14 +190,14 @@ async fn who_reads_the_newest_state_as_somebody_else_may_act_as_them_by_the_newe
         User::new("ann", []),
         HeaderMap::from_iter([(HeaderName::from_static("impersonate-user"), HeaderValue::from_static("joe"))]),
     );
-    let acting = async || cluster.authorizer.acting(&ann, &headers, &action("get")).await;
+    let impersonated = async || impersonate(&cluster.authorizer, &ann, &headers, &action("get")).await;
     let epoch = cluster.authorizer.epoch();
     cluster.unbind("ann").await;
-    assert_eq!(acting().await.unwrap().unwrap().name, "joe", "the node has not seen it");
+    assert_eq!(impersonated().await.unwrap().unwrap().name, "joe", "the node has not seen it");
     assert_eq!(cluster.authorizer.has_changed(epoch).await, Ok(false));
     cluster.node.read_index().await.unwrap();
     assert_eq!(cluster.authorizer.has_changed(epoch).await, Ok(true));
-    assert_eq!(acting().await.unwrap_err().into_status().code, 403);
+    assert_eq!(impersonated().await.unwrap_err().into_status().code, 403);
 }
 
 #[tokio::test(start_paused = true)]
@@ -236,7 +243,7 @@ async fn without_a_quorum_nothing_is_changed_and_watches_begin_by_what_the_node_
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_quorum_one_may_act_as_somebody_to_read_but_not_to_change() {
+async fn without_a_quorum_a_user_may_impersonate_to_read_but_not_to_write() {
     let cluster = Cluster::new().await;
     cluster.bind("ann").await;
     assert!(cluster.may("ann").await);
@@ -259,7 +266,7 @@ async fn rights_are_listed_incompletely_while_the_rules_cannot_be_read() {
     let Cluster { catalogue, node, .. } = &cluster;
     let options =
         AuthorizerOptions { names: Naming::Svc.names(), catalogue, store: node.clone(), modes: &[ModeOptions::Rules] };
-    // Nobody follows the store for this one.
+    // This one has no informer.
     let rights = Authorizer::new(options).rights(&User::new("joe", []), "a").await;
     let [why] = rights.incomplete.as_slice() else { panic!("{rights:?}") };
     assert!(why.ends_with("the rules of roles and bindings have not been read yet"), "{why}");

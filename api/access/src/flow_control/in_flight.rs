@@ -1,9 +1,9 @@
-//! How many requests run at a time, and who waits for whom.
+//! Requests in flight: how many run at one time, and the fair queues of those that wait for a seat.
 //!
-//! Requests that read, that write and that stay open are counted apart. Invariants: nobody holds more than a share of the
-//! places of a class, so one greedy identity never takes them all; who finds no place waits a bounded time in a bounded
-//! queue of their own, and free places go round the queues in turn; a place is given back when its holder is dropped,
-//! whatever became of the request.
+//! Requests that read, that write and that stay open are counted apart. Invariants: no user holds
+//! more than a share of the seats of a class, so one greedy client never takes them all; a request
+//! that finds no seat waits a bounded time in a bounded queue of its user, and free seats go round
+//! the users in turn; a seat is released when its holder is dropped, however the request ended.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// How long a request waits for a place before it is refused.
+/// How long a request waits for a seat before it is refused.
 const WAIT: Duration = Duration::from_secs(5);
-/// Requests that wait for a place of one class, as a multiple of its places.
-const WAITING_PER_PLACE: usize = 4;
-/// One identity holds at most one in this many places of a class.
+/// Requests that wait for a seat of one class, as a multiple of its seats.
+const WAITING_PER_SEAT: usize = 4;
+/// One user holds at most one in this many seats of a class.
 const SHARES: usize = 2;
 
 /// Requests that may run at one time on this node; 0 means any number.
@@ -27,7 +27,7 @@ pub struct InFlightLimits {
     pub read_only: usize,
     /// Requests that write.
     pub mutating: usize,
-    /// Watches; these never wait for a place.
+    /// Watches; these never wait for a seat.
     pub long_running: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for InFlightLimits {
     }
 }
 
-/// What a request is counted as.
+/// The class that a request is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// A read that ends.
@@ -51,108 +51,108 @@ pub enum Class {
 /// Every request in flight.
 #[derive(Debug)]
 pub struct InFlight {
-    read_only: Arc<Places>,
-    mutating: Arc<Places>,
-    long_running: Arc<Places>,
+    read_only: Arc<Seats>,
+    mutating: Arc<Seats>,
+    long_running: Arc<Seats>,
 }
 
 impl InFlight {
     /// No request in flight yet.
     #[must_use]
     pub fn new(limits: InFlightLimits) -> Self {
-        let places = |limit, waits| Arc::new(Places::new(limit, waits));
+        let seats = |limit, waits| Arc::new(Seats::new(limit, waits));
         Self {
-            read_only: places(limits.read_only, true),
-            mutating: places(limits.mutating, true),
-            long_running: places(limits.long_running, false),
+            read_only: seats(limits.read_only, true),
+            mutating: seats(limits.mutating, true),
+            long_running: seats(limits.long_running, false),
         }
     }
 
-    /// A place for a request of this user; `None` when there is none in time.
-    pub async fn enter(&self, class: Class, user: &str) -> Option<Place> {
-        let places = match class {
+    /// A seat for a request of this user; `None` when there is none in time.
+    pub async fn enter(&self, class: Class, user: &str) -> Option<Seat> {
+        let seats = match class {
             Class::ReadOnly => &self.read_only,
             Class::Mutating => &self.mutating,
             Class::LongRunning => &self.long_running,
         };
-        places.enter(user).await
+        seats.enter(user).await
     }
 }
 
-/// A running request's place; dropping it gives it back.
+/// The seat of a running request; dropping it releases the seat.
 #[derive(Debug)]
-pub struct Place {
-    places: Arc<Places>,
+pub struct Seat {
+    seats: Arc<Seats>,
     user: Arc<str>,
 }
 
-impl Drop for Place {
+impl Drop for Seat {
     fn drop(&mut self) {
-        self.places.release(&self.user);
+        self.seats.release(&self.user);
     }
 }
 
-/// The places of one class.
+/// The seats of one class.
 #[derive(Debug)]
-struct Places {
+struct Seats {
     limit: usize,
     share: usize,
     waiting_limit: usize,
-    state: Mutex<State>,
+    state: Mutex<SeatState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SeatState {
     running: usize,
     waiting: usize,
-    users: HashMap<Arc<str>, Usage>,
+    users: HashMap<Arc<str>, UserSeats>,
     /// Users with waiting requests, the next one first.
     turns: VecDeque<Arc<str>>,
 }
 
-/// What one user has of a class.
+/// The seats and waiting requests of one user.
 #[derive(Debug, Default)]
-struct Usage {
+struct UserSeats {
     running: usize,
     waiting: VecDeque<oneshot::Sender<()>>,
 }
 
-/// A request that waits; dropping it gives up its place in the queue, or the place that it got too late.
+/// A request that waits; dropping it leaves the queue, or releases the seat that it got too late.
 struct Waiter<'p> {
-    places: &'p Arc<Places>,
+    seats: &'p Arc<Seats>,
     user: Arc<str>,
     called: oneshot::Receiver<()>,
 }
 
-impl Places {
+impl Seats {
     fn new(limit: usize, waits: bool) -> Self {
         let limit = if limit == 0 { usize::MAX } else { limit };
-        let waiting_limit = if waits { limit.saturating_mul(WAITING_PER_PLACE) } else { 0 };
+        let waiting_limit = if waits { limit.saturating_mul(WAITING_PER_SEAT) } else { 0 };
         Self { limit, share: limit.div_ceil(SHARES), waiting_limit, state: Mutex::default() }
     }
 
-    async fn enter(self: &Arc<Self>, user: &str) -> Option<Place> {
+    async fn enter(self: &Arc<Self>, user: &str) -> Option<Seat> {
         let mut waiter = match self.take_or_wait(user)? {
-            Ok(place) => return Some(place),
+            Ok(seat) => return Some(seat),
             Err(waiter) => waiter,
         };
         match timeout(WAIT, &mut waiter.called).await {
-            Ok(Ok(())) => Some(Place { places: self.clone(), user: waiter.user.clone() }),
+            Ok(Ok(())) => Some(Seat { seats: self.clone(), user: waiter.user.clone() }),
             _ => None,
         }
     }
 
-    /// A place at once, or one to wait for; `None` when too many wait already.
-    fn take_or_wait(self: &Arc<Self>, user: &str) -> Option<Result<Place, Waiter<'_>>> {
+    /// A seat at once, or one to wait for; `None` when too many wait already.
+    fn take_or_wait(self: &Arc<Self>, user: &str) -> Option<Result<Seat, Waiter<'_>>> {
         let mut state = self.state.lock();
         let state = &mut *state;
         let user = state.users.get_key_value(user).map_or_else(|| Arc::from(user), |(user, _)| user.clone());
         let usage = state.users.entry(user.clone()).or_default();
-        // Nobody overtakes their own requests.
+        // No request overtakes an earlier one of its user.
         if state.running < self.limit && usage.running < self.share && usage.waiting.is_empty() {
             usage.running += 1;
             state.running += 1;
-            return Some(Ok(Place { places: self.clone(), user }));
+            return Some(Ok(Seat { seats: self.clone(), user }));
         }
         if state.waiting >= self.waiting_limit || usage.waiting.len() >= self.waiting_limit.div_ceil(SHARES) {
             state.forget_if_idle(&user);
@@ -164,7 +164,7 @@ impl Places {
         }
         usage.waiting.push_back(call);
         state.waiting += 1;
-        Some(Err(Waiter { places: self, user, called }))
+        Some(Err(Waiter { seats: self, user, called }))
     }
 
     fn release(&self, user: &str) {
@@ -177,8 +177,8 @@ impl Places {
         self.call_next(&mut state);
     }
 
-    /// Gives a free place to the next user in turn who may have one.
-    fn call_next(&self, state: &mut State) {
+    /// Gives a free seat to the next user in turn who may have one.
+    fn call_next(&self, state: &mut SeatState) {
         for _ in 0..state.turns.len() {
             if state.running >= self.limit {
                 return;
@@ -204,7 +204,7 @@ impl Places {
     }
 }
 
-impl State {
+impl SeatState {
     fn forget_if_idle(&mut self, user: &str) {
         if self.users.get(user).is_some_and(|usage| usage.running == 0 && usage.waiting.is_empty()) {
             self.users.remove(user);
@@ -216,11 +216,11 @@ impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         self.called.close();
         if self.called.try_recv().is_ok() {
-            // The call came too late for this request.
-            self.places.release(&self.user);
+            // The request was given a seat too late.
+            self.seats.release(&self.user);
             return;
         }
-        let mut state = self.places.state.lock();
+        let mut state = self.seats.state.lock();
         let Some(usage) = state.users.get_mut(&self.user) else { return };
         let before = usage.waiting.len();
         usage.waiting.retain(|call| !call.is_closed());
@@ -239,66 +239,66 @@ mod tests {
 
     use super::*;
 
-    fn places(limit: usize) -> Arc<Places> {
-        Arc::new(Places::new(limit, true))
+    fn seats(limit: usize) -> Arc<Seats> {
+        Arc::new(Seats::new(limit, true))
     }
 
-    /// What is left in the books when nobody is there any more.
-    fn assert_empty(places: &Places) {
-        let state = places.state.lock();
+    /// Nothing is counted once all requests have ended.
+    fn assert_empty(seats: &Seats) {
+        let state = seats.state.lock();
         assert_eq!((state.running, state.waiting, state.users.len(), state.turns.len()), (0, 0, 0, 0));
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_user_never_takes_all_places() {
-        let places = places(4);
-        let greedy = [places.enter("greedy").await, places.enter("greedy").await];
+        let seats = seats(4);
+        let greedy = [seats.enter("greedy").await, seats.enter("greedy").await];
         assert!(greedy.iter().all(Option::is_some));
-        assert!(places.enter("greedy").await.is_none(), "half of the places at most");
-        let others = [places.enter("a").await, places.enter("b").await];
+        assert!(seats.enter("greedy").await.is_none(), "half of the seats at most");
+        let others = [seats.enter("a").await, seats.enter("b").await];
         assert!(others.iter().all(Option::is_some));
-        assert!(places.enter("c").await.is_none(), "all are taken");
+        assert!(seats.enter("c").await.is_none(), "all are taken");
         drop((greedy, others));
-        assert_empty(&places);
+        assert_empty(&seats);
     }
 
     #[tokio::test(start_paused = true)]
     async fn free_places_go_round_the_users() {
-        let places = places(2);
-        let running = [places.enter("x").await.unwrap(), places.enter("y").await.unwrap()];
+        let seats = seats(2);
+        let running = [seats.enter("x").await.unwrap(), seats.enter("y").await.unwrap()];
         let mut waiting = Vec::new();
         for user in ["a", "a", "a", "b"] {
-            waiting.push(Box::pin(places.enter(user)));
+            waiting.push(Box::pin(seats.enter(user)));
             assert!(waiting.last_mut().unwrap().as_mut().now_or_never().is_none());
         }
         drop(running);
-        let called: Vec<Option<Place>> = waiting.iter_mut().map(|w| w.as_mut().now_or_never().flatten()).collect();
+        let called: Vec<Option<Seat>> = waiting.iter_mut().map(|w| w.as_mut().now_or_never().flatten()).collect();
         let called: Vec<bool> = called.iter().map(Option::is_some).collect();
         assert_eq!(called, [true, false, false, true], "the first of each user");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_goes_away_leaves_nothing_behind() {
-        let places = places(1);
-        let running = places.enter("x").await.unwrap();
-        let mut first = Box::pin(places.enter("a"));
-        let mut second = Box::pin(places.enter("b"));
+        let seats = seats(1);
+        let running = seats.enter("x").await.unwrap();
+        let mut first = Box::pin(seats.enter("a"));
+        let mut second = Box::pin(seats.enter("b"));
         assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
         drop(running);
         // The first was called but never looks.
         drop(first);
         assert!(second.await.is_some());
-        assert_empty(&places);
+        assert_empty(&seats);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_queue_is_bounded_and_so_is_the_wait() {
-        let places = places(1);
-        let running = places.enter("x").await.unwrap();
+        let seats = seats(1);
+        let running = seats.enter("x").await.unwrap();
         let waiting: Vec<_> = (0..10)
             .map(|user| {
-                let places = places.clone();
-                tokio::spawn(async move { places.enter(&user.to_string()).await.is_some() })
+                let seats = seats.clone();
+                tokio::spawn(async move { seats.enter(&user.to_string()).await.is_some() })
             })
             .collect();
         let before = tokio::time::Instant::now();
@@ -308,13 +308,13 @@ mod tests {
         }
         assert_eq!((given, before.elapsed()), (0, WAIT));
         drop(running);
-        assert_empty(&places);
+        assert_empty(&seats);
     }
 
     #[tokio::test]
     async fn zero_is_no_limit_and_watches_never_wait() {
-        assert!(Arc::new(Places::new(0, true)).enter("u").await.is_some());
-        let watches = Arc::new(Places::new(2, false));
+        assert!(Arc::new(Seats::new(0, true)).enter("u").await.is_some());
+        let watches = Arc::new(Seats::new(2, false));
         let _open = watches.enter("u").await.unwrap();
         assert!(watches.enter("u").now_or_never().unwrap().is_none());
     }

@@ -1,25 +1,29 @@
-//! Which flow schema a request belongs to, and so which priority level, as two headers of its answer tell.
+//! Flow control (API Priority and Fairness): the flow schema and the priority level of a request,
+//! which two headers of its response name, and the limit on requests in flight.
 //!
-//! Invariant: what is compiled is never older than what this node has applied. How many requests run is not decided here but by
-//! [`InFlight`], which shares the places among users and asks for no schema.
+//! Invariants: a request is classified by flow schemas that are as new as what this node has
+//! applied; a flow schema is compiled when it changes, not when a request comes. Not here: fair
+//! queuing by priority level. [`InFlight`] limits how many requests run, shares the seats among
+//! users and asks for no flow schema.
 
+mod flow_schema;
+mod flow_schemas;
 mod in_flight;
-pub use in_flight::{Class, InFlight, InFlightLimits, Place};
-mod schema;
 
 use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
-use parking_lot::Mutex;
-use quorate_meta::{Names, Value};
-use quorate_store::{Snapshot, Store, Watch};
+use quorate_meta::Names;
+use quorate_store::Store;
 
+use self::flow_schemas::FlowSchemas;
+pub use self::in_flight::{Class, InFlight, InFlightLimits, Seat};
 use crate::authentication::User;
 use crate::authorization::Action;
-use quorate_registry::{Catalogue, Resource, stored_codec};
-use schema::Schema;
+use quorate_registry::Catalogue;
+use quorate_registry::derived::{DerivedState, DerivedStateOptions, Informed};
 
 const GROUP: &str = "flowcontrol.apiserver";
 const VERSION: &str = "v1";
@@ -27,19 +31,11 @@ const VERSION: &str = "v1";
 /// Classifies requests.
 pub struct FlowControl {
     headers: [HeaderName; 2],
-    /// The resources of schemas and levels; `None` where they are not served.
-    resources: Option<[Arc<Resource>; 2]>,
-    compiled: Mutex<Option<Compiled>>,
+    /// `None` where the registry does not serve flow schemas and priority levels.
+    schemas: Option<Arc<DerivedState<FlowSchemas>>>,
 }
 
-/// The schemas of a state, and the changes since.
-struct Compiled {
-    /// In the order in which they are asked.
-    schemas: Arc<[Schema]>,
-    changes: [Watch; 2],
-}
-
-/// What a request belongs to.
+/// The flow schema and the priority level of a request, by their uids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flow {
     schema: HeaderValue,
@@ -47,70 +43,44 @@ pub struct Flow {
 }
 
 impl FlowControl {
-    /// Without schemas; they are compiled when the first request asks.
+    /// Without flow schemas: they are read by the informer, or for the first request.
     #[must_use]
-    pub fn new(names: &Names, catalogue: &Catalogue) -> Self {
-        let group = names.group(GROUP);
-        let find = |plural| catalogue.find(&group, VERSION, plural).cloned();
+    pub fn new(names: &Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Self {
         let header =
             |name: &str| HeaderName::from_bytes(name.as_bytes()).expect("the names of headers are header names");
         Self {
             headers: [names.header_flow_schema, names.header_priority_level].map(header),
-            resources: find("flowschemas").zip(find("prioritylevelconfigurations")).map(<[_; 2]>::from),
-            compiled: Mutex::default(),
+            schemas: schemas(names, catalogue, store).map(Arc::new),
         }
     }
 
-    /// What a request belongs to; `None` where no schema is for it.
-    pub fn classify(&self, store: &dyn Store, user: &User, action: &Action<'_>) -> Option<Flow> {
-        let schemas = self.schemas(store)?;
-        schemas.iter().find(|schema| schema.matches(user, action)).map(|schema| schema.flow.clone())
+    /// The derived state that it classifies by.
+    #[must_use]
+    pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
+        self.schemas.iter().map(|schemas| schemas.clone() as Arc<dyn Informed>).collect()
     }
 
-    /// Adds the headers that tell of it.
-    pub fn tell(&self, flow: &Flow, headers: &mut HeaderMap) {
+    /// The flow of a request; `None` when no flow schema matches it.
+    #[must_use]
+    pub fn classify(&self, user: &User, action: &Action<'_>) -> Option<Flow> {
+        self.schemas.as_ref()?.applied().classify(user, action)
+    }
+
+    /// Adds the headers that name the flow.
+    pub fn write_headers(&self, flow: &Flow, headers: &mut HeaderMap) {
         for (name, value) in self.headers.iter().zip([&flow.schema, &flow.level]) {
             headers.insert(name, value.clone());
         }
     }
-
-    fn schemas(&self, store: &dyn Store) -> Option<Arc<[Schema]>> {
-        let resources = self.resources.as_ref()?;
-        let mut compiled = self.compiled.lock();
-        if let Some(compiled) = compiled.as_mut()
-            && compiled.changes.iter_mut().all(|watch| matches!(watch.try_next(), Ok(None)))
-        {
-            return Some(compiled.schemas.clone());
-        }
-        *compiled = None;
-        let snapshot = store.snapshot();
-        let [schemas, levels] = resources;
-        let watch = |resource: &Resource| store.watch(resource.prefix(None), snapshot.revision()).ok();
-        let changes = [watch(schemas)?, watch(levels)?];
-        let schemas = compile(schemas, levels, &snapshot);
-        Some(compiled.insert(Compiled { schemas, changes }).schemas.clone())
-    }
 }
 
-/// The schemas that lead to a level that is there, in the order in which they are asked.
-fn compile(schemas: &Resource, levels: &Resource, snapshot: &Snapshot) -> Arc<[Schema]> {
-    let mut found: Vec<(i64, Schema)> = Vec::new();
-    // They come in the order of their names, which decides among those of the same precedence.
-    for (_, entry) in snapshot.range(&schemas.prefix(None), None) {
-        // What cannot be read matches nothing.
-        let Ok(object) = stored_codec::decode(schemas, entry) else { continue };
-        let level = object.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
-        let level = snapshot.get(&levels.key(None, level)).and_then(|entry| stored_codec::decode(levels, entry).ok());
-        let flow = level.and_then(|level| Some(Flow { schema: uid(&object)?, level: uid(&level)? }));
-        let precedence = object.at(&["spec", "matchingPrecedence"]).and_then(Value::as_i64).unwrap_or_default();
-        found.extend(flow.map(|flow| (precedence, Schema::new(flow, &object))));
-    }
-    found.sort_by_key(|(precedence, _)| *precedence);
-    found.into_iter().map(|(_, schema)| schema).collect()
-}
-
-fn uid(object: &Value) -> Option<HeaderValue> {
-    HeaderValue::from_str(object.str_at(&["metadata", "uid"])?).ok()
+fn schemas(names: &Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<DerivedState<FlowSchemas>> {
+    let group = names.group(GROUP);
+    let find = |plural| catalogue.find(&group, VERSION, plural).cloned();
+    let resources = vec![find(flow_schemas::SCHEMAS)?, find(flow_schemas::LEVELS)?];
+    let prefixes = resources.iter().map(|resource| resource.prefix(None)).collect();
+    let what = "flow schemas and priority levels";
+    Some(DerivedState::new(DerivedStateOptions { store, resources, prefixes, what }))
 }
 
 impl fmt::Debug for FlowControl {

@@ -1,6 +1,7 @@
-//! Durations as clients write them in a query: `30s`, `1m30s`, `1.5h`.
+//! Durations in query parameters: `30s`, `1m30s`, `1.5h`.
 //!
-//! The texts are those that clients know. Nothing here says what a duration is for.
+//! Invariant: the messages are those of Go's `time.ParseDuration`, which clients know. Not here:
+//! what a duration is for.
 
 use quorate_meta::quoted;
 use quorate_registry::Error as ApiError;

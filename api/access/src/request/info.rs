@@ -1,7 +1,8 @@
-//! What a request is about, read from method, path and query alone.
+//! Request info: the attributes of a request, from its method, path and query alone.
 //!
-//! Invariants: made before authentication, so everything in it is the client's claim; group names are canonical (those of
-//! the cluster's naming profile), and [`RequestInfo::api_version`] is in the name that the client asked for.
+//! Invariants: made before authentication, so everything in it is the client's claim; group names
+//! are canonical (those of the cluster's naming profile), and [`RequestInfo::api_version`] is in
+//! the name that the client asked for.
 
 use std::time::Duration;
 
@@ -23,11 +24,13 @@ pub struct RequestInfo {
     pub group: SmolStr,
     /// For example `v1`.
     pub version: SmolStr,
-    /// `VERSION`, or `GROUP/VERSION` with the group's name as the client wrote it: answers use this name.
+    /// `VERSION`, or `GROUP/VERSION` with the group's name as the client wrote it: answers use this
+    /// name.
     pub api_version: SmolStr,
     /// The plural name.
     pub resource: SmolStr,
-    /// The namespace of a namespaced request; `None` for cluster-scoped resources and across all namespaces.
+    /// The namespace of a namespaced request; `None` for cluster-scoped resources and across all
+    /// namespaces.
     pub namespace: Option<SmolStr>,
     /// The object; `None` for a collection.
     pub name: Option<SmolStr>,
@@ -79,8 +82,8 @@ impl RequestInfo {
         info
     }
 
-    /// How long the answer may take at most, as the client says: lists and watches by `timeoutSeconds`, all but watches by
-    /// `timeout`.
+    /// How long the answer may take at most, as the client says: lists and watches by
+    /// `timeoutSeconds`, all but watches by `timeout`.
     #[must_use]
     pub fn time_asked(&self) -> Option<Duration> {
         let seconds = match self.verb {
@@ -92,7 +95,7 @@ impl RequestInfo {
         seconds.map(Duration::from_secs).into_iter().chain(whole).min()
     }
 
-    /// The `timeout` parameter; `None` where it sets no limit. A watch lasts as long as it likes.
+    /// The `timeout` parameter; `None` where it sets no limit. It does not limit a watch.
     pub fn timeout(&self) -> Result<Option<Duration>, DurationError> {
         let text = self.query.text("timeout");
         if self.verb == Verb::Watch || text.is_empty() {

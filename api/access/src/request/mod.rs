@@ -1,6 +1,6 @@
-//! What a client asks: the parsed path, verb and query ([`RequestInfo`]).
+//! Request info: verb, resource, namespace, name and query of a request.
 //!
-//! Nothing here looks at objects or decides anything: an unknown resource parses as well as a known one, because
+//! Not here: objects and decisions. An unknown resource parses as well as a known one, because
 //! authorization comes before the resource is looked up.
 
 mod duration;

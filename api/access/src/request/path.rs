@@ -1,8 +1,9 @@
-//! Splits a request path into group, version, namespace, resource, name and subresource (document 001, "URI shapes").
+//! Resource paths: group, version, namespace, resource, name and subresource of a URI.
 //!
-//! Segments are split before they are decoded, so that `%2F` inside a segment never becomes a separator: a segment that
-//! decodes to text with a slash makes the path unknown, and so does an empty one: `/namespaces//configmaps` must not mean all
-//! namespaces. A trailing slash is ignored. Nothing is looked up.
+//! Invariants: segments are split before they are decoded, so that `%2F` inside a segment never
+//! becomes a separator. A segment that decodes to text with a slash makes the path unknown, and so
+//! does an empty one: `/namespaces//configmaps` must not mean all namespaces. A trailing slash is
+//! ignored. Nothing is looked up.
 
 use std::borrow::Cow;
 
@@ -41,7 +42,8 @@ pub(super) fn parse(path: &str) -> Option<ResourcePath> {
     found.watch = rest.next_if_eq(&"watch").is_some();
     let first = rest.next()?;
     match (first, rest.next()) {
-        // A namespace's own subresources belong to the namespace, everything else below it is an object in it.
+        // A namespace's own subresources belong to the namespace, everything else below it is an
+        // object in it.
         ("namespaces", Some(namespace)) => match rest.next() {
             None => (found.resource, found.name) = ("namespaces".into(), Some(namespace.into())),
             Some(sub @ ("status" | "finalize")) => {

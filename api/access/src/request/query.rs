@@ -1,8 +1,8 @@
 //! Query parameters, in the order given, decoded.
 //!
-//! Invariants: the first value of a repeated parameter counts, except where [`Query::all`] is asked; names are
-//! case-sensitive; unknown parameters are ignored. Booleans and integers convert the way clients have learned to expect
-//! (the recordings `read/query-values` and `watch/values-of-watch`).
+//! Invariants: the first value of a repeated parameter counts, except where [`Query::all`] is
+//! asked; names are case-sensitive; unknown parameters are ignored. Booleans and integers convert
+//! as in kube-apiserver: a boolean is true unless it is `0` or `false`, an integer must parse.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! The verbs of the API (document 001, "Verbs") and how an HTTP request maps to one.
+//! API verbs, and the verb of an HTTP request.
 //!
-//! Invariant: the verb depends on method, path and the `watch` parameter only. Whether the resource has the verb is
-//! decided later, by the registry.
+//! Invariant: the verb depends on method, path and the `watch` parameter only. Not here: whether
+//! the resource has the verb, which the registry knows.
 
 use http::Method;
 

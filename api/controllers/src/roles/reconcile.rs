@@ -8,7 +8,7 @@ use quorate_meta::{Names, Value};
 use quorate_store::{Entry, Snapshot};
 
 use crate::context::Context;
-use quorate_access::authorization::rbac::{self, Default};
+use quorate_access::authorization::rbac::{self, DefaultObject};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Put, Target};
 use quorate_registry::{Catalogue, Resource, stored_codec};
@@ -20,7 +20,7 @@ const MAX_ATTEMPTS: usize = 8;
 pub(crate) async fn run(context: &Context) -> Result<(), Error> {
     let catalogue = context.catalogue.load();
     let is_served = |kind: &str| catalogue.iter().any(|resource| resource.kind == kind);
-    let defaults = rbac::defaults(context.names, is_served);
+    let defaults = rbac::default_objects(context.names, is_served);
     for _ in 0..MAX_ATTEMPTS {
         let snapshot = context.current().await?;
         let mut puts = Vec::new();
@@ -38,7 +38,7 @@ fn put<'a>(
     context: &Context,
     catalogue: &'a Catalogue,
     snapshot: &Snapshot,
-    default: &'a Default,
+    default: &'a DefaultObject,
 ) -> Result<Option<Put<'a>>, Error> {
     let group = context.names.group(rbac::GROUP);
     let resource = catalogue.find(&group, "v1", default.plural);
@@ -60,7 +60,7 @@ fn completed(context: &Context, resource: &Resource, mut object: Value) -> Resul
 }
 
 /// The object with what it lacks; `None` when it lacks nothing or is to be left alone.
-fn merged(names: &Names, default: &Default, found: &Value) -> Option<Value> {
+fn merged(names: &Names, default: &DefaultObject, found: &Value) -> Option<Value> {
     if found.str_at(&["metadata", "annotations", names.annotation_rbac_autoupdate]) == Some("false") {
         return None;
     }
@@ -113,7 +113,7 @@ mod tests {
     #[track_caller]
     fn check(plural: &str, name: &str, change: impl FnOnce(&mut serde_json::Value), expect: Option<&[&str]>) {
         let names = Naming::Svc.names();
-        let all = rbac::defaults(names, |_| true);
+        let all = rbac::default_objects(names, |_| true);
         let default = all.iter().find(|one| one.plural == plural && one.name == name).unwrap();
         let mut found = serde_json::to_value(&default.object).unwrap();
         change(&mut found);

@@ -1,4 +1,6 @@
-//! Lists of named expressions. That an expression can be understood is checked where expressions are known.
+//! Lists of named CEL expressions: match conditions and variables.
+//!
+//! Only presence, names and uniqueness are checked here, not the syntax of an expression.
 
 use std::collections::HashSet;
 
@@ -7,10 +9,10 @@ use quorate_meta::{Cause, name};
 use crate::field::Field;
 use crate::rules;
 
-/// Conditions of one webhook or policy.
+/// Match conditions of one webhook or policy, at most.
 const MAX_CONDITIONS: usize = 64;
 
-/// Conditions with names of their own.
+/// Checks match conditions, whose names are unique.
 pub(super) fn match_conditions(list: &Field<'_>, causes: &mut Vec<Cause>) {
     if list.items().len() > MAX_CONDITIONS {
         causes.push(Cause::too_many(list.path(), list.items().len(), MAX_CONDITIONS));
@@ -26,7 +28,7 @@ pub(super) fn match_conditions(list: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Variables: names that expressions can say.
+/// Checks variables, whose names are identifiers of CEL.
 pub(super) fn variables(list: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for variable in list.items() {
@@ -39,7 +41,7 @@ pub(super) fn variables(list: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// An expression that must be there.
+/// Checks that an expression is not empty.
 pub(super) fn expression(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if field.text().trim().is_empty() {
         causes.push(field.required(""));
@@ -55,7 +57,7 @@ fn identifier(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::{Value as Json, json};
 
     fn check(run: fn(&Field<'_>, &mut Vec<Cause>), list: Json, expect: &[&str]) {

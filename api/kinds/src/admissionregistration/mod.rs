@@ -1,26 +1,29 @@
-//! The kinds of the admissionregistration group, as objects: who is asked, and which rules hold, when others are written.
+//! The kinds of the admissionregistration group, as objects.
 //!
-//! What they do to requests is the business of admission. Expressions are checked for being there, not for their syntax.
+//! What they do to requests is part of admission. CEL expressions are checked for presence, not for
+//! syntax.
 
 mod expressions;
-mod matching;
-mod policy;
-mod policybinding;
+mod match_resources;
+mod validating_admission_policy;
+mod validating_admission_policy_binding;
 mod webhook;
-mod webhookconfiguration;
+mod webhook_configuration;
 
 use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
-    use webhookconfiguration::WebhookConfiguration;
+    use webhook_configuration::WebhookConfiguration;
     Some(match kind {
         "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: true }),
         "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: false }),
-        "ValidatingAdmissionPolicy" => Arc::new(policy::ValidatingAdmissionPolicy),
-        "ValidatingAdmissionPolicyBinding" => Arc::new(policybinding::ValidatingAdmissionPolicyBinding),
+        "ValidatingAdmissionPolicy" => Arc::new(validating_admission_policy::ValidatingAdmissionPolicy),
+        "ValidatingAdmissionPolicyBinding" => {
+            Arc::new(validating_admission_policy_binding::ValidatingAdmissionPolicyBinding)
+        }
         _ => return None,
     })
 }

@@ -1,23 +1,23 @@
-//! One webhook: where it is, what it is asked about, and what happens when it does not answer.
+//! Admission webhooks: the client configuration, rules, policies and timeout of one webhook.
 
 use std::collections::HashSet;
 
 use quorate_meta::{Cause, name};
 
-use super::{expressions, matching};
+use super::{expressions, match_resources};
 use crate::field::Field;
 use crate::rules;
 
-/// Versions of reviews that this server can send.
+/// The versions of AdmissionReview that the server can send.
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const ONE_CLIENT: &str = "exactly one of url or service is required";
-/// Seconds that a webhook may take at most.
+/// Seconds that a webhook may take, at most.
 const MAX_TIMEOUT: i64 = 30;
 
 /// Checks a webhook.
 pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
     rules::name(&hook.get("name"), full_name, causes);
-    hook.get("rules").items().for_each(|rule| matching::rule_with_operations(&rule, causes));
+    hook.get("rules").items().for_each(|rule| match_resources::rule_with_operations(&rule, causes));
     for (field, supported) in [("failurePolicy", ["Fail", "Ignore"]), ("matchPolicy", ["Equivalent", "Exact"])] {
         rules::optional_one_of(&hook.get(field), &supported, causes);
     }
@@ -41,7 +41,7 @@ pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
     expressions::match_conditions(&hook.get("matchConditions"), causes);
 }
 
-/// What is wrong with a host name of at least three parts.
+/// Why a text is no domain name with at least three labels.
 fn full_name(text: &str) -> Vec<String> {
     let wrong = name::dns_subdomain(text);
     if wrong.is_empty() && text.split('.').count() < 3 {
@@ -95,7 +95,8 @@ fn check_url(field: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// A service's place. That the name is missing is told of the namespace, and the other way round: so clients know it.
+/// Checks a service reference. A missing name is reported at `namespace` and a missing namespace at
+/// `name`, as clients know it from Kubernetes.
 fn check_service(service: &Field<'_>, causes: &mut Vec<Cause>) {
     for (missing, told_of) in [("name", "namespace"), ("namespace", "name")] {
         if service.get(missing).is_empty() {
@@ -133,7 +134,7 @@ fn check_service(service: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[track_caller]
@@ -143,7 +144,7 @@ mod tests {
             "name": "one.example.com", "clientConfig": {"url": "https://127.0.0.1:1/x"}, "sideEffects": "None",
             "admissionReviewVersions": ["v1"], "rules": [rule], "timeoutSeconds": 10, "failurePolicy": "Fail"
         });
-        let object = but(&hook, &[(pointer, value)]);
+        let object = patched(&hook, &[(pointer, value)]);
         let mut causes = Vec::new();
         check(&Field::root(&object), true, &mut causes);
         assert_eq!(shown(&causes), expect, "{pointer}");

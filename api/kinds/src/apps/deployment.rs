@@ -1,4 +1,4 @@
-//! Deployment: pods of one template, and how they are replaced when it changes.
+//! Deployment: pods of one template, and how a rollout replaces them.
 
 use quorate_meta::{Cause, Map, Names, Value};
 
@@ -8,12 +8,12 @@ use crate::{rules, workload};
 use quorate_registry::strategy::status;
 use quorate_registry::{Disabled, Part, Strategy};
 
-/// How many pods may be missing or too many during a change, where nothing is said.
-const DEFAULT_SLACK: &str = "25%";
+/// The default of `maxSurge` and `maxUnavailable`.
+const DEFAULT_ROLLING_UPDATE: &str = "25%";
 
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
-/// The semantics of deployments.
+/// The strategy of Deployment.
 #[derive(Debug)]
 pub(super) struct Deployment;
 
@@ -26,7 +26,7 @@ impl Strategy for Deployment {
         true
     }
 
-    /// Annotations count too: controllers look for changes of some of them.
+    /// Annotations count too: the deployment controller acts on some of them.
     fn changes_intent(&self, old: &Value, new: &Value) -> bool {
         let annotations = |object: &Value| object.at(&["metadata", "annotations"]).cloned();
         old.get("spec") != new.get("spec") || annotations(old) != annotations(new)
@@ -38,7 +38,7 @@ impl Strategy for Deployment {
             for field in ["maxUnavailable", "maxSurge"] {
                 let path = ["spec", "strategy", "rollingUpdate", field];
                 if object.at(&path).is_none_or(Value::is_null) {
-                    object.set_at(&path, DEFAULT_SLACK);
+                    object.set_at(&path, DEFAULT_ROLLING_UPDATE);
                 }
             }
         }
@@ -72,7 +72,7 @@ impl Strategy for Deployment {
         let selector = spec.get("selector");
         rules::not_negative(&spec.get("replicas"), &mut causes);
         if workload::check_selector(&selector, "deployment", &mut causes) {
-            template::check_chosen(&selector, &spec.get("template"), &mut causes);
+            template::check_selector_matches(&selector, &spec.get("template"), &mut causes);
             template::check_long_running(names, &spec.get("template"), "ReplicaSet", &mut causes);
         }
         check_strategy(&spec.get("strategy"), &mut causes);
@@ -114,10 +114,10 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
             let (missing, surplus) = (update.get("maxUnavailable"), update.get("maxSurge"));
             workload::number_or_percent(&missing, causes);
             workload::number_or_percent(&surplus, causes);
-            if workload::is_nothing(&missing) && workload::is_nothing(&surplus) {
+            if workload::is_zero(&missing) && workload::is_zero(&surplus) {
                 causes.push(missing.invalid("may not be 0 when `maxSurge` is 0"));
             }
-            workload::at_most_all(&missing, causes);
+            workload::at_most_100_percent(&missing, causes);
         }
         _ => {
             let value = strategy.value().clone();
@@ -151,7 +151,7 @@ fn check_status(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{field_causes, shown};
+    use crate::tests::{field_causes, shown};
     use quorate_meta::Naming;
     use serde_json::json;
 

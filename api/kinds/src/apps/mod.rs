@@ -1,26 +1,24 @@
 //! The kinds of the apps group: workloads that keep pods running.
 
-mod controllerrevision;
-mod daemonset;
+mod controller_revision;
+mod daemon_set;
 mod deployment;
-mod replicaset;
-mod statefulset;
-mod statefulset_status;
+mod replica_set;
+mod stateful_set;
+mod stateful_set_status;
 
 use std::sync::Arc;
 
-pub(crate) use replicaset::check_replicas;
-
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "ControllerRevision" => Arc::new(controllerrevision::ControllerRevision),
-        "DaemonSet" => Arc::new(daemonset::DaemonSet),
+        "ControllerRevision" => Arc::new(controller_revision::ControllerRevision),
+        "DaemonSet" => Arc::new(daemon_set::DaemonSet),
         "Deployment" => Arc::new(deployment::Deployment),
-        "ReplicaSet" => Arc::new(replicaset::ReplicaSet),
-        "StatefulSet" => Arc::new(statefulset::StatefulSet),
+        "ReplicaSet" => Arc::new(replica_set::ReplicaSet),
+        "StatefulSet" => Arc::new(stateful_set::StatefulSet),
         _ => return None,
     })
 }

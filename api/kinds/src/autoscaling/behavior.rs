@@ -1,17 +1,17 @@
-//! How fast an autoscaler may change the number of pods.
+//! HorizontalPodAutoscalerBehavior: how fast an autoscaler may scale up and down.
 
 use quorate_meta::{Cause, Map, Value};
 
 use crate::field::Field;
 
-/// The longest time for which earlier recommendations count.
+/// Seconds of a stabilization window, at most.
 const MAX_WINDOW_SECONDS: i64 = 3600;
-/// The longest time over which a policy counts changes.
+/// Seconds of the period of a scaling policy, at most.
 const MAX_PERIOD_SECONDS: i64 = 1800;
-/// The time over which the policies that are there by default count changes.
+/// Seconds of the period of the default scaling policies.
 const DEFAULT_PERIOD_SECONDS: i64 = 15;
 
-/// Fills in both directions. A list of policies that is empty and not absent stays.
+/// Defaults both directions. A list of policies that is present and empty stays.
 pub(super) fn default(behavior: &mut Map) {
     if let Some(up) = behavior.map_mut("scaleUp") {
         up.get_or_insert_with("stabilizationWindowSeconds", || 0.into());
@@ -31,7 +31,7 @@ fn rules(rules: &mut Map, policies: &[(&str, i64)]) {
     rules.get_or_insert_with("policies", || Value::List(policies.iter().map(policy).collect()));
 }
 
-/// What is wrong with either direction.
+/// Checks both directions.
 pub(super) fn check(behavior: &Field<'_>, causes: &mut Vec<Cause>) {
     for direction in ["scaleUp", "scaleDown"] {
         let rules = behavior.get(direction);

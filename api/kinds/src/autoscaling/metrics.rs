@@ -1,11 +1,11 @@
-//! What an autoscaler aims at: metrics of five types, each with a source and a target.
+//! MetricSpec: metrics of five types, each with a source and a target.
 
 use quorate_meta::{Cause, name};
 
-use super::horizontalpodautoscaler::check_reference;
+use super::horizontal_pod_autoscaler::check_reference;
 use crate::field::Field;
 
-/// Field and type of each source, in the order in which more than one is complained about.
+/// Field and type of each source, in the order in which a second one is reported.
 const SOURCES: [(&str, &str); 5] = [
     ("object", "Object"),
     ("external", "External"),
@@ -13,11 +13,11 @@ const SOURCES: [(&str, &str); 5] = [
     ("resource", "Resource"),
     ("containerResource", "ContainerResource"),
 ];
-/// The types in order of name, as messages list them.
+/// The metric types in alphabetical order, as messages list them.
 const TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 const TARGET_TYPES: [&str; 3] = ["Utilization", "Value", "AverageValue"];
 
-/// What is wrong with the metrics; `to_zero` asks for one that has a value while there are no pods.
+/// Checks the metrics; `to_zero` requires one that has a value without pods (`minReplicas: 0`).
 pub(super) fn check(metrics: &Field<'_>, to_zero: bool, causes: &mut Vec<Cause>) {
     metrics.items().for_each(|metric| check_metric(&metric, causes));
     let outside = |metric: Field<'_>| matches!(metric.get("type").text(), "Object" | "External");
@@ -119,7 +119,7 @@ fn check_target(target: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Quantities are in canonical form here, so that none but zero begins with a zero and stands alone.
+/// Whether a canonical quantity is positive: only zero begins with a zero and has no more digits.
 fn is_positive(amount: &Field<'_>) -> bool {
     let text = amount.text();
     !text.is_empty() && text != "0" && !text.starts_with('-')

@@ -1,12 +1,14 @@
-//! The kinds of the autoscaling group. HorizontalPodAutoscalers have two versions and are stored as v2.
+//! The kinds of the autoscaling group.
+//!
+//! HorizontalPodAutoscaler has the versions v1 and v2 and is stored as v2.
 
 mod behavior;
-mod behavior_form;
-mod convert;
-mod horizontalpodautoscaler;
-mod metric_form;
+mod behavior_conversion;
+mod conversion;
+mod horizontal_pod_autoscaler;
+mod horizontal_pod_autoscaler_v1;
+mod metric_conversion;
 mod metrics;
-mod v1;
 
 use std::sync::Arc;
 
@@ -14,19 +16,19 @@ use quorate_meta::Names;
 
 use quorate_registry::{Conversion, Strategy};
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(version: &str, kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match (version, kind) {
-        ("v1", "HorizontalPodAutoscaler") => Arc::new(v1::HorizontalPodAutoscaler),
-        (_, "HorizontalPodAutoscaler") => Arc::new(horizontalpodautoscaler::HorizontalPodAutoscaler),
+        ("v1", "HorizontalPodAutoscaler") => Arc::new(horizontal_pod_autoscaler_v1::HorizontalPodAutoscalerV1),
+        (_, "HorizontalPodAutoscaler") => Arc::new(horizontal_pod_autoscaler::HorizontalPodAutoscaler),
         _ => return None,
     })
 }
 
-/// Between a version of a kind of this group and the stored one.
+/// The conversion between a version of a kind of this group and the stored one.
 pub(super) fn conversion(names: &'static Names, version: &str, kind: &str) -> Option<Arc<dyn Conversion>> {
     match (version, kind) {
-        ("v1", "HorizontalPodAutoscaler") => Some(Arc::new(convert::Convert::new(names))),
+        ("v1", "HorizontalPodAutoscaler") => Some(Arc::new(conversion::HorizontalPodAutoscalerConversion::new(names))),
         _ => None,
     }
 }

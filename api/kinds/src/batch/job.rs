@@ -1,36 +1,25 @@
-//! Job: pods that run until enough of them have succeeded.
+//! Job: pods that run to completion.
 //!
-//! A job's pods are told from all others by its own identity, which the server writes into template and selector unless
-//! the client takes care of both.
+//! Invariant: unless `manualSelector` is set, the server writes the job's UID into the labels of
+//! the template and into the selector, so that they match no other job's pods.
 
 use quorate_meta::{Cause, LabelSelector, Map, Names, Value, name};
 
-use super::{job_spec, job_status};
+use super::{job_spec, job_status, job_update};
 use crate::core::pod::{template, warnings};
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::Propagation;
 use quorate_registry::strategy::plain_field;
-use quorate_registry::strategy::status;
 use quorate_registry::{Disabled, Part, Strategy};
 
-const TEMPLATE: [&str; 2] = ["spec", "template"];
+pub(super) const TEMPLATE: [&str; 2] = ["spec", "template"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
-/// Failures that are borne, without and with a limit for each index.
+/// The default of `backoffLimit`, without and with `backoffLimitPerIndex`.
 const BACKOFF: [i64; 2] = [6, 2_147_483_647];
-/// What of a template may change while the job waits and has never run.
-const SCHEDULING: [&[&str]; 6] = [
-    &["spec", "nodeSelector"],
-    &["spec", "affinity", "nodeAffinity"],
-    &["spec", "tolerations"],
-    &["spec", "schedulingGates"],
-    &["metadata", "labels"],
-    &["metadata", "annotations"],
-];
-
 const DISABLED: &[Disabled] = &[template::disabled("spec.template.spec")];
 
-/// The semantics of jobs.
+/// The strategy of Job.
 #[derive(Debug)]
 pub(super) struct Job;
 
@@ -61,7 +50,7 @@ impl Strategy for Job {
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         object.set_at(&["status"], Map::new());
-        if !chooses_itself(object) {
+        if !has_manual_selector(object) {
             let own = own_labels(names, object);
             for (key, value) in &own {
                 let path = [&TEMPLATE_LABELS[..], &[key]].concat();
@@ -81,7 +70,7 @@ impl Strategy for Job {
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let root = Field::root(object);
-        if !chooses_itself(object) {
+        if !has_manual_selector(object) {
             check_own_labels(names, &root, &mut causes);
         }
         let spec = root.get("spec");
@@ -92,7 +81,7 @@ impl Strategy for Job {
         } else {
             causes.push(selector.required(""));
         }
-        template::check_chosen(&selector, &spec.get("template"), &mut causes);
+        template::check_selector_matches(&selector, &spec.get("template"), &mut causes);
         check_host_names(&root, &mut causes);
         causes
     }
@@ -103,17 +92,11 @@ impl Strategy for Job {
             job_status::check(&Field::root(old), &Field::root(new), &mut causes);
             return causes;
         }
-        let (before, after) = (Field::root(old).get("spec"), Field::root(new).get("spec"));
-        check_completions(&before, &after, &mut causes);
-        rules::immutable(&before.get("selector"), &after.get("selector"), &mut causes);
-        check_template(old, new, &mut causes);
-        for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
-            rules::immutable(&before.get(field), &after.get(field), &mut causes);
-        }
+        job_update::check(old, new, &mut causes);
         causes
     }
 
-    /// Pods of a finished job are looked at; so they stay unless somebody says otherwise.
+    /// Deleting a Job orphans its pods by default, as batch/v1 always did.
     fn propagation(&self) -> Propagation {
         Propagation::Orphan
     }
@@ -140,12 +123,12 @@ impl Strategy for Job {
     }
 }
 
-/// Whether the client takes care of the selector.
-fn chooses_itself(object: &Value) -> bool {
+/// Whether the client sets the selector (`manualSelector`).
+fn has_manual_selector(object: &Value) -> bool {
     object.at(&["spec", "manualSelector"]).and_then(Value::as_bool) == Some(true)
 }
 
-/// The labels that tell the job's pods from all others: its identity first, then its name, each in a new and an old form.
+/// The labels of the job's pods: its UID, then its name, each with a domain and in the legacy form.
 fn own_labels(names: &Names, object: &Value) -> [(String, String); 4] {
     let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
     let key = |name: &str| format!("batch.{}", names.domain_key(name));
@@ -157,7 +140,7 @@ fn own_labels(names: &Names, object: &Value) -> [(String, String); 4] {
     ]
 }
 
-/// A job without labels has those of its pods.
+/// Defaults the labels of a job to those of its template.
 fn default_labels(object: &mut Value) {
     let labels = object.at(&TEMPLATE_LABELS).filter(|labels| !labels.is_empty()).cloned();
     if let Some(labels) = labels
@@ -207,7 +190,7 @@ fn check_own_labels(names: &Names, root: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The pods of an indexed job are called by its name and their indexes, and so are the hosts that they are.
+/// Checks that job name and index make a valid host name in an Indexed job.
 fn check_host_names(job: &Field<'_>, causes: &mut Vec<Cause>) {
     let (own, completions) = (job.get("metadata.name"), job.get("spec.completions").int().unwrap_or_default());
     if job.get("spec.completionMode").text() == "Indexed" && completions > 0 {
@@ -218,48 +201,10 @@ fn check_host_names(job: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The number of completions only follows the number of pods side by side, in an indexed job.
-fn check_completions(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (had, has) = (before.get("completions"), after.get("completions"));
-    let elastic = |spec: &Field<'_>| {
-        let completions = spec.get("completions");
-        completions.is_set() && completions.value() == spec.get("parallelism").value()
-    };
-    if after.get("completionMode").text() == "Indexed" && elastic(before) && elastic(after) {
-        return;
-    }
-    rules::immutable(&had, &has, causes);
-}
-
-fn check_template(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
-    let waits = old.at(&["spec", "suspend"]).and_then(Value::as_bool) == Some(true)
-        && old.at(&["status", "startTime"]).is_none_or(Value::is_null);
-    let mut wanted = new.at(&TEMPLATE).cloned().unwrap_or_default();
-    let mut had = old.at(&TEMPLATE).cloned().unwrap_or_default();
-    if waits {
-        for path in SCHEDULING {
-            status::keep_at(path, &had, &mut wanted);
-        }
-        forget_empty_affinity(&mut wanted);
-        forget_empty_affinity(&mut had);
-    }
-    if wanted != had {
-        causes.push(Field::root(new).get("spec.template").invalid(rules::IMMUTABLE));
-    }
-}
-
-/// An affinity to nothing is the same as none.
-fn forget_empty_affinity(template: &mut Value) {
-    let path = ["spec", "affinity"];
-    if template.at(&path).is_some_and(Value::is_empty) {
-        template.remove_at(&path);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

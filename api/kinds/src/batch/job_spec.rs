@@ -1,10 +1,10 @@
-//! What a job says of its work: how much, how often it may fail, and what its pods are like.
+//! JobSpec: parallelism, completions, failure and success policies, and the pod template.
 
 use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, name};
 
-use super::indexes;
+use super::completion_indexes;
 use crate::core::pod::template;
 use crate::field::Field;
 use crate::{rules, workload};
@@ -19,24 +19,25 @@ const COUNTS: [&str; 7] = [
     "backoffLimitPerIndex",
     "maxFailedIndexes",
 ];
-/// Pods of an indexed job side by side, and indexes of it that may fail.
+/// Parallelism and failed indexes of an Indexed job, at most.
 const MAX_PARALLEL: i64 = 100_000;
-/// Completions of a job with a limit for each index; with more, less may run and fail.
+/// Completions of a job with `backoffLimitPerIndex` above which the lower limits hold.
 const MANY_COMPLETIONS: i64 = 100_000;
-/// Pods side by side, and indexes that may fail, where there are that many completions.
+/// Parallelism and failed indexes above that many completions, at most.
 const MAX_OF_MANY: i64 = 10_000;
-/// Rules of a policy.
+/// Rules of a policy, at most.
 const MAX_RULES: usize = 20;
-/// Exit codes in a rule.
+/// Exit codes of a rule, at most.
 const MAX_CODES: usize = 255;
-/// Conditions in a rule.
+/// Pod conditions of a rule, at most.
 const MAX_CONDITIONS: usize = 20;
-/// Bytes of a list of indexes.
+/// Bytes of a list of indexes, at most.
 const MAX_INDEXES: usize = 64 << 10;
-/// Bytes of the name of who runs the job instead of the cluster.
+/// Bytes of `managedBy`, at most.
 const MAX_MANAGER: usize = 63;
 
-/// What is wrong with the work; the selector is a matter of those who have one.
+/// Checks a specification; the selector is checked by the strategy of Job, as a job template has
+/// none.
 pub(super) fn check(names: &Names, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     workload::not_negative(spec, &COUNTS, causes);
     check_mode(spec, causes);
@@ -204,7 +205,7 @@ fn check_success_rule(rule: &Field<'_>, completions: i64, causes: &mut Vec<Cause
     if list.text().len() > MAX_INDEXES {
         causes.push(Cause::too_long(list.path(), MAX_INDEXES));
     }
-    let listed = indexes::count(list.text(), completions);
+    let listed = completion_indexes::count(list.text(), completions);
     if let Err(why) = &listed {
         causes.push(list.invalid(&format!("error parsing succeededIndexes: {why}")));
     }
@@ -233,7 +234,7 @@ fn check_replacement(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::{Naming, Value};
     use serde_json::json;
 

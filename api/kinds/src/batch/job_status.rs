@@ -1,18 +1,20 @@
-//! The status of a job: counts, times and conditions that must agree, and that only ever go forward.
+//! JobStatus: counts, times and conditions that agree with each other and with the specification.
+//!
+//! Invariant of an update: what is finished stays finished, and counts do not decrease.
 
 use std::collections::HashSet;
 
 use quorate_meta::{Cause, CauseReason};
 
-use super::indexes;
+use super::completion_indexes;
 use crate::field::Field;
 use crate::{rules, workload};
 
-/// A condition that ends a job, and the one that must come before it.
-const ENDINGS: [(&str, &str); 2] = [("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")];
+/// A terminal condition, and the condition that must precede it (KEP-3329 and KEP-3998).
+const TERMINAL_CONDITIONS: [(&str, &str); 2] = [("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")];
 const CONDITIONS: &str = "conditions";
 
-/// What is wrong with a status and with how it has changed.
+/// Checks a status and its change.
 pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     let (before, after, spec) = (old.get("status"), new.get("status"), new.get("spec"));
     workload::not_negative(&after, &["active", "succeeded", "failed", "ready", "terminating"], causes);
@@ -39,7 +41,7 @@ fn wrong_conditions(status: &Field<'_>, why: &str, causes: &mut Vec<Cause>) {
 }
 
 fn check_conditions(status: &Field<'_>, causes: &mut Vec<Cause>) {
-    let ended = ENDINGS.iter().any(|(ending, _)| holds(status, ending));
+    let ended = TERMINAL_CONDITIONS.iter().any(|(ending, _)| holds(status, ending));
     for (one, other) in [
         ("Complete", "Failed"),
         ("Complete", "FailureTarget"),
@@ -50,7 +52,7 @@ fn check_conditions(status: &Field<'_>, causes: &mut Vec<Cause>) {
             wrong_conditions(status, &format!("cannot set {one}=True and {other}=true conditions"), causes);
         }
     }
-    for (ending, first) in ENDINGS {
+    for (ending, first) in TERMINAL_CONDITIONS {
         if holds(status, ending) && !holds(status, first) {
             wrong_conditions(
                 status,
@@ -74,7 +76,7 @@ fn check_conditions(status: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Each pod is to be counted once.
+/// Checks that no pod is listed twice in `uncountedTerminatedPods`.
 fn check_uncounted(uncounted: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for list in ["succeeded", "failed"].map(|name| uncounted.get(name)) {
@@ -88,7 +90,8 @@ fn check_uncounted(uncounted: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Lists of indexes that are new; those that were there before may be of a time when the job had more completions.
+/// Checks lists of indexes that have changed; unchanged ones may date from when the job had more
+/// completions.
 fn check_indexes(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let (completed, failed) = (after.get("completedIndexes"), after.get("failedIndexes"));
     let changed = |list: &str| before.get(list).value() != after.get(list).value();
@@ -98,7 +101,7 @@ fn check_indexes(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes
         [(&completed, "completedIndexes", new_completed), (&failed, "failedIndexes", new_failed && limited)]
     {
         if let Some(Err(why)) =
-            completions.filter(|_| is_new).map(|completions| indexes::count(list.text(), completions))
+            completions.filter(|_| is_new).map(|completions| completion_indexes::count(list.text(), completions))
         {
             causes.push(list.invalid(&format!("error parsing {name}: {why}")));
         }
@@ -111,13 +114,13 @@ fn check_indexes(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes
     }
     let common = completions
         .filter(|_| new_completed || new_failed)
-        .and_then(|completions| indexes::common(completed.text(), failed.text(), completions));
+        .and_then(|completions| completion_indexes::common(completed.text(), failed.text(), completions));
     if let Some(index) = common {
         causes.push(failed.invalid(&format!("failedIndexes and completedIndexes overlap at index: {index}")));
     }
 }
 
-/// A job that runs does not begin again.
+/// Checks that the start time of a running job does not change.
 fn check_start(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let (had, has) = (before.get("startTime"), after.get("startTime"));
     if had.is_set() && had.value() != has.value() && !spec.get("suspend").is_true() {
@@ -146,7 +149,8 @@ fn check_times(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What has ended stays so, and what has been counted stays counted, but for indexes of a job that became smaller.
+/// Checks that a terminal state stays, and that counts do not decrease, but for indexes of a job
+/// that was scaled down.
 fn check_progress(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     for kind in ["Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"] {
         if holds(before, kind) && !holds(after, kind) {
@@ -168,7 +172,7 @@ fn check_progress(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, cause
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 
@@ -235,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_run_have_begun() {
+    fn running_jobs_have_a_start_time() {
         let (old, new) = (json!({"startTime": "2024-01-01T00:00:00Z"}), json!({"startTime": "2025-01-01T00:00:00Z"}));
         changed(json!({}), json!({}), new.clone(), &[]);
         changed(json!({}), old.clone(), new.clone(), &["Required status.startTime"]);
@@ -244,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_that_became_smaller_count_less() {
+    fn counts_of_scaled_down_jobs() {
         let check = |parallelism: i64, expect: &[&str]| {
             let spec = json!({"completionMode": "Indexed", "completions": 2, "parallelism": parallelism});
             changed(spec, json!({"succeeded": 3}), json!({"succeeded": 2}), expect);

@@ -1,4 +1,8 @@
-//! The conditions of a request: what they may say, and how they may change (document 000, "States and transitions").
+//! The conditions of a CertificateSigningRequest: their values and their changes (API concept
+//! "certificate signing requests", KEP-1513).
+//!
+//! Invariant: an approved, denied or failed request stays so; approval and denial exclude each
+//! other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,14 +10,14 @@ use quorate_meta::{Cause, Path, Time, Value};
 
 use quorate_registry::Part;
 
-/// The request may be fulfilled.
+/// The type of the condition that approves a request.
 pub(super) const APPROVED: &str = "Approved";
-/// The request must not be fulfilled.
+/// The type of the condition that denies a request.
 pub(super) const DENIED: &str = "Denied";
-/// The signer could not fulfil it.
+/// The type of the condition that the signer sets when it could not issue the certificate.
 pub(super) const FAILED: &str = "Failed";
-/// Conditions that stay, and that cannot be false.
-const LASTING: [&str; 3] = [APPROVED, DENIED, FAILED];
+/// Conditions that are never removed and whose status is `True`.
+const PERMANENT: [&str; 3] = [APPROVED, DENIED, FAILED];
 const FIELD: &str = "status.conditions";
 
 /// The conditions of a request.
@@ -35,15 +39,15 @@ fn text<'a>(condition: &'a Value, field: &str) -> &'a str {
     condition.str_at(&[field]).unwrap_or_default()
 }
 
-/// What is wrong with the conditions as they are.
+/// Checks the conditions of a request.
 pub(super) fn check(object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut seen = HashSet::new();
     for (index, condition) in all(object).iter().enumerate() {
         let (kind, status) = (text(condition, "type"), text(condition, "status"));
         let path = Path::new(FIELD).index(index);
-        // That there is a status, and of which words, the schema has checked.
-        if LASTING.contains(&kind) && ["False", "Unknown"].contains(&status) {
+        // The schema has checked that `status` is present and in its enumeration.
+        if PERMANENT.contains(&kind) && ["False", "Unknown"].contains(&status) {
             causes.push(Cause::not_supported(path.child("status"), status, &["True"]));
         }
         let excluded = match kind {
@@ -61,13 +65,13 @@ pub(super) fn check(object: &Value) -> Vec<Cause> {
     causes
 }
 
-/// What is wrong with their change through one part of the request.
+/// Checks a change of the conditions through one part of the API.
 pub(super) fn check_change(part: Part, old: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut forbid = |what: &str, kind: &str| {
         causes.push(Cause::forbidden(FIELD, &format!("updates may not {what} a condition of type {kind:?}")));
     };
-    for kind in LASTING {
+    for kind in PERMANENT {
         let (before, after) = (of_type(old, kind), of_type(new, kind));
         let decided_here = (kind == FAILED) == (part == Part::Status);
         if after.len() < before.len() {
@@ -82,7 +86,7 @@ pub(super) fn check_change(part: Part, old: &Value, new: &Value) -> Vec<Cause> {
     causes
 }
 
-/// Takes the conditions of a decided request over as they were: a signer does not rewrite what an approver said.
+/// Restores the approval and denial of the old object, so that a signer cannot rewrite them.
 pub(super) fn keep_decision(old: &Value, new: &mut Value) {
     for kind in [APPROVED, DENIED] {
         let mut before = of_type(old, kind).into_iter().cloned();
@@ -98,7 +102,7 @@ pub(super) fn keep_decision(old: &Value, new: &mut Value) {
     }
 }
 
-/// Gives conditions the times that their writer left out: the time of a transition moves with the status only.
+/// Sets the times that the client left out: `lastTransitionTime` changes only with the status.
 pub(super) fn set_times(old: &Value, new: &mut Value, now: Time) {
     let now = now.seconds();
     let identity = |condition: &Value| ["type", "status"].map(|field| text(condition, field).to_owned());
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_conditions_may_say() {
+    fn values_of_conditions() {
         let check = |conditions: &[(&str, &str)], expect: &[&str]| {
             assert_eq!(shown(&check(&with(conditions))), expect, "{conditions:?}");
         };

@@ -1,21 +1,21 @@
 //! The kinds of the certificates group.
+//!
+//! Signing is done by controllers, not here.
 
+mod certificate_signing_request;
+mod cluster_trust_bundle;
 mod conditions;
-mod request;
-#[cfg(test)]
-mod request_tests;
 mod signer;
-mod trust_bundle;
 
 use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "CertificateSigningRequest" => Arc::new(request::CertificateSigningRequest),
-        "ClusterTrustBundle" => Arc::new(trust_bundle::ClusterTrustBundle),
+        "CertificateSigningRequest" => Arc::new(certificate_signing_request::CertificateSigningRequest),
+        "ClusterTrustBundle" => Arc::new(cluster_trust_bundle::ClusterTrustBundle),
         _ => return None,
     })
 }

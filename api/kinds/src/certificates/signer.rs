@@ -1,16 +1,16 @@
-//! Names of signers, and the permissions that are given by them.
+//! Signer names, and the permissions that depend on them.
 
 use quorate_meta::{Cause, Names, name};
 
 use quorate_registry::Permission;
 
-/// Bytes of the part before the slash.
+/// Bytes of the domain before the slash, at most.
 const MAX_DOMAIN: usize = name::MAX_SUBDOMAIN_LEN;
-/// Bytes of the part after it: a domain, a dot and a label.
+/// Bytes of the path after the slash, at most: a domain, a dot and a label.
 const MAX_PATH: usize = name::MAX_SUBDOMAIN_LEN + name::MAX_LABEL_LEN + 1;
 const FORM: &str = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
 
-/// What is wrong with a signer's name that is given: it is a domain, a slash and a path.
+/// Checks a signer name: a domain, a slash and a path.
 pub(super) fn check(field: &str, signer: &str) -> Vec<Cause> {
     let mut parts = signer.split('/');
     let (Some(domain), Some(path), None) = (parts.next(), parts.next(), parts.next()) else {
@@ -39,8 +39,8 @@ pub(super) fn check(field: &str, signer: &str) -> Vec<Cause> {
     causes
 }
 
-/// The permission to do something as a signer: by its name, or for every signer of its domain. `what` completes "user not
-/// permitted to".
+/// The permission for a verb on a signer: on its name, or on all signers of its domain. `what`
+/// completes the message "user not permitted to".
 pub(super) fn permission(names: &Names, verb: &'static str, what: &str, signer: &str) -> Permission {
     let domain = signer.split('/').next().unwrap_or_default();
     Permission {

@@ -1,4 +1,4 @@
-//! Lease: who holds something, until when.
+//! Lease: the holder of a lock, for leader election and node heartbeats.
 
 use quorate_meta::{Cause, Names, Value};
 
@@ -6,10 +6,10 @@ use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Disabled, Strategy};
 
-/// How a coordinator would choose the holder.
+/// Gated fields: coordinated leader election (KEP-4355).
 const DISABLED: &[Disabled] = &[Disabled { below: "spec", fields: &["strategy", "preferredHolder"] }];
 
-/// The semantics of leases.
+/// The strategy of Lease.
 #[derive(Debug)]
 pub(super) struct Lease;
 
@@ -49,7 +49,7 @@ impl Strategy for Lease {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

@@ -1,4 +1,6 @@
-//! The kinds of the coordination group.
+//! The kinds of the API group `coordination`.
+//!
+//! Expired leases are the concern of the clients that compete for them.
 
 mod lease;
 
@@ -6,7 +8,7 @@ use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "Lease" => Arc::new(lease::Lease),

@@ -1,16 +1,17 @@
-//! What ConfigMaps and Secrets have in common: maps of named contents, limited in size, and the `immutable` switch.
+//! The data of ConfigMaps and Secrets: maps with valid keys and a limited size, and the `immutable`
+//! field.
 
 use quorate_meta::{Cause, Path, Value};
 
-/// Bytes of contents that one object may hold, after base64 is decoded.
+/// Bytes of all values of an object after base64 decoding, at most.
 pub(super) const MAX_CONTENTS_BYTES: usize = 1024 * 1024;
-/// Bytes of a content's name.
+/// Bytes of a key, at most.
 const MAX_KEY_BYTES: usize = 253;
 
 const KEY_FORM: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
                         'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-/// What is wrong with the names in the map at `field`.
+/// Checks the keys of the map at `field`.
 pub(super) fn check_keys(object: &Value, field: &str, causes: &mut Vec<Cause>) {
     let Some(map) = object.get(field).and_then(Value::as_map) else { return };
     for key in map.keys() {
@@ -20,7 +21,7 @@ pub(super) fn check_keys(object: &Value, field: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the name of a content.
+/// Why a text is no key of a ConfigMap or Secret.
 pub(super) fn key_problems(key: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if key.len() > MAX_KEY_BYTES {
@@ -38,12 +39,12 @@ pub(super) fn key_problems(key: &str) -> Vec<String> {
     problems
 }
 
-/// Bytes of the texts in the map at `field`.
+/// Bytes of the strings in the map at `field`.
 pub(super) fn text_bytes(object: &Value, field: &str) -> usize {
     sizes(object, field, str::len)
 }
 
-/// Bytes of the base64 contents in the map at `field`, decoded.
+/// Bytes of the base64 values in the map at `field`, decoded.
 pub(super) fn base64_bytes(object: &Value, field: &str) -> usize {
     sizes(object, field, |text| text.trim_end_matches('=').len() * 3 / 4)
 }
@@ -53,7 +54,7 @@ fn sizes(object: &Value, field: &str, size: impl Fn(&str) -> usize) -> usize {
     map.map_or(0, |map| map.values().filter_map(Value::as_str).map(size).sum())
 }
 
-/// What is wrong with a change when the old object was immutable: the switch stays on and these fields stay the same.
+/// Checks a change of an immutable object: `immutable` stays set and these fields do not change.
 pub(super) fn check_immutable(old: &Value, new: &Value, fields: &[&str], causes: &mut Vec<Cause>) {
     const WHY: &str = "field is immutable when `immutable` is set";
     if old.get("immutable").and_then(Value::as_bool) != Some(true) {
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_of_what_is_meant() {
+    fn sizes_are_those_of_the_type() {
         let object =
             Value::from(serde_json::json!({"data": {"a": "xyz", "b": "é"}, "binaryData": {"a": "AAEC/w==", "b": ""}}));
         assert_eq!(text_bytes(&object, "data"), 5);

@@ -1,13 +1,15 @@
-//! Endpoints: the addresses that serve a service, all in one object. Deprecated; EndpointSlice is what clients should use.
+//! Endpoints: all addresses of a Service in one object.
+//!
+//! Deprecated; clients use EndpointSlice.
 
 use quorate_meta::{Cause, Names, Path, Time, Value, name};
 
 use crate::field::Field;
-use crate::{net_warnings, rules};
+use crate::{address_warnings, rules};
 use quorate_meta::net;
 use quorate_registry::Strategy;
 
-/// The semantics of endpoints.
+/// The strategy of Endpoints.
 #[derive(Debug)]
 pub(super) struct Endpoints;
 
@@ -39,7 +41,7 @@ impl Strategy for Endpoints {
         let mut warnings = Vec::new();
         for subset in Field::root(new).get("subsets").items() {
             for list in ["addresses", "notReadyAddresses"].map(|field| subset.get(field)) {
-                warnings.extend(list.items().filter_map(|own| net_warnings::of_address(&own.get("ip"))));
+                warnings.extend(list.items().filter_map(|own| address_warnings::of_address(&own.get("ip"))));
             }
         }
         warnings
@@ -73,7 +75,7 @@ fn check_subset(subset: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with one part of a host name.
+/// Why a text is no label of a host name.
 fn host_name(text: &str) -> Vec<String> {
     if text.contains('.') { vec!["must not contain dots".to_owned()] } else { name::dns_label(text) }
 }
@@ -81,7 +83,7 @@ fn host_name(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -91,7 +93,7 @@ mod tests {
         let base =
             json!({"subsets": [{"addresses": [{"ip": "10.1.1.1", "hostname": "h", "nodeName": "n"}], "ports": ports}]});
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let object = but(&base, &[(&format!("/subsets{pointer}"), value)]);
+            let object = patched(&base, &[(&format!("/subsets{pointer}"), value)]);
             assert_eq!(shown(&Endpoints.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
         };
         check("", json!([]), &[]);

@@ -1,19 +1,19 @@
-//! Event (core form): a report about an object.
+//! Event of v1: a report about an object.
 //!
-//! Events expire: a controller removes them some time after they were last written.
+//! Events expire: a controller deletes them some time after their last write.
 
 use quorate_meta::{Cause, Names, Value, well_known};
 
 use quorate_meta::name::qualified_name;
 use quorate_registry::Strategy;
 
-/// Bytes of a reporting instance, an action or a reason.
+/// Bytes of a reporting instance, an action or a reason, at most.
 const MAX_WORD_BYTES: usize = 128;
-/// Bytes of a message.
+/// Bytes of a message, at most.
 const MAX_MESSAGE_BYTES: usize = 1024;
 const WRONG_NAMESPACE: &str = "does not match event.namespace";
 
-/// The semantics of events.
+/// The strategy of Event of v1.
 #[derive(Debug)]
 pub(super) struct Event;
 
@@ -37,14 +37,14 @@ impl Strategy for Event {
     }
 }
 
-/// What is wrong with an event in this form, whichever form its writer knows; `reporter` is how that one calls the component
-/// that reports.
+/// Checks an event in this form, written through either group; `reporter` is the name that the
+/// client's version has for the reporting controller.
 pub(crate) fn problems(names: &Names, object: &Value, reporter: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     let text = |keys: &[&str]| object.str_at(keys).unwrap_or_default();
     let (own, involved) = (text(&["metadata", "namespace"]), text(&["involvedObject", "namespace"]));
-    let new_form = object.get("eventTime").is_some_and(|time| !time.is_empty());
-    let agrees = match (new_form, involved.is_empty()) {
+    let has_event_time = object.get("eventTime").is_some_and(|time| !time.is_empty());
+    let agrees = match (has_event_time, involved.is_empty()) {
         (false, true) => own.is_empty() || own == well_known::NAMESPACE_DEFAULT,
         (true, true) => own == well_known::NAMESPACE_DEFAULT || own == names.namespace_system,
         (_, false) => own == involved,
@@ -52,14 +52,14 @@ pub(crate) fn problems(names: &Names, object: &Value, reporter: &str) -> Vec<Cau
     if !agrees {
         causes.push(Cause::invalid("involvedObject.namespace", involved, WRONG_NAMESPACE));
     }
-    if new_form {
-        check_new_form(object, reporter, &mut causes);
+    if has_event_time {
+        check_event_time_fields(object, reporter, &mut causes);
     }
     causes
 }
 
-/// What events with an `eventTime` must have.
-fn check_new_form(object: &Value, reporter: &str, causes: &mut Vec<Cause>) {
+/// Checks the fields that events with `eventTime` must have.
+fn check_event_time_fields(object: &Value, reporter: &str, causes: &mut Vec<Cause>) {
     let text = |key: &str| object.str_at(&[key]).unwrap_or_default();
     let component = text("reportingComponent");
     if component.is_empty() {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_new_form_asks_for_more() {
+    fn event_time_requires_more_fields() {
         let mut object = Value::from(json!({
             "metadata": {"namespace": "a"}, "involvedObject": {"namespace": "a"}, "eventTime": "2026-01-01T00:00:00.000000Z",
             "reportingComponent": "example.com/c", "reportingInstance": "i", "action": "Act", "reason": "Why"

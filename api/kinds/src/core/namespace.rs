@@ -1,8 +1,9 @@
-//! Namespace: the scope of names, with a life in two phases.
+//! Namespace: the scope of names, with the phases `Active` and `Terminating`.
 //!
-//! Invariants: the live marker of a namespace (see `registry::keys`) comes and goes with its phase, in the same
-//! transaction; a namespace goes only when nothing is left in `spec.finalizers`, which the namespace controller empties
-//! through the `finalize` subresource once its content is gone.
+//! Invariants: the live marker of a namespace (`registry::keys`) is written and removed with its
+//! phase, in the same transaction. A namespace is removed only when `spec.finalizers` is empty,
+//! which the namespace controller empties through the `finalize` subresource once all objects in it
+//! are deleted.
 
 use quorate_meta::{Cause, Map, Names, Path, Value, name, well_known};
 use quorate_store::Operation;
@@ -14,7 +15,7 @@ const ACTIVE: &str = "Active";
 const TERMINATING: &str = "Terminating";
 const FINALIZERS: &str = "spec.finalizers";
 
-/// The semantics of namespaces.
+/// The strategy of Namespace.
 #[derive(Debug)]
 pub(super) struct Namespace;
 
@@ -108,7 +109,7 @@ fn finalizers(object: &Value) -> &[Value] {
     object.at(&["spec", "finalizers"]).and_then(Value::as_list).unwrap_or_default()
 }
 
-/// What is wrong with something that holds a namespace.
+/// Checks a finalizer of a namespace.
 fn finalizer_causes(names: &Names, path: &Path, finalizer: &Value) -> Vec<Cause> {
     let standard = [names.finalizer_namespace, well_known::FINALIZER_ORPHAN, well_known::FINALIZER_FOREGROUND];
     let text = finalizer.as_str().unwrap_or_default();
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_live_marker_follows_the_life() {
+    fn the_live_marker_follows_the_phase() {
         let key = b"n/a".as_slice();
         assert!(matches!(&Namespace.companions(Step::Created, "a")[..], [Operation::Put { key: k, .. }] if k == key));
         assert!(

@@ -5,16 +5,16 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, Path, Value, name};
 
 use super::pod::{check_amount, check_taint_effect};
+use crate::address_warnings;
 use crate::field::Field;
-use crate::net_warnings;
 use quorate_meta::net;
 use quorate_registry::{Part, Strategy};
 
 const NO_SCHEDULE: &str = "NoSchedule";
-/// What nobody but the node's maker decides, once it is set.
+/// Fields that cannot change once they are set.
 const FIXED: [&str; 2] = ["configSource", "externalID"];
 
-/// The semantics of nodes.
+/// The strategy of Node.
 #[derive(Debug)]
 pub(super) struct Node;
 
@@ -27,7 +27,7 @@ impl Strategy for Node {
         let one = object.str_at(&["spec", "podCIDR"]).unwrap_or_default().to_owned();
         let all = object.at(&["spec", "podCIDRs"]).and_then(Value::as_list).unwrap_or_default();
         let first = all.first().and_then(Value::as_str).unwrap_or_default().to_owned();
-        // The one range counts when they differ, as for clients that know no list.
+        // `podCIDR` wins over the first of `podCIDRs`, for clients that know only the former.
         if one.is_empty() && !first.is_empty() {
             object.set_at(&["spec", "podCIDR"], first);
         } else if one != first {
@@ -44,7 +44,7 @@ impl Strategy for Node {
         true
     }
 
-    /// A node that nobody has seen ready takes no pods.
+    /// Taints a new node `not-ready`, until the node lifecycle controller removes the taint.
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         let key = names.node_taint("not-ready");
         let mut taints =
@@ -65,7 +65,7 @@ impl Strategy for Node {
         ];
         let old = old.into_iter().filter(|(field, _)| !spec.get(field).is_empty());
         let mut warnings: Vec<String> = old.map(|(field, why)| format!("spec.{field}: {why}")).collect();
-        warnings.extend(spec.get("podCIDRs").items().flat_map(|range| net_warnings::of_range(&range)));
+        warnings.extend(spec.get("podCIDRs").items().flat_map(|range| address_warnings::of_range(&range)));
         warnings
     }
 
@@ -124,7 +124,7 @@ impl Strategy for Node {
     }
 }
 
-/// What is wrong with taints; they are told of where they used to be.
+/// Checks taints; their field errors have the path `metadata.taints`, as in Kubernetes.
 fn check_taints(taints: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for (index, taint) in taints.items().enumerate() {
@@ -139,7 +139,7 @@ fn check_taints(taints: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// At most one range of addresses of each family.
+/// Checks that there is at most one CIDR of each IP family.
 fn check_ranges(ranges: &Field<'_>, causes: &mut Vec<Cause>) {
     for range in ranges.items() {
         if net::Range::parse(range.text()).is_none() {
@@ -156,7 +156,7 @@ fn check_ranges(ranges: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 

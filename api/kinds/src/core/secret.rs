@@ -1,4 +1,4 @@
-//! Secret: bytes by name, with a type that may ask for certain names.
+//! Secret: bytes by key, and a type that may require certain keys.
 
 use std::convert::Infallible;
 
@@ -10,10 +10,10 @@ use quorate_wire::json;
 use super::data;
 use quorate_registry::{Part, Strategy};
 
-/// What a message shows instead of contents.
+/// The replacement of the data in messages.
 const REDACTED: &str = "<secret contents redacted>";
 
-/// The semantics of secrets.
+/// The strategy of Secret.
 #[derive(Debug)]
 pub(super) struct Secret;
 
@@ -49,7 +49,7 @@ impl Strategy for Secret {
     }
 }
 
-/// What the type asks for.
+/// Checks the keys that the type requires.
 fn check_type(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
     let empty = Map::new();
     let contents = object.get("data").and_then(Value::as_map).unwrap_or(&empty);
@@ -81,7 +81,7 @@ fn check_type(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The content must be an object in JSON, or `null`; what is in it is a matter of those who use it.
+/// Checks that the value is a JSON object or `null`; its fields are not checked.
 fn check_object(contents: &Map, key: &str, causes: &mut Vec<Cause>) {
     let path = Path::new("data").key(key);
     let Some(text) = contents.get_str(key) else {
@@ -111,7 +111,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn texts_become_data_and_win() {
+    fn string_data_replaces_data() {
         let mut object =
             Value::from(json!({"data": {"a": "b25l", "b": "dHdv"}, "stringData": {"b": "three", "c": "four"}}));
         Secret.default(Naming::Svc.names(), &mut object);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn types_ask_for_their_contents() {
+    fn types_require_keys() {
         let check = |kind: &str, data: serde_json::Value, expect: &[&str]| {
             let object = json!({"type": kind, "data": data}).into();
             let causes = Secret.validate(Naming::Svc.names(), &object);

@@ -1,16 +1,16 @@
-//! Event in its newer form: complete from the beginning, and fixed but for its repetitions.
+//! Event of events/v1: only its series may change.
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::convert::Convert;
-use crate::core::event_problems;
+use super::conversion::EventConversion;
+use crate::core::check_event;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Conversion, Part, Strategy};
 
-/// Repetitions that a series begins with.
+/// Occurrences of a new series, at least.
 const MIN_SERIES: i64 = 2;
-/// What stays, with the name that causes give it.
+/// Immutable fields, with the name that field errors have for them.
 const FIXED: [(&str, &str); 13] = [
     ("regarding", "involvedObject"),
     ("reason", "reason"),
@@ -27,11 +27,11 @@ const FIXED: [(&str, &str); 13] = [
     ("eventTime", "eventTime"),
 ];
 
-/// The semantics of events.
+/// The strategy of Event of events/v1.
 #[derive(Debug)]
-pub(super) struct Event;
+pub(super) struct EventsV1Event;
 
-impl Strategy for Event {
+impl Strategy for EventsV1Event {
     fn checks_structure(&self) -> bool {
         false
     }
@@ -42,8 +42,8 @@ impl Strategy for Event {
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut stored = object.clone();
-        Convert.to_stored(&mut stored);
-        let mut causes = event_problems(names, &stored, "reportingController");
+        EventConversion.to_stored(&mut stored);
+        let mut causes = check_event(names, &stored, "reportingController");
         let series = Field::root(object).get("series");
         let (count, last) = (series.get("count"), series.get("lastObservedTime"));
         if series.is_set() {
@@ -84,7 +84,7 @@ impl Strategy for Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -99,8 +99,9 @@ mod tests {
     #[test]
     fn a_new_event_is_complete() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let (object, names) = (but(&event(), &[(pointer, value)]), Naming::Svc.names());
-            let causes = [Event.validate(names, &object), Event.validate_create(names, &object)].concat();
+            let (object, names) = (patched(&event(), &[(pointer, value)]), Naming::Svc.names());
+            let causes =
+                [EventsV1Event.validate(names, &object), EventsV1Event.validate_create(names, &object)].concat();
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/note", json!("words"), &[]);
@@ -120,10 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn only_its_repetitions_change() {
+    fn only_the_series_is_mutable() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let new = but(&event(), &[(pointer, value)]);
-            let causes = Event.validate_update(Naming::Svc.names(), Part::Main, &event().into(), &new);
+            let new = patched(&event(), &[(pointer, value)]);
+            let causes = EventsV1Event.validate_update(Naming::Svc.names(), Part::Main, &event().into(), &new);
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/series", json!({"count": 2}), &[]);

@@ -1,4 +1,4 @@
-//! What is said of levels and schemas in their status: one condition of each type.
+//! The conditions of FlowSchemas and PriorityLevelConfigurations: each type once.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Value};
 
 use crate::field::Field;
 
-/// Checks the conditions in an object's status.
+/// Checks the conditions of a status.
 pub(super) fn check(object: &Value, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for condition in Field::root(object).get("status.conditions").items() {
@@ -23,7 +23,7 @@ pub(super) fn check(object: &Value, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::json;
 
     #[test]

@@ -1,11 +1,12 @@
-//! Validation of the mandatory flow schemas and priority levels: their specifications are fixed.
+//! The mandatory FlowSchemas and PriorityLevelConfigurations of API Priority and Fairness: their
+//! specifications are fixed.
 
 use quorate_meta::flow_control::{EXEMPT, level, schema};
 use quorate_meta::{Cause, Value};
 
 use crate::field::Field;
 
-/// What is wrong with the level of this name, if its specification is fixed. How much the exempt one has and lends may change.
+/// Checks the specification of a mandatory priority level. Only the shares of `exempt` may change.
 pub(super) fn check_level(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let Some(mut fixed) = level(name) else { return };
     let mut why = format!("spec of '{name}' must equal the fixed value");
@@ -21,7 +22,7 @@ pub(super) fn check_level(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>)
     }
 }
 
-/// The same of a schema.
+/// Checks the specification of a mandatory flow schema.
 pub(super) fn check_schema(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     if schema(name).is_some_and(|fixed| *spec.value() != Value::Map(fixed)) {
         causes.push(spec.invalid(&format!("spec of '{name}' must equal the fixed value")));
@@ -31,7 +32,7 @@ pub(super) fn check_schema(name: &str, spec: &Field<'_>, causes: &mut Vec<Cause>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Map;
     use quorate_meta::flow_control::NAMES;
     use serde_json::{Value as Json, json};
@@ -45,7 +46,7 @@ mod tests {
         expect: &[&str],
     ) {
         let spec = serde_json::to_value(Value::Map(fixed.unwrap_or_default())).unwrap();
-        let spec = but(&json!({ "spec": spec }), &[change]);
+        let spec = patched(&json!({ "spec": spec }), &[change]);
         let mut causes = Vec::new();
         rule(name, &Field::root(&spec).get("spec"), &mut causes);
         assert_eq!(shown(&causes), expect, "{name} {spec:?}");

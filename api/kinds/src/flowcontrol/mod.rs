@@ -1,20 +1,22 @@
-//! The kinds of the flowcontrol group, as objects: what they do to requests is the business of the limits.
+//! The kinds of the flowcontrol group (API Priority and Fairness), as objects.
+//!
+//! Queuing of requests is part of the server.
 
 mod conditions;
-mod flowrules;
-mod flowschema;
+mod flow_schema;
 mod mandatory;
-mod prioritylevel;
+mod policy_rules;
+mod priority_level_configuration;
 
 use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "FlowSchema" => Arc::new(flowschema::FlowSchema),
-        "PriorityLevelConfiguration" => Arc::new(prioritylevel::PriorityLevelConfiguration),
+        "FlowSchema" => Arc::new(flow_schema::FlowSchema),
+        "PriorityLevelConfiguration" => Arc::new(priority_level_configuration::PriorityLevelConfiguration),
         _ => return None,
     })
 }

@@ -1,13 +1,15 @@
-//! Ingress: how requests from outside reach services. What its rules must look like is in `ingress_rules`.
+//! Ingress: routes of HTTP requests to Services.
+//!
+//! Its rules are checked in `ingress_rules`.
 
 use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
 use super::ingress_rules;
 use crate::field::Field;
-use crate::{loadbalancer, rules};
+use crate::{load_balancer_status, rules};
 use quorate_registry::Strategy;
 
-/// The semantics of ingresses.
+/// The strategy of Ingress.
 #[derive(Debug)]
 pub(super) struct Ingress;
 
@@ -53,7 +55,7 @@ impl Strategy for Ingress {
             }
             rules::optional_name(&tls.get("secretName"), name::dns_subdomain, &mut causes);
         }
-        loadbalancer::check_addresses(&object.get("status.loadBalancer"), &mut causes);
+        load_balancer_status::check_addresses(&object.get("status.loadBalancer"), &mut causes);
         causes
     }
 
@@ -83,7 +85,7 @@ impl Strategy for Ingress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
@@ -94,7 +96,7 @@ mod tests {
     #[test]
     fn specs() {
         let check = |changes: &[(&str, Json)], expect: &[&str]| {
-            let causes = Ingress.validate(Naming::Svc.names(), &but(&minimal(), changes));
+            let causes = Ingress.validate(Naming::Svc.names(), &patched(&minimal(), changes));
             assert_eq!(shown(&causes), expect, "{changes:?}");
         };
         check(&[], &[]);
@@ -125,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_new_ingress_has_no_address() {
-        let mut object = but(&minimal(), &[("/status", json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}))]);
+        let mut object =
+            patched(&minimal(), &[("/status", json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}))]);
         Ingress.prepare_create(Naming::Svc.names(), &mut object);
         assert_eq!(object.get("status"), Some(&json!({"loadBalancer": {}}).into()));
     }

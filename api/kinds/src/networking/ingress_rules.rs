@@ -1,4 +1,4 @@
-//! The rules of an Ingress: hosts, paths, and what serves them.
+//! IngressRule: a host, its paths and their backends.
 
 use quorate_meta::{Cause, name};
 
@@ -6,16 +6,16 @@ use crate::field::Field;
 use crate::rules;
 use quorate_meta::net;
 
-/// What a path must not hold.
+/// Substrings that a path must not have.
 const NOT_IN_PATHS: [&str; 5] = ["//", "/./", "/../", "%2f", "%2F"];
-/// How a path must not end.
+/// Suffixes that a path must not have.
 const NOT_AT_END: [&str; 2] = ["/..", "/."];
 const NOT_ABSOLUTE: &str = "must be an absolute path";
 const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case \
                         alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for \
                         validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// One rule.
+/// Checks a rule.
 pub(super) fn rule(rule: &Field<'_>, causes: &mut Vec<Cause>) {
     let host = rule.get("host");
     if !host.text().is_empty() {
@@ -59,7 +59,7 @@ fn check_path(entry: &Field<'_>, causes: &mut Vec<Cause>) {
     backend(&entry.get("backend"), causes);
 }
 
-/// What serves requests: a service or another object, one of them.
+/// Checks a backend: a Service or a reference to another object.
 pub(super) fn backend(backend: &Field<'_>, causes: &mut Vec<Cause>) {
     let (service, resource) = (backend.get("service"), backend.get("resource"));
     let wrong = |why: &str| Cause::invalid(backend.path(), "", why);
@@ -80,7 +80,7 @@ pub(super) fn backend(backend: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// A reference to an object of any kind: group (when given), kind and name.
+/// Checks a TypedLocalObjectReference: optional group, kind and name.
 pub(super) fn typed_reference(reference: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::optional_name(&reference.get("apiGroup"), name::dns_subdomain, causes);
     for field in ["kind", "name"] {
@@ -88,7 +88,7 @@ pub(super) fn typed_reference(reference: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with a host, which may begin with `*.`.
+/// Why a text is no host; it may begin with `*.`.
 pub(super) fn host_problems(host: &str) -> Vec<String> {
     if !host.contains('*') {
         return name::dns_subdomain(host);
@@ -100,13 +100,13 @@ pub(super) fn host_problems(host: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     #[track_caller]
     fn check(change: &[(&str, Json)], expect: &[&str]) {
         let path = json!({"path": "/p", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {"name": "http"}}}});
-        let object = but(&json!({"host": "x.example.com", "http": {"paths": [path]}}), change);
+        let object = patched(&json!({"host": "x.example.com", "http": {"paths": [path]}}), change);
         let mut causes = Vec::new();
         rule(&Field::root(&object), &mut causes);
         assert_eq!(shown(&causes), expect, "{change:?}");

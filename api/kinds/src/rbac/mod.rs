@@ -1,7 +1,9 @@
 //! The kinds of the group rbac.authorization.
+//!
+//! Privilege escalation is prevented in `quorate_access`.
 
-mod binding;
 mod role;
+mod role_binding;
 
 use std::sync::Arc;
 
@@ -9,18 +11,19 @@ use quorate_meta::Value;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group that has one of its own.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "Role" => Arc::new(role::Role { namespaced: true }),
         "ClusterRole" => Arc::new(role::Role { namespaced: false }),
-        "RoleBinding" => Arc::new(binding::Binding { namespaced: true }),
-        "ClusterRoleBinding" => Arc::new(binding::Binding { namespaced: false }),
+        "RoleBinding" => Arc::new(role_binding::RoleBinding { namespaced: true }),
+        "ClusterRoleBinding" => Arc::new(role_binding::RoleBinding { namespaced: false }),
         _ => return None,
     })
 }
 
-/// Whether two states differ in more than what concerns deletion: the server itself changes that.
+/// Whether two objects differ in more than the metadata that garbage collection and the server
+/// change.
 fn differs(old: &Value, new: &Value) -> bool {
     let bare = |object: &Value| {
         let mut object = object.clone();

@@ -1,17 +1,17 @@
-//! Role and ClusterRole: rules, and for the latter which other roles' rules it takes over.
+//! Role and ClusterRole: policy rules, and the aggregation rule of a ClusterRole.
 //!
-//! Invariant: a role without rules has `null` for them, however it was written. Whether a writer may grant what the rules
-//! say is not decided here (see `authorization`).
+//! Invariant: a role without rules has `rules: null`. Whether a client may grant the rules is
+//! decided by the authorizer in `quorate_access`.
 
 use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
 use super::differs;
 use quorate_registry::{Gift, NameRule, Part, Strategy, selector};
 
-/// The semantics of roles.
+/// The strategy of Role and ClusterRole.
 #[derive(Debug)]
 pub(super) struct Role {
-    /// Whether it is the one that lives in a namespace.
+    /// Whether the kind is namespaced.
     pub(super) namespaced: bool,
 }
 
@@ -37,7 +37,7 @@ impl Strategy for Role {
     }
 
     fn gift(&self, old: Option<&Value>, new: &Value) -> Option<Gift> {
-        // Labels give as well: other roles take over the rules of those that carry them.
+        // Labels grant too: a ClusterRole with an aggregation rule selects roles by their labels.
         if old.is_some_and(|old| !differs(old, new)) {
             return None;
         }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_changed_gives_all_that_the_role_has() {
+    fn every_change_grants_all_rules_of_the_role() {
         let check = |old: serde_json::Value, new: serde_json::Value, expect: Option<(usize, bool)>| {
             let gift = Role { namespaced: false }.gift(Some(&old.clone().into()), &new.clone().into());
             let found = gift.map(|gift| match gift {

@@ -1,25 +1,27 @@
-//! The kinds of the resource group: devices, and claims to them. The schema says most of what they must have.
+//! The kinds of the resource group (Dynamic Resource Allocation, KEP-4381).
+//!
+//! The schema has most structural checks; the scheduler allocates devices.
 
-mod attributes;
-mod claim_status;
-mod deviceclass;
+mod device_attributes;
+mod device_class;
+mod device_requests;
 mod names;
-mod placement;
-mod requests;
-mod resourceclaim;
-mod resourceslice;
+mod node_selection;
+mod resource_claim;
+mod resource_claim_status;
+mod resource_slice;
 
 use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "DeviceClass" => Arc::new(deviceclass::DeviceClass),
-        "ResourceClaim" => Arc::new(resourceclaim::ResourceClaim),
-        "ResourceClaimTemplate" => Arc::new(resourceclaim::ResourceClaimTemplate),
-        "ResourceSlice" => Arc::new(resourceslice::ResourceSlice),
+        "DeviceClass" => Arc::new(device_class::DeviceClass),
+        "ResourceClaim" => Arc::new(resource_claim::ResourceClaim),
+        "ResourceClaimTemplate" => Arc::new(resource_claim::ResourceClaimTemplate),
+        "ResourceSlice" => Arc::new(resource_slice::ResourceSlice),
         _ => return None,
     })
 }

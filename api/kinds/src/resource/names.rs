@@ -1,23 +1,23 @@
-//! Names of drivers and of their pools of devices.
+//! Names of DRA drivers and their device pools.
 
 use quorate_meta::{Cause, name};
 
 use crate::field::Field;
 use crate::rules;
 
-/// Bytes of the name of a driver.
+/// Bytes of a driver name, at most.
 const MAX_DRIVER: usize = 63;
-/// Bytes of the name of a pool.
+/// Bytes of a pool name, at most.
 const MAX_POOL: usize = 253;
 
-/// The name of a driver, when it is given: a domain in letters of any case.
+/// Checks an optional driver name: a domain, in which upper case is allowed.
 pub(super) fn driver(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if !field.is_empty() {
         domain(field, field.text(), causes);
     }
 }
 
-/// The domain of a driver, which is the whole field or a part of it.
+/// Checks the domain of a driver, which is the field or a part of it.
 pub(super) fn domain(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>) {
     if text.len() > MAX_DRIVER {
         causes.push(Cause::too_long(field.path(), MAX_DRIVER));
@@ -26,7 +26,7 @@ pub(super) fn domain(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>) {
     causes.extend(wrong.iter().map(|why| Cause::invalid(field.path(), text, why)));
 }
 
-/// The name of a pool, when it is given: domains with slashes between them.
+/// Checks an optional pool name: domains separated by slashes.
 pub(super) fn pool(field: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::at_most_bytes(field, MAX_POOL, causes);
     for part in field.text().split('/').filter(|_| !field.is_empty()) {
@@ -38,7 +38,7 @@ pub(super) fn pool(field: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::field_causes;
+    use crate::tests::field_causes;
     use serde_json::json;
 
     #[test]

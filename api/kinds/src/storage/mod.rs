@@ -1,43 +1,27 @@
-//! The kinds of the storage group.
+//! The kinds of the API group `storage`.
+//!
+//! Volumes are provisioned and attached by drivers and their controllers.
 
-mod csidriver;
-mod csinode;
-mod csistoragecapacity;
-mod storageclass;
-mod volumeattachment;
-mod volumeattributesclass;
+mod csi_driver;
+mod csi_node;
+mod csi_storage_capacity;
+mod storage_class;
+mod volume_attachment;
+mod volume_attributes_class;
 
 use std::sync::Arc;
 
-use quorate_meta::{Cause, name};
-
-use super::field::Field;
 use quorate_registry::Strategy;
 
-/// Characters of a driver's name.
-const MAX_DRIVER_NAME: usize = 63;
-
-/// The strategy of a kind of this group.
+/// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "CSIDriver" => Arc::new(csidriver::CsiDriver),
-        "CSINode" => Arc::new(csinode::CsiNode),
-        "CSIStorageCapacity" => Arc::new(csistoragecapacity::CsiStorageCapacity),
-        "StorageClass" => Arc::new(storageclass::StorageClass),
-        "VolumeAttachment" => Arc::new(volumeattachment::VolumeAttachment),
-        "VolumeAttributesClass" => Arc::new(volumeattributesclass::VolumeAttributesClass),
+        "CSIDriver" => Arc::new(csi_driver::CsiDriver),
+        "CSINode" => Arc::new(csi_node::CsiNode),
+        "CSIStorageCapacity" => Arc::new(csi_storage_capacity::CsiStorageCapacity),
+        "StorageClass" => Arc::new(storage_class::StorageClass),
+        "VolumeAttachment" => Arc::new(volume_attachment::VolumeAttachment),
+        "VolumeAttributesClass" => Arc::new(volume_attributes_class::VolumeAttributesClass),
         _ => return None,
     })
-}
-
-/// The text must be the name of a driver.
-pub(super) fn driver_name(driver: &Field<'_>, causes: &mut Vec<Cause>) {
-    if driver.is_empty() {
-        causes.push(driver.required(""));
-        return;
-    }
-    if driver.text().len() > MAX_DRIVER_NAME {
-        causes.push(Cause::too_long(driver.path(), MAX_DRIVER_NAME));
-    }
-    causes.extend(driver.invalid_for(&name::dns_subdomain(&driver.text().to_ascii_lowercase())));
 }

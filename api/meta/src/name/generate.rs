@@ -1,6 +1,6 @@
-//! Names made by the server from `generateName`.
+//! Generated names: a suffix for `generateName`.
 
-/// Characters that are added to a prefix.
+/// Characters of the suffix.
 pub const GENERATED_SUFFIX_LEN: usize = 5;
 /// Longest prefix that is kept, in bytes; longer ones are cut so that the name stays a DNS label.
 pub const MAX_GENERATED_PREFIX_LEN: usize = super::MAX_LABEL_LEN - GENERATED_SUFFIX_LEN;

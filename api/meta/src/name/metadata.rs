@@ -1,4 +1,4 @@
-//! Checks of the maps and names in an object's metadata, as causes of an `Invalid` status.
+//! Field errors of object metadata: name, labels, annotations, finalizers.
 
 use super::{label_value, qualified_name};
 use crate::{Cause, Path};
@@ -6,7 +6,7 @@ use crate::{Cause, Path};
 /// Most bytes that all annotation keys and values of an object may have together: 256 KiB.
 pub const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 
-/// `Invalid value` causes at `path` for every message of `check(name)`.
+/// `Invalid value` field errors at `path` for every message of `check(name)`.
 pub fn object_name(path: &Path, name: &str, check: fn(&str) -> Vec<String>) -> Vec<Cause> {
     check(name).iter().map(|message| Cause::invalid(path, name, message)).collect()
 }
@@ -21,7 +21,7 @@ pub fn labels<'a>(path: &Path, labels: impl Iterator<Item = (&'a str, &'a str)>)
     causes
 }
 
-/// Checks keys (upper case counts as lower case here) and the total size of annotations.
+/// Checks keys (upper case is allowed here) and the total size of annotations.
 pub fn annotations<'a>(path: &Path, annotations: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut bytes = 0;

@@ -1,7 +1,7 @@
-//! Checks of names, label keys and values, and annotations; and names made from a prefix.
+//! Name validation: names, label keys and values, annotations; and generated names.
 //!
-//! A check returns the messages of everything wrong, none when the text is fine; texts are those clients know from the
-//! recordings. Which check a kind's name needs is the business of its strategy.
+//! A check returns a message for everything wrong, in the words of Kubernetes; none for a valid
+//! text. Which check a kind's name needs is decided by its strategy.
 
 mod generate;
 mod metadata;
@@ -104,7 +104,7 @@ pub fn label_value(text: &str) -> Vec<String> {
     wrong
 }
 
-/// The unit differs between checks, as recorded.
+/// The unit differs between checks, as in Kubernetes.
 fn too_long(part: &str, text: &str, max: usize, unit: &str) -> Vec<String> {
     if text.len() > max { vec![format!("{part}must be no more than {max} {unit}")] } else { Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! Names as recorded (parity write/bad-names-*, names-of-roles-are-path-segments, generate-name).
+//! Valid and invalid names, with the messages of Kubernetes 1.35.
 
 use super::*;
 use crate::{Cause, Path};

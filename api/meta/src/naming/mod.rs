@@ -1,7 +1,9 @@
-//! The two naming profiles: every name that differs between them, in one table. No other file may spell such a name.
+//! The naming profiles: every name that differs between them, in one table. No other file spells
+//! such a name.
 //!
-//! A cluster is created with one profile and keeps it. In the `svc` profile the edge also answers names of the
-//! `kubernetes` profile which clients hard-code (`Names::edge_group`, `Names::is_protobuf`).
+//! A cluster is created with one profile and keeps it. In the `svc` profile the server also accepts
+//! names of the `kubernetes` profile which clients hard-code (`Names::edge_group`,
+//! `Names::is_protobuf`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,10 +39,10 @@ const SUFFIXED_GROUPS: [&str; 20] = [
     "storage",
 ];
 
-/// Which family of names a cluster uses.
+/// The naming profile of a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Naming {
-    /// The names of the documents, `svc.io`.
+    /// Neutral names, with the domain `svc.io`.
     #[default]
     Svc,
     /// The names that unmodified Kubernetes clients expect.
@@ -88,20 +90,20 @@ impl FromStr for Naming {
 }
 
 impl Names {
-    /// The full group name of a neutral one: `rbac.authorization` becomes `rbac.authorization.svc.io`;
-    /// `apps` and the empty core group stay as they are.
+    /// The full group name of a neutral one: `rbac.authorization` becomes
+    /// `rbac.authorization.svc.io`; `apps` and the empty core group stay as they are.
     pub fn group(&self, base: &str) -> String {
         if SUFFIXED_GROUPS.contains(&base) { format!("{base}.{}", self.group_suffix) } else { base.to_owned() }
     }
 
-    /// The neutral name of a full group name of this profile; names without a neutral form are returned unchanged.
+    /// The neutral name of a full group name of this profile; names without a neutral form stay.
     pub fn neutral<'a>(&self, group: &'a str) -> &'a str {
         let base = group.strip_suffix(self.group_suffix).and_then(|head| head.strip_suffix('.'));
         base.filter(|base| SUFFIXED_GROUPS.contains(base)).unwrap_or(group)
     }
 
-    /// The group of this profile that a request means when it uses a group name of the other family at the edge:
-    /// in `svc`, `meta.k8s.io` means `meta.svc.io`. `None` when the name is not such an alias.
+    /// The group of this profile for a group name of the other profile in a request: in `svc`,
+    /// `meta.k8s.io` means `meta.svc.io`. `None` when the name is no such alias.
     pub fn edge_group(&self, asked: &str) -> Option<String> {
         if self.naming == Naming::Kubernetes {
             return None;
@@ -110,8 +112,8 @@ impl Names {
         (other.len() != asked.len()).then(|| self.group(other))
     }
 
-    /// The annotations that mark the end of a watch's initial events. A client built for Kubernetes knows only the other
-    /// profile's; for it the mark is set in both names.
+    /// The annotations that mark the end of a watch's initial events (KEP-3157). Kubernetes clients
+    /// only know that of their profile, so for them both are set.
     pub fn initial_events_end(&self, for_kubernetes: bool) -> &'static [&'static str] {
         const BOTH: &[&str] =
             &[table::KUBERNETES.annotation_initial_events_end, table::SVC.annotation_initial_events_end];
@@ -127,7 +129,8 @@ impl Names {
         format!("{}/v1", self.group_meta)
     }
 
-    /// Whether `media_type` (without parameters) is protobuf, under this profile's name or its edge alias.
+    /// Whether `media_type` (without parameters) is protobuf, under this profile's name or its edge
+    /// alias.
     pub fn is_protobuf(&self, media_type: &str) -> bool {
         self.protobuf_media_type(media_type).is_some()
     }
@@ -137,9 +140,9 @@ impl Names {
         [self.media_protobuf, table::KUBERNETES.media_protobuf].into_iter().find(|name| *name == media_type)
     }
 
-    /// An OpenAPI extension, given its neutral name: `list-type`, `list-map-keys`, `map-type`, `int-or-string`,
-    /// `preserve-unknown-fields`, `validations`, `embedded-type`, `group-version-kind`, `action`, `patch-strategy`,
-    /// `patch-merge-key`, ...
+    /// An OpenAPI extension, given its neutral name: `list-type`, `list-map-keys`, `map-type`,
+    /// `int-or-string`, `preserve-unknown-fields`, `validations`, `embedded-type`,
+    /// `group-version-kind`, `action`, `patch-strategy`, `patch-merge-key`, ...
     pub fn extension(&self, name: &str) -> String {
         if name == "embedded-type" {
             return self.extension_embedded.to_owned();
@@ -147,13 +150,14 @@ impl Names {
         format!("{}{name}", self.extension_prefix)
     }
 
-    /// A label, annotation or secret type under the profile's own domain: `tls` becomes `svc.io/tls`.
+    /// A label, annotation or secret type under the profile's own domain: `tls` becomes
+    /// `svc.io/tls`.
     pub fn domain_key(&self, name: &str) -> String {
         format!("{}/{name}", self.domain)
     }
 
-    /// The key of a taint that says in which condition a node is: `not-ready` becomes `node.svc.io/not-ready`. It lies in
-    /// the domain and not in the group of the same first name.
+    /// The key of a taint for a node condition: `not-ready` becomes `node.svc.io/not-ready`. It is
+    /// in the domain, not in the group with the same first name.
     pub fn node_taint(&self, condition: &str) -> String {
         format!("node.{}", self.domain_key(condition))
     }

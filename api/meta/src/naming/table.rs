@@ -1,4 +1,4 @@
-//! The table itself: one row per name, one constant per profile.
+//! The table of names: a row per name, a constant per profile.
 
 use super::Naming;
 

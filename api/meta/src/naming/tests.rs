@@ -1,4 +1,4 @@
-//! Tests of what is computed from the table.
+//! Names that are computed from the table.
 
 use super::*;
 

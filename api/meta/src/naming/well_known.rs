@@ -1,12 +1,12 @@
 //! Names that are the same in both naming profiles. Everything that differs is in `Names`.
 
-/// Group whose members may do everything.
+/// The group `system:masters`, whose members are authorized for everything.
 pub const GROUP_MASTERS: &str = "system:masters";
 /// Group of every authenticated user.
 pub const GROUP_AUTHENTICATED: &str = "system:authenticated";
-/// Group of every user who is not.
+/// Group of every unauthenticated user.
 pub const GROUP_UNAUTHENTICATED: &str = "system:unauthenticated";
-/// Name of the user who gave no credentials.
+/// Name of the anonymous user.
 pub const USER_ANONYMOUS: &str = "system:anonymous";
 /// Group of all nodes.
 pub const GROUP_NODES: &str = "system:nodes";
@@ -20,7 +20,7 @@ pub const USER_SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 /// Annotation in which kubectl keeps what it applied on the client side.
 pub const ANNOTATION_LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// First four bytes of every protobuf body and answer (001, protobuf envelope).
+/// First four bytes of every protobuf body.
 pub const PROTOBUF_MAGIC: [u8; 4] = [0x6b, 0x38, 0x73, 0x00];
 
 /// Media type of JSON.
@@ -42,10 +42,10 @@ pub const MEDIA_APPLY_PATCH: &str = "application/apply-patch+yaml";
 /// Media type of a server-side apply body in CBOR.
 pub const MEDIA_APPLY_PATCH_CBOR: &str = "application/apply-patch+cbor";
 
-/// Finalizer that keeps an object until its dependents are gone.
+/// Finalizer of foreground deletion, which keeps an owner until its dependents are deleted.
 pub const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
-/// Finalizer that lets dependents live on without their owner.
+/// Finalizer of orphaning, which keeps dependents without their owner.
 pub const FINALIZER_ORPHAN: &str = "orphan";
 
-/// Namespace of objects whose creator named none.
+/// Namespace of objects without one.
 pub const NAMESPACE_DEFAULT: &str = "default";

@@ -1,5 +1,5 @@
-//! Field selectors: `field=value`, `field==value`, `field!=value`, separated by commas; in values, `\`, `,` and `=`
-//! are written with a backslash before them.
+//! Field selectors: `field=value`, `field==value`, `field!=value`, separated by commas; in values,
+//! `\`, `,` and `=` are written with a backslash before them.
 
 use std::fmt;
 
@@ -54,18 +54,21 @@ impl FieldSelector {
         &self.terms
     }
 
-    /// Whether the fields, read through `value_of`, meet every term. An absent field counts as empty.
+    /// Whether the fields, read through `value_of`, meet every term. An absent field counts as
+    /// empty.
     pub fn matches<'a>(&self, value_of: impl Fn(&str) -> Option<&'a str>) -> bool {
         self.terms.iter().all(|term| (value_of(&term.field).unwrap_or_default() == term.value) == term.equal)
     }
 
-    /// The value that `field` must have, when some term says so. A list for `metadata.name` is a get.
+    /// The value that `field` must have, when some term says so. A list for `metadata.name` is a
+    /// get.
     pub fn requires_exact(&self, field: &str) -> Option<&str> {
         self.terms.iter().find(|term| term.equal && term.field == field).map(|term| term.value.as_str())
     }
 
-    /// Refuses fields that cannot be selected: a kind has those that it names, `selectable`, and not even a namespace when it
-    /// leaves that out; one that names nothing else has name and namespace.
+    /// Refuses fields that cannot be selected: a kind has those that it names, `selectable`, and
+    /// not even a namespace when it leaves that out; one that names nothing else has name and
+    /// namespace.
     pub fn check_fields<S: AsRef<str>>(&self, selectable: &[S]) -> Result<(), SelectorError> {
         let is_common = |field: &str| COMMON_FIELDS.contains(&field);
         let has_own = selectable.iter().any(|field| !is_common(field.as_ref()));

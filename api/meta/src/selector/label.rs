@@ -5,7 +5,7 @@ use std::fmt;
 use super::SelectorError;
 use crate::{Cause, name};
 
-/// How a requirement looks at a label.
+/// The operator of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LabelOperator {
     /// The label is there with one of the values (`=`, `==`, `in`).
@@ -76,8 +76,8 @@ impl LabelSelector {
 }
 
 impl LabelRequirement {
-    /// A checked requirement. `values` may come in any order: one or more for `In` and `NotIn`, none for `Exists` and
-    /// `Missing`, one integer for `Above` and `Below`.
+    /// A checked requirement. `values` may come in any order: one or more for `In` and `NotIn`,
+    /// none for `Exists` and `Missing`, one integer for `Above` and `Below`.
     pub fn new(key: &str, operator: LabelOperator, mut values: Vec<String>) -> Result<Self, SelectorError> {
         check_key(key).map_err(SelectorError)?;
         values.sort();
@@ -92,12 +92,12 @@ impl LabelRequirement {
         Ok(Self { key: key.to_owned(), operator, values, bound })
     }
 
-    /// The label looked at.
+    /// The key of the label.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// How it is looked at.
+    /// The operator.
     pub fn operator(&self) -> LabelOperator {
         self.operator
     }
@@ -122,7 +122,7 @@ impl LabelRequirement {
     }
 }
 
-/// Refuses a malformed label key, with the text of the recordings.
+/// Refuses a malformed label key, with the message of Kubernetes.
 pub(super) fn check_key(key: &str) -> Result<(), String> {
     match name::qualified_name(key).first() {
         None => Ok(()),
@@ -130,7 +130,7 @@ pub(super) fn check_key(key: &str) -> Result<(), String> {
     }
 }
 
-/// Checks how many values there are; the bound of `Above` and `Below` is returned, zero for the others.
+/// Checks the number of values; returns the bound of `Above` and `Below`, zero for the others.
 fn check_values(operator: LabelOperator, values: &[String]) -> Result<i64, String> {
     match (operator, values) {
         (LabelOperator::In | LabelOperator::NotIn, []) => {

@@ -1,12 +1,15 @@
-//! The grammar of label selectors:
+//! The parser of label selectors, whose grammar is:
 //!
 //! ```text
 //! selector    = [ requirement { "," requirement } ]
-//! requirement = [ "!" ] key | key ( "=" | "==" | "!=" | ">" | "<" ) [ value ] | key ( "in" | "notin" ) "(" values ")"
+//! requirement = [ "!" ] key
+//!             | key ( "=" | "==" | "!=" | ">" | "<" ) [ value ]
+//!             | key ( "in" | "notin" ) "(" values ")"
 //! values      = [ value ] { "," [ value ] }
 //! ```
 //!
-//! Space between tokens means nothing. Keys, values and the words `in` and `notin` are runs of other characters.
+//! Space between tokens is ignored. Keys, values and the words `in` and `notin` are runs of other
+//! characters.
 
 use super::label::{LabelOperator, LabelRequirement, check_key};
 use super::{MAX_REQUIREMENTS, too_many};
@@ -99,7 +102,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Values in parentheses; nothing between two of `( , )` is the empty value, so that `()` holds that one.
+    /// Values in parentheses; nothing between two of `( , )` is the empty value, so that `()` holds
+    /// that one.
     fn values(&mut self) -> Result<Vec<String>, String> {
         match self.next() {
             Token::Symbol("(") => {}

@@ -1,7 +1,8 @@
-//! Label and field selectors of list, watch and deletecollection requests (001, query parameters).
+//! Label and field selectors of list, watch and deletecollection requests.
 //!
-//! Parsing gives the recorded error texts; matching allocates nothing and works on borrowed text, so that millions of
-//! stored objects can be filtered without being parsed. Selectors print in a canonical form that parses to the same.
+//! Parsing has the error messages of Kubernetes. Matching allocates nothing and works on borrowed
+//! text, so that millions of stored objects can be filtered without being parsed. Selectors print
+//! in a canonical form that parses to the same.
 
 mod field;
 mod label;
@@ -13,10 +14,11 @@ mod tests;
 pub use field::{FieldSelector, FieldTerm};
 pub use label::{LabelOperator, LabelRequirement, LabelSelector};
 
-/// Requirements that the text of a selector may have: each of them may be held against every object of a collection.
+/// Requirements of a selector, at most: each is matched against every object of a collection.
 const MAX_REQUIREMENTS: usize = 1000;
 
-/// A selector that cannot be read or names a field that cannot be selected; the text is the message for a 400 answer.
+/// Why a selector cannot be parsed, or names a field that is not selectable; the message of a
+/// Status with code 400.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectorError(pub String);

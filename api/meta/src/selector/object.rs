@@ -1,10 +1,11 @@
-//! Label selectors as objects hold them: `matchLabels` and `matchExpressions`.
+//! `LabelSelector` of objects: `matchLabels` and `matchExpressions`.
 
 use super::{LabelOperator, LabelRequirement, LabelSelector};
 use crate::Value;
 
 impl LabelSelector {
-    /// The requirements of a selector in an object, in order of their keys; `None` when one of them is malformed.
+    /// The requirements of a LabelSelector, in order of their keys; `None` when one of them is
+    /// malformed.
     pub fn from_object(selector: &Value) -> Option<Self> {
         let labels = selector.get("matchLabels").and_then(Value::as_map).into_iter().flat_map(|map| map.iter());
         let mut requirements = Vec::new();

@@ -1,4 +1,4 @@
-//! Selectors as recorded (parity read/label-*, read/field-*, watch/selector-invalid), and properties.
+//! Selectors with the error messages of Kubernetes 1.35, and properties.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,7 @@
-//! Builders: one per kind of failure, with the recorded texts. Whether `details` is absent, empty or filled follows
-//! the recordings too.
+//! Builders of Status, one per kind of failure, with the messages of Kubernetes 1.35.
+//!
+//! Whether `details` is absent, empty or filled also follows Kubernetes. Which error becomes which
+//! Status is decided by the callers.
 
 use std::collections::HashSet;
 
@@ -7,7 +9,7 @@ use super::quote::excerpt;
 use super::{Cause, CauseReason, Details, Reason, Status};
 use crate::{GroupKind, GroupResource, GroupVersionKind};
 
-/// Causes that one status tells of; further ones are counted.
+/// Causes of a Status, at most; further ones are counted.
 pub(super) const MAX_CAUSES: usize = 1000;
 
 impl Status {
@@ -32,17 +34,17 @@ impl Status {
         Self::of(Reason::NotFound, resource, name, format!("{resource} \"{name}\" not found"))
     }
 
-    /// 404 for a path that is served by nothing.
+    /// 404 for a path that is not served.
     pub fn path_not_found() -> Self {
         Self::bare(Reason::NotFound, "the server could not find the requested resource")
     }
 
-    /// 409 for a name that is taken.
+    /// 409 for a name that is in use.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
         Self::of(Reason::AlreadyExists, resource, name, format!("{resource} \"{name}\" already exists"))
     }
 
-    /// 409 for a name that the server generated and found taken, again and again.
+    /// 409 for generated names that were all in use.
     pub fn generated_name_exists(resource: &GroupResource, name: &str) -> Self {
         let message = format!(
             "{resource} \"{name}\" already exists, the server was not able to generate a unique name for the object"
@@ -62,7 +64,8 @@ impl Status {
         Self::conflict(resource, name, why)
     }
 
-    /// 409 for a delete whose `preconditions.uid` names another object; details carry the kind here, as recorded.
+    /// 409 for a delete whose `preconditions.uid` names another object; details have the kind here,
+    /// as in Kubernetes.
     pub fn uid_precondition_failed(kind: &GroupKind, name: &str, asked: &str, current: &str) -> Self {
         let why = format!(
             "the UID in the precondition ({asked}) does not match the UID in record ({current}). \
@@ -87,7 +90,8 @@ impl Status {
         Self { details: Some(details), ..Self::failure(Reason::Conflict, message) }
     }
 
-    /// 422 with one or more causes; a text that several causes share is shown once, and of very many causes the first.
+    /// 422 with one or more causes; a message that several causes share is shown once, and only the
+    /// first of very many causes.
     pub fn invalid(kind: &GroupKind, name: &str, mut causes: Vec<Cause>) -> Self {
         let more = causes.len().saturating_sub(MAX_CAUSES);
         causes.truncate(MAX_CAUSES);
@@ -111,7 +115,7 @@ impl Status {
         Self { details: Some(details), ..Self::failure(Reason::Invalid, message) }
     }
 
-    /// 500 for a new object that says at which revision it is. Clients know no other code for it, and it has no reason.
+    /// 500 for a new object with a resourceVersion, without a reason, as in Kubernetes.
     pub fn revision_on_create() -> Self {
         Self::failure(Reason::Unknown, "resourceVersion should not be set on objects to be created")
     }
@@ -121,13 +125,14 @@ impl Status {
         Self::bare(Reason::Invalid, "the server rejected our request due to an error in our request")
     }
 
-    /// 400 for a body that is not an object of any kind: `error` says what the reader found.
+    /// 400 for a body that is no object of any kind; `error` is that of the parser.
     pub fn unrecognized_body(kind: &str, error: &str, body: &[u8]) -> Self {
         let excerpt = excerpt(body);
         Self::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {error} ({excerpt})"))
     }
 
-    /// 400 for a body of the right kind that does not fit its type, or has fields that a strict request refuses.
+    /// 400 for a body of the right kind that does not fit its type, or has fields that a strict
+    /// request refuses.
     pub fn unusable_body(kind: &GroupVersionKind, why: &str) -> Self {
         let GroupVersionKind { version, kind, .. } = kind;
         Self::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
@@ -138,7 +143,7 @@ impl Status {
         Self::failure(Reason::BadRequest, message)
     }
 
-    /// 401 without credentials or with wrong ones.
+    /// 401 without credentials or with invalid ones.
     pub fn unauthorized() -> Self {
         Self::failure(Reason::Unauthorized, "Unauthorized")
     }
@@ -182,24 +187,24 @@ impl Status {
         Self::of(Reason::MethodNotAllowed, resource, "", message)
     }
 
-    /// 406 at the routing stage, naming what can be produced.
+    /// 406 in routing, with the media types that can be produced.
     pub fn not_acceptable(available: &[&str]) -> Self {
         let message = format!("406: Not Acceptable\n\nAvailable representations: {}", available.join(", "));
         Self::bare(Reason::NotAcceptable, message)
     }
 
-    /// 406 at the transform stage (`as=Table` of an unknown version, ...).
+    /// 406 in transformation (`as=Table` of an unknown version, ...).
     pub fn only_acceptable(available: &[&str]) -> Self {
         let message = format!("only the following media types are accepted: {}", available.join(", "));
         Self::failure(Reason::NotAcceptable, message)
     }
 
-    /// 415 for a body whose type is read nowhere.
+    /// 415 for a body whose media type is not accepted anywhere.
     pub fn unsupported_media_type() -> Self {
         Self::bare(Reason::UnsupportedMediaType, "415: Unsupported Media Type")
     }
 
-    /// 415 naming the types that are read here.
+    /// 415 with the media types that are accepted here.
     pub fn unsupported_body(accepted: &[&str]) -> Self {
         let accepted = accepted.join(", ");
         let message =
@@ -207,12 +212,12 @@ impl Status {
         Self::failure(Reason::UnsupportedMediaType, message)
     }
 
-    /// 410 for a revision or token that is too old; the message says which.
+    /// 410 for a revision or token that is too old; the message names it.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::failure(Reason::Expired, message)
     }
 
-    /// 410 for a token of a compacted revision, with one that goes on from there in the newest state.
+    /// 410 for a token of a compacted revision, with one that continues in the newest state.
     pub fn continuation_expired(continuation: String) -> Self {
         let why = "The provided continue parameter is too old to display a consistent list result. You can start a new list \
                    without the continue parameter, or use the continue token in this response to retrieve the remainder of \
@@ -248,7 +253,7 @@ impl Status {
         status
     }
 
-    /// 429; the client may come back after that many seconds.
+    /// 429 with the seconds after which the client may retry.
     pub fn too_many_requests(message: impl Into<String>, retry_after_seconds: u32) -> Self {
         Self::failure(Reason::TooManyRequests, message).with_retry_after(retry_after_seconds)
     }
@@ -263,7 +268,7 @@ impl Status {
         Self::request_entity_too_large(&format!("limit is {max_bytes}"))
     }
 
-    /// 500: our fault, with what went wrong.
+    /// 500 for an internal error.
     pub fn internal(why: impl Into<String>) -> Self {
         let why = why.into();
         let message = format!("Internal error occurred: {why}");
@@ -277,7 +282,8 @@ impl Status {
         Self::failure(Reason::ServiceUnavailable, message)
     }
 
-    /// 500 `ServerTimeout`: a write whose outcome is not known in time; the client may look and try again.
+    /// 500 `ServerTimeout`: a write whose outcome is not known in time; the client may check and
+    /// retry.
     pub fn server_timeout(resource: &GroupResource, verb: &str, retry_after_seconds: u32) -> Self {
         let message =
             format!("The {verb} operation against {resource} could not be completed at this time, please try again.");

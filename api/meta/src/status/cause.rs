@@ -1,4 +1,4 @@
-//! Single failures inside a status, and the texts of field errors.
+//! Causes of a Status, and the messages of field errors.
 
 use super::quote::{push_quoted, shown};
 use super::{Path, put};
@@ -30,11 +30,11 @@ pub enum CauseReason {
     FieldValueTypeInvalid,
     /// A field is owned by another manager.
     FieldManagerConflict,
-    /// A revision was asked for that has not been reached.
+    /// A requested revision has not been reached.
     ResourceVersionTooLarge,
     /// A namespace is being deleted.
     NamespaceTerminating,
-    /// The watch or answer broke.
+    /// The watch or response failed.
     InternalError,
     /// Any other text.
     Other(String),
@@ -68,9 +68,9 @@ impl CauseReason {
 pub struct Cause {
     /// What kind of failure it is.
     pub reason: CauseReason,
-    /// Text for people, without the field.
+    /// The message, without the field.
     pub message: String,
-    /// Path of the field; empty is left out of the body.
+    /// Path of the field; omitted from the body when it is empty.
     pub field: String,
 }
 
@@ -106,7 +106,8 @@ impl Cause {
         Self::new(CauseReason::FieldValueNotFound, field, shown("Not found: ", &value.into()))
     }
 
-    /// `Unsupported value: "VALUE": supported values: "A", "B"`, the supported ones in the order given.
+    /// `Unsupported value: "VALUE": supported values: "A", "B"`, the supported ones in the order
+    /// given.
     pub fn not_supported(field: impl Into<Path>, value: impl Into<Value>, supported: &[&str]) -> Self {
         let mut message = shown("Unsupported value: ", &value.into());
         for (at, text) in supported.iter().enumerate() {

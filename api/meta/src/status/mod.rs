@@ -1,7 +1,8 @@
-//! The `Status` body: what every error answer and the answer to a delete carry.
+//! `Status`: the response body of every error and of a delete.
 //!
-//! Messages, reasons, codes and details are those clients match on, as recorded in the parity scenarios. This module
-//! only builds bodies; which error becomes which status is decided in one place by the API crate.
+//! Messages, reasons, codes and details are those of Kubernetes 1.35, which clients match on. This
+//! module only builds bodies; which error becomes which Status is decided in one place by the API
+//! crate.
 
 mod build;
 mod cause;
@@ -27,15 +28,15 @@ pub struct Status {
     pub success: bool,
     /// Machine-readable reason; `Reason::Unknown` is left out of the body.
     pub reason: Reason,
-    /// Text for people; empty is left out of the body.
+    /// The message; omitted when it is empty.
     pub message: String,
-    /// What the status is about. `Some(Details::default())` shows as `"details":{}`.
+    /// Details. `Some(Details::default())` shows as `"details":{}`.
     pub details: Option<Details>,
-    /// Where a list whose token has expired may go on; empty is left out of the body.
+    /// A token with which a list can continue after its own has expired; omitted when it is empty.
     pub continuation: String,
 }
 
-/// What a status is about.
+/// The object or resource of a Status, and its causes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// Name of the object; empty is left out, as everywhere here.
@@ -44,11 +45,11 @@ pub struct Details {
     pub group: String,
     /// Plural resource name, or the kind where validation failed.
     pub kind: String,
-    /// Identity of the object.
+    /// UID of the object.
     pub uid: String,
-    /// The single failures behind this one.
+    /// The causes.
     pub causes: Vec<Cause>,
-    /// Seconds to wait before trying again; zero is left out.
+    /// Seconds to wait before a retry; zero is omitted.
     pub retry_after_seconds: u32,
 }
 
@@ -79,7 +80,7 @@ impl Status {
         self.details.as_ref().map_or(&[], |details| &details.causes)
     }
 
-    /// Seconds for a `Retry-After` header, when the status asks for one.
+    /// Seconds of the `Retry-After` header, when the Status has them.
     pub fn retry_after_seconds(&self) -> Option<u32> {
         self.details.as_ref().map(|details| details.retry_after_seconds).filter(|seconds| *seconds > 0)
     }

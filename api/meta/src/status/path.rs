@@ -1,4 +1,4 @@
-//! The text form of a field path in messages: `spec.containers[0].name`, `metadata.labels[a/b]`.
+//! Field paths in messages: `spec.containers[0].name`, `metadata.labels[a/b]`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -47,7 +47,7 @@ impl Path {
         &self.0
     }
 
-    /// The text as one of its own.
+    /// The text, owned.
     pub fn into_text(self) -> String {
         self.0.into_owned()
     }

@@ -1,12 +1,13 @@
-//! Quoting of values in messages, in the form clients know: text in double quotes with escapes, all else as JSON.
+//! Quoting of values in messages, as in Kubernetes: text in double quotes with escapes, all else as
+//! JSON.
 
 use std::fmt::Write as _;
 
 use crate::Value;
 
-/// Bytes of a body that a message shows.
+/// Bytes of a body that a message shows, at most.
 const EXCERPT_BYTES: usize = 30;
-/// Room for a value in a message, to begin with.
+/// Initial capacity for a value in a message, in bytes.
 const SHOWN_BYTES: usize = 30;
 
 /// `text` in double quotes; control and other unprintable characters are escaped.
@@ -25,7 +26,7 @@ pub(super) fn push_quoted(message: &mut String, text: &str) {
     message.push('"');
 }
 
-/// A message that begins like this and then shows a value: strings quoted, everything else as compact JSON.
+/// The message `beginning` with a value appended: strings quoted, everything else as compact JSON.
 pub(super) fn shown(beginning: &str, value: &Value) -> String {
     let mut message = String::with_capacity(beginning.len() + SHOWN_BYTES);
     message.push_str(beginning);

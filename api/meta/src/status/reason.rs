@@ -1,6 +1,6 @@
-//! Machine-readable reasons of a status, each with its HTTP status code.
+//! Reasons of a Status (`StatusReason`), each with its HTTP status code.
 
-/// Why a request failed, as clients match on it.
+/// Why a request failed, for clients to match on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reason {
     /// No reason given; left out of the body.
@@ -16,11 +16,11 @@ pub enum Reason {
     NotFound,
     /// 405: the path does not take this method.
     MethodNotAllowed,
-    /// 406: no media type that the client takes can be produced.
+    /// 406: no media type that the client accepts can be produced.
     NotAcceptable,
-    /// 409: the name is taken.
+    /// 409: the name is in use.
     AlreadyExists,
-    /// 409: the object changed, or is owned by somebody else.
+    /// 409: the object has changed, or another manager owns a field.
     Conflict,
     /// 410: the object is gone for good.
     Gone,
@@ -28,23 +28,23 @@ pub enum Reason {
     Expired,
     /// 413: body or object too large.
     RequestEntityTooLarge,
-    /// 415: the body's media type is not read here.
+    /// 415: the media type of the body is not accepted here.
     UnsupportedMediaType,
     /// 422: the object is not valid.
     Invalid,
     /// 429: try again later.
     TooManyRequests,
-    /// 500: our fault.
+    /// 500: an internal error.
     InternalError,
     /// 503: cannot be served now.
     ServiceUnavailable,
-    /// 500: not done within the server's own time; the client may try again.
+    /// 500: not done within the server's own time; the client may retry.
     ServerTimeout,
     /// 504: not done within the time of the request.
     Timeout,
     /// 507: the database has reached its size limit.
     StorageFull,
-    /// Any other text, as webhooks may answer.
+    /// Any other text, as webhooks may return.
     Other(String),
 }
 

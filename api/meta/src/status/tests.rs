@@ -1,4 +1,4 @@
-//! Bodies as recorded (parity read, write, watch, patch, delete, apply).
+//! Status bodies, compared with those of Kubernetes 1.35.
 
 use serde_json::json;
 

@@ -1,5 +1,6 @@
-//! Conversions into `Value` from Rust values, and the serde bridge (YAML, CBOR, tests). JSON text has its own,
-//! faster parser and writer in `quorate-wire`.
+//! Conversions into `Value` from Rust values, and the serde bridge (YAML, CBOR, tests).
+//!
+//! JSON text has a faster parser and writer in `quorate-wire`.
 
 use std::fmt;
 

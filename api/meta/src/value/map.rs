@@ -1,8 +1,8 @@
-//! A JSON object as a vector sorted by key bytes: compact, cache-friendly, and already in canonical order for writing. Short keys
-//! lie in it, as the names of almost all fields are.
+//! A JSON object as a vector sorted by key bytes: compact, cache-friendly, and in canonical order
+//! for writing. Short keys, such as the names of almost all fields, are stored inline.
 //!
-//! Invariant: keys strictly ascend. Single inserts are O(n); build large maps with `Map::from_entries`, which sorts once,
-//! and bring two together with `Map::merge_with` and its like.
+//! Invariant: keys strictly ascend. Single inserts are O(n); build large maps with
+//! `Map::from_entries`, which sorts once, and combine two with `Map::merge_with` and its like.
 
 use std::convert::Infallible;
 
@@ -27,8 +27,8 @@ impl Map {
         Self { entries: Vec::with_capacity(capacity) }
     }
 
-    /// Sorts entries given in any order. Of entries with the same key the last one stays; the keys that appeared more
-    /// than once are returned in order, once each.
+    /// Sorts entries given in any order. Of entries with the same key the last one stays; the keys
+    /// that appeared more than once are returned in order, once each.
     pub fn from_entries(mut entries: Vec<(SmolStr, Value)>) -> (Self, Vec<SmolStr>) {
         let sorted = entries.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if sorted {
@@ -130,8 +130,8 @@ impl Map {
         self.entries.retain_mut(|(key, value)| keep(key, value));
     }
 
-    /// Merges `changes` in, in one pass over both. `change` gets a key, the value it had and the change of it, and gives the
-    /// value it has from then on; `None` removes it.
+    /// Merges `changes` in one pass over both. `change` gets a key, its old value and the change,
+    /// and returns its new value; `None` removes it.
     ///
     /// # Errors
     /// The first error of `change`.
@@ -156,7 +156,7 @@ impl Map {
         Ok(())
     }
 
-    /// Adds entries in one pass over both; they win over those that are there.
+    /// Adds entries in one pass over both; they replace existing ones.
     pub fn merge(&mut self, others: Self) {
         let merged = self.merge_with(others, |_, _, other| Ok::<_, Infallible>(Some(other)));
         merged.unwrap_or_else(|never| match never {});

@@ -1,8 +1,11 @@
-//! The working form of an object: an owned JSON tree with sorted maps. Used on the write path only; reads serve bytes.
+//! The tree of an object: owned JSON with sorted maps. Used on the write path only; reads serve
+//! stored bytes.
 //!
-//! Invariants: a `Map` is sorted by key bytes without duplicates; `UInt` holds only values above `i64::MAX`, so that
-//! every integer has one representation; floats are finite. Integers beyond `u64` become floats, as JSON servers do.
-//! Parsing and writing text is the business of `quorate-wire`.
+//! Invariants: a `Map` is sorted by key bytes without duplicates; `UInt` holds only values above
+//! `i64::MAX`, so that every integer has one representation; floats are finite. Integers beyond
+//! `u64` become floats, as in Kubernetes.
+//!
+//! Parsing and writing text is in `quorate-wire`.
 
 mod convert;
 mod map;

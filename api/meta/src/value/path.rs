@@ -1,6 +1,6 @@
-//! Reading and changing a tree by path. A path is a slice of steps; maps are entered by key, lists by index.
+//! Paths into a tree: slices of steps; maps are entered by key, lists by index.
 //!
-//! Text forms of paths in messages are `status::Path`; JSON pointers belong to the patch code.
+//! Paths in messages are `status::Path`; JSON pointers are part of patches.
 
 use super::{Map, Value};
 
@@ -49,8 +49,8 @@ impl Value {
         })
     }
 
-    /// Sets the value below `keys`, making maps on the way where there is nothing or `null`.
-    /// False, with nothing set, when something that is no map stands in the way or `keys` is empty.
+    /// Sets the value below `keys`, creating maps where there is nothing or `null`. Returns false,
+    /// with nothing set, when another value is in the way or `keys` is empty.
     pub fn set_at(&mut self, keys: &[&str], value: impl Into<Value>) -> bool {
         let Some((last, parents)) = keys.split_last() else { return false };
         if self.is_null() {

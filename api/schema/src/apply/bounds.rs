@@ -1,5 +1,6 @@
-//! Bodies and objects made to be slow: as large as requests may be, in the forms that a careless merge goes through once for
-//! each element. A merge that did would not end these tests in any patience.
+//! Tests of the complexity of server-side apply, on bodies and objects of the largest size.
+//!
+//! A merge that is quadratic in the elements of a list or map exceeds any time limit here.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Whether a body is a part of an object of its type. Texts are what release-1.35 clients see.
+//! The check of an applied body against its type. The messages are those of Kubernetes 1.35.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,10 +8,10 @@ use quorate_meta::{Map, Value};
 use crate::fieldset::{Element, Form, implied, keyed_element};
 use crate::graph::{Field, Graph, ListKind, Scalar, Shape, Text, TypeDef, TypeId};
 
-/// Bytes of a value that a message shows.
+/// Bytes of a value that a message shows, at most.
 const EXCERPT_BYTES: usize = 64;
 
-/// Where something does not fit, innermost element first, and why.
+/// The path of an element that does not fit its type, innermost first, and the reason.
 #[derive(Debug)]
 pub(super) struct Fault {
     path: Vec<Element>,
@@ -23,7 +23,7 @@ impl Fault {
         Self { path: Vec::new(), why: why.into() }
     }
 
-    /// The same fault, seen from one step further out.
+    /// The same fault with one more enclosing element.
     fn below(mut self, element: impl FnOnce() -> Element) -> Self {
         self.path.push(element());
         self
@@ -68,7 +68,7 @@ impl Checker<'_> {
             Form::Keyed(inner, keys) => self.keyed(inner, keys, items),
             Form::Set => self.set(inner, items),
             _ => match &field.list {
-                // Inside of something atomic the rules for its lists still hold.
+                // The rules for keyed lists also hold inside of an atomic value.
                 Some(ListKind::Map(keys)) => self.keyed(inner, keys, items),
                 Some(ListKind::Set) => self.set(inner, items),
                 _ => self.items(inner, items),

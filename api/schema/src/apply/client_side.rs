@@ -1,6 +1,8 @@
-//! The way from client-side apply (001, server-side apply 10): kubectl keeps what it applied on the client side in an
-//! annotation. Fields that still have the value from there are kubectl's to change, and once it applies on the server
-//! side the annotation follows, so that both ways can be mixed.
+//! The migration from client-side apply: the `last-applied-configuration` annotation of kubectl.
+//!
+//! Fields that still have the value from the annotation belong to kubectl. After a server-side
+//! apply by kubectl the annotation follows the applied configuration, so that both ways can be
+//! mixed.
 
 use quorate_meta::{Value, well_known};
 
@@ -9,16 +11,16 @@ use crate::decode::canonicalize;
 use crate::fieldset::{FieldSet, compare, members};
 use crate::graph::{Graph, TypeId};
 
-/// The name under which kubectl applies on the server side, when nothing else is asked for.
+/// The default field manager of `kubectl apply --server-side`.
 pub(super) const MANAGER: &str = "kubectl";
 
-/// Bytes of all annotations together; one more and the annotation is given up.
+/// Bytes of all annotations of an object; an annotation that would exceed them is removed.
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
 const ANNOTATION: [&str; 3] = ["metadata", "annotations", well_known::ANNOTATION_LAST_APPLIED];
 
-/// The fields that the live object has as they were last applied on the client side; `None` when nothing was, or it cannot
-/// be read.
+/// The fields of the live object that have their value from the last client-side apply; `None`
+/// without a readable annotation.
 pub(super) fn settled_fields(graph: &Graph, ty: TypeId, live: &Value) -> Option<FieldSet> {
     let mut applied: Value = serde_json::from_str(live.str_at(&ANNOTATION)?).ok()?;
     crate::decode::check_types(graph, ty, &applied).ok()?;
@@ -31,7 +33,7 @@ pub(super) fn settled_fields(graph: &Graph, ty: TypeId, live: &Value) -> Option<
     Some(fields)
 }
 
-/// Writes what is applied into the annotation, when there is one.
+/// Writes the applied configuration into the annotation, if the object has it.
 pub(super) fn keep_in_step(object: &mut Value, config: &Config) {
     if object.str_at(&ANNOTATION).is_none_or(str::is_empty) {
         return;

@@ -1,4 +1,5 @@
-//! What somebody wants of an object: a part of it, checked against its type, with the set of its fields.
+//! An applied configuration: a partial object, checked against its type, with the set of its
+//! fields.
 
 use quorate_meta::Value;
 
@@ -7,12 +8,12 @@ use crate::decode::check_types;
 use crate::fieldset::{FieldSet, members};
 use crate::graph::{Graph, TypeId};
 
-/// A body that is no part of such an object; the text says where and why.
+/// Why a body is no partial object of its type, with the path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unfit(String);
 
-/// A checked body. Made once, applied as often as the object changes meanwhile.
+/// A checked body, for repeated attempts of one apply on newer states of the object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     value: Value,
@@ -36,7 +37,7 @@ impl Config {
         &self.value
     }
 
-    /// The fields that it sets.
+    /// The set of its fields.
     pub fn fields(&self) -> &FieldSet {
         &self.fields
     }

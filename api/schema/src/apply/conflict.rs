@@ -1,4 +1,5 @@
-//! Conflicts: who owns which field that an apply would change, in the words that clients know.
+//! Conflicts of server-side apply: fields of other managers that an apply would change. The
+//! messages are those of Kubernetes.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -7,16 +8,16 @@ use std::sync::Arc;
 use crate::fieldset::{FieldSet, Lookup, Trail, shortened};
 use crate::managed::{Loss, Managed, Operation};
 
-/// A field that somebody else owns.
+/// A field that another manager owns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Who owns it.
+    /// The other manager.
     pub owner: Arc<Owner>,
-    /// The field.
+    /// The path of the field.
     path: Arc<Trail>,
 }
 
-/// The owner of a field as messages name it; of very long names the end.
+/// The manager of a field as messages show it; of a very long name the end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     manager: String,
@@ -26,10 +27,10 @@ pub struct Owner {
 }
 
 impl Conflict {
-    /// Conflicts that an answer lists; further ones are counted.
+    /// Conflicts that a Status lists, at most; the others are counted.
     pub const MAX_LISTED: usize = 1000;
 
-    /// The field: `.spec.containers[name="c"].image`; of a very long path the end after `...`.
+    /// The path: `.spec.containers[name="c"].image`; of a very long one the end after `...`.
     pub fn field(&self) -> String {
         self.path.to_string()
     }
@@ -49,7 +50,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// The conflicts behind losses, by owner. All together they are no larger than the losses are.
+/// The conflicts for these losses, by manager. Their size is linear in that of the losses.
 pub(super) fn of(managed: &Managed, losses: &[Loss]) -> Vec<Conflict> {
     let mut conflicts: Vec<Conflict> = Vec::new();
     for loss in losses {
@@ -66,13 +67,13 @@ pub(super) fn of(managed: &Managed, losses: &[Loss]) -> Vec<Conflict> {
     conflicts
 }
 
-/// The conflicts about other fields than these.
+/// The conflicts about fields outside of `allowed`.
 pub(super) fn outside(conflicts: Vec<Conflict>, allowed: &FieldSet) -> Vec<Conflict> {
     let mut allowed = Lookup::new(allowed);
     conflicts.iter().filter(|conflict| !allowed.has(&conflict.path)).cloned().collect()
 }
 
-/// The message of a refusal.
+/// The message of the Status.
 pub(super) fn message(conflicts: &[Conflict]) -> String {
     if let [only] = conflicts {
         return format!("Apply failed with 1 conflict: conflict with {}: {}", only.owner, only.field());

@@ -1,5 +1,7 @@
-//! The applied fields merged into the live object: messages and granular maps field by field, keyed lists and sets element
-//! by element, everything else as a whole. What is not applied stays.
+//! The merge of applied fields into the live object: messages and granular maps by field, keyed
+//! lists and sets by element, atomic values as a whole.
+//!
+//! Fields that are not applied stay; removing them is part of `prune`.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -11,7 +13,7 @@ use crate::fieldset::{Element, Form, keyed_element};
 use crate::graph::{Graph, TypeId};
 
 const METADATA: &str = "metadata";
-/// Kept apart from the object: it is made anew by every apply.
+/// Not merged: every apply writes it anew.
 const MANAGED_FIELDS: &str = "managedFields";
 
 /// The live object with the applied fields, without `metadata.managedFields`.
@@ -41,12 +43,13 @@ struct Merger<'g> {
 }
 
 impl<'g> Merger<'g> {
-    /// The merged value; `None` when there is none.
+    /// The merged value; `None` for an absent one.
     fn value(&self, form: Form<'g>, live: Option<&Value>, config: Option<&Value>) -> Option<Value> {
         let (Some(wanted), Some(known)) = (config, live) else { return config.or(live).cloned() };
         let merged = match (form, known, wanted) {
             (Form::Leaf, _, wanted) => wanted.clone(),
-            // An empty list or map asks for nothing, and so does null, but for a message that is empty anyway.
+            // An empty list or map applies nothing, and neither does null, except for a message
+            // that is empty already.
             (Form::Message(_), Value::Map(live), Value::Null) if live.is_empty() => Value::Null,
             (_, Value::Map(_) | Value::List(_), Value::Null) => known.clone(),
             (Form::Message(_) | Form::Map(_), Value::Map(live), Value::Map(config)) => {
@@ -63,7 +66,7 @@ impl<'g> Merger<'g> {
         Some(merged)
     }
 
-    /// Goes through two sorted maps side by side.
+    /// Walks two sorted maps in one pass.
     fn map_with(
         &self,
         live: &Map,
@@ -95,7 +98,7 @@ impl<'g> Merger<'g> {
         };
         let known: Vec<Element> = live.iter().map(element).collect();
         let wanted: Vec<Element> = config.iter().map(element).collect();
-        // An element that the live list has twice is replaced, not merged with either.
+        // An element that occurs twice in the live list is replaced, not merged.
         let mut at: HashMap<&Element, Option<usize>> = HashMap::with_capacity(known.len());
         for (index, element) in known.iter().enumerate() {
             at.entry(element).and_modify(|at| *at = None).or_insert(Some(index));

@@ -1,11 +1,15 @@
-//! Server-side apply: what somebody wants of an object is merged into it, by the types' merge markers, with a record of who
-//! wants what (001, server-side apply).
+//! Server-side apply (KEP-555): an applied configuration is merged into the live object by the
+//! merge markers of its type, and its fields are recorded in `managedFields`.
 //!
-//! In order: the applied fields are merged into the live object (`merge`); what the applier wanted before and nobody wants
-//! now is cut out (`prune`); what that changes is compared with the entries of everybody else (`managed`): a change of a
-//! field that another one owns is a conflict, unless it is forced. Invariants: a value that is equal is no change, so it is
-//! shared; applying the same again changes nothing; every step is linear in the objects and sets but for the sorting of
-//! elements. Defaults, rules of the kind and the write itself come after.
+//! In order: the applied fields are merged into the live object (`merge`). Fields that the manager
+//! applied before, and that no manager has now, are removed (`prune`). What that changes is
+//! compared with the entries of the other managers (`managed`): a change of a field of another
+//! manager is a conflict, unless the apply is forced.
+//!
+//! Invariants: an equal value is no change, so several managers can share it; repeating an apply
+//! changes nothing; every step is linear in objects and sets, but for the sorting of elements.
+//!
+//! Defaults, validation and the write itself come later.
 
 #[cfg(test)]
 mod bounds;
@@ -32,40 +36,41 @@ use crate::managed::{
     Entry, Managed, Operation, Views, Writer, fit, losses, same_but_for_owners, settle, strip, take_over,
 };
 
-/// Who owns what was in an object that nobody tracked before it was applied to.
+/// The manager of the fields of an object without `managedFields`, when it is applied to for the
+/// first time.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// An apply that does not happen.
+/// Why an apply fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    /// Others own fields that it would change; in order of the owners and the fields.
+    /// Conflicts, in the order of managers and fields.
     #[error("{}", conflict::message(.0))]
     Conflicts(Vec<Conflict>),
-    /// The live object's entries cannot be read.
+    /// The live object has malformed entries.
     #[error("the stored owners of fields cannot be read: {0}")]
     Entries(#[from] BadFields),
 }
 
-/// The type of the objects, who applies, and how.
+/// The type of an object, the manager that applies, and the options.
 #[derive(Clone, Copy)]
 pub struct Applier<'a> {
     /// The types.
     pub graph: &'a Graph,
     /// The type of the object.
     pub ty: TypeId,
-    /// Who applies.
+    /// The manager and its request.
     pub writer: Writer<'a>,
-    /// Conflicts are won.
+    /// Takes over conflicting fields.
     pub force: bool,
 }
 
 impl Applier<'_> {
-    /// The object that results from applying `config` to `live` (`None`: it is created), in canonical form, without
-    /// new defaults, and with its `metadata.managedFields`. Of `live`, which is in canonical form with its defaults, the
-    /// `managedFields` count.
+    /// Applies `config` to `live` (`None`: the object is created). The result is in canonical form,
+    /// without new defaults, and has its `metadata.managedFields`. `live` is in canonical form with
+    /// its defaults and its `managedFields`.
     ///
     /// # Errors
-    /// Conflicts, and entries of the live object that cannot be read.
+    /// Conflicts, and malformed entries of the live object.
     pub fn apply(&self, live: Option<&Value>, config: &Config) -> Result<Value, ApplyError> {
         match self.apply_once(live, config) {
             Err(ApplyError::Conflicts(conflicts)) if self.writer.name == client_side::MANAGER => {
@@ -107,7 +112,8 @@ impl Applier<'_> {
         Ok(object)
     }
 
-    /// The live object's entries as the schema is now. What nobody tracked becomes owned, once anything is wanted.
+    /// The entries of the live object, adapted to the current schema. Fields of an object without
+    /// entries get an entry once anything is applied.
     fn entries(&self, live: &Value, config: &Config) -> Result<Managed, BadFields> {
         let mut managed = Managed::decode(live.at(&["metadata", "managedFields"]))?;
         if managed.entries.is_empty() {
@@ -124,7 +130,7 @@ impl Applier<'_> {
         Ok(managed)
     }
 
-    /// Puts in what the applier wants now; the answer is what it wanted before.
+    /// Replaces the entry of the manager by the applied fields; returns the old entry.
     fn take_turn(&self, managed: &mut Managed, config: &Config) -> Option<Entry> {
         let wanted = self.writer.reach.cut(config.fields().clone());
         let mine = self.writer.entry(Operation::Apply, wanted);
@@ -137,7 +143,7 @@ impl Applier<'_> {
         }
     }
 
-    /// Conflicts, or what everybody else loses.
+    /// The conflicts, or the fields that other managers lose.
     fn settle_others(
         &self,
         live: &Value,
@@ -159,7 +165,8 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Takes out of the applier's entry what only the server sets, and gives it the time when it last changed a value.
+    /// Removes untracked fields from the entry of the manager, and sets its time when a value has
+    /// changed.
     fn finish_entry(&self, live: &Value, object: &Value, managed: &mut Managed, before: Option<Entry>) {
         let identity = self.writer.entry(Operation::Apply, FieldSet::new());
         let Some(at) = managed.entries.iter().position(|entry| entry.same_writer(&identity)) else { return };
@@ -175,7 +182,8 @@ impl Applier<'_> {
     }
 }
 
-/// A wanted field that is gone was set to zero, which the canonical form leaves out: that is a change of its value.
+/// An applied field that is absent from the result had its zero value, which the canonical form
+/// omits: that is a change of its value.
 fn zeroed(mut changes: Comparison, wanted: &FieldSet) -> Comparison {
     let zeroed = changes.removed.intersection(wanted);
     changes.removed.subtract(&zeroed);

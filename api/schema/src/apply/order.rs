@@ -1,23 +1,23 @@
-//! The order of a merged list: what is applied comes in the order in which it is applied; the other elements stay where
-//! they are among those.
+//! The order of a merged list: applied elements in the order of the configuration, live elements at
+//! their place among them.
 
 use std::collections::HashSet;
 
 use crate::fieldset::Element;
 
-/// Where an element of the merged list comes from.
+/// The source of an element of the merged list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Only the live list has it.
+    /// Only in the live list.
     Live(usize),
-    /// It is applied.
+    /// In the applied list.
     Config(usize),
 }
 
 /// The elements of both lists, each applied one once.
 ///
-/// Before an applied element come the live ones up to the next element that both lists have, but for those that are applied
-/// further on.
+/// Before an applied element come the live ones up to the next element of both lists, except for
+/// those that are applied further on.
 pub(super) fn arrange(live: &[Element], config: &[Element]) -> Vec<Place> {
     let known: HashSet<&Element> = live.iter().collect();
     let wanted: HashSet<&Element> = config.iter().collect();

@@ -1,8 +1,9 @@
-//! Cuts out of a merged object what the applier wanted before, does not want now, and nobody else owns.
+//! The removal of fields that a manager no longer applies and that no other manager owns.
 //!
-//! A property of a message counts as wanted when anything in it is, so a property nobody wants any part of goes whole, with
-//! the parts that only defaults made. Entries may name fields of other versions: the cut is made in the version of the
-//! applier's last turn, and what owners in another version would miss there is put back.
+//! A property of a message is owned when anything in it is. A property without an owner of any part
+//! is removed as a whole, with the parts that only defaults have set. Entries may name fields of
+//! other versions: fields are removed in the version of the manager's last apply, and what owners
+//! in another version would lose there is restored.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +14,8 @@ use crate::fieldset::{Element, FieldSet, Form, Node, keyed_element, members};
 use crate::graph::{Graph, TypeId};
 use crate::managed::{Entry, Managed, Seen, Writer};
 
-/// Cuts `object`, which is of type `ty`; `before` is what the applier wanted, `managed` has what it wants now.
+/// Removes fields from `object`, which has type `ty`; `before` is the old entry of the manager,
+/// `managed` has the new one.
 pub(super) fn prune(
     graph: &Graph,
     ty: TypeId,
@@ -53,7 +55,8 @@ pub(super) fn prune(
             pruned = restored;
         }
     }
-    // What came back on the way through another version, as its default there, was not wanted away by anybody.
+    // A field that only appears in the conversion, as a default of the other version, was not
+    // removed by the manager.
     let Some((_, mut kept)) = convert(own, at, object) else { return };
     cut(graph, Form::Message(graph.ty(last_ty)), &mut kept, &before.fields, &members(graph, last_ty, &pruned));
     if let Some((_, kept)) = convert(at, own, &kept) {
@@ -61,7 +64,7 @@ pub(super) fn prune(
     }
 }
 
-/// Whether a member, or for a property of a message anything in it, is in a set.
+/// Whether a member is in a set; for a property of a message, whether anything in it is.
 fn counts(node: &Node, named: bool) -> bool {
     node.member || (named && !node.below.is_empty())
 }
@@ -102,7 +105,7 @@ fn cut_map(graph: &Graph, form: Form<'_>, map: &mut Map, last: &FieldSet, owned:
         let mut goes = counts(last, named) && !owned.is_some_and(|owned| counts(owned, named));
         if !goes && !value.is_empty() {
             cut_below(graph, form.child(graph, name), value, last, owned);
-            // Nothing is left of it, and nobody wants it for itself.
+            // It is empty, and no manager owns it as such.
             goes = value.is_empty() && !owned.is_some_and(|owned| owned.member);
         }
         if goes {
@@ -121,8 +124,8 @@ fn cut_below(graph: &Graph, form: Form<'_>, value: &mut Value, last: &Node, owne
     }
 }
 
-/// `merged` with the parts that are left in `cut` or owned. The values are those of `merged`: on the way through another
-/// version the cut object may have got defaults in the place of what was cut.
+/// `merged` with the parts that are left in `cut` or owned. The values are those of `merged`,
+/// because the conversion may have put defaults into the place of removed fields of `cut`.
 fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, owned: &FieldSet) -> Value {
     match (form, merged, cut) {
         (Form::Message(_) | Form::Map(_), Value::Map(merged), None | Some(Value::Map(_))) => {

@@ -1,28 +1,29 @@
-//! The canonical form: what an object looks like after it went through its typed form once.
+//! The canonical form: an object after one pass through its typed form.
 //!
-//! A field that is `always` written has its zero value when nothing is given (`""`, `0`, `{}` for messages, `null` for
-//! lists, maps, pointers and times); of all others the zero value is left out, of pointers only `null` is.
+//! A field with `always` has its zero value when it is absent (`""`, `0`, `{}` for messages, `null`
+//! for lists, maps, pointers and times). The zero value of all other fields is omitted; of pointers
+//! only `null` is.
 
 use quorate_meta::{Map, Quantity, Value};
 
 use super::scalar;
 use crate::graph::{Field, Graph, Scalar, Shape, TypeDef, TypeId};
 
-/// Brings a value whose types are right into canonical form.
+/// Converts a value whose types are right into canonical form.
 pub fn canonicalize(graph: &Graph, ty: TypeId, value: &mut Value) {
     if let Value::Map(map) = value {
         message(graph, graph.ty(ty), map);
     }
 }
 
-/// An object of type `ty` with nothing set, in canonical form: what a create is compared with.
+/// The empty object of type `ty` in canonical form, with which a create is compared.
 pub fn zero(graph: &Graph, ty: TypeId) -> Value {
     let mut value = Value::Map(Map::new());
     canonicalize(graph, ty, &mut value);
     value
 }
 
-/// Whether `value` is what a field of this shape holds when nothing is set.
+/// Whether `value` is the zero value of a field of this shape.
 pub fn is_zero(shape: &Shape, value: &Value) -> bool {
     match (shape, value) {
         (_, Value::Null) => true,
@@ -45,7 +46,7 @@ fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
     }
 }
 
-/// Brings the value of a field into canonical form; `false` when it is to be left out.
+/// Converts the value of a field into canonical form; `false` when it is omitted.
 fn keep(graph: &Graph, field: &Field, value: &mut Value) -> bool {
     if value.is_null() {
         return false;
@@ -70,7 +71,7 @@ fn shape(graph: &Graph, form: &Shape, value: &mut Value) {
     }
 }
 
-/// Amounts of resources by name; nothing finer than a thousandth is kept of them.
+/// Rounds quantities by resource name up to thousandths.
 fn amounts(map: &mut Map) {
     for value in map.values_mut() {
         let text = match &*value {
@@ -113,7 +114,7 @@ fn canonical_scalar(kind: Scalar, value: &mut Value) {
     }
 }
 
-/// What an `always` written field holds when nothing is given.
+/// The zero value of a field with `always`.
 pub(crate) fn zero_of(graph: &Graph, field: &Field) -> Value {
     match field.shape {
         _ if field.pointer => Value::Null,
@@ -124,7 +125,7 @@ pub(crate) fn zero_of(graph: &Graph, field: &Field) -> Value {
     }
 }
 
-/// The zero value of a list element or map value that was given as `null`.
+/// The zero value of a list element or map value that is `null`.
 fn zero_element(graph: &Graph, form: &Shape) -> Value {
     match form {
         Shape::Message(id) => zero(graph, *id),

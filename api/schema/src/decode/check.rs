@@ -1,17 +1,20 @@
-//! Whether every value has a type that its field can take. Unknown fields are passed over; `null` fits everything.
+//! The type check of a decoded object.
+//!
+//! Unknown fields are ignored; `null` fits every type.
 
 use quorate_meta::{Map, Value};
 
 use super::scalar;
 use crate::graph::{Field, Graph, Mixed, Scalar, Shape, TypeDef, TypeId};
 
-/// A value that its field cannot take; the text is what release-1.35 clients see after "cannot be handled as a ...: ".
+/// A value of a wrong type; the text follows "cannot be handled as a ...: " in messages of
+/// Kubernetes 1.35.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(pub(super) String);
 
 impl DecodeError {
-    /// The message of the refusal: which kind and version were meant, and what is wrong. Of an apiVersion the version counts.
+    /// The message of the Status, with kind and version.
     pub fn for_kind(&self, kind: &str, api_version: &str) -> String {
         let version = api_version.rsplit('/').next().unwrap_or(api_version);
         format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {self}")
@@ -32,7 +35,7 @@ pub fn check_types(graph: &Graph, ty: TypeId, value: &Value) -> Result<(), Decod
     checker.message(ty, map)
 }
 
-/// The walk: the message it is in and the field names on the way there.
+/// The state of the walk: the message type and the field names up to here.
 struct Checker<'g> {
     graph: &'g Graph,
     owner: &'g TypeDef,
@@ -146,7 +149,7 @@ fn shape_name(graph: &Graph, shape: &Shape) -> String {
     }
 }
 
-/// What messages call a JSON value.
+/// The name of a JSON type in messages.
 fn word(value: &Value) -> &'static str {
     match value {
         Value::Bool(_) => "bool",

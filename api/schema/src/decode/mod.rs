@@ -1,9 +1,13 @@
-//! From outside JSON to the canonical working form of a type.
+//! Decoding: from JSON of a client to the canonical form of a type.
 //!
-//! Order of business (001, field validation): types are checked first and a wrong one is fatal at every level; then
-//! unknown fields are found and taken out; then the rest is brought into the one form in which objects are compared and
-//! stored: zero values left out or written as the type says, times in UTC, no `null` where nothing is meant.
-//! Invariant: canonical form is a fixed point of `canonicalize`. Defaults and rules between fields are not its business.
+//! In order: types are checked, and a wrong type is fatal at every level of field validation
+//! (KEP-2885). Unknown fields are found and removed. The rest is converted into the one form in
+//! which objects are compared and stored: zero values omitted or written as the type demands, times
+//! in UTC, no `null` without a meaning.
+//!
+//! Invariant: the canonical form is a fixed point of `canonicalize`.
+//!
+//! Not here: defaults, and rules between fields.
 
 mod canonical;
 mod check;

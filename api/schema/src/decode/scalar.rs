@@ -1,4 +1,5 @@
-//! Scalars with a syntax of their own: times, base64, quantities. Messages are those release-1.35 servers give.
+//! Scalars with a syntax of their own: times, base64, quantities. The messages are those of
+//! Kubernetes 1.35.
 
 use quorate_meta::{Time, Value};
 
@@ -8,7 +9,7 @@ use crate::graph::Scalar;
 pub(super) const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
 /// Reference form of a time with microseconds.
 pub(super) const MICROS: &str = "2006-01-02T15:04:05.000000Z07:00";
-/// What is said about text that is no quantity.
+/// The message about text that is no quantity.
 pub(super) const BAD_QUANTITY: &str =
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
@@ -53,7 +54,7 @@ pub(super) fn check_time(text: &str, layout: &str) -> Result<(), String> {
     Time::parse(text).map(drop).map_err(|_| format!("parsing time {text:?}: value out of range"))
 }
 
-/// Standard base64 with padding; line breaks are passed over.
+/// Checks standard base64 with padding; line breaks are ignored.
 pub(super) fn check_base64(text: &str) -> Result<(), String> {
     let fail = |at: usize| Err(format!("illegal base64 data at input byte {at}"));
     let mut quantum = 0;
@@ -71,7 +72,7 @@ pub(super) fn check_base64(text: &str) -> Result<(), String> {
     if quantum % 4 == 0 { Ok(()) } else { fail(text.len() - quantum % 4) }
 }
 
-/// The syntax only: sign, decimal number, suffix or exponent.
+/// Checks the syntax of a quantity: sign, decimal number, suffix or exponent.
 pub(super) fn check_quantity(text: &str) -> Result<(), String> {
     let fail = || Err(BAD_QUANTITY.to_owned());
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -91,7 +92,7 @@ pub(super) fn check_quantity(text: &str) -> Result<(), String> {
     Err("unable to parse quantity's suffix".to_owned())
 }
 
-/// The canonical text of a time; text that is none stays.
+/// The canonical text of a time; `None` for another text.
 pub(super) fn canonical_time(text: &str, micros: bool) -> Option<String> {
     let time = Time::parse(text).ok()?;
     Some(if micros { time.microseconds() } else { time.seconds() })

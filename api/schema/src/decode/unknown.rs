@@ -1,4 +1,5 @@
-//! Fields that the schema does not have (001, field validation).
+//! Unknown fields, for field validation (KEP-2885): fields of an object that its type does not
+//! have.
 
 use quorate_meta::{Map, Value};
 
@@ -6,20 +7,21 @@ use crate::fieldset::shortened;
 use crate::graph::{Graph, Shape, TypeDef, TypeId};
 use crate::path::FieldPath;
 
-/// Paths that are told of; further ones are counted.
+/// Paths that are listed, at most; the others are counted.
 const MAX_TOLD: usize = 1000;
 
 /// Fields that a type does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
-    /// Their paths (`spec.containers[0].imagee`), in key order, the first of very many; of very long ones the end after `...`.
+    /// Their paths (`spec.containers[0].imagee`) in key order, at most `MAX_TOLD`; of very long
+    /// ones the end after `...`.
     pub paths: Vec<String>,
-    /// How many there are besides.
+    /// The number of further unknown fields.
     pub more: usize,
 }
 
-/// The fields that type `ty` does not have; with `prune` all of them are removed from `value`.
-/// What stands at an `any` is never unknown. Values of a wrong type are passed over.
+/// The fields that type `ty` does not have; with `prune` they are removed from `value`. Fields
+/// below `any` are never unknown. Values of a wrong type are ignored.
 pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool) -> Unknown {
     let mut walk = Walk { graph, prune, path: FieldPath::default(), found: Unknown::default() };
     if let Value::Map(map) = value {

@@ -1,4 +1,5 @@
-//! The written form of a set, `fieldsV1` (001, managedFields entry): `{"f:data":{".":{},"f:k":{}}}`.
+//! `FieldsV1`, the serialized form of a field set in `managedFields`:
+//! `{"f:data":{".":{},"f:k":{}}}`.
 
 use quorate_meta::{Map, Value};
 
@@ -6,10 +7,10 @@ use super::nodes::Nodes;
 use super::set::Node;
 use super::{Element, FieldSet};
 
-/// The key that marks an element with members below as a member itself.
+/// The key of an element that is a member itself and has members below.
 const SELF: &str = ".";
 
-/// Text that is no field set.
+/// Why a text is no field set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a field set: {0}")]
 pub struct BadFields(String);
@@ -33,7 +34,7 @@ impl FieldSet {
         Value::Map(entries.collect())
     }
 
-    /// Reads a written set.
+    /// Reads a serialized set.
     ///
     /// # Errors
     /// Something is neither an element nor a map.
@@ -46,7 +47,7 @@ impl FieldSet {
             let node = Node { member: marked, below: Self::decode(below)? };
             parts.push((element, node));
         }
-        // Several written forms may be of one element.
+        // One element may have several serialized forms.
         Ok(Self { nodes: Nodes::of_parts(parts, |node, later| *node = later) })
     }
 }

@@ -1,6 +1,6 @@
-//! What differs between two objects of one type.
+//! The comparison of two objects of one type, as sets of changed fields.
 //!
-//! Built from the leaves upwards, so that the costs do not depend on how long the paths are.
+//! Sets are built from the leaves upwards, so the cost does not depend on the length of paths.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +15,11 @@ use crate::graph::{Graph, TypeId};
 /// The differences between an old and a new object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// Only the new one has them.
+    /// Fields only of the new object.
     pub added: FieldSet,
-    /// Both have them, with different values.
+    /// Fields of both objects with different values.
     pub modified: FieldSet,
-    /// Only the old one has them.
+    /// Fields only of the old object.
     pub removed: FieldSet,
 }
 
@@ -29,7 +29,7 @@ impl Comparison {
         self.added.is_empty() && self.modified.is_empty() && self.removed.is_empty()
     }
 
-    /// What of it is within reach.
+    /// The differences within reach.
     #[must_use]
     pub fn within(self, reach: &Reach) -> Self {
         let [added, modified, removed] = [self.added, self.modified, self.removed].map(|set| reach.cut(set));
@@ -37,7 +37,8 @@ impl Comparison {
     }
 }
 
-/// Compares two values of type `ty` in canonical form. A field that is `null` exists; one that is absent does not.
+/// Compares two values of type `ty` in canonical form. A field that is `null` exists; one that is
+/// absent does not.
 pub fn compare(graph: &Graph, ty: TypeId, old: &Value, new: &Value) -> Comparison {
     let delta = Walk { graph }.visit(Form::Message(graph.ty(ty)), Some(old), Some(new));
     Comparison { added: delta.added.below, modified: delta.modified.below, removed: delta.removed.below }
@@ -51,7 +52,7 @@ struct Delta {
     removed: Node,
 }
 
-/// The differences at and below the elements of a map or a list, each of which comes once.
+/// The differences at and below the elements of a map or list, each of which occurs once.
 #[derive(Default)]
 struct Parts {
     added: Vec<(Element, Node)>,
@@ -71,7 +72,7 @@ impl Parts {
         }
     }
 
-    /// What differs below the map or the list.
+    /// The differences below the map or list.
     fn below(self) -> Delta {
         let [added, modified, removed] = [self.added, self.modified, self.removed]
             .map(|parts| Node { member: false, below: FieldSet::of_nodes(parts) });
@@ -100,7 +101,7 @@ impl<'g> Walk<'g> {
         delta
     }
 
-    /// Walks two sorted maps side by side; equal values are passed over without a look inside.
+    /// Walks two sorted maps in one pass; equal values are skipped.
     fn map(&self, form: Form<'g>, old: Option<&Map>, new: Option<&Map>) -> Delta {
         let mut parts = Parts::default();
         let mut old = old.into_iter().flat_map(Map::iter).peekable();
@@ -143,7 +144,7 @@ impl<'g> Walk<'g> {
         parts.below()
     }
 
-    /// List elements by what tells them apart; several values when a list holds duplicates.
+    /// List elements by identity; several values for duplicates.
     fn by_element<'v>(&self, form: Form<'g>, list: Option<&'v Value>) -> BTreeMap<Element, Vec<&'v Value>> {
         let mut found: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
         for item in list.and_then(Value::as_list).unwrap_or_default() {

@@ -1,10 +1,11 @@
-//! One step of a path: a field or map key, a list element by its keys, or by its value.
+//! A path element: a field or map key, or a list element by its keys or its value.
 
 use std::fmt::{self, Write as _};
 
 use quorate_meta::{Map, SmolStr, Value};
 
-/// A step, kept in its written form (`f:name`, `k:{"name":"c"}`, `v:"x"`), whose byte order is the order in objects.
+/// A path element in its serialized form (`f:name`, `k:{"name":"c"}`, `v:"x"`), whose byte order is
+/// that of `FieldsV1`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Element(SmolStr);
 
@@ -44,12 +45,13 @@ impl Element {
         Self(["i:", &index.to_string()].into_iter().collect())
     }
 
-    /// The field or key, when it is one.
+    /// The field or key; `None` for other elements.
     pub fn field_name(&self) -> Option<&str> {
         self.0.strip_prefix("f:")
     }
 
-    /// Reads the written form; JSON inside is brought into canonical form. `None` when it is no element.
+    /// Reads the serialized form; JSON in it is converted into canonical form. `None` for a
+    /// malformed one.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, rest) = text.split_once(':')?;
         match kind {
@@ -64,7 +66,8 @@ impl Element {
         }
     }
 
-    /// What messages show; when that is far longer than `limit` bytes only its end, which is longer than `limit` still.
+    /// The form in messages; of one far longer than `limit` bytes only the end, which is longer
+    /// than `limit`.
     pub(super) fn shown_end(&self, limit: usize) -> String {
         if self.0.len() <= 2 * limit + 8 {
             return self.to_string();
@@ -77,19 +80,19 @@ impl Element {
         [&text[begin..], close].concat()
     }
 
-    /// The written form, as the key of a map.
+    /// The serialized form, as the key of a map.
     pub(super) fn written(&self) -> SmolStr {
         self.0.clone()
     }
 
-    /// The written form.
+    /// The serialized form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl fmt::Display for Element {
-    /// As messages show it: `.name`, `[name="c"]`, `[="x"]`, `[0]`.
+    /// The form in messages: `.name`, `[name="c"]`, `[="x"]`, `[0]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.split_once(':') {
             Some(("f", name)) => write!(f, ".{name}"),

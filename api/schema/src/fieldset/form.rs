@@ -1,4 +1,5 @@
-//! How a value is taken apart for ownership: the schema's merge markers in one place.
+//! The merge structure of a value: the merge markers of the schema (`x-kubernetes-list-type`,
+//! `x-kubernetes-map-type`) in one place.
 
 use std::borrow::Cow;
 
@@ -8,10 +9,10 @@ use super::Element;
 use crate::decode::zero_of;
 use crate::graph::{Field, Graph, ListKind, MapKind, Shape, Text, TypeDef};
 
-/// The parts of a value.
+/// The parts of a value that can have managers of their own.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form<'g> {
-    /// None: owned as a whole. Free JSON is.
+    /// None: atomic values, scalars, and JSON without a schema.
     Leaf,
     /// The properties of a message.
     Message(&'g TypeDef),
@@ -19,7 +20,7 @@ pub(crate) enum Form<'g> {
     Map(&'g Shape),
     /// The values of a set.
     Set,
-    /// The elements of a list, told apart by key properties.
+    /// The elements of a list with the map keys.
     Keyed(&'g Shape, &'g [Text]),
 }
 
@@ -45,7 +46,7 @@ impl<'g> Form<'g> {
         }
     }
 
-    /// The form of the property or entry `key`.
+    /// The structure of the property or entry `key`.
     pub(crate) fn child(self, graph: &'g Graph, key: &str) -> Self {
         match self {
             Self::Message(ty) => ty.property(key).map_or(Self::Leaf, |field| Self::of_field(graph, field)),
@@ -55,8 +56,8 @@ impl<'g> Form<'g> {
     }
 }
 
-/// The element of a keyed list. A key property that is absent has its default, or its zero value when it is always written;
-/// else it is left out.
+/// The element of a keyed list. An absent key property has its default, or its zero value when it
+/// has `always`; otherwise it is omitted.
 pub(crate) fn keyed_element(graph: &Graph, inner: &Shape, keys: &[Text], item: &Value) -> Element {
     let value = |key: &Text| match item.get(key) {
         Some(value) if !value.is_null() => Some(Cow::Borrowed(value)),
@@ -68,7 +69,7 @@ pub(crate) fn keyed_element(graph: &Graph, inner: &Shape, keys: &[Text], item: &
     Element::of_pairs(pairs.iter().map(|(key, value)| (*key, &**value)))
 }
 
-/// What a property holds that is not given, as far as the schema knows.
+/// The value that the schema implies for an absent property.
 pub(crate) fn implied(graph: &Graph, field: &Field) -> Option<Value> {
     field.default.clone().or_else(|| field.always.then(|| zero_of(graph, field)))
 }

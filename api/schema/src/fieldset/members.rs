@@ -1,6 +1,6 @@
-//! The fields that a value sets: what a server-side apply of it would own.
+//! The set of all fields of a value, which a server-side apply of it would own.
 //!
-//! Built from the leaves upwards, so that the costs do not depend on how long the paths are.
+//! Sets are built from the leaves upwards, so the cost does not depend on the length of paths.
 
 use quorate_meta::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::set::Node;
 use super::{Element, FieldSet};
 use crate::graph::{Graph, TypeId};
 
-/// All fields that `value`, of type `ty`, sets.
+/// All fields of `value`, which has type `ty`.
 pub fn members(graph: &Graph, ty: TypeId, value: &Value) -> FieldSet {
     node(graph, Form::Message(graph.ty(ty)), value).below
 }

@@ -1,8 +1,11 @@
-//! Sets of fields: what a writer owns, and what differs between two objects (001, field ownership).
+//! Field sets: the fields of a manager, or the differences between two objects
+//! (`structured-merge-diff`).
 //!
-//! A set is a tree of path elements; an element is a member itself, has members below it, or both. Lists of kind `set` and
-//! `map` and granular maps are entered, everything atomic is one member. Invariant: no branch without a member.
-//! Who owns which set is the business of `managed`.
+//! A set is a tree of path elements; an element is a member itself, has members below it, or both.
+//! Lists of type `set` and `map` and granular maps have their elements as members, an atomic value
+//! is one member. Invariant: no branch without a member.
+//!
+//! Which manager owns which set is part of `managed`.
 
 mod codec;
 mod compare;

@@ -1,12 +1,12 @@
-//! Elements in order, with what is known about each: a sorted vector, since most sets have a few.
+//! The sorted vector of path elements with their nodes; most sets have few elements.
 //!
-//! Invariants: elements strictly ascend. A single one is put in its place in O(n); many are brought together by
-//! [`Nodes::of_parts`], which sorts once, and two sets by [`Nodes::add`], in one pass over both.
+//! Invariant: elements strictly ascend. Inserting one is O(n); [`Nodes::of_parts`] sorts many at
+//! once, [`Nodes::add`] merges two vectors in one pass.
 
 use super::Element;
 use super::set::Node;
 
-/// See the module.
+/// Path elements in order, each with its node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Nodes(Vec<(Element, Node)>);
 
@@ -15,7 +15,8 @@ impl Nodes {
         Self(Vec::new())
     }
 
-    /// Sorts parts given in any order; a later one of the same element is brought to the earlier one.
+    /// Sorts parts in any order; `bring` merges a later one of the same element into the earlier
+    /// one.
     pub(super) fn of_parts(mut parts: Vec<(Element, Node)>, mut bring: impl FnMut(&mut Node, Node)) -> Self {
         if !parts.is_sorted_by(|left, right| left.0 < right.0) {
             parts.sort_by(|left, right| left.0.cmp(&right.0));
@@ -38,17 +39,17 @@ impl Nodes {
         self.0.is_empty()
     }
 
-    /// What is known about an element.
+    /// The node of an element.
     pub(super) fn get(&self, element: &Element) -> Option<&Node> {
         self.find(element).ok().map(|at| &self.0[at].1)
     }
 
-    /// What is known about an element, to change.
+    /// The node of an element, mutable.
     pub(super) fn get_mut(&mut self, element: &Element) -> Option<&mut Node> {
         self.find(element).ok().map(|at| &mut self.0[at].1)
     }
 
-    /// What is known about an element, which has a place from then on.
+    /// The node of an element, inserted when it is absent.
     pub(super) fn get_or_default(&mut self, element: &Element) -> &mut Node {
         let at = self.find(element).unwrap_or_else(|at| {
             self.0.insert(at, (element.clone(), Node::default()));
@@ -57,7 +58,7 @@ impl Nodes {
         &mut self.0[at].1
     }
 
-    /// Adds what others know.
+    /// Merges the nodes of another vector.
     pub(super) fn add(&mut self, others: &Self) {
         if others.is_empty() {
             return;
@@ -80,17 +81,17 @@ impl Nodes {
         self.0 = all;
     }
 
-    /// Keeps those for which `keep` holds.
+    /// Keeps the elements for which `keep` holds.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&Element, &mut Node) -> bool) {
         self.0.retain_mut(|(element, node)| keep(element, node));
     }
 
-    /// In order.
+    /// The elements in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Element, &Node)> {
         self.0.iter().map(|(element, node)| (element, node))
     }
 
-    /// In order, to change what is known.
+    /// The elements in order, with mutable nodes.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&Element, &mut Node)> {
         self.0.iter_mut().map(|(element, node)| (&*element, node))
     }
@@ -127,7 +128,7 @@ mod tests {
         Node { member, ..Node::default() }
     }
 
-    /// Whether these are they, in order.
+    /// Expects these elements in order.
     fn check(nodes: &Nodes, expect: &BTreeMap<Element, bool>) {
         assert!(nodes.iter().map(|(element, node)| (element, &node.member)).eq(expect), "{nodes:?} {expect:?}");
         assert_eq!((nodes.len(), nodes.is_empty()), (expect.len(), expect.is_empty()));

@@ -1,13 +1,13 @@
-//! Which fields a request can set: a (sub)resource reaches a part of its object only.
+//! The reach of a request: the fields that a resource or subresource can set (`resetFields`).
 
 use super::FieldSet;
 
-/// Fields within reach; what is below a field goes with it.
+/// Fields within reach; a field includes everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Everything but these.
+    /// All fields but these.
     AllBut(FieldSet),
-    /// Nothing but these.
+    /// Only these fields.
     Only(FieldSet),
 }
 

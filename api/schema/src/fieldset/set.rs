@@ -1,4 +1,4 @@
-//! The tree and the operations of sets on it.
+//! The field set: a tree of path elements, and its operations.
 
 use super::Element;
 use super::nodes::Nodes;
@@ -9,12 +9,12 @@ pub struct FieldSet {
     pub(crate) nodes: Nodes,
 }
 
-/// What is known about one element.
+/// The node of one element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// The path up to here is a member.
+    /// Whether the path up to here is a member.
     pub(crate) member: bool,
-    /// Members further down.
+    /// Members below.
     pub(crate) below: FieldSet,
 }
 
@@ -24,13 +24,13 @@ impl Node {
         Self { member: true, below: FieldSet::new() }
     }
 
-    /// Adds what is known elsewhere.
+    /// Merges another node.
     pub(super) fn add(&mut self, other: &Self) {
         self.member |= other.member;
         self.below.add(&other.below);
     }
 
-    /// Whether nothing is known.
+    /// Whether there is no member here or below.
     pub(crate) fn is_empty(&self) -> bool {
         !self.member && self.below.is_empty()
     }
@@ -42,7 +42,7 @@ impl FieldSet {
         Self { nodes: Nodes::new() }
     }
 
-    /// The set of what is known about these elements. In order they are put together without a search.
+    /// The set of these nodes. Nodes in order are appended without a search.
     pub(crate) fn of_nodes(nodes: impl IntoIterator<Item = (Element, Node)>) -> Self {
         let parts = nodes.into_iter().filter(|(_, node)| !node.is_empty()).collect();
         Self { nodes: Nodes::of_parts(parts, |node, later| node.add(&later)) }
@@ -63,7 +63,8 @@ impl FieldSet {
         self.nodes.iter().map(|(_, node)| usize::from(node.member) + node.below.len()).sum()
     }
 
-    /// Adds a path, in time that grows with the set; the empty path (the object itself) is never a member.
+    /// Adds a path, in time that grows with the set; the empty path (the object itself) is never a
+    /// member.
     pub fn insert(&mut self, path: &[Element]) {
         let Some((first, rest)) = path.split_first() else { return };
         let node = self.nodes.get_or_default(first);
@@ -74,7 +75,7 @@ impl FieldSet {
         }
     }
 
-    /// Takes out fields of a message; what is below them stays.
+    /// Removes fields of a message; what is below them stays.
     pub(crate) fn remove_fields(&mut self, names: &[&str]) {
         self.nodes.retain(|element, node| {
             node.member &= element.field_name().is_none_or(|name| !names.contains(&name));
@@ -82,7 +83,7 @@ impl FieldSet {
         });
     }
 
-    /// Changes what is known below one field of a message.
+    /// Changes the members below one field of a message.
     pub(crate) fn within(&mut self, name: &str, change: impl FnOnce(&mut Self)) {
         let element = Element::field(name);
         let Some(node) = self.nodes.get_mut(&element) else { return };
@@ -105,7 +106,7 @@ impl FieldSet {
         self
     }
 
-    /// Takes out the members of `other`.
+    /// Removes the members of `other`.
     pub fn subtract(&mut self, other: &Self) {
         let mut some_gone = false;
         for (element, theirs) in other.nodes.iter() {
@@ -163,7 +164,7 @@ impl FieldSet {
         }))
     }
 
-    /// What is known about one element.
+    /// The node of one element.
     pub(crate) fn node(&self, element: &Element) -> Option<&Node> {
         self.nodes.get(element)
     }

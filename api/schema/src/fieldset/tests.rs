@@ -1,4 +1,4 @@
-//! Sets of real objects, their written form, and the laws of sets.
+//! Sets of real objects, their serialized form, and the laws of sets.
 
 use proptest::prelude::*;
 

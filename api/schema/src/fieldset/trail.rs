@@ -1,5 +1,7 @@
-//! The paths of a set's members, for messages: however many there are and however long their elements, all together are no
-//! larger than the set, and the text of one is short.
+//! Paths of the members of a set, for messages.
+//!
+//! Paths share their common elements, so that all paths together are linear in the set, however
+//! long the elements are; the text of one path is bounded.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,10 +10,10 @@ use std::sync::Arc;
 
 use super::{Element, FieldSet, Node};
 
-/// Longest text of a path that is shown, in bytes; of a longer one only the end is.
+/// Bytes of the text of a path, at most; of a longer one only the end is shown.
 const MAX_SHOWN_BYTES: usize = 1024;
 
-/// A path, from its end to its beginning: what paths have in common they share.
+/// A path, linked from its end to its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trail {
     element: Element,
@@ -19,7 +21,8 @@ pub(crate) struct Trail {
 }
 
 impl fmt::Display for Trail {
-    /// As messages show it: `.spec.containers[name="c"].image`; of a very long one the end after `...`.
+    /// The form in messages: `.spec.containers[name="c"].image`; of a very long one the end after
+    /// `...`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         let mut bytes = 0;
@@ -35,7 +38,7 @@ impl fmt::Display for Trail {
     }
 }
 
-/// A text that somebody made up, for a message: of a very long one the end after `...`.
+/// A text from a client, for a message; of a very long one the end after `...`.
 pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_SHOWN_BYTES {
         return Cow::Borrowed(text);
@@ -76,15 +79,15 @@ impl FieldSet {
     }
 }
 
-/// Looks for the paths of other sets in a set; what they share is looked for once. They have to outlive it: they are told
-/// apart by where they are.
+/// A search for paths of other sets in a set, which follows shared elements once. Those sets must
+/// outlive it: it compares elements by address.
 pub(crate) struct Lookup<'s> {
     set: &'s FieldSet,
     known: HashMap<*const Trail, Option<&'s FieldSet>>,
 }
 
 impl<'s> Lookup<'s> {
-    /// Looks in this set.
+    /// A search in this set.
     pub(crate) fn new(set: &'s FieldSet) -> Self {
         Self { set, known: HashMap::new() }
     }

@@ -1,4 +1,5 @@
-//! Declarations to graph: gives types their numbers, resolves references and the names of the profile.
+//! The builder of the graph: assigns type IDs, resolves references and the names of the naming
+//! profile.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -49,7 +50,7 @@ pub(super) struct Builder {
     pub(super) kinds: Vec<KindDef>,
 }
 
-/// Where a declaration stands, for errors and for resolving names.
+/// The position of a declaration, for errors and for the resolution of names.
 pub(super) struct Place<'a> {
     pub(super) file: &'a str,
     pub(super) group: &'static str,
@@ -197,7 +198,7 @@ impl Builder {
         format!("{before}{}{after}", self.names.group(name))
     }
 
-    /// Fills `properties` once all fields are known.
+    /// Sets `properties` once all fields are known.
     fn flatten(&mut self) -> Result<(), IdlError> {
         for at in 0..self.types.len() {
             let mut properties = Vec::new();

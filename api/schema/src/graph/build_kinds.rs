@@ -1,4 +1,4 @@
-//! The kinds' half of building a graph: attribute lines to `KindDef`s.
+//! The kinds of the graph, from the attribute lines of the IDL.
 
 use std::borrow::Cow;
 

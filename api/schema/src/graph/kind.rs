@@ -1,10 +1,11 @@
-//! Kinds: what a resource is called, what can be done with it, and how it is printed.
+//! Kinds: names, verbs, subresources, storage and table columns of a resource.
 
 use quorate_meta::{GroupVersion, GroupVersionKind, GroupVersionResource};
 
 use super::{Text, TypeId};
 
-/// A kind. Those without a resource of their own (Status, DeleteOptions, Scale, ...) have an empty `resource`.
+/// A kind. Those without a resource of their own (Status, DeleteOptions, Scale, ...) have an empty
+/// `resource`.
 #[derive(Debug)]
 pub struct KindDef {
     /// Group name in the naming profile; empty for core.
@@ -27,7 +28,8 @@ pub struct KindDef {
     pub categories: Vec<Text>,
     /// Objects live in namespaces.
     pub namespaced: bool,
-    /// Verbs of the resource itself: create, get, list, watch, update, patch, delete, deletecollection.
+    /// Verbs of the resource itself: create, get, list, watch, update, patch, delete,
+    /// deletecollection.
     pub verbs: Vec<Text>,
     /// Subresources in name order.
     pub subresources: Vec<Subresource>,
@@ -37,13 +39,13 @@ pub struct KindDef {
     pub storage_group: String,
     /// Version of that group in which objects are stored; `None` when they are not.
     pub storage_version: Option<Text>,
-    /// An immediate removal answers with the object instead of a Status.
+    /// Whether an immediate deletion returns the object instead of a Status.
     pub delete_returns_object: bool,
-    /// OpenAPI says that a removal answers with the object.
+    /// Whether OpenAPI has the object as the response of a deletion.
     pub delete_documents_object: bool,
     /// Known in every group version (options, WatchEvent).
     pub everywhere: bool,
-    /// Off unless switched on: `beta` and `alpha` kinds.
+    /// Whether the kind is off by default: `beta` and `alpha` kinds.
     pub off_by_default: bool,
     /// Release since which it is deprecated.
     pub deprecated: Option<Text>,
@@ -106,8 +108,9 @@ pub struct Column {
     pub priority: i32,
     /// JSON type of the cell when it differs from `kind`: `int`, `bool`.
     pub cell: Text,
-    /// What the cell shows: a path such as `.status.phase`, or words. `~` stands for the profile's domain.
+    /// What the cell shows: a path such as `.status.phase`, or words. `~` stands for the profile's
+    /// domain.
     pub value: Text,
-    /// One line for people.
+    /// The description, one line.
     pub doc: Text,
 }

@@ -1,7 +1,9 @@
-//! The graph: every type and kind of the API, with the lookups that requests need.
+//! The graph of all types and kinds of the API, with the lookups that requests need.
 //!
-//! Invariants: immutable once built; `TypeId`s index the graph that gave them out; properties are sorted by JSON name.
-//! Group names are those of the naming profile it was built for.
+//! Invariants: immutable after building; a `TypeId` belongs to the graph that made it; properties
+//! are sorted by JSON name. Group names are those of the naming profile.
+//!
+//! What is served is decided by the registry.
 
 mod build;
 mod build_kinds;
@@ -23,7 +25,7 @@ pub use types::{Field, ListKind, MapKind, Mixed, Patch, TypeDef, TypeId, Union};
 /// Text that is either part of the IDL or made from the naming profile.
 pub type Text = std::borrow::Cow<'static, str>;
 
-/// All types and kinds, for one naming profile. Share it in an `Arc`.
+/// All types and kinds of one naming profile. Shared in an `Arc`.
 #[derive(Debug)]
 pub struct Graph {
     names: &'static Names,

@@ -1,8 +1,8 @@
-//! The form of a value: a scalar, a message, or a list or map of a form.
+//! The shape of a value: a scalar, a message, or a list or map of a shape.
 
 use super::TypeId;
 
-/// A value without parts, as far as the schema is concerned.
+/// A value without parts in the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
     /// `true` or `false`.
@@ -49,21 +49,21 @@ impl Scalar {
     }
 }
 
-/// The form of a value.
+/// The shape of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// A value without parts.
     Scalar(Scalar),
     /// A message of the graph.
     Message(TypeId),
-    /// A list of elements of one form.
+    /// A list of elements of one shape.
     List(Box<Shape>),
-    /// A map with string keys and values of one form.
+    /// A map with string keys and values of one shape.
     Map(Box<Shape>),
 }
 
 impl Shape {
-    /// The message this form ends in, through lists and maps.
+    /// The message that this shape ends in, through lists and maps.
     pub fn message(&self) -> Option<TypeId> {
         match self {
             Self::Scalar(_) => None,

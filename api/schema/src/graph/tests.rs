@@ -1,4 +1,4 @@
-//! The compiled-in files load in both profiles, and lookups find what they should.
+//! The built-in IDL files in both naming profiles, and lookups in the graph.
 
 use quorate_meta::{GroupVersionKind, GroupVersionResource, Naming, Value};
 

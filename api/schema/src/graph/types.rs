@@ -1,4 +1,4 @@
-//! Messages and their fields.
+//! Message types and their fields.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl TypeId {
 /// A message.
 #[derive(Debug)]
 pub struct TypeDef {
-    /// Its place in the graph.
+    /// Its index in the graph.
     pub id: TypeId,
     /// Neutral group name; `core` for the core group.
     pub group: &'static str,
@@ -29,17 +29,18 @@ pub struct TypeDef {
     pub name: Text,
     /// Has apiVersion and kind in JSON.
     pub object: bool,
-    /// Owned and merged as a whole.
+    /// One value for managers and merges.
     pub atomic: bool,
-    /// A JSON form of its own.
+    /// A special JSON form.
     pub mixed: Option<Mixed>,
     /// Fields of which one is chosen by a discriminator.
     pub unions: Vec<Union>,
     /// Fields as declared, inline messages as one field: the protobuf form.
     pub fields: Vec<Arc<Field>>,
-    /// Fields as JSON has them, inline ones pulled up, apiVersion and kind of objects included; sorted by name.
+    /// Fields as JSON has them, inline ones pulled up, apiVersion and kind of objects included;
+    /// sorted by name.
     pub properties: Vec<Arc<Field>>,
-    /// One line for people; may be empty.
+    /// The description, one line; may be empty.
     pub doc: Text,
 }
 
@@ -63,7 +64,7 @@ pub struct Field {
     pub name: Text,
     /// Protobuf number; `None` when it has no protobuf form.
     pub tag: Option<u32>,
-    /// Form of its value.
+    /// The shape of its value.
     pub shape: Shape,
     /// Absent differs from zero (a pointer).
     pub pointer: bool,
@@ -75,11 +76,11 @@ pub struct Field {
     pub inline: bool,
     /// A message around the list in protobuf.
     pub wrapped: bool,
-    /// How list elements are told apart; `None` when nothing is said, which means atomic.
+    /// The list type; `None` means atomic.
     pub list: Option<ListKind>,
-    /// How a map or message is owned; `None` when nothing is said, which means granular.
+    /// The map type; `None` means granular.
     pub map: Option<MapKind>,
-    /// What a strategic merge patch does.
+    /// The behaviour in a strategic merge patch.
     pub patch: Patch,
     /// Value when it is absent.
     pub default: Option<Value>,
@@ -87,11 +88,11 @@ pub struct Field {
     pub allowed: Vec<Text>,
     /// Well-known values of an open set.
     pub known: Vec<Text>,
-    /// One line for people; may be empty.
+    /// The description, one line; may be empty.
     pub doc: Text,
 }
 
-/// How the elements of a list are told apart (001, merge-strategy markers).
+/// The list type (`x-kubernetes-list-type`): the identity of list elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListKind {
     /// The list is one value.
@@ -102,7 +103,7 @@ pub enum ListKind {
     Map(Vec<Text>),
 }
 
-/// How a map or a message is owned (001, merge-strategy markers).
+/// The map type (`x-kubernetes-map-type`) of a map or message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapKind {
     /// As one value.
@@ -111,7 +112,7 @@ pub enum MapKind {
     Granular,
 }
 
-/// Strategic merge behaviour of a field.
+/// The strategic merge patch behaviour of a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patch {
     /// Lists are merged element by element.
@@ -120,7 +121,7 @@ pub struct Patch {
     pub retain_keys: bool,
     /// The value is replaced as a whole.
     pub replace: bool,
-    /// Property that tells the elements apart; `None` for lists of scalars.
+    /// The merge key; `None` for lists of scalars.
     pub key: Option<Text>,
 }
 
@@ -137,7 +138,7 @@ impl Patch {
     }
 }
 
-/// Messages that are something else in JSON.
+/// Messages with a special JSON form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixed {
     /// A schema or a list of schemas.
@@ -151,7 +152,7 @@ pub enum Mixed {
 /// Fields of which at most one is set, named by a discriminator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Union {
-    /// Field that says which one.
+    /// The field with the chosen value.
     pub discriminator: Text,
     /// Field name and the discriminator's value for it.
     pub members: Vec<(Text, Text)>,

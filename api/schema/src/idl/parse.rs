@@ -1,4 +1,6 @@
-//! Reads IDL text into declarations. Names are still neutral and type references unresolved; `graph::build` does the rest.
+//! The parser of the IDL.
+//!
+//! Names are neutral and type references unresolved; `graph::build` resolves them.
 
 /// A line that does not follow the format.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -1,15 +1,16 @@
-//! The limit on entries of updates: beyond it the oldest are merged into one.
+//! The limit on `Update` entries of an object: beyond it the oldest are merged into one.
 
 use std::collections::HashMap;
 
 use super::{Entry, Managed, Operation};
 
-/// How many entries of updates an object may have. Applies are not limited.
+/// `Update` entries of an object, at most. `Apply` entries are not limited.
 const MAX_UPDATERS: usize = 10;
-/// Name of the entry that holds what the oldest updates owned.
+/// The manager of the merged entry.
 const MERGED_NAME: &str = "ancient-changes";
 
-/// Merges the oldest entries of updates, per version, until the limit is kept. A version's only entry is left alone.
+/// Merges the oldest `Update` entries, per version, down to the limit. The only entry of a version
+/// stays.
 pub(super) fn merge_oldest(managed: &mut Managed) {
     sort(managed);
     let first = managed.entries.partition_point(|entry| entry.operation != Operation::Update);
@@ -34,7 +35,7 @@ pub(super) fn merge_oldest(managed: &mut Managed) {
     }
 }
 
-/// Puts updates behind applies, and in order of their times.
+/// Sorts `Update` entries after `Apply` entries, and by time.
 fn sort(managed: &mut Managed) {
     let is_update = |entry: &Entry| entry.operation == Operation::Update;
     managed.entries.sort_by(|left, right| match (is_update(left), is_update(right)) {

@@ -1,4 +1,4 @@
-//! The entries and their written form.
+//! ManagedFieldsEntry: a manager, its operation and version, and its fields.
 
 use quorate_meta::{Map, Value};
 
@@ -25,25 +25,26 @@ impl Operation {
     }
 }
 
-/// What one writer owns.
+/// The fields of one manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Name of the writer.
+    /// The name of the manager.
     pub manager: String,
-    /// How it came to own the fields.
+    /// The operation.
     pub operation: Operation,
-    /// Version of the resource in which the fields are named.
+    /// The version that the fields are named in.
     pub api_version: String,
-    /// Subresource it wrote through; empty for the object itself.
+    /// The subresource; empty for the main resource.
     pub subresource: String,
-    /// When its set last changed, RFC 3339 in UTC with whole seconds.
+    /// When the set last changed, RFC 3339 in UTC with whole seconds.
     pub time: Option<String>,
     /// The fields.
     pub fields: FieldSet,
 }
 
 impl Entry {
-    /// Whether both are entries of the same writer. An apply of another version is the same writer's.
+    /// Whether both entries are of the same manager. Applies through several versions are of the
+    /// same manager.
     pub fn same_writer(&self, other: &Self) -> bool {
         let same =
             self.manager == other.manager && self.operation == other.operation && self.subresource == other.subresource;
@@ -91,7 +92,7 @@ impl Entry {
 /// All entries of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Managed {
-    /// The entries; the order is restored when they are written.
+    /// The entries; encoding sorts them.
     pub entries: Vec<Entry>,
 }
 
@@ -99,7 +100,8 @@ impl Managed {
     /// Reads `metadata.managedFields`; an absent list has no entries.
     ///
     /// # Errors
-    /// An entry with an unknown operation or format, without a version, or with something that is no field set.
+    /// An entry with an unknown operation or format, without a version, or with something
+    /// that is no field set.
     pub fn decode(list: Option<&Value>) -> Result<Self, BadFields> {
         let items = list.and_then(Value::as_list).unwrap_or_default();
         let entries = items.iter().map(Entry::decode).collect::<Result<Vec<Entry>, BadFields>>()?;
@@ -113,14 +115,14 @@ impl Managed {
         (!list.is_empty()).then_some(Value::List(list))
     }
 
-    /// Puts the entries into an object that has none; nothing is written when there are none.
+    /// Sets the entries of an object that has none; nothing is set when there are none.
     pub(crate) fn write(self, object: &mut Value) {
         if let (Some(list), Some(meta)) = (self.encode(), object.get_mut("metadata").and_then(Value::as_map_mut)) {
             meta.insert("managedFields", list);
         }
     }
 
-    /// Whether a request asks for a reset: one entry with nothing in it (001, clearing managedFields).
+    /// Whether a request resets `managedFields`: a list with one empty entry.
     pub fn is_reset(list: Option<&Value>) -> bool {
         matches!(list.and_then(Value::as_list), Some([Value::Map(only)]) if only.values().all(Value::is_empty))
     }

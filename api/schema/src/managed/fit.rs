@@ -1,5 +1,7 @@
-//! Ownership after a change of the schema (001, topology changes): what was owned part by part and is one value now is owned
-//! as that value. The other way round nothing is made up: who owned the whole keeps that and owns no part.
+//! The adaptation of entries to a changed schema: a value whose parts had managers and that is
+//! atomic now is owned as a whole.
+//!
+//! The reverse adds nothing: the manager of the whole keeps it and owns none of its parts.
 
 use std::collections::HashMap;
 
@@ -9,9 +11,9 @@ use crate::fieldset::{FieldSet, Form};
 use crate::graph::{Graph, TypeId};
 use quorate_meta::Value;
 
-/// Fits every entry to the type of its version; `own` is the version that `ty` is and `live` has.
+/// Adapts every entry to the type of its version; `own` is the version of `ty` and `live`.
 pub(crate) fn fit(graph: &Graph, ty: TypeId, own: &str, live: &Value, versions: &dyn Versions, managed: &mut Managed) {
-    // Conversions cost: each version is asked for once, however many entries name it.
+    // Each version is converted once, however many entries name it.
     let mut known: HashMap<String, Option<TypeId>> = HashMap::new();
     for entry in &mut managed.entries {
         let found = match known.get(&entry.api_version) {

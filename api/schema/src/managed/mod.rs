@@ -1,10 +1,12 @@
-//! `metadata.managedFields`: which writer owns which fields (001, field ownership).
+//! `metadata.managedFields`: which manager owns which fields of an object.
 //!
-//! `update_managed_fields` is what create, update and non-apply patch do: fields that really change move to the writer, never
-//! with a conflict; removed fields leave every writer; entries without fields disappear. Server-side apply (`apply`) shares
-//! the rule about everybody else's entries (`settle`).
-//! Invariants: entries are sorted as they are written (applies first, then by time and name); a writer has one entry per
-//! operation, version and subresource; a time changes only when the writer took a field.
+//! Create, update and patch (except apply) call `update_managed_fields`: changed fields move to the
+//! manager of the request without a conflict, removed fields leave every entry, and entries without
+//! fields are dropped. Server-side apply (`apply`) shares the rule about entries of other managers
+//! (`settle`).
+//!
+//! Invariants: entries are sorted (`Apply` first, then by time and name); a manager has one entry
+//! per operation, version and subresource; its time changes only when it takes a field.
 
 mod cap;
 mod entry;

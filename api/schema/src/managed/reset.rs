@@ -1,5 +1,7 @@
-//! A reset of the entries (001, clearing managedFields): it happens first, so that the writer of other changes in the same
-//! request owns all fields of the request afterwards, also those that have the value they had.
+//! The reset of `managedFields` by a client.
+//!
+//! The reset happens before the changes of the same request, so its manager then owns all fields of
+//! the request, changed or not.
 
 use quorate_meta::Value;
 
@@ -9,8 +11,9 @@ use crate::decode::zero;
 use crate::fieldset::{compare, members};
 use crate::graph::{Graph, TypeId};
 
-/// Completes the entries of `object`, which a reset left with nothing but the writer's changes. `named` is what the request
-/// says of the object, `None` when that is all of it. A request that changed nothing owns nothing.
+/// Completes the entries of `object`, which after a reset only has the changes of the request.
+/// `named` has the fields of the request, `None` for all fields. A request without changes owns
+/// nothing.
 pub fn take_named(graph: &Graph, ty: TypeId, object: &mut Value, named: Option<&Value>, writer: &Writer<'_>) {
     let Ok(mut managed) = Managed::decode(object.at(&["metadata", "managedFields"])) else { return };
     if managed.entries.is_empty() {

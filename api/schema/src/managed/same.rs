@@ -1,11 +1,12 @@
-//! Whether two states of an object differ in more than who owns what since when: a write that leads to nothing else is none.
+//! Whether two states of an object only differ in the times of their `managedFields`: such a write
+//! is skipped.
 
 use quorate_meta::{Map, Value};
 
 const METADATA: &str = "metadata";
 const MANAGED_FIELDS: &str = "managedFields";
 
-/// Whether two objects are equal but for their `metadata.managedFields`.
+/// Whether two objects are equal without their `metadata.managedFields`.
 pub fn same_but_for_owners(left: &Value, right: &Value) -> bool {
     let (Value::Map(left), Value::Map(right)) = (left, right) else { return left == right };
     let equal = |left: &Value, right: &Value, key: &str| match (key, left, right) {
@@ -16,7 +17,7 @@ pub fn same_but_for_owners(left: &Value, right: &Value) -> bool {
         && left.iter().zip(right.iter()).all(|((key, left), (other, right))| key == other && equal(left, right, key))
 }
 
-/// Whether the `metadata.managedFields` of two objects are equal but for the times.
+/// Whether the `metadata.managedFields` of two objects are equal without the times.
 pub fn same_owners(left: &Value, right: &Value) -> bool {
     let list = |object: &'_ Value| -> Vec<Value> {
         let list = object.at(&[METADATA, MANAGED_FIELDS]).and_then(Value::as_list).unwrap_or_default();

@@ -1,21 +1,23 @@
-//! What a write does to the entries of everybody else: the one rule for updates and applies (001, field ownership).
+//! The effect of a write on the entries of other managers, for updates and applies.
 //!
-//! Who owned a field that the write changes loses it; an apply that was not forced is told so first, as a conflict. Who
-//! owned a field that is gone loses it without a word. Entries of versions that are gone go with them.
+//! The owner of a changed field loses it; an apply without force fails with a conflict first. The
+//! owner of a removed field loses it without a conflict. Entries of versions that no longer exist
+//! are dropped.
 
 use super::versions::{View, Views};
 use super::{Entry, Managed};
 use crate::fieldset::FieldSet;
 
-/// Fields of one entry that a write changes.
+/// The fields of one entry that a write changes.
 pub(crate) struct Loss {
-    /// Which entry.
+    /// The index of the entry.
     pub(crate) entry: usize,
     /// The fields.
     pub(crate) fields: FieldSet,
 }
 
-/// The fields that each entry but those that `spares` holds for would lose to a change of their value.
+/// The fields that entries would lose to a change of their value, except for entries of which
+/// `spares` holds.
 pub(crate) fn losses(managed: &Managed, views: &mut Views<'_>, spares: impl Fn(&Entry) -> bool) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (index, entry) in managed.entries.iter().enumerate().filter(|(_, entry)| !spares(entry)) {
@@ -30,7 +32,7 @@ pub(crate) fn losses(managed: &Managed, views: &mut Views<'_>, spares: impl Fn(&
     losses
 }
 
-/// Takes the losses and whatever is gone from the entries, and drops those that own nothing any more.
+/// Removes the losses and the removed fields from the entries, and drops empty entries.
 pub(crate) fn settle(managed: &mut Managed, views: &mut Views<'_>, losses: &[Loss], spares: impl Fn(&Entry) -> bool) {
     for loss in losses {
         managed.entries[loss.entry].fields.subtract(&loss.fields);

@@ -1,4 +1,4 @@
-//! Ownership through sequences of writes, as a release-1.35 server records it.
+//! Managers after sequences of writes, as in Kubernetes 1.35.
 
 use quorate_meta::Value;
 
@@ -9,7 +9,7 @@ use crate::fieldset::{FieldSet, Reach};
 use crate::graph::Graph;
 use crate::testing::{graph, json, text, ty};
 
-/// An object through its writes; each write may leave managedFields out, as clients do.
+/// An object and its writes; each write may omit `managedFields`, as clients do.
 struct Object {
     graph: Graph,
     kind: &'static str,
@@ -46,7 +46,7 @@ impl Object {
         self
     }
 
-    /// `manager second fields` of each entry; the subresource after a slash.
+    /// Expects these entries: `manager second fields`, with the subresource after a slash.
     fn check(&mut self, expect: &[&str]) -> &mut Self {
         let list = self.live.as_ref().and_then(|live| live.at(&["metadata", "managedFields"]));
         let found: Vec<String> = list.and_then(Value::as_list).unwrap_or_default().iter().map(line).collect();

@@ -1,4 +1,4 @@
-//! Ownership after a create, an update or a patch that is no apply.
+//! `managedFields` after a create, an update or a patch that is no apply.
 
 use quorate_meta::Value;
 
@@ -7,9 +7,9 @@ use super::{Entry, Managed, Operation, cap, fit, losses, settle};
 use crate::fieldset::{FieldSet, Reach, compare};
 use crate::graph::{Graph, TypeId};
 
-/// Fields that only the server sets; nobody owns them.
+/// Fields without a manager, because only the server sets them.
 const UNTRACKED: [&str; 3] = ["apiVersion", "kind", METADATA];
-/// The same below `metadata`.
+/// Such fields below `metadata`.
 const UNTRACKED_METADATA: [&str; 9] = [
     "name",
     "namespace",
@@ -23,10 +23,10 @@ const UNTRACKED_METADATA: [&str; 9] = [
 ];
 const METADATA: &str = "metadata";
 
-/// Who writes, through what, and when.
+/// The manager of a request and what it writes through.
 #[derive(Clone, Copy)]
 pub struct Writer<'a> {
-    /// Name: the fieldManager parameter or what comes before the slash of the User-Agent.
+    /// The manager: the `fieldManager` parameter, or the prefix of the User-Agent before the slash.
     pub name: &'a str,
     /// Version of the resource that the request used.
     pub api_version: &'a str,
@@ -40,18 +40,19 @@ pub struct Writer<'a> {
     pub versions: &'a dyn Versions,
 }
 
-/// What the request says about entries.
+/// The entries that an update starts from.
 enum Basis {
-    /// These are the entries to start from.
+    /// These entries.
     Entries(Managed),
-    /// All entries are dropped; what the request changes is tracked from now on.
+    /// No entries; the changes of the request get one.
     Reset,
-    /// The object is not tracked and an update does not change that.
+    /// The object has no entries, and an update does not add any.
     Untracked,
 }
 
-/// Sets `metadata.managedFields` of `new`, which is about to replace `live` (`None`: it is created). Both are in canonical
-/// form, defaults applied; call it after admission and before the strategy fills in what only the server sets.
+/// Sets `metadata.managedFields` of `new`, which replaces `live` (`None`: it is created). Both are
+/// in canonical form with defaults. Called after admission and before the strategy sets server-side
+/// fields.
 pub fn update_managed_fields(graph: &Graph, ty: TypeId, live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
     let requested = new.get_mut("metadata").and_then(|meta| meta.as_map_mut()?.remove("managedFields"));
     let basis =
@@ -86,7 +87,7 @@ fn basis(live: &Value, requested: Option<&Value>, subresource: &str) -> Basis {
     if managed.entries.is_empty() { Basis::Untracked } else { Basis::Entries(managed) }
 }
 
-/// Moves what changed to the writer and takes what is gone from everybody.
+/// Moves changed fields to the manager of the request, and removes removed fields from all entries.
 pub(crate) fn take_over(
     graph: &Graph,
     ty: TypeId,
@@ -97,7 +98,7 @@ pub(crate) fn take_over(
     let changes = compare(graph, ty, old, new).within(writer.reach);
     let mut taken;
     if managed.entries.is_empty() {
-        // Nobody loses anything.
+        // No entry loses a field.
         taken = changes.added;
         taken.add(&changes.modified);
     } else {
@@ -116,7 +117,7 @@ pub(crate) fn take_over(
     managed
 }
 
-/// Takes out what only the server sets.
+/// Removes untracked fields.
 pub(crate) fn strip(fields: &mut FieldSet) {
     fields.remove_fields(&UNTRACKED);
     fields.within(METADATA, |fields| fields.remove_fields(&UNTRACKED_METADATA));
@@ -133,7 +134,7 @@ pub(super) fn add(managed: &mut Managed, taken: FieldSet, writer: &Writer<'_>) {
 }
 
 impl Writer<'_> {
-    /// An entry of this writer, without a time.
+    /// An entry of this manager, without a time.
     pub(crate) fn entry(&self, operation: Operation, fields: FieldSet) -> Entry {
         Entry {
             manager: if self.name.is_empty() { "unknown" } else { self.name }.to_owned(),

@@ -1,4 +1,4 @@
-//! Fields that are owned in another version of a kind than the one that is written.
+//! Entries in other versions of a kind than that of the request.
 
 use std::collections::HashMap;
 
@@ -7,24 +7,24 @@ use quorate_meta::Value;
 use crate::fieldset::{Comparison, compare};
 use crate::graph::{Graph, TypeId};
 
-/// What an object is in some version of its kind.
+/// An object in a version of its kind.
 #[derive(Debug)]
 pub enum Seen {
-    /// The object in the form of that version, and its type.
+    /// The object in that version, and its type.
     As(TypeId, Value),
-    /// There is no such version any more.
+    /// The version does not exist any more.
     Gone,
-    /// Nothing is known about it.
+    /// The conversion is not possible.
     Unknown,
 }
 
-/// Between the versions of one kind.
+/// The conversion between the versions of one kind.
 pub trait Versions {
-    /// `object`, which is in version `from`, as version `to` has it (both as `apiVersion` has them).
+    /// `object`, converted from the `apiVersion` `from` to the `apiVersion` `to`.
     fn convert(&self, from: &str, to: &str, object: &Value) -> Seen;
 }
 
-/// The versions of a kind that has only one: whatever else entries name is left alone.
+/// The versions of a kind with a single version; entries of others stay as they are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OneVersion;
 
@@ -34,14 +34,14 @@ impl Versions for OneVersion {
     }
 }
 
-/// What a write changes, as the owners in one version see it.
+/// The changes of a write in one version.
 pub(crate) enum View {
     Changes(Comparison),
     Gone,
     Unknown,
 }
 
-/// What a write changes, in every version in which somebody owns something; each is looked at once.
+/// The changes of a write, in every version that entries name; each version is converted once.
 pub(crate) struct Views<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) versions: &'a dyn Versions,

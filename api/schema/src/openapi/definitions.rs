@@ -7,7 +7,7 @@ use quorate_meta::{GroupVersion, Map, Value};
 use super::{Dialect, naming};
 use crate::graph::{Field, Graph, ListKind, MapKind, Scalar, Shape, TypeDef, TypeId};
 
-/// Collects the definitions that a document needs.
+/// Collects the definitions of a document.
 #[derive(Debug)]
 pub(super) struct Definitions<'g> {
     graph: &'g Graph,

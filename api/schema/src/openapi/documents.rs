@@ -1,4 +1,4 @@
-//! Which documents there are, and each as a whole.
+//! The OpenAPI documents: which there are, and the composition of each.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::operation::Operation;
 use super::{Dialect, Style, naming, pages, paths};
 use crate::graph::{Graph, KindDef};
 
-/// The name of the only way to authenticate that documents tell of.
+/// The name of the security scheme.
 const BEARER: &str = "BearerToken";
 
 /// A resource that is served.
@@ -36,13 +36,14 @@ impl<'g> Documents<'g> {
         Self { graph, served, release, cbor: false }
     }
 
-    /// The same documents, naming CBOR among the formats where it is switched on.
+    /// The same documents with CBOR among the media types.
     #[must_use]
     pub fn with_cbor(self, cbor: bool) -> Self {
         Self { cbor, ..self }
     }
 
-    /// Paths of the documents of version 3, as the index lists them: `api`, `api/v1`, `apis/apps`, `apis/apps/v1`, ...
+    /// Paths of the documents of version 3, as the index lists them: `api`, `api/v1`, `apis/apps`,
+    /// `apis/apps/v1`, ...
     pub fn paths(&self) -> Vec<String> {
         let mut all = BTreeSet::from(pages::PATHS.map(str::to_owned));
         for served in &self.served {
@@ -150,7 +151,8 @@ impl<'g> Documents<'g> {
     }
 }
 
-/// How clients say who they are: a token in a header. Their certificates are the connection's, of which documents do not tell.
+/// The security scheme: a bearer token in a header. Client certificates belong to the connection
+/// and have no scheme.
 fn security() -> Value {
     let token = [
         ("description", "Bearer Token authentication"),

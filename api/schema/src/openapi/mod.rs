@@ -1,8 +1,11 @@
-//! OpenAPI documents for what is served, made from the graph: one of version 3 per group version, one of version 2 whole.
+//! OpenAPI documents of the served resources: one of OpenAPI 3.0 per group version, one of Swagger
+//! 2.0 for all.
 //!
-//! Definition names and extensions are the profile's. In the `svc` profile extensions are written under the names that
-//! clients hard-code as well (`x-kubernetes-...`), because kubectl finds kinds and patch strategies by them.
-//! Invariant: a document names no type that it does not define. Serving, hashing and caching are the caller's business.
+//! Definition names and extensions are those of the naming profile. In the `svc` profile extensions
+//! also have the names that clients hard-code (`x-kubernetes-...`), because kubectl finds kinds and
+//! patch strategies by them. Invariant: a document defines every type that it refers to.
+//!
+//! Not here: serving, hashing and caching.
 
 mod definitions;
 mod documents;
@@ -28,17 +31,17 @@ enum Dialect {
     V3,
 }
 
-/// How documents are written.
+/// The options of a document.
 #[derive(Clone, Copy, Debug)]
 struct Style<'g> {
     graph: &'g Graph,
     dialect: Dialect,
-    /// Whether CBOR is among the formats.
+    /// Whether CBOR is among the media types.
     cbor: bool,
 }
 
 impl Dialect {
-    /// Where definitions are found.
+    /// The reference to a definition.
     fn reference(self, definition: &str) -> String {
         match self {
             Self::V2 => format!("#/definitions/{definition}"),

@@ -1,4 +1,4 @@
-//! Names in the documents: definitions, extensions, operation ids, tags.
+//! Names in OpenAPI documents: definitions, extensions, operation IDs, tags.
 
 use quorate_meta::{Map, Names, Naming, Value};
 
@@ -18,7 +18,8 @@ pub(super) fn definition(names: &Names, ty: &TypeDef) -> String {
     format!("{prefix}.{}.{}", ty.version, ty.name)
 }
 
-/// Writes an extension under the profile's name and, where it differs, under the one that clients hard-code.
+/// Writes an extension under the profile's name and, where it differs, under the one that clients
+/// hard-code.
 pub(super) fn extend(names: &Names, into: &mut Map, extension: &str, value: &Value) {
     into.insert(names.extension(extension), value.clone());
     if names.naming != Naming::Kubernetes {

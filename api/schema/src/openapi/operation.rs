@@ -1,10 +1,10 @@
-//! One operation: a method of a path.
+//! An OpenAPI operation: a method of a path.
 
 use quorate_meta::{Map, Value, well_known};
 
 use super::{Dialect, Style, naming, parameters};
 
-/// What an operation is about, apart from the dialect.
+/// An operation, independent of the dialect.
 #[derive(Debug)]
 pub(super) struct Operation {
     /// `list`, `watch`, `watchlist`, `post`, `deletecollection`, `get`, `put`, `patch`, `delete`.
@@ -13,15 +13,15 @@ pub(super) struct Operation {
     pub(super) id: String,
     /// Tag of its group version.
     pub(super) tag: String,
-    /// One line for people.
+    /// The description, one line.
     pub(super) description: String,
-    /// Group, version and kind that it takes or answers; none for pages without one.
+    /// Group, version and kind of the body or response; none for pages without one.
     pub(super) kind: Option<Value>,
     /// Reference to the type of the body.
     pub(super) body: Option<Value>,
-    /// Reference to the type of the answer.
+    /// Reference to the type of the response.
     pub(super) answer: Option<Value>,
-    /// The one format of the answer; in those of objects when there is none.
+    /// The media type of the response; `None` for those of objects.
     pub(super) media: Option<&'static str>,
 }
 
@@ -72,7 +72,7 @@ impl Operation {
     }
 }
 
-/// Formats of a patch that are always read.
+/// Media types of a patch that are always accepted.
 const PATCH_MEDIA: [&str; 4] = [
     well_known::MEDIA_JSON_PATCH,
     well_known::MEDIA_MERGE_PATCH,

@@ -1,4 +1,5 @@
-//! The pages about the server itself and its groups, and the one operation of each.
+//! The paths that are no resources: versions, groups, and the OpenID issuer, each with one
+//! operation.
 
 use quorate_meta::{Map, Value, well_known};
 
@@ -14,7 +15,7 @@ const MEDIA_KEYS: &str = "application/jwk-set+json";
 /// The paths of the pages that every server has, as the index of version 3 lists them.
 pub(super) const PATHS: [&str; 5] = [ISSUER, "api", "apis", ISSUER_KEYS, "version"];
 
-/// The operation of the page with this path; `group` is the neutral name of the group that it is about, if it is.
+/// The operation of this path; `group` is the neutral name of its group, if it has one.
 pub(super) fn operation(path: &str, group: &str, definitions: &mut Definitions<'_>) -> Operation {
     let text = || Value::from([("type", "string")]);
     match path {

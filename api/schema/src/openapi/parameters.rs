@@ -1,4 +1,4 @@
-//! Request parameters: the sets of each operation, and how a dialect writes one.
+//! Request parameters: those of each operation, and their form in a dialect.
 
 use quorate_meta::{Map, Value};
 
@@ -46,7 +46,7 @@ const DELETING: [Parameter; 4] = [
     ("propagationPolicy", "string", "What happens to dependents: Orphan, Background or Foreground."),
 ];
 
-/// The query parameters of an action (001, query parameters), without those of the path.
+/// The query parameters of an action.
 pub(super) fn of_action(action: &str) -> Vec<Parameter> {
     let mut all: Vec<Parameter> = Vec::new();
     match action {

@@ -1,4 +1,4 @@
-//! The paths of a served resource and their operations (001, URI shapes and verbs).
+//! The paths of a served resource and their operations.
 
 use quorate_meta::{GroupVersionKind, Map, Value};
 
@@ -84,7 +84,7 @@ impl<'g> Writer<'g, '_, '_> {
         self.add(&format!("{}/{{name}}", self.base()), methods, true);
     }
 
-    /// The older form of watches, by path.
+    /// The deprecated watch paths.
     fn watches(&mut self) {
         let kind = self.kind;
         if !kind.has_verb("watch") {
@@ -124,7 +124,7 @@ impl<'g> Writer<'g, '_, '_> {
         self.add(&format!("{}/{{name}}/{}", self.base(), sub.name), methods, true);
     }
 
-    /// get, put and patch of an object or of a part of it.
+    /// The operations get, put and patch of an object or of a subresource.
     fn body_methods(&mut self, ty: TypeId, verbs: &[&str], suffix: &str) -> Map {
         let kind = self.kind;
         let part = if suffix.is_empty() { String::new() } else { format!("{} of a ", suffix.to_lowercase()) };

@@ -1,4 +1,4 @@
-//! The documents against what is recorded of a release-1.35 server, and against themselves.
+//! OpenAPI documents compared with those of Kubernetes 1.35, and for consistency.
 
 use std::collections::BTreeSet;
 

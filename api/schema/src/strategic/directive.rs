@@ -1,4 +1,4 @@
-//! The directives of a patch map, taken out before its fields are merged: all of one kind in one pass.
+//! The directives of a strategic merge patch, removed from a map before its fields are merged.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,7 +11,7 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const SET_ORDER: &str = "$setElementOrder/";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList/";
 
-/// What `$patch` says.
+/// The value of `$patch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Merge,
@@ -19,14 +19,14 @@ pub(super) enum Action {
     Delete,
 }
 
-/// Directives about the lists of a map: their operands by the name of the list.
+/// Directives about the lists of a map: operands by the name of the list.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
     pub(super) orders: BTreeMap<String, Vec<Value>>,
     pub(super) deletions: BTreeMap<String, Vec<Value>>,
 }
 
-/// Takes `$patch` out of a map.
+/// Removes `$patch` from a map.
 pub(super) fn action(patch: &mut Map) -> Result<Action, PatchError> {
     match patch.remove(PATCH) {
         None => Ok(Action::Merge),
@@ -40,7 +40,7 @@ pub(super) fn action(patch: &mut Map) -> Result<Action, PatchError> {
     }
 }
 
-/// Takes `$retainKeys` out of a map: everything else in the original goes.
+/// Removes `$retainKeys` from a map; other keys of the original are dropped.
 pub(super) fn retain_keys(original: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let keys = operand("retainKeys", keys)?;
@@ -53,7 +53,7 @@ pub(super) fn retain_keys(original: &mut Map, patch: &mut Map) -> Result<(), Pat
     Ok(())
 }
 
-/// Takes the directives about lists out of a map.
+/// Removes the directives about lists from a map.
 pub(super) fn lists(patch: &mut Map) -> Result<Lists, PatchError> {
     let mut lists = Lists::default();
     let mut failed = None;

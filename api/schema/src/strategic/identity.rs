@@ -1,21 +1,21 @@
-//! What tells the elements of a list apart, as keys of hash tables: lists of any length are merged in one pass.
+//! The identity of list elements as a hash key, so that lists of any length are merged in one pass.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
 use quorate_meta::Value;
 
-/// What an element is told apart by.
+/// What identifies an element.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum By<'k> {
-    /// Its value as a whole.
+    /// Its whole value.
     Value,
-    /// One property.
+    /// Its merge key.
     Key(&'k str),
 }
 
 impl By<'_> {
-    /// What tells this element apart.
+    /// The identity of an element.
     pub(super) fn of(self, item: &Value) -> Identity<'_> {
         match self {
             Self::Value => Identity(Some(item)),
@@ -23,12 +23,12 @@ impl By<'_> {
         }
     }
 
-    /// What tells the elements of a list apart.
+    /// The identities of a list.
     pub(super) fn all(self, list: &[Value]) -> HashSet<Identity<'_>> {
         list.iter().map(|item| self.of(item)).collect()
     }
 
-    /// Where each element stands in a list; of equal ones the first counts.
+    /// The index of each element; of equal ones the first.
     pub(super) fn places(self, list: &[Value]) -> HashMap<Identity<'_>, usize> {
         let mut places = HashMap::with_capacity(list.len());
         for (at, item) in list.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Merging lists: elements told apart by their merge key, or scalars as a set.
+//! The strategic merge of lists: objects by merge key, or scalars as a set.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::map::{self, message_of};
 use super::{PatchError, order};
 use crate::graph::{Field, Graph, Shape, TypeDef};
 
-/// The list that results from `patch` on `original`, in the order that `order` names or the patch has.
+/// The result of `patch` on `original`, in the order of `order` or of the patch.
 pub(super) fn merge(
     graph: &Graph,
     field: Option<&Field>,
@@ -85,9 +85,9 @@ fn keyed(
     Ok(order::arrange(merged, order.unwrap_or(&changes), &original, by))
 }
 
-/// A patch list by what its elements ask for.
+/// The elements of a patch list by directive.
 struct Split {
-    /// The original list goes.
+    /// Whether the original list is dropped.
     replace: bool,
     /// Elements to remove.
     gone: Vec<Value>,
@@ -119,7 +119,7 @@ fn split(key: &str, patch: Vec<Value>) -> Result<Split, PatchError> {
     Ok(split)
 }
 
-/// An order list must name every element that the patch has.
+/// Checks that an order list names every element of the patch.
 fn covered(patch: &[Value], order: &[Value], by: By<'_>) -> Result<(), PatchError> {
     let named = by.all(order);
     if patch.iter().all(|item| named.contains(&by.of(item))) {

@@ -1,4 +1,5 @@
-//! Merging maps: messages field by field with their strategies, free maps as a plain merge patch.
+//! The strategic merge of maps: messages by field with their strategies, other maps as a JSON merge
+//! patch (RFC 7386).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use super::identity::By;
 use super::{PatchError, list};
 use crate::graph::{Field, Graph, Shape, TypeDef};
 
-/// The map that results from `patch` on `original`; `ty` is `None` where the schema says nothing.
+/// The result of `patch` on `original`; `ty` is `None` without a schema.
 pub(super) fn merge(graph: &Graph, ty: Option<&TypeDef>, mut original: Map, mut patch: Map) -> Result<Map, PatchError> {
     match directive::action(&mut patch)? {
         Action::Delete => return Ok(Map::new()),
@@ -32,7 +33,7 @@ pub(super) fn merge(graph: &Graph, ty: Option<&TypeDef>, mut original: Map, mut 
     Ok(original)
 }
 
-/// Merges the lists whose order the patch says, and takes them out of the patch.
+/// Merges the lists whose order the patch names, and removes them from the patch.
 fn merge_ordered(
     graph: &Graph,
     ty: Option<&TypeDef>,
@@ -95,7 +96,7 @@ fn value(graph: &Graph, field: Option<&Field>, before: Option<Value>, change: Va
     }
 }
 
-/// A map with string keys whose values are messages: the keys are merged, each value as its message.
+/// Merges a map with string keys whose values are messages, each value as its message.
 fn merge_entries(graph: &Graph, shape: &Shape, mut original: Map, mut patch: Map) -> Result<Map, PatchError> {
     match directive::action(&mut patch)? {
         Action::Delete => return Ok(Map::new()),

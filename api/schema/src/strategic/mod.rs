@@ -1,7 +1,8 @@
-//! Strategic merge patch: a merge patch that knows which lists are merged by key, with directives
-//! (`$patch`, `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`).
+//! Strategic merge patch: a merge patch that merges lists by key, with directives (`$patch`,
+//! `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`).
 //!
-//! Works on JSON trees and the schema's patch strategies only; the result is decoded, defaulted and validated like any body.
+//! It needs only the patch strategies of the schema. Decoding, defaults and validation of the
+//! result come later.
 
 mod directive;
 mod identity;
@@ -16,13 +17,13 @@ use quorate_meta::Value;
 
 use crate::graph::{Graph, TypeId};
 
-/// A patch that cannot be applied; the text says why.
+/// Why a patch cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// What belongs to a directive has not the form that it must have.
+    /// A directive is malformed.
     #[error("invalid patch format of {0}")]
     Malformed(&'static str),
-    /// The patch does not fit its object or itself.
+    /// The patch does not fit its object or is inconsistent.
     #[error("{0}")]
     Unfit(String),
 }
@@ -36,8 +37,8 @@ impl PatchError {
 /// Applies `patch` to `object` of type `ty`.
 ///
 /// # Errors
-/// An unknown or misplaced directive, a list element without its merge key, an order list that does not name the patched
-/// elements. `object` may be half changed then.
+/// An unknown or misplaced directive, a list element without its merge key, an order list
+/// that does not name the patched elements. `object` may be half changed then.
 pub fn strategic(graph: &Graph, ty: TypeId, object: &mut Value, patch: &Value) -> Result<(), PatchError> {
     let Value::Map(patch) = patch else { return Err(PatchError::new("a strategic merge patch is an object")) };
     let Value::Map(object) = object else { return Err(PatchError::new("only objects can be patched")) };

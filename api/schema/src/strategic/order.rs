@@ -1,11 +1,12 @@
-//! The order of a merged list: elements the patch names follow the patch, the others keep their place among them as far as
-//! the original order says anything about the two.
+//! The order of a merged list: patched elements in the order of the patch, the others at their
+//! place among them as far as the original order defines it.
 
 use quorate_meta::Value;
 
 use super::identity::By;
 
-/// Arranges `merged`. `wanted` names elements in their new order (some may not exist), `original` is the order before.
+/// Sorts `merged`. `wanted` names elements in their new order (some may not exist), `original` is
+/// the old order.
 pub(super) fn arrange(merged: Vec<Value>, wanted: &[Value], original: &[Value], by: By<'_>) -> Vec<Value> {
     let (wanted, original) = (by.places(wanted), by.places(original));
     let (mut named, mut others): (Vec<Value>, Vec<Value>) =

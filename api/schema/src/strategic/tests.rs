@@ -1,4 +1,4 @@
-//! Patches on real types, as release-1.35 servers answer them, and laws that hold for every patch.
+//! Patches on real types, as in Kubernetes 1.35, and laws that hold for every patch.
 
 use proptest::prelude::*;
 use quorate_meta::Value;

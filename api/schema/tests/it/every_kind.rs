@@ -1,4 +1,4 @@
-//! What holds of applying and of strategic merge patches, for random objects of every kind.
+//! Properties of server-side apply and strategic merge patches, for random objects of every kind.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ const SEEDS: u64 = 6;
 
 static GRAPH: LazyLock<Graph> = LazyLock::new(|| Graph::builtin(Naming::Svc.names()));
 
-/// Random objects of one kind, as somebody could apply them.
+/// Random objects of one kind for applies.
 struct Bodies {
     kind: &'static KindDef,
     random: Random<'static>,
@@ -31,13 +31,13 @@ impl Bodies {
     }
 }
 
-/// The body with something that every body wants: who wants nothing is not tracked.
+/// The body with a label, because an empty configuration has no entry.
 fn wanted(mut body: Value) -> Value {
     body.set_at(&["metadata", "labels", "every"], "body");
     body
 }
 
-/// Runs a check for every kind whose objects are stored.
+/// Runs a check for every stored kind.
 fn of_every_kind(check: impl Fn(&mut Bodies, &str)) {
     let stored = GRAPH.kinds().iter().filter(|kind| kind.list_ty.is_some() && kind.storage_version.is_some());
     let mut count = 0;
@@ -51,7 +51,7 @@ fn of_every_kind(check: impl Fn(&mut Bodies, &str)) {
     assert!(count > 50, "{count} kinds");
 }
 
-/// What becomes of `live` when a manager applies a body.
+/// The result of an apply on `live`.
 fn apply(kind: &KindDef, live: Option<&Value>, manager: &str, body: &Value, force: bool) -> Result<Value, String> {
     let config = Config::new(&GRAPH, kind.ty, body.clone()).map_err(|error| error.to_string())?;
     let (api_version, reach) = (kind.api_version(), Reach::default());
@@ -69,7 +69,7 @@ fn apply(kind: &KindDef, live: Option<&Value>, manager: &str, body: &Value, forc
     Ok(object)
 }
 
-/// The object but for times and the order of its lists, with its owners as a set.
+/// The object without times and the order of lists, with its managers as a set.
 fn shape(mut object: Value) -> Value {
     let owners = object.at_mut(&["metadata", "managedFields"]).and_then(Value::as_list_mut);
     for entry in owners.into_iter().flatten() {

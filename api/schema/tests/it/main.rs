@@ -1,4 +1,5 @@
-//! The engine through its public interface: an object from its first body through updates and patches, in both profiles.
+//! Integration tests of the engine: an object from its first body through updates and patches, in
+//! both naming profiles.
 
 mod every_kind;
 mod parts;

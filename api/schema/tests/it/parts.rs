@@ -1,4 +1,4 @@
-//! Objects made fit for applying, and taken apart into two that have no field in common.
+//! Test objects: made valid for apply, and split into two without a common field.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use quorate_schema::{Field, Graph, ListKind, MapKind, Scalar, Shape, TypeId};
 
 use crate::random::Random;
 
-/// Gives the elements of every list that has keys different ones, and takes duplicates out of sets.
+/// Makes the keys of keyed list elements distinct, and removes duplicates from sets.
 pub(crate) fn fit(graph: &Graph, ty: TypeId, object: &mut Value) {
     for field in &graph.ty(ty).properties {
         if let Some(value) = object.get_mut(&field.name) {
@@ -55,8 +55,9 @@ fn set_key(graph: &Graph, ty: TypeId, element: &mut Value, key: &str, number: us
     element.set_at(&[key], value);
 }
 
-/// Takes an object apart: every field is in one half, but for keys of elements of which both have something. What has a default
-/// with parts is in neither: whoever comes second adds to the parts of the default, whoever comes first has none of them.
+/// Splits an object: every field is in one half, except for keys of elements that both halves have.
+/// A field whose default has parts is in neither, because the second apply adds to the parts of the
+/// default and the first has none of them.
 pub(crate) fn split(graph: &Graph, ty: TypeId, object: &Value, random: &mut Random<'_>) -> (Value, Value) {
     let mut halves = (Map::new(), Map::new());
     for (name, value) in object.as_map().into_iter().flat_map(Map::iter) {
@@ -70,7 +71,7 @@ pub(crate) fn split(graph: &Graph, ty: TypeId, object: &Value, random: &mut Rand
     (Value::Map(halves.0), Value::Map(halves.1))
 }
 
-/// Puts the parts of a value in their halves; a value without parts goes into one of them.
+/// Puts the parts of a value into the halves; a value without parts into one of them.
 fn place(halves: &mut (Map, Map), name: &str, value: &Value, parts: Option<(Value, Value)>, random: &mut Random<'_>) {
     match parts {
         Some((one, other)) if !(one.is_empty() && other.is_empty()) => {
@@ -85,7 +86,7 @@ fn place(halves: &mut (Map, Map), name: &str, value: &Value, parts: Option<(Valu
     }
 }
 
-/// The parts of a value that may have different owners; `None` when it has one owner as a whole.
+/// The parts of a value that may have different managers; `None` for an atomic value.
 fn split_field(graph: &Graph, field: &Field, value: &Value, random: &mut Random<'_>) -> Option<(Value, Value)> {
     if field.map == Some(MapKind::Atomic) {
         return None;

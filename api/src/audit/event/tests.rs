@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use http::{HeaderMap, Method};
-use quorate_access::authentication::{Identity, User};
+use quorate_access::authentication::{ConnectionIdentity, User};
 use quorate_meta::{GroupResource, Naming};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn a_name_that_comes_late_is_told() {
     let check = |said: &[&str], expect: Value| {
         let info = RequestInfo::parse(names, &Method::POST, &uri.parse().unwrap());
         let (level, received) = (Level::Metadata, Time::from_ms(0));
-        let (identity, headers) = (Identity::default(), HeaderMap::new());
+        let (identity, headers) = (ConnectionIdentity::default(), HeaderMap::new());
         let sender = Sender::new(&identity, None, None, &headers);
         let facts = Facts { level, id: "7", uri, sender: &sender, info: &info, received };
         let mut draft = Draft::new(&phrases, &facts);
@@ -38,7 +38,7 @@ fn a_name_that_comes_late_is_told() {
 fn a_line_is_one_event() {
     let user = User { extra: vec![("k".into(), vec!["v".into()])], ..User::new("ann \"a\"", ["dev".to_owned()]) };
     let (user, headers) = (Arc::new(user), HeaderMap::new());
-    let identity = Identity::default().with_peer("10.0.0.1:5000");
+    let identity = ConnectionIdentity::default().with_peer("10.0.0.1:5000");
     let sender = Sender::new(&identity, Some(&user), None, &headers);
     let uri = "/api/v1/nodes/n?x=y";
     let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &uri.parse().unwrap());

@@ -7,7 +7,7 @@ use quorate_meta::{Map, Value};
 
 use super::{user_info, with_status};
 use crate::Api;
-use quorate_access::authentication::Freshness;
+use quorate_access::authentication::StateRequirement;
 use quorate_registry::error::Error;
 
 /// The review with its verdict.
@@ -23,13 +23,14 @@ pub(super) async fn answer(api: &Api, object: Value) -> Result<Value, Error> {
         audiences.clone_from(&authentication.service_accounts.options().audiences);
     }
     let now_ms = api.env.clock.now_ms();
-    let status = match authentication.token(&*api.store, now_ms, &token, &audiences, Freshness::Recent).await? {
-        Ok(accepted) => Map::from([
-            ("authenticated", Value::from(true)),
-            ("user", user_info::of(&accepted.user).into()),
-            ("audiences", accepted.audiences.into()),
-        ]),
-        Err(refusal) => Map::from([("error", Value::from(refusal.to_string())), ("user", Map::new().into())]),
-    };
+    let status =
+        match authentication.token(&*api.store, now_ms, &token, &audiences, StateRequirement::Confirmed).await? {
+            Ok(accepted) => Map::from([
+                ("authenticated", Value::from(true)),
+                ("user", user_info::of(&accepted.user).into()),
+                ("audiences", accepted.audiences.into()),
+            ]),
+            Err(refusal) => Map::from([("error", Value::from(refusal.to_string())), ("user", Map::new().into())]),
+        };
     Ok(with_status(object, status))
 }

@@ -7,7 +7,7 @@ use quorate_meta::Value;
 
 use crate::Api;
 use quorate_access::authentication::User;
-use quorate_access::authorization::{Action, ResourceAction};
+use quorate_access::authorization::{Action, ResourceAction, check_escalation};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Target, Writer};
 use quorate_registry::{Author, Gift, Permission, Who};
@@ -34,11 +34,12 @@ impl Author for Requester {
     }
 
     fn write(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
-        self.api.authorizer.check_object(&self.user, target, old, new)
+        let restriction = self.api.authorizer.node_restriction(&self.user);
+        restriction.map_or(Ok(()), |restriction| restriction.check_object(target, old, new))
     }
 
     async fn give(&self, target: Target<'_>, gift: &Gift) -> Result<(), Error> {
-        self.api.authorizer.check_gift(&self.user, target, gift).await
+        check_escalation(&self.api.authorizer, &self.user, target, gift).await
     }
 }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::Method;
 use parking_lot::Mutex;
 use quorate_access::authentication::User;
-use quorate_access::authorization::{ModeOptions, Reviewer, Unanswered, Verdict, WebhookOptions};
+use quorate_access::authorization::{ModeOptions, ReviewError, Reviewer, Verdict, WebhookOptions};
 use quorate_env::SystemEnv;
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Revision, Store, Txn};
 use serde_json::{Value, json};
@@ -79,8 +79,8 @@ struct Silent;
 
 #[async_trait]
 impl Reviewer for Silent {
-    async fn review(&self, _: Bytes) -> Result<Bytes, Unanswered> {
-        Err(Unanswered::ForGood("it is silent".to_owned()))
+    async fn review(&self, _: Bytes) -> Result<Bytes, ReviewError> {
+        Err(ReviewError::Permanent("it is silent".to_owned()))
     }
 }
 

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::Method;
-use quorate_access::authentication::token::{Identified, Issue, KeySet, ServiceAccountTokens, TokenOptions};
+use quorate_access::authentication::token::{Issue, KeySet, ObjectIdentity, ServiceAccountTokens, TokenOptions};
 use quorate_meta::Naming;
 use ring::hmac;
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn options() -> TokenOptions {
 fn issue(uid: &str) -> Issue {
     Issue {
         namespace: "a".into(),
-        account: Identified { name: "robot".into(), uid: uid.into() },
+        account: ObjectIdentity { name: "robot".into(), uid: uid.into() },
         audiences: vec![ISSUER.to_owned()],
         lifetime: Some(600),
         bound: None,

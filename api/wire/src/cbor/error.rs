@@ -1,8 +1,8 @@
-//! What is wrong with a CBOR body.
+//! Errors of reading CBOR.
 
 use super::{MAX_BYTES, MAX_DEPTH, MAX_NODES};
 
-/// Where and why a body is not read.
+/// The position and reason of an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cbor: {problem} (at byte {offset})")]
 pub struct Error {
@@ -12,7 +12,7 @@ pub struct Error {
     pub problem: Problem,
 }
 
-/// Why a body is not read.
+/// The reason of an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -46,7 +46,7 @@ pub enum Problem {
     /// A key that its map already had.
     #[error("duplicate key {0:?} in a map")]
     Duplicate(String),
-    /// Something that JSON has no form for.
+    /// A value that JSON cannot express.
     #[error("{0}")]
     Value(&'static str),
 }

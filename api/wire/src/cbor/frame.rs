@@ -1,5 +1,5 @@
-//! Bodies that are written piece by piece: lists, whose items are counted before the first byte goes out, and events of a
-//! watch, which follow one another as a sequence (RFC 8742).
+//! Streamed CBOR bodies: lists, whose items are counted before the first byte is sent, and watch
+//! events, which form a sequence (RFC 8742).
 
 use ciborium_ll::Header;
 use quorate_meta::Value;
@@ -11,8 +11,8 @@ use crate::json::{self, Error};
 const EVENT_TYPE: &str = "type";
 const EVENT_OBJECT: &str = "object";
 
-/// What stands before and after the items of a list in the body. `list` is the list without items, which are `count` data items
-/// at its key `items`.
+/// The bytes before and after the items of a list. `list` is the list without items, which are
+/// `count` data items at its key `items`.
 ///
 /// # Errors
 /// A list that is nested too deeply.
@@ -33,7 +33,7 @@ pub fn around_list(list: &Value, items: &str, count: usize) -> Result<(Vec<u8>, 
     Ok((head, tail))
 }
 
-/// Appends an event of a watch, given its object as a body of its own.
+/// Appends a watch event; `body` is its encoded object.
 pub fn write_event(kind: &str, body: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&writer::SELF_DESCRIBED);
     writer::head(Header::Map(Some(2)), out);

@@ -1,14 +1,15 @@
-//! CBOR (RFC 8949) to `Value`, and JSON text to CBOR (001, media types).
+//! CBOR (RFC 8949, KEP-4222): to `Value`, and from JSON text.
 //!
-//! Writing is deterministic (section 4.2.1): definite lengths, shortest heads and floats, keys in the order of their bytes.
-//! Text is written as byte strings, binary fields of the schema as byte strings with tag 22, times as their RFC 3339 text;
-//! every body begins with the tag of self-described CBOR. It is made from JSON text directly, without a tree.
+//! Writing is deterministic (section 4.2.1): definite lengths, shortest heads and floats, keys in
+//! the order of their bytes. Text is written as byte strings, binary fields of the schema as byte
+//! strings with tag 22, times as their RFC 3339 text; every body begins with the tag of
+//! self-described CBOR. JSON text is encoded directly, without a tree.
 //!
-//! Reading takes what other writers send as well: text strings, indefinite lengths, tags. Keys that come twice are an error,
-//! and so is what JSON has no form for. Hostile input is an error: sizes and depth have named limits, and nothing is allocated
-//! for bytes that are not there.
+//! Reading also accepts text strings, indefinite lengths and tags. Duplicate keys are an error, and
+//! so is a value that JSON cannot express. Hostile input is an error: sizes and depth have named
+//! limits, and a claimed length allocates nothing.
 //!
-//! Not here: which media type means CBOR, and whether it is switched on.
+//! Not here: content negotiation, and the feature gate of CBOR.
 
 mod error;
 mod frame;

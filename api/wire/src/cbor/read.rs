@@ -27,7 +27,8 @@ use crate::json;
 pub const MAX_BYTES: usize = json::MAX_BYTES;
 /// Deepest nesting of arrays, maps and tags.
 pub const MAX_DEPTH: usize = json::MAX_DEPTH;
-/// Most data items in one body: an item may be a single byte, and its node in the tree is much larger.
+/// Most data items in one body: an item may be a single byte, and its node in the tree is much
+/// larger.
 pub const MAX_NODES: usize = 1_000_000;
 
 /// An RFC 3339 time as text.

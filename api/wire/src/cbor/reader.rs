@@ -1,6 +1,7 @@
-//! The outermost layer of reading: heads and strings, cut from the body.
+//! The lowest layer of the CBOR reader: heads and strings, cut from the body.
 //!
-//! Invariant: every step moves forward; a claimed length is compared with what is there before it is used.
+//! Invariant: every step moves forward; a claimed length is compared with the rest of the body
+//! before it is used.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,7 @@ const BREAK: u8 = 0xff;
 /// Simple values below this one have heads of one byte.
 const FIRST_LONG_SIMPLE: u8 = 32;
 
-/// What is still to be read.
+/// The unread rest of a body.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -23,7 +24,7 @@ impl<'a> Reader<'a> {
         Self { rest: body }
     }
 
-    /// Bytes that are still to be read.
+    /// The number of unread bytes.
     pub(super) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -43,7 +44,7 @@ impl<'a> Reader<'a> {
         Ok(header)
     }
 
-    /// Whether an indefinite length ends here; then it is stepped over.
+    /// Whether an indefinite length ends here; the break is consumed.
     pub(super) fn at_break(&mut self) -> bool {
         let Some((&BREAK, rest)) = self.rest.split_first() else { return false };
         self.rest = rest;
@@ -63,7 +64,8 @@ impl<'a> Reader<'a> {
         self.take(length).map(Cow::Borrowed)
     }
 
-    /// The content of a text string whose head has been read. Each part of an indefinite one is text by itself.
+    /// The content of a text string whose head has been read. Each part of an indefinite one is
+    /// text by itself.
     pub(super) fn text(&mut self, length: Option<usize>) -> Result<Cow<'a, str>, Problem> {
         let Some(length) = length else {
             let mut whole = String::new();

@@ -1,8 +1,8 @@
-//! JSON text to CBOR in one pass over the text, with no tree in between.
+//! The transcoder from JSON text to CBOR, in one pass over the text and without a tree.
 //!
-//! A map's head says how many entries follow, and its keys are in the order of their encoded bytes, which is not that of JSON.
-//! So the entries are appended as they come and moved to their places where the order differs; the head comes last, into a byte
-//! that was left free for it.
+//! The head of a map has the number of its entries, and keys are in the order of their encoded
+//! bytes, which is not that of JSON. So entries are appended first and sorted where the order
+//! differs; the head is written last, into a byte that was reserved for it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,16 +16,17 @@ use crate::json::{Error, ErrorKind, Lexer, MAX_DEPTH};
 /// The tag of byte strings that are base64 in JSON.
 const AS_BASE64: u64 = 22;
 
-/// The type that a text has, by which binary fields and floats are known.
+/// The type of a text, by which binary fields and floats are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema<'g> {
-    /// Where the type lies.
+    /// The graph of the type.
     pub graph: &'g Graph,
     /// The type.
     pub ty: TypeId,
 }
 
-/// Appends a whole body: the tag of self-described CBOR and the data item. Without a schema, binary fields stay base64 text.
+/// Appends a whole body: the tag of self-described CBOR and the data item. Without a schema, binary
+/// fields stay base64 text.
 ///
 /// # Errors
 /// Text that is not JSON, nested too deeply or too large.
@@ -114,7 +115,8 @@ impl<'g> Transcoder<'_, 'g> {
         Ok(())
     }
 
-    /// Puts the entries of a map into their order, and its head where the room for it is. Of equal keys the last one stays.
+    /// Sorts the entries of a map and writes its head into the reserved byte. Of equal keys the
+    /// last one stays.
     fn settle(&mut self, first: usize, start: usize, out: &mut Vec<u8>) {
         let entries = &mut self.entries[first..];
         let key = |entry: &Entry| &out[entry.start..entry.value];
@@ -153,7 +155,7 @@ impl<'g> Transcoder<'_, 'g> {
         Ok(())
     }
 
-    /// Steps over a comma that something follows; what ends a list or map stays.
+    /// Consumes a comma before a further item; the end of a list or map stays.
     fn separator(&mut self, end: u8, place: &'static str) -> Result<(), Error> {
         self.lexer.skip_space();
         match self.lexer.peek() {
@@ -209,7 +211,7 @@ impl<'g> Transcoder<'_, 'g> {
     }
 }
 
-/// Puts a head where one byte of room was left for it; nearly every head is one byte.
+/// Writes a head where one byte was reserved; nearly every head is one byte.
 fn put_head(start: usize, header: Header, out: &mut Vec<u8>) {
     let end = out.len();
     writer::head(header, out);

@@ -1,12 +1,12 @@
-//! The outermost layer of writing: heads, numbers and strings appended to a buffer, each in its shortest form.
+//! The lowest layer of the CBOR writer: heads, numbers and strings, each in its shortest form.
 
 use ciborium_ll::{Encoder, Header, simple};
 use quorate_meta::Value;
 
-/// What every body begins with: the tag of self-described CBOR (RFC 8949, section 3.4.6).
+/// The beginning of every body: the tag of self-described CBOR (RFC 8949, section 3.4.6).
 pub(super) const SELF_DESCRIBED: [u8; 3] = [0xd9, 0xd9, 0xf7];
 
-/// Bytes of a head at most: a first byte and a number of 64 bits.
+/// Bytes of a head, at most: a first byte and a number of 64 bits.
 const LONGEST_HEAD: usize = 9;
 
 /// Appends a head.

@@ -1,10 +1,10 @@
-//! What is wrong with a JSON text, in the words clients know.
+//! Errors of reading JSON, with the messages of Kubernetes.
 
 use std::fmt;
 
 use super::{MAX_BYTES, MAX_DEPTH};
 
-/// Where and why a text is not read.
+/// The position and reason of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Byte offset at which reading stopped.
@@ -13,7 +13,7 @@ pub struct Error {
     pub kind: ErrorKind,
 }
 
-/// Why a text is not read.
+/// The reason of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -25,7 +25,7 @@ pub enum ErrorKind {
     NotUtf8,
     /// The text ends inside a value.
     UnexpectedEnd,
-    /// A character that cannot stand there, and where "there" is.
+    /// A character that cannot stand there, and the context.
     Unexpected(char, &'static str),
     /// A number too large for a float.
     OutOfRange,

@@ -1,6 +1,8 @@
-//! Tokens of a JSON text: strings, numbers, words and space; what they make up is the caller's business.
+//! Tokens of a JSON text: strings, numbers, words and space.
 //!
 //! Invariants: every step moves forward; a string without escapes is borrowed from the text.
+//!
+//! Lists and maps are parsed by the caller.
 
 use std::borrow::Cow;
 
@@ -9,7 +11,7 @@ use quorate_meta::Value;
 use super::scan::plain_end;
 use super::{Error, ErrorKind, MAX_BYTES};
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug)]
 pub(crate) struct Lexer<'a> {
     text: &'a str,
@@ -166,7 +168,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// `true`, `false` or `null`; the value is what it means.
+    /// `true`, `false` or `null`, with its value.
     pub(crate) fn word(&mut self, word: &'static str, value: Value) -> Result<Value, Error> {
         for expected in word.bytes() {
             if self.peek() != Some(expected) {
@@ -209,13 +211,13 @@ impl<'a> Lexer<'a> {
         &self.text[start..end]
     }
 
-    /// What is wrong with the next character, and where it stands.
+    /// The error about the next character.
     pub(crate) fn unexpected(&self, place: &'static str) -> Error {
         let next = self.text.get(self.at..).and_then(|rest| rest.chars().next());
         self.error(next.map_or(ErrorKind::UnexpectedEnd, |char| ErrorKind::Unexpected(char, place)))
     }
 
-    /// An error at this place.
+    /// An error at this position.
     pub(crate) fn error(&self, kind: ErrorKind) -> Error {
         Error { offset: self.at, kind }
     }

@@ -1,8 +1,9 @@
 //! JSON text to and from `Value`.
 //!
-//! Reading is strict (no trailing data, valid UTF-8, bounded depth and size), keeps integers exact, and reports
-//! duplicate fields with their paths, for field validation (001). Writing is canonical: sorted keys, one form per number,
-//! no optional escapes; two equal trees have equal bytes.
+//! Reading is strict (no trailing data, valid UTF-8, bounded depth and size), keeps integers exact,
+//! and reports duplicate fields with their paths, for field validation (KEP-2885). Writing is
+//! canonical: sorted keys, one form per number, no optional escapes; two equal trees have equal
+//! bytes.
 
 mod error;
 mod lexer;

@@ -1,7 +1,7 @@
-//! The reader: recursive descent over checked UTF-8, one pass, depth bounded.
+//! The JSON parser: recursive descent over checked UTF-8, one pass, bounded depth.
 //!
-//! Of duplicate fields the last one wins; their paths (`spec.items[0].name`) are reported in order of appearance, up to
-//! `MAX_DUPLICATES`. Lone surrogate escapes become U+FFFD.
+//! Of duplicate fields the last one wins; their paths (`spec.items[0].name`) are reported in order
+//! of appearance, up to `MAX_DUPLICATES`. Lone surrogate escapes become U+FFFD.
 
 use quorate_meta::{Map, SmolStr, Value};
 
@@ -12,16 +12,16 @@ use super::{Error, ErrorKind};
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// Deepest nesting of lists and maps.
 pub const MAX_DEPTH: usize = 256;
-/// Most duplicate fields that are reported; further ones are dropped like the others, without being named.
+/// Duplicate fields that are reported, at most; further ones are dropped without a report.
 pub const MAX_DUPLICATES: usize = 100;
 
-/// Longest path of a duplicate field, in bytes; beyond it, what comes before is left out.
+/// Longest path of a duplicate field, in bytes; of a longer one the beginning is omitted.
 const MAX_PATH_BYTES: usize = 1024;
 
 const IN_VALUE: &str = "looking for beginning of value";
 const IN_KEY: &str = "looking for beginning of object key string";
 
-/// Reads one JSON text; the second part of the answer are the paths of fields that appear more than once.
+/// Reads one JSON text; also returns the paths of duplicate fields.
 pub fn parse(text: &[u8]) -> Result<(Value, Vec<String>), Error> {
     let lexer = Lexer::new(text)?;
     let mut parser = Parser { lexer, depth: 0, order: Vec::new(), duplicates: Vec::new() };
@@ -125,7 +125,8 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// Sorts by key; of equal keys the last one is kept and the later ones are reported where they appeared.
+    /// Sorts by key; of equal keys the last one is kept and the later ones are reported where they
+    /// appeared.
     fn sort(&mut self, mut entries: Vec<(SmolStr, Value)>) -> Vec<(SmolStr, Value)> {
         let mut order = std::mem::take(&mut self.order);
         order.clear();

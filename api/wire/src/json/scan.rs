@@ -1,10 +1,12 @@
-//! Finding the end of the plain part of a string, eight bytes at a time; the last eight overlap others, which are known to be plain by
-//! then.
+//! The search for the end of the plain part of a string, eight bytes at a time.
+//!
+//! The last eight bytes overlap others, which are known to be plain by then.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Index of the first byte at or after `from` that is a quote, a backslash or a control character; the length if none.
+/// Index of the first byte at or after `from` that is a quote, a backslash or a control character;
+/// the length if none.
 pub(super) fn plain_end(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     let Some(last) = rest.last_chunk::<8>() else { return from + short_plain_end(rest) };
@@ -40,7 +42,8 @@ fn special_in(bytes: [u8; 8]) -> Option<usize> {
     (special != 0).then(|| (special.trailing_zeros() / 8) as usize)
 }
 
-/// The high bit of every special byte; bits above the lowest one set may be wrong, which does not matter here.
+/// The high bit of every special byte; bits above the lowest one set may be wrong, which does not
+/// matter here.
 fn special_bytes(word: u64) -> u64 {
     let quote = word ^ (ONES * u64::from(b'"'));
     let backslash = word ^ (ONES * u64::from(b'\\'));

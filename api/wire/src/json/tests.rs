@@ -1,4 +1,4 @@
-//! Tests of reading and writing, with the error texts of parity write/bodies-that-are-not-objects.
+//! Tests of reading and writing JSON, with the error messages of Kubernetes.
 
 use proptest::prelude::*;
 use quorate_meta::Value;
@@ -165,7 +165,8 @@ proptest! {
                     prop_assert_eq!(value, Value::from(theirs));
                 }
             }
-            // serde_json refuses lone surrogates and its own depth; neither can appear in texts this short.
+            // serde_json refuses lone surrogates and its own depth; neither can appear in texts
+            // this short.
             Err(error) => prop_assert!(ours.is_err() || text.contains("\\u"), "{} read {:?}", error, text),
         }
     }

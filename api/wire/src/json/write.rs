@@ -1,7 +1,7 @@
-//! The writer: canonical text, compact or indented by two spaces.
+//! The JSON writer: canonical text, compact or indented by two spaces.
 //!
-//! Numbers: integers in decimal; floats in the shortest form that reads back the same, integral ones below 1e21 without
-//! a fraction, the very large and very small with an exponent.
+//! Numbers: integers in decimal; floats in the shortest form that reads back the same, integral
+//! ones below 1e21 without a fraction, the very large and very small with an exponent.
 
 use quorate_meta::{Map, Value};
 
@@ -36,7 +36,7 @@ pub fn pretty(value: &Value, target: &mut Vec<u8>) {
     write_pretty(value, 0, target);
 }
 
-/// Appends `text` in quotes, escaping only what must be.
+/// Appends `text` in quotes with the required escapes only.
 pub fn write_string(text: &str, target: &mut Vec<u8>) {
     let bytes = text.as_bytes();
     target.push(b'"');

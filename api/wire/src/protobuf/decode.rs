@@ -1,7 +1,8 @@
-//! Messages to values in canonical form.
+//! The protobuf decoder: messages to values in canonical form.
 //!
-//! What protobuf allows a sender is honoured: fields in any order, messages in several parts, packed lists of numbers,
-//! unknown fields. Quantities are taken as text; their syntax is checked with all other types (`quorate_schema::decode`).
+//! Accepted as protobuf demands: fields in any order, messages in several parts, packed lists of
+//! numbers, unknown fields. Quantities are text; their syntax is checked with all other types
+//! (`quorate_schema::decode`).
 
 use quorate_meta::{SmolStr, Value};
 use quorate_schema::{Field, Graph, Scalar, Shape, TypeId, canonicalize};
@@ -17,8 +18,8 @@ pub(super) const ENTRY_KEY: u32 = 1;
 /// Number of the value in a map entry.
 pub(super) const ENTRY_VALUE: u32 = 2;
 
-/// Reads a body with its envelope as an object of type `ty`, in canonical form. apiVersion and kind are the envelope's,
-/// as they stand there; empty ones are left out.
+/// Reads a body with its envelope as an object of type `ty`, in canonical form. apiVersion and kind
+/// are the envelope's, as they stand there; empty ones are left out.
 ///
 /// # Errors
 /// The first malformed part.
@@ -45,7 +46,8 @@ pub fn decode_message(graph: &Graph, ty: TypeId, message: &[u8]) -> Result<Value
     Decoder { graph }.merge(&mut partial, message, 1)?;
     let mut value = partial.finish();
     canonicalize(graph, ty, &mut value);
-    // Lists, maps and free JSON add levels of their own, and the value has to be writable as JSON that can be read.
+    // Lists, maps and free JSON add levels of their own, and the value must be writable as JSON
+    // that can be read.
     if is_within(&value, MAX_DEPTH) { Ok(value) } else { Err(Problem::TooDeep.into()) }
 }
 
@@ -122,7 +124,7 @@ impl<'g> Decoder<'g> {
     }
 }
 
-/// Adds the texts of a message around a list.
+/// Appends the strings of a message around a list.
 fn wrapped(payload: Payload<'_>, items: &mut Vec<Value>) -> Result<(), Error> {
     let mut reader = Reader::new(payload.bytes()?);
     while let Some((tag, payload)) = reader.field()? {

@@ -1,7 +1,7 @@
-//! Values in canonical form to messages. Equal values have equal bytes.
+//! The protobuf encoder: values in canonical form to messages. Equal values have equal bytes.
 //!
-//! Not written are: lists and maps without entries, what has presence and is absent or `null`, properties that have no
-//! field number (apiVersion and kind stand in the envelope).
+//! Omitted: empty lists and maps, absent or `null` values with presence, and properties without a
+//! field number (apiVersion and kind are in the envelope).
 
 use quorate_meta::{Map, Value};
 use quorate_schema::{Field, Graph, Scalar, Shape, TypeDef, TypeId};
@@ -83,7 +83,8 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// A field of a message with a JSON form of its own: the part that the value is. A schema is also an allowance.
+    /// A field of a message with a JSON form of its own: the alternative that the value is. A
+    /// schema also has the boolean of `SchemaOrBool` set.
     fn mixed(&self, tag: u32, field: &Field, value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         match (&field.shape, value) {
             (Shape::Message(id), Value::Map(_)) => {
@@ -124,7 +125,7 @@ impl Encoder<'_> {
     }
 }
 
-/// A message around a list of texts.
+/// A message around a list of strings.
 fn wrapped(tag: u32, items: &[Value], out: &mut Vec<u8>) -> Result<(), Error> {
     writer::message(tag, out, |out| {
         items.iter().try_for_each(|item| scalar::write(Scalar::String, WRAPPED_ITEMS, item, out))

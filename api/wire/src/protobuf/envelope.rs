@@ -1,4 +1,5 @@
-//! The envelope of every protobuf body: a prefix of four bytes and a message with the object's type and bytes (001).
+//! The protobuf envelope (`runtime.Unknown`): a prefix of four bytes and a message with the
+//! object's type and bytes.
 
 use quorate_meta::well_known::PROTOBUF_MAGIC;
 
@@ -13,7 +14,7 @@ const CONTENT_TYPE: u32 = 4;
 const API_VERSION: u32 = 1;
 const KIND: u32 = 2;
 
-/// An object's type and its message, borrowed from the body.
+/// The type of an object and its message, borrowed from the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Envelope<'a> {
     /// Group and version as the sender names them; may be empty.
@@ -25,11 +26,11 @@ pub struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// Opens a body. What the envelope says about the content's type is ignored.
+    /// Opens a body. The content type in the envelope is ignored.
     ///
     /// # Errors
-    /// The prefix is missing, nothing follows it, the message is malformed or too large, or its content is encoded once
-    /// more.
+    /// The prefix is missing, nothing follows it, the message is malformed or too large, or its
+    /// content is encoded once more.
     pub fn read(body: &'a [u8]) -> Result<Self, Error> {
         if body.len() > MAX_BYTES {
             return Err(Problem::TooLarge.into());
@@ -63,7 +64,7 @@ impl<'a> Envelope<'a> {
         out
     }
 
-    /// What stands before and after a message of `length` bytes in the body; the envelope's own message is left out.
+    /// The bytes before and after a message of `length` bytes in the body.
     pub(super) fn write_around(&self, length: u64) -> (Vec<u8>, Vec<u8>) {
         let mut head = Vec::with_capacity(self.raw.len() + self.api_version.len() + self.kind.len() + 32);
         head.extend_from_slice(&PROTOBUF_MAGIC);

@@ -1,10 +1,10 @@
-//! What is wrong with a protobuf body, or with a value that is to become one.
+//! Errors of reading and writing protobuf.
 
 use std::fmt;
 
 use super::{MAX_BYTES, MAX_DEPTH};
 
-/// Where and why a message is not read or written.
+/// The position and reason of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Innermost known field as `Type.field`; empty outside of any field.
@@ -13,7 +13,7 @@ pub struct Error {
     pub problem: Problem,
 }
 
-/// Why a message is not read or written.
+/// The reason of an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -33,12 +33,12 @@ pub enum Problem {
     WireType,
     /// Text that is not UTF-8.
     NotUtf8,
-    /// A value outside of what its type can hold, in words.
+    /// A value outside of the range of its type, in words.
     Value(String),
 }
 
 impl Error {
-    /// The same error in a field, unless an inner one is known.
+    /// The same error with a field, unless an inner one is known.
     pub(super) fn within(mut self, ty: &str, field: &str) -> Self {
         if self.field.is_empty() {
             self.field = format!("{ty}.{field}");

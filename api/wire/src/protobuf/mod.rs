@@ -1,11 +1,12 @@
-//! Protobuf messages to and from `Value`, driven by the schema graph, and the envelope around them (001).
+//! Protobuf messages to and from `Value`, driven by the schema graph, and the envelope around them.
 //!
-//! There is no generated code: field numbers, presence and nesting come from the graph's types. Reading gives the canonical
-//! form of the type; field numbers the graph does not have are passed over, as protobuf wants it. Writing is
-//! deterministic: ascending field numbers, sorted map keys, values without presence written also when they are zero.
-//! Hostile input is an error: sizes and depth have named limits, and nothing is allocated for bytes that are not there.
+//! There is no generated code: field numbers, presence and nesting come from the graph's types.
+//! Reading gives the canonical form of the type; unknown field numbers are skipped. Writing is
+//! deterministic: ascending field numbers, sorted map keys, zero values of fields without presence.
+//! Hostile input is an error: sizes and depth have named limits, and a claimed length allocates
+//! nothing.
 //!
-//! Not here: which media type means protobuf (`Names::is_protobuf`) and whether a kind suits a request.
+//! Not here: content negotiation (`Names::is_protobuf`), and whether a kind suits a request.
 
 mod decode;
 mod encode;

@@ -1,19 +1,20 @@
-//! A message while it is read: what has been seen of each field, so that parts which come more than once are merged.
+//! A partially decoded message: the values of each field so far, so that repeated fields are
+//! merged.
 //!
-//! Only fields that were seen take room. Entries of maps are collected and sorted once at the end.
+//! Only present fields take memory. Entries of maps are collected and sorted once at the end.
 
 use std::sync::Arc;
 
 use quorate_meta::{Map, SmolStr, Value};
 use quorate_schema::{Field, Graph, Mixed, Shape, TypeDef};
 
-/// What has been seen of a message.
+/// The decoded fields of a message.
 pub(super) struct Partial<'g> {
     pub(super) ty: &'g TypeDef,
     seen: Vec<(usize, Slot<'g>)>,
 }
 
-/// What has been seen of a field.
+/// The decoded value of a field.
 pub(super) enum Slot<'g> {
     /// A scalar; the last one wins.
     Value(Value),
@@ -30,7 +31,8 @@ impl<'g> Partial<'g> {
         Self { ty, seen: Vec::new() }
     }
 
-    /// The field with a protobuf number and what has been seen of it; `None` when the type has no such field.
+    /// The field with a protobuf number and its decoded value; `None` when the type has no such
+    /// field.
     pub(super) fn slot(&mut self, graph: &'g Graph, tag: u32) -> Option<(&'g Arc<Field>, &mut Slot<'g>)> {
         let at = self.ty.fields.iter().position(|field| field.tag == Some(tag))?;
         let field = &self.ty.fields[at];
@@ -41,7 +43,7 @@ impl<'g> Partial<'g> {
         Some((field, &mut self.seen[known].1))
     }
 
-    /// The message in its JSON form, values that are zero included.
+    /// The message in its JSON form, zero values included.
     pub(super) fn finish(self) -> Value {
         match self.ty.mixed {
             Some(mixed) => self.finish_mixed(mixed),
@@ -63,7 +65,8 @@ impl<'g> Partial<'g> {
         }
     }
 
-    /// A schema or something simpler: a list that is not empty goes first, then the schema, then the boolean.
+    /// A schema or its alternative: a list that is not empty comes first, then the schema, then the
+    /// boolean.
     fn finish_mixed(self, mixed: Mixed) -> Value {
         let (mut schema, mut list, mut allowed) = (None, Value::Null, false);
         for (_, slot) in self.seen {

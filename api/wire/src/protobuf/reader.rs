@@ -1,19 +1,21 @@
-//! The outermost layer: bytes to pairs of field number and payload. Payloads are borrowed, nothing is copied.
+//! The lowest layer of the protobuf reader: pairs of field number and payload. Payloads are
+//! borrowed.
 //!
-//! Invariant: every step moves forward; a claimed length is compared with what is there before it is used.
+//! Invariant: every step moves forward; a claimed length is compared with the rest of the body
+//! before it is used.
 
 use super::Problem;
 use crate::json;
 
-/// Bytes of a message at most.
+/// Bytes of a message, at most.
 pub const MAX_BYTES: usize = json::MAX_BYTES;
-/// Levels of nesting at most, of messages as of the JSON form they become.
+/// Levels of nesting, at most, of messages as of their JSON form.
 pub const MAX_DEPTH: usize = json::MAX_DEPTH;
 
 /// The largest field number.
 const MAX_FIELD: u64 = (1 << 29) - 1;
 
-/// What a field holds, by wire type.
+/// The payload of a field, by wire type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payload<'a> {
     Varint(u64),
@@ -49,7 +51,7 @@ impl<'a> Reader<'a> {
         Self { rest: message }
     }
 
-    /// The next field; `None` at the end. Groups are passed over.
+    /// The next field; `None` at the end. Groups are skipped.
     pub(super) fn field(&mut self) -> Result<Option<(u32, Payload<'a>)>, Problem> {
         let mut groups: Vec<u32> = Vec::new();
         while !self.rest.is_empty() {

@@ -93,7 +93,8 @@ pub(super) fn write(kind: Scalar, tag: u32, value: &Value, out: &mut Vec<u8>) ->
     Ok(())
 }
 
-/// Appends a field with the zero of a scalar without presence. Bytes have presence: nothing is appended.
+/// Appends a field with the zero of a scalar without presence. Bytes have presence: nothing is
+/// appended.
 pub(super) fn write_zero(kind: Scalar, tag: u32, out: &mut Vec<u8>) -> Result<(), Error> {
     match kind {
         Scalar::Bool | Scalar::Int32 | Scalar::Int64 => writer::number(tag, 0, out),

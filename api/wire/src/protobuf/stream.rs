@@ -1,9 +1,10 @@
-//! Bodies that are written piece by piece: lists, whose length is counted before the first byte goes out, and frames of a
-//! watch.
+//! Streamed protobuf bodies: lists, whose length is counted before the first byte is sent, and
+//! watch frames.
 
 use super::{Envelope, Error, writer};
 
-/// `items` of every list; `metadata` has a lower number, so a list without items is the beginning of one with items.
+/// `items` of every list; `metadata` has a lower number, so a list without items is the beginning
+/// of one with items.
 const ITEMS: u32 = 2;
 /// `type` and `object` of a watch event, and `raw` of the object.
 const EVENT_TYPE: u32 = 1;
@@ -15,14 +16,14 @@ pub fn write_item(message: &[u8], out: &mut Vec<u8>) {
     writer::bytes(ITEMS, message, out);
 }
 
-/// What stands before and after a list's message of `length` bytes in the body.
+/// The bytes before and after a list's message of `length` bytes in the body.
 #[must_use]
 pub fn around_list(api_version: &str, kind: &str, length: u64) -> (Vec<u8>, Vec<u8>) {
     Envelope { api_version, kind, raw: &[] }.write_around(length)
 }
 
-/// Appends a frame of a watch: four bytes of length, most significant first, and the event, whose object is a body with
-/// its envelope.
+/// Appends a watch frame: four bytes of length, most significant first, and the event, whose object
+/// is a body with its envelope.
 ///
 /// # Errors
 /// An event of 4 GiB or more.

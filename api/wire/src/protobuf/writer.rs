@@ -1,4 +1,4 @@
-//! The outermost layer of writing: keys, numbers and length-prefixed parts appended to a buffer.
+//! The lowest layer of the protobuf writer: keys, numbers and length-prefixed parts.
 
 use super::Error;
 

@@ -1,4 +1,4 @@
-//! Writing the stored value of an object.
+//! The writer of stored values.
 
 use bytes::Bytes;
 use quorate_meta::{Map, Value};
@@ -6,7 +6,8 @@ use quorate_meta::{Map, Value};
 use super::layout::{FIXED_LEN, Fixed};
 use crate::json;
 
-/// An object that cannot be stored; either a bug of the caller or a text beyond 64 KiB in a selectable place.
+/// Why an object cannot be stored: a bug of the caller, or a text beyond 64 KiB in a label or
+/// selectable field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// Not a map with a map `metadata`.
@@ -15,7 +16,7 @@ pub enum EncodeError {
     /// No `metadata.uid`.
     #[error("object has no uid")]
     NoUid,
-    /// A header text that does not fit.
+    /// A text in the header that is too long.
     #[error("{0} is longer than 65535 bytes")]
     TooLong(String),
     /// More labels, selectable fields or owner references than fit, or JSON of 4 GiB.
@@ -23,13 +24,15 @@ pub enum EncodeError {
     TooMany(&'static str),
 }
 
-/// Room at first for the JSON, and for the number and bytes of the header's texts: as much as ordinary objects take.
+/// Initial capacity for the JSON, and for the number and bytes of the header texts, as ordinary
+/// objects need.
 const JSON_BYTES: usize = 2048;
 const TEXTS: usize = 16;
 const TEXT_BYTES: usize = 256;
 
-/// The stored value of `object`. `apiVersion`, `kind` and `metadata.resourceVersion` are left out where present.
-/// `selectable` are name and value of the fields by which the kind can be selected, besides name and namespace.
+/// The stored value of `object`. `apiVersion`, `kind` and `metadata.resourceVersion` are left out
+/// where present. `selectable` are name and value of the fields by which the kind can be selected,
+/// besides name and namespace.
 pub fn encode(object: &Value, selectable: &[(&str, String)]) -> Result<Bytes, EncodeError> {
     let root = object.as_map().ok_or(EncodeError::NoMetadata)?;
     let metadata = root.get("metadata").and_then(Value::as_map).ok_or(EncodeError::NoMetadata)?;
@@ -71,7 +74,7 @@ fn offset(at: usize) -> Result<u32, EncodeError> {
     u32::try_from(at).map_err(|_| EncodeError::TooMany("bytes"))
 }
 
-/// The JSON and the places in it that the header points at.
+/// The JSON, and the offsets in it that the header has.
 struct Json {
     text: Vec<u8>,
     hole: usize,

@@ -1,8 +1,10 @@
-//! The stored value of an object: a small header for filtering, then its canonical JSON, from which answers are spliced.
+//! The stored value of an object: a small header for filtering, then its canonical JSON, from which
+//! responses are spliced.
 //!
-//! The JSON has neither `apiVersion` nor `kind` nor `metadata.resourceVersion`: the first two depend on the version that
-//! is asked for, the last is the revision of the store's entry. Splicing puts them in while copying; nothing is parsed.
-//! The header repeats what lists and watches filter by, so that a scan never looks into the JSON.
+//! The JSON has neither `apiVersion` nor `kind` nor `metadata.resourceVersion`: the first two
+//! depend on the requested version, the last is the revision of the store's entry. Splicing inserts
+//! them while copying, without parsing. The header repeats the fields that lists and watches filter
+//! by, so that a scan never reads the JSON.
 //!
 //! Layout, version 1, all numbers little-endian:
 //!
@@ -13,16 +15,18 @@
 //!  4..6   u16  number of selectable fields, F
 //!  6..8   u16  number of owner references, O
 //!  8..12  u32  bytes of header text, T
-//! 12..16  u32  offset of the hole in the JSON: right before `"uid"` in the metadata
+//! 12..16  u32  splice offset in the JSON: right before `"uid"` in the metadata
 //! 16..24  u32  offsets in the JSON at which the metadata object begins and ends
-//! 24..    u16  lengths of the N = 4 + 2L + 2F + 5O header texts: name, namespace, uid, deletion timestamp;
-//!              key and value of each label, sorted by key; name and value of each field;
-//!              apiVersion, kind, name, uid and a digit (1 controller + 2 blocks deletion) of each owner reference
+//! 24..    u16  lengths of the N = 4 + 2L + 2F + 5O header texts: name, namespace, uid, deletion
+//!              timestamp; key and value of each label, sorted by key; name and value of each
+//!              field; apiVersion, kind, name, uid and a digit (1 controller + 2 blocks deletion)
+//!              of each owner reference
 //! 24+2N..      the header texts, one after another, UTF-8
 //! 24+2N+T..    the JSON
 //! ```
 //!
-//! Input that does not fit this is an error and never a panic. Protection against flipped bits is the store's business.
+//! Malformed input is an error and never a panic. Checksums against flipped bits are part of the
+//! store.
 
 mod encode;
 mod layout;

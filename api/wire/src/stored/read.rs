@@ -1,4 +1,5 @@
-//! Reading a stored value without copying: one check of the header, then accessors that only cut slices.
+//! The reader of stored values: one check of the header, then accessors that cut slices without
+//! copying.
 
 use bytes::Bytes;
 use quorate_meta::{LabelSelector, Value};
@@ -6,13 +7,13 @@ use quorate_meta::{LabelSelector, Value};
 use super::layout::{COMMON_TEXTS, FIXED_LEN, FORMAT_VERSION, Fixed, OWNER_TEXTS, PAIR_TEXTS};
 use crate::json;
 
-/// A stored value that is not what this code writes.
+/// Why a stored value is malformed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CorruptValue {
-    /// Written by a version that this one does not know.
+    /// A format version that this reader does not know.
     #[error("stored value has format version {0}, this server reads version {FORMAT_VERSION}")]
     Version(u8),
-    /// The header does not fit the value.
+    /// The header does not match the value.
     #[error("stored value is corrupt: {0}")]
     Header(&'static str),
     /// The JSON does not parse.
@@ -30,13 +31,13 @@ pub struct StoredRef<'a> {
     json: &'a [u8],
 }
 
-/// The header of a stored value: what selectors look at. The JSON has not been looked at, and need not be brought into the
+/// The header of a stored value, for selectors. The JSON is not read, and is not brought into the
 /// caches for an object that is not selected.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderRef<'a>(StoredRef<'a>);
 
 impl<'a> HeaderRef<'a> {
-    /// Checks the header of `bytes` as far as it does not speak of the JSON.
+    /// Checks the header of `bytes`, except for offsets in the JSON.
     pub fn parse(bytes: &'a Bytes) -> Result<Self, CorruptValue> {
         let (first, rest) = bytes.split_first_chunk::<FIXED_LEN>().ok_or(CorruptValue::Header("too short"))?;
         if first[0] != FORMAT_VERSION {
@@ -62,14 +63,14 @@ impl<'a> HeaderRef<'a> {
         self.0.field(path)
     }
 
-    /// The whole value, with the places in its JSON checked.
+    /// The whole value, with the offsets in its JSON checked.
     fn whole(self) -> Result<StoredRef<'a>, CorruptValue> {
         self.0.check_places()?;
         Ok(self.0)
     }
 }
 
-/// A reference from an object to one that owns it.
+/// An owner reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnerReference<'a> {
     /// `apiVersion` of the owner.
@@ -78,7 +79,7 @@ pub struct OwnerReference<'a> {
     pub kind: &'a str,
     /// Name of the owner.
     pub name: &'a str,
-    /// Identity of the owner.
+    /// UID of the owner.
     pub uid: &'a str,
     /// Whether the owner is the managing controller.
     pub controller: bool,
@@ -87,7 +88,8 @@ pub struct OwnerReference<'a> {
 }
 
 impl<'a> StoredRef<'a> {
-    /// Checks the header of `bytes`; nothing is copied, the JSON is not looked at but for the places of splicing.
+    /// Checks the header of `bytes`. Nothing is copied, and of the JSON only the splice offsets are
+    /// checked.
     pub fn parse(bytes: &'a Bytes) -> Result<Self, CorruptValue> {
         HeaderRef::parse(bytes)?.whole()
     }
@@ -97,17 +99,17 @@ impl<'a> StoredRef<'a> {
         self.texts().next().unwrap_or_default()
     }
 
-    /// Namespace; empty for objects of the cluster.
+    /// Namespace; empty for cluster-scoped objects.
     pub fn namespace(&self) -> &'a str {
         self.texts().nth(1).unwrap_or_default()
     }
 
-    /// Identity.
+    /// UID.
     pub fn uid(&self) -> &'a str {
         self.texts().nth(2).unwrap_or_default()
     }
 
-    /// When deletion began, as text; `None` while it has not.
+    /// The deletion timestamp as text; `None` without one.
     pub fn deletion_timestamp(&self) -> Option<&'a str> {
         self.texts().nth(3).filter(|text| !text.is_empty())
     }
@@ -134,7 +136,7 @@ impl<'a> StoredRef<'a> {
         }
     }
 
-    /// Owner references, in the object's order.
+    /// Owner references, in the order of the object.
     pub fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'a>> + use<'a> {
         let pairs = usize::from(self.fixed.labels) + usize::from(self.fixed.fields);
         let mut texts = self.texts();
@@ -152,7 +154,7 @@ impl<'a> StoredRef<'a> {
         self.bytes.slice(self.bytes.len() - self.json.len()..)
     }
 
-    /// The JSON before and after the hole, sharing the value's memory.
+    /// The JSON before and after the splice offset, sharing the value's memory.
     pub fn halves(&self) -> (Bytes, Bytes) {
         let mut before = self.json();
         let after = before.split_off(self.hole());
@@ -164,18 +166,18 @@ impl<'a> StoredRef<'a> {
         self.json
     }
 
-    /// Offset in the JSON at which `"resourceVersion":"N",` is spliced in.
+    /// The splice offset: where `"resourceVersion":"N",` is inserted into the JSON.
     pub fn hole(&self) -> usize {
         self.fixed.hole as usize
     }
 
-    /// The metadata object in the JSON, and the offset of the hole in it.
+    /// The metadata object in the JSON, and the splice offset in it.
     pub(super) fn metadata(&self) -> (&'a [u8], usize) {
         let (start, end) = (self.fixed.metadata_start as usize, self.fixed.metadata_end as usize);
         (&self.json[start..end], self.hole() - start)
     }
 
-    /// The working tree, complete with `apiVersion`, `kind` and `metadata.resourceVersion`.
+    /// The `Value` of the object, with `apiVersion`, `kind` and `metadata.resourceVersion`.
     pub fn to_value(&self, api_version: &str, kind: &str, revision: u64) -> Result<Value, CorruptValue> {
         let (mut value, _) = json::parse(self.json)?;
         let root = value.as_map_mut().ok_or(CorruptValue::Header("JSON is no object"))?;
@@ -223,7 +225,7 @@ impl<'a> StoredRef<'a> {
 
 const _: () = assert!(OWNER_TEXTS == 5, "owner_references reads five texts");
 
-/// The header texts that are still to come. Lengths were checked to add up and to cut at characters.
+/// The remaining header texts. Their lengths add up and end at characters.
 #[derive(Clone, Debug)]
 struct Texts<'a> {
     lengths: &'a [u8],
@@ -231,7 +233,7 @@ struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Steps over `count` texts.
+    /// Skips `count` texts.
     fn advance(&mut self, count: usize) {
         let (skipped, lengths) = self.lengths.split_at(self.lengths.len().min(2 * count));
         let bytes: usize = skipped.chunks_exact(2).map(|len| usize::from(u16::from_le_bytes([len[0], len[1]]))).sum();

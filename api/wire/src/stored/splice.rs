@@ -1,7 +1,7 @@
-//! Answers from stored values by copying: type and resourceVersion are put in on the way.
+//! Splicing: responses are copied from stored values, with type and resourceVersion inserted.
 //!
-//! `api_version` and `kind` are names from the schema and need no escapes. Each function has a twin that tells the exact
-//! number of bytes, so that callers can reserve and send a length.
+//! `api_version` and `kind` are names from the schema and need no escapes. Each function has a
+//! counterpart for the exact number of bytes, so that callers can reserve memory and send a length.
 
 use bytes::BufMut;
 
@@ -15,7 +15,7 @@ const END_OF_VERSION: &[u8] = b"\",";
 const PARTIAL_KIND: &str = "PartialObjectMetadata";
 const METADATA: &[u8] = b"\"metadata\":";
 
-/// Appends the whole object: the answer to a get, or the object of a watch event.
+/// Appends the whole object: the response to a get, or the object of a watch event.
 pub fn splice_object(target: &mut impl BufMut, stored: &StoredRef<'_>, api_version: &str, kind: &str, revision: u64) {
     put_type(target, api_version, kind);
     put_versioned(target, &stored.json_slice()[1..], stored.hole() - 1, revision);
@@ -36,14 +36,15 @@ pub fn splice_item_len(stored: &StoredRef<'_>, revision: u64) -> usize {
     stored.json_slice().len() + version_len(revision)
 }
 
-/// Appends what stands in an item between the two halves of [`StoredRef::halves`].
+/// Appends the bytes between the two halves of [`StoredRef::halves`] in an item.
 pub fn splice_version(target: &mut impl BufMut, revision: u64) {
     target.put_slice(RESOURCE_VERSION);
     target.put_slice(itoa::Buffer::new().format(revision).as_bytes());
     target.put_slice(END_OF_VERSION);
 }
 
-/// Appends the object's metadata as a `PartialObjectMetadata` of `api_version` (that of the meta group).
+/// Appends the object's metadata as a `PartialObjectMetadata` of `api_version` (that of the meta
+/// group).
 pub fn splice_partial(target: &mut impl BufMut, stored: &StoredRef<'_>, api_version: &str, revision: u64) {
     let (metadata, hole) = stored.metadata();
     put_type(target, api_version, PARTIAL_KIND);

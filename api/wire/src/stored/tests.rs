@@ -1,4 +1,4 @@
-//! Tests of the stored form: what goes in comes out, and damage is noticed.
+//! Tests of stored values: round trips, and detection of damage.
 
 use bytes::Bytes;
 use proptest::prelude::*;

@@ -1,11 +1,13 @@
-//! Keys of maps. JSON has only texts for keys, YAML has all scalars: a key becomes the text of what it is, so that an
-//! unquoted `y`, which YAML 1.1 takes for a boolean, is the key `true`, as release-1.35 servers read it.
+//! Keys of YAML maps, converted to strings.
+//!
+//! JSON only has string keys, YAML has all scalars: an unquoted `y`, which is a boolean in YAML
+//! 1.1, is the key `true`, as in Kubernetes 1.35.
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
-/// A key as JSON has it.
+/// A key as a JSON string.
 pub(super) struct Key(pub(super) String);
 
 impl<'de> Deserialize<'de> for Key {
@@ -48,7 +50,8 @@ impl Visitor<'_> for KeyText {
     }
 }
 
-/// A number in single precision with the fewest digits, and an exponent of two digits when it is large or tiny.
+/// A number in single precision with the fewest digits, and an exponent of two digits when it is
+/// large or tiny.
 fn float_text(number: f64) -> Option<String> {
     #[expect(clippy::cast_possible_truncation, reason = "keys have single precision")]
     let number = number as f32;

@@ -1,12 +1,13 @@
-//! The pieces of a list in YAML: what stands before its items, one item, what stands after them.
+//! Streamed YAML lists: the text before the items, an item, and the text after them.
 //!
-//! An item is an element of a block sequence: its own document, with every line moved to the right by the width of the dash.
+//! An item is an element of a block sequence: its own document, with every line indented by the
+//! width of the dash.
 
 use quorate_meta::{Map, Value};
 
 use super::write;
 
-/// Appends everything of a list before its items, which are at its key `items`.
+/// Appends the part of a list before its items, which are at its key `items`.
 pub fn list_head(list: &Value, items: &str, out: &mut Vec<u8>) {
     part(list, |key| key < items, out);
     out.extend_from_slice(items.as_bytes());
@@ -16,14 +17,14 @@ pub fn list_head(list: &Value, items: &str, out: &mut Vec<u8>) {
 /// Appends an item.
 pub fn list_item(item: &Value, out: &mut Vec<u8>) {
     let text = write(item);
-    // What ends the last line begins the next item or the rest of the list.
+    // The end of the last line is written with the next item or the rest of the list.
     for (turn, line) in text.strip_suffix('\n').unwrap_or(&text).split('\n').enumerate() {
         out.extend_from_slice(if turn == 0 { b"\n- " } else { b"\n  " });
         out.extend_from_slice(line.as_bytes());
     }
 }
 
-/// Appends everything of a list after its items, of which there was `any` or none.
+/// Appends the part of a list after its items; `any` says whether there was one.
 pub fn list_tail(list: &Value, items: &str, any: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(if any { b"\n" } else { b" []\n" });
     part(list, |key| key > items, out);

@@ -1,8 +1,9 @@
 //! YAML text to and from `Value`, through the `serde-saphyr` library.
 //!
-//! One document per text; size, depth, nodes and what aliases may expand to are bounded. Keys are text, numbers and
-//! booleans are read the way Kubernetes manifests expect (`yes` is true, `0644` is octal). A repeated key is reported
-//! with its line and path, the last value wins, as in JSON; callers that are strict refuse.
+//! One document per text; size, depth, nodes and the expansion of aliases are bounded. Keys are
+//! strings, numbers and booleans are read the way Kubernetes manifests expect (`yes` is true,
+//! `0644` is octal). A duplicate key is reported with its line and path and the last value wins, as
+//! in JSON; strict callers refuse.
 
 mod key;
 mod list;

@@ -1,7 +1,9 @@
-//! The reader. JSON, which is YAML too and what clients mostly send as such, goes to the JSON reader first. Other text is read
-//! in one pass, whether keys are repeated or not: the last value wins, and where a key is repeated is noted until nobody
-//! wants to know of more. In text that merges maps (`<<`) the library itself picks the last value: of keys of a map that has
-//! whole numbers for keys, and of those that a merge brings, repetitions are not noted.
+//! The YAML reader.
+//!
+//! JSON, which is YAML too and which most clients send, is read by the JSON parser first. Other
+//! text is read in one pass: the last of duplicate keys wins, and duplicates are reported up to
+//! `MAX_DUPLICATES`. In text that merges maps (`<<`) the library itself picks the last value:
+//! duplicates in maps with integer keys, and those that a merge adds, are not reported.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -18,35 +20,38 @@ use crate::json::{MAX_DUPLICATES, prefix};
 
 /// Largest text that is read, in bytes. Requests have a smaller limit of their own.
 pub const MAX_BYTES: usize = crate::json::MAX_BYTES;
-/// Deepest nesting of lists and maps in text that is not JSON; the library recurses with large frames.
+/// Deepest nesting of lists and maps in text that is not JSON; the library recurses with large
+/// frames.
 pub const MAX_DEPTH: usize = 64;
-/// Most scalars, lists and maps in one text, keys and repeated ones included; the library takes its time for each.
+/// Most scalars, lists and maps in one text, including keys and duplicates, because the library
+/// needs time for each.
 pub const MAX_NODES: usize = 300_000;
-/// The same in text that has `<<` in it: to pick the last of repeated keys the library reads numbered ones again at each depth.
+/// The same in text with `<<`: to pick the last of duplicate keys the library reads integer keys
+/// again at each depth.
 pub const MAX_MERGING_NODES: usize = 50_000;
 /// Most parser events that aliases may replay in one text.
 pub const MAX_ALIAS_EVENTS: usize = 100_000;
 
-/// Why a text is not read.
+/// Why a text cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("yaml: {message}")]
 pub struct Error {
-    /// Line of the fault, counted from one; zero when there is none.
+    /// Line of the error, counted from one; zero when there is none.
     pub line: u64,
-    /// What is wrong, in one line.
+    /// The message, one line.
     message: String,
-    /// Whether the text has more keys and values than are read.
+    /// Whether the text has more nodes than allowed.
     pub too_many: bool,
 }
 
 /// A key that its map already had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate {
-    /// Line of the repetition, counted from one.
+    /// Line of the duplicate, counted from one.
     pub line: u64,
     /// The key.
     pub key: String,
-    /// Where it stands (`spec.items[0].name`); of a very long path the end.
+    /// Its path (`spec.items[0].name`); of a very long one the end.
     pub path: String,
 }
 
@@ -56,7 +61,7 @@ impl fmt::Display for Duplicate {
     }
 }
 
-/// Reads one YAML document; text without any is `null`. The second part of the answer are repeated keys, in order of
+/// Reads one YAML document; text without one is `null`. Also returns duplicate keys in order of
 /// appearance, at most `MAX_DUPLICATES`.
 pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
     if text.len() > MAX_BYTES {
@@ -71,7 +76,7 @@ pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
     }
     let duplicates = RefCell::new(Vec::new());
     let seed = Node { duplicates: &duplicates };
-    // Passed through, the first of keys that are repeated in a merged map would win.
+    // Otherwise the first of the duplicate keys of a merged map would win.
     let (duplicate_keys, max_nodes) = if text.contains("<<") {
         (DuplicateKeyPolicy::LastWins, MAX_MERGING_NODES)
     } else {
@@ -107,7 +112,7 @@ fn options(duplicate_keys: DuplicateKeyPolicy, max_nodes: usize) -> Options {
 }
 
 impl Error {
-    /// A fault of the text as a whole.
+    /// An error of the text as a whole.
     fn whole(message: String) -> Self {
         Self { line: 0, message, too_many: false }
     }
@@ -119,7 +124,8 @@ impl Error {
                 (format!("text has more than {max_nodes} keys and values"), true)
             }
             other => {
-                // A list or a map is two events, so a text of hardly anything else has too many of these first.
+                // A list or a map is two events, so a text of hardly anything else exceeds the
+                // events first.
                 let events = matches!(other, serde_saphyr::Error::Budget { breach: BudgetBreach::Events { .. }, .. });
                 (other.to_string().lines().next().unwrap_or_default().to_owned(), events)
             }
@@ -128,19 +134,19 @@ impl Error {
     }
 }
 
-/// Reads a node, keeping the last of repeated keys and noting the repetition.
+/// Reads a node, keeping the last of duplicate keys and reporting the others.
 #[derive(Clone, Copy)]
 struct Node<'s> {
     duplicates: &'s RefCell<Vec<Duplicate>>,
 }
 
 impl Node<'_> {
-    /// How many repetitions are noted so far.
+    /// The number of duplicates that are reported so far.
     fn noted(self) -> usize {
         self.duplicates.borrow().len()
     }
 
-    /// Puts `step` before the paths noted since there were `noted` of them.
+    /// Puts `step` before the paths of duplicates reported after the first `noted`.
     fn prefix(self, noted: usize, step: &str) {
         self.duplicates.borrow_mut()[noted..].iter_mut().for_each(|duplicate| prefix(&mut duplicate.path, step));
     }
@@ -221,7 +227,7 @@ impl<'de> Visitor<'de> for Node<'_> {
             self.prefix(noted, &key);
             entries.push((key.into(), value));
         }
-        // What else is repeated is not told; the end of the map may be asked for again.
+        // Further duplicates are not reported; the end of the map may be requested again.
         while let Some(Key(key)) = source.next_key()? {
             entries.push((key.into(), source.next_value_seed(self)?));
         }

@@ -1,4 +1,4 @@
-//! Tests of YAML: manifests as people write them, limits, and what is written reads back.
+//! Tests of YAML: manifests as users write them, limits, and round trips.
 
 use proptest::prelude::*;
 use quorate_meta::Value;

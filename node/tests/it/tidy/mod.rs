@@ -16,8 +16,9 @@ use self::edges::{CRATES, CrateRule};
 use self::exceptions::{BACK_EDGES, REPEATED_TYPES, STRAY_IMPLS, WORDY_FOLDERS};
 use self::workspace::{Crate, File, crates, texts};
 
-/// Past this many lines a file must be split.
+/// Past this many lines a file must be split, or one of tests.
 const LONGEST_FILE: usize = 400;
+const LONGEST_TEST_FILE: usize = 450;
 /// Words in comments that hide which actor acts, or send the reader elsewhere.
 const BANNED: [&str; 4] = ["whoever", "somebody", "nobody", "see the module"];
 
@@ -33,8 +34,11 @@ fn every_file_opens_with_what_it_is() {
 #[test]
 fn no_file_is_too_long() {
     let mut long: Vec<_> = texts().into_iter().map(|(path, text)| (text.lines().count(), path)).collect();
-    long.retain(|(lines, _)| *lines > LONGEST_FILE);
-    assert!(long.is_empty(), "these files are longer than {LONGEST_FILE} lines: {long:?}");
+    long.retain(|(lines, path)| {
+        let is_test = path.iter().any(|part| part == "tests" || part == "tests.rs");
+        *lines > if is_test { LONGEST_TEST_FILE } else { LONGEST_FILE }
+    });
+    assert!(long.is_empty(), "these files are too long: {long:?}");
 }
 
 /// The table of crates is complete and exact, and every crate stands behind those that it uses.
@@ -51,6 +55,8 @@ fn crates_use_only_what_is_written_down() {
     for found in &found {
         let expect: BTreeSet<String> = rule(found).uses.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(found.dependencies, expect, "the crates that {} uses", found.name);
+        let expect: BTreeSet<String> = rule(found).tests.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(found.dev_dependencies, expect, "the crates that only the tests of {} use", found.name);
     }
     let edges: Edges<'_> = CRATES.iter().flat_map(|rule| rule.uses.iter().map(|used| (rule.name, *used))).collect();
     assert!(edges.len() > 10, "the table has only {} edges between crates", edges.len());
@@ -115,13 +121,14 @@ fn inherent_impls_stand_with_their_types() {
 
 #[test]
 fn no_type_name_occurs_twice_in_a_crate() {
-    let mut repeated = BTreeSet::new();
+    let (mut count, mut repeated) = (0, BTreeSet::new());
     for found in crates() {
         let mut seen = BTreeSet::new();
         let types = found.files.iter().filter(|file| !file.is_test).flat_map(|file| file.source.types());
         repeated.extend(types.filter(|name| !seen.insert(name.clone())).map(|name| (found.name.clone(), name)));
-        assert!(!seen.is_empty(), "no type was found in {}", found.name);
+        count += seen.len();
     }
+    assert!(count > 500, "the walk found only {count} types");
     check_exceptions("type names that occur twice", &repeated, REPEATED_TYPES);
 }
 

@@ -14,8 +14,10 @@ pub(super) struct Crate {
     pub(super) name: String,
     /// Its folder, below the workspace's.
     pub(super) folder: PathBuf,
-    /// The crates of the workspace that its manifest names, for building, testing or running.
+    /// The crates of the workspace that it is built with.
     pub(super) dependencies: BTreeSet<String>,
+    /// Further ones that its tests and benchmarks are built with.
+    pub(super) dev_dependencies: BTreeSet<String>,
     /// Its files.
     pub(super) files: Vec<File>,
 }
@@ -87,7 +89,10 @@ fn read(folder: &str, texts: &BTreeMap<PathBuf, String>) -> Crate {
         })
         .collect();
     mark_tests(&mut files);
-    Crate { name: name(&manifest), folder: folder.into(), dependencies: dependencies(&manifest), files }
+    let dependencies = dependencies(&manifest, "[dependencies]");
+    let mut dev_dependencies = self::dependencies(&manifest, "[dev-dependencies]");
+    dev_dependencies.retain(|name| !dependencies.contains(name));
+    Crate { name: name(&manifest), folder: folder.into(), dependencies, dev_dependencies, files }
 }
 
 /// Marks the files of modules that are declared for tests only.
@@ -121,13 +126,13 @@ fn name(manifest: &str) -> String {
     line.expect("a package has a name").trim_matches('"').to_owned()
 }
 
-/// The crates of the workspace in every section of dependencies.
-fn dependencies(manifest: &str) -> BTreeSet<String> {
+/// The crates of the workspace in a section of dependencies.
+fn dependencies(manifest: &str, wanted: &str) -> BTreeSet<String> {
     let (mut section, mut found) = ("", BTreeSet::new());
     for line in manifest.lines() {
         if line.starts_with('[') {
             section = line;
-        } else if section.ends_with("dependencies]") && line.starts_with("quorate-") {
+        } else if section == wanted && line.starts_with("quorate-") {
             found.extend(line.split(['.', ' ', '=']).next().map(str::to_owned));
         }
     }
@@ -140,7 +145,8 @@ fn manifests_are_read() {
     let manifest = "[package]\nname = \"a\"\n[dependencies]\nquorate-b.workspace = true\nother = \"1\"\n[lints]\n\
                     quorate-x = 1\n[dev-dependencies]\nquorate-c = { workspace = true }\n";
     assert_eq!(name(manifest), "a");
-    assert_eq!(dependencies(manifest), ["quorate-b", "quorate-c"].map(str::to_owned).into());
+    assert_eq!(dependencies(manifest, "[dependencies]"), ["quorate-b".to_owned()].into());
+    assert_eq!(dependencies(manifest, "[dev-dependencies]"), ["quorate-c".to_owned()].into());
 }
 
 #[test]

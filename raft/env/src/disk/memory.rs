@@ -6,7 +6,7 @@
 //! new value. Names become durable in the order in which they were changed, as on a journaling file
 //! system. Components run as tasks of the current tokio runtime.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,46 +15,26 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-use super::faults::{Faults, SeededRandom};
+use super::faults::SeededRandom;
 use super::inode::Inode;
+use super::memory_state::{MemoryState, NameChange};
 use super::seam::{Disk, File, Lock, Worker};
 
 /// A disk in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryDisk {
-    state: Arc<Mutex<State>>,
-}
-
-type Names = BTreeMap<PathBuf, usize>;
-
-#[derive(Debug, Default)]
-struct State {
-    inodes: Vec<Inode>,
-    names: Names,
-    durable_names: Names,
-    name_changes: Vec<NameChange>,
-    faults: Faults,
-    calls: u64,
-    crashed: bool,
-    locks: BTreeSet<PathBuf>,
-}
-
-#[derive(Debug, Clone)]
-enum NameChange {
-    Link(PathBuf, usize),
-    Rename(PathBuf, PathBuf),
-    Remove(PathBuf),
+    state: Arc<Mutex<MemoryState>>,
 }
 
 #[derive(Debug)]
 struct MemoryFile {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryState>>,
     inode: usize,
 }
 
 /// A taken lock file.
 struct LockGuard {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<MemoryState>>,
     path: PathBuf,
 }
 
@@ -146,7 +126,7 @@ impl MemoryDisk {
             if gone { Inode::default() } else { inode.after_crash(&mut random) }
         };
         let inodes = state.inodes.iter().enumerate().map(found).collect();
-        let found = State { inodes, durable_names: names.clone(), names, ..State::default() };
+        let found = MemoryState { inodes, durable_names: names.clone(), names, ..MemoryState::default() };
         Self { state: Arc::new(Mutex::new(found)) }
     }
 
@@ -156,7 +136,14 @@ impl MemoryDisk {
     pub fn copy(&self) -> Self {
         let state = self.state.lock();
         let (inodes, names) = (state.inodes.iter().map(Inode::copy).collect(), state.names.clone());
-        Self { state: Arc::new(Mutex::new(State { inodes, durable_names: names.clone(), names, ..State::default() })) }
+        Self {
+            state: Arc::new(Mutex::new(MemoryState {
+                inodes,
+                durable_names: names.clone(),
+                names,
+                ..MemoryState::default()
+            })),
+        }
     }
 
     /// Flips the bits of one byte of a file, as a decaying medium does.
@@ -173,77 +160,6 @@ impl MemoryDisk {
         let mut state = self.state.lock();
         let Some(&inode) = state.names.get(path) else { return };
         state.inodes[inode].cut(length);
-    }
-}
-
-impl NameChange {
-    fn apply(&self, names: &mut Names) {
-        match self {
-            Self::Link(path, inode) => {
-                names.insert(path.clone(), *inode);
-            }
-            Self::Rename(from, to) => {
-                if let Some(inode) = names.remove(from) {
-                    names.insert(to.clone(), inode);
-                }
-            }
-            Self::Remove(path) => {
-                names.remove(path);
-            }
-        }
-    }
-}
-
-impl State {
-    fn alive(&self) -> io::Result<()> {
-        if self.crashed { Err(io::Error::other("the simulated machine has lost power")) } else { Ok(()) }
-    }
-
-    /// Counts a mutating call. True when the power is cut during it.
-    fn mutate(&mut self) -> io::Result<bool> {
-        self.alive()?;
-        self.calls += 1;
-        self.crashed = self.faults.crashes_now();
-        Ok(self.crashed)
-    }
-
-    fn change_name(&mut self, change: NameChange) -> io::Result<()> {
-        self.mutate()?;
-        change.apply(&mut self.names);
-        self.name_changes.push(change);
-        self.alive()
-    }
-
-    fn used(&self) -> usize {
-        self.names.values().map(|&inode| self.inodes[inode].current().len()).sum()
-    }
-
-    fn inode(&self, path: &Path) -> io::Result<usize> {
-        self.alive()?;
-        self.names.get(path).copied().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
-    }
-
-    fn write(&mut self, inode: usize, offset: usize, bytes: &[u8]) -> io::Result<()> {
-        self.mutate()?;
-        let growth = (offset + bytes.len()).saturating_sub(self.inodes[inode].current().len());
-        if growth > 0 && self.faults.capacity.is_some_and(|capacity| self.used() + growth > capacity) {
-            return Err(io::Error::from(io::ErrorKind::StorageFull));
-        }
-        self.inodes[inode].write(offset, bytes);
-        self.alive()
-    }
-
-    fn sync(&mut self, inode: usize) -> io::Result<()> {
-        if self.mutate()? {
-            return self.alive();
-        }
-        let folder = self.names.iter().find(|(_, named)| **named == inode).and_then(|(path, _)| path.parent());
-        if self.faults.sync_fails_now(folder) {
-            self.inodes[inode].lose_unsynced();
-            return Err(io::Error::other("simulated sync failure"));
-        }
-        self.inodes[inode].sync();
-        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ mod blocks;
 mod faults;
 mod inode;
 mod memory;
+mod memory_state;
 mod seam;
 mod system;
 

@@ -1,7 +1,8 @@
-//! An object that a token lives and dies with: whether it is still there, and still the same.
+//! Bound objects: whether an object that a token is bound to still exists and is still the same.
 //!
-//! Invariants: every check asks the state that it is given, so what is gone there is gone at once; what was found at a
-//! revision of the object is remembered with that revision, since an object only changes with it.
+//! Invariants: every check looks at the state that it is given, so an object that was deleted there
+//! is gone at once; what was found at a revision of the object is kept with that revision, since an
+//! object only changes with it.
 
 use std::collections::HashMap;
 
@@ -15,31 +16,31 @@ use quorate_wire::stored::StoredRef;
 use serde::Deserialize;
 
 use super::Refusal;
-use super::cache::{Hash, hash};
-use super::claims::Identified;
+use super::cache::{TokenHash, hash};
+use super::claims::ObjectIdentity;
 use quorate_registry::keys::Key;
 
-/// How long a token outlives the time at which its object's deletion was to be done, milliseconds: what shuts down may
-/// still speak.
-const AFTERLIFE_MS: u64 = 60_000;
+/// How long a token outlives the deletion timestamp of its object, milliseconds: a pod that shuts
+/// down may still use it.
+const DELETION_GRACE_MS: u64 = 60_000;
 
-/// What the object is.
+/// The kind of a bound object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BoundObjectKind {
     Account,
     Pod,
     Secret,
-    /// A Secret that holds the very token, which has no end of its own.
-    Holder(Hash),
+    /// A Secret that holds the token itself, which does not expire.
+    TokenSecret(TokenHash),
     Node,
 }
 
-impl Kind {
+impl BoundObjectKind {
     fn resource(self) -> &'static str {
         match self {
             Self::Account => "serviceaccounts",
             Self::Pod => "pods",
-            Self::Secret | Self::Holder(_) => "secrets",
+            Self::Secret | Self::TokenSecret(_) => "secrets",
             Self::Node => "nodes",
         }
     }
@@ -48,31 +49,31 @@ impl Kind {
         match self {
             Self::Account => "service account",
             Self::Pod => "pod",
-            Self::Secret | Self::Holder(_) => "secret",
+            Self::Secret | Self::TokenSecret(_) => "secret",
             Self::Node => "node",
         }
     }
 }
 
-/// See the module.
+/// An object that a token is bound to.
 #[derive(Debug)]
-pub(super) struct Witness {
-    kind: Kind,
+pub(super) struct BoundObject {
+    kind: BoundObjectKind,
     key: Bytes,
     uid: String,
-    found: Mutex<Found>,
+    found: Mutex<LastCheck>,
 }
 
 /// At this revision it was the same object, and will count as there until then.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct LastCheck {
     at: Revision,
     until_ms: u64,
 }
 
 /// The part of a Secret that holds a token.
 #[derive(Deserialize)]
-struct Holder {
+struct TokenSecret {
     #[serde(default)]
     metadata: Metadata,
     #[serde(default, rename = "type")]
@@ -93,21 +94,21 @@ struct Data {
     token: String,
 }
 
-impl Witness {
-    pub(super) fn new(kind: Kind, namespace: &str, object: &Identified) -> Self {
-        let namespace = (kind != Kind::Node).then_some(namespace);
+impl BoundObject {
+    pub(super) fn new(kind: BoundObjectKind, namespace: &str, object: &ObjectIdentity) -> Self {
+        let namespace = (kind != BoundObjectKind::Node).then_some(namespace);
         let key = Key::Object { group: "", resource: kind.resource(), namespace, name: &object.name }.encode();
         Self { kind, key, uid: object.uid.clone(), found: Mutex::default() }
     }
 
-    /// Whether the object is there in this state.
+    /// Whether the object exists in this state.
     pub(super) fn check(&self, names: &Names, snapshot: &Snapshot, now_ms: u64) -> Result<(), Refusal> {
         let gone = || Refusal::Gone(self.kind.name());
         let entry = snapshot.get(&self.key).ok_or_else(gone)?;
         let mut found = self.found.lock();
         if found.at != entry.modified {
             let until_ms = self.look(names, &entry.value)?;
-            *found = Found { at: entry.modified, until_ms };
+            *found = LastCheck { at: entry.modified, until_ms };
         }
         if now_ms <= found.until_ms { Ok(()) } else { Err(gone()) }
     }
@@ -119,8 +120,8 @@ impl Witness {
         if stored.uid() != self.uid {
             return Err(gone());
         }
-        if let Kind::Holder(token) = self.kind {
-            let holder: Holder = serde_json::from_slice(stored.json_slice()).map_err(|_| Refusal::Replaced)?;
+        if let BoundObjectKind::TokenSecret(token) = self.kind {
+            let holder: TokenSecret = serde_json::from_slice(stored.json_slice()).map_err(|_| Refusal::Replaced)?;
             let held = STANDARD.decode(&holder.data.token).map_err(|_| Refusal::Replaced)?;
             if holder.kind != names.domain_key("service-account-token") || hash(&held) != token {
                 return Err(Refusal::Replaced);
@@ -133,7 +134,7 @@ impl Witness {
         }
         match stored.deletion_timestamp() {
             None => Ok(u64::MAX),
-            Some(text) => Ok(Time::parse(text).map_err(|_| gone())?.ms().saturating_add(AFTERLIFE_MS)),
+            Some(text) => Ok(Time::parse(text).map_err(|_| gone())?.ms().saturating_add(DELETION_GRACE_MS)),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! Remembers tokens whose signature has been verified, by their hash.
+//! The cache of tokens whose signature has been verified, by their hash.
 //!
-//! Invariants: at most [`MAX_TOKENS`] are remembered, each for at most [`MAX_AGE_MS`] since its verification, and only while
-//! the keys are the same. Nothing here says that a token is still good: that is looked up every time.
+//! Invariants: it holds at most [`MAX_TOKENS`], each for at most [`MAX_AGE_MS`] since its
+//! verification, and only while the keys are the same. A cached token is not a valid one: expiry
+//! and bound objects are checked every time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,43 +12,44 @@ use ring::digest::{SHA256, digest};
 
 use super::claims::Claims;
 use crate::authentication::User;
-use crate::authentication::token::bound_object::Witness;
+use crate::authentication::token::bound_object::BoundObject;
 
-/// Tokens that are remembered at one time.
+/// Tokens that are cached at one time.
 const MAX_TOKENS: usize = 20_000;
 /// How long a signature counts as verified, milliseconds.
 const MAX_AGE_MS: u64 = 10 * 60 * 1000;
 
 /// A token's SHA-256.
-pub(in crate::authentication) type Hash = [u8; 32];
+pub(in crate::authentication) type TokenHash = [u8; 32];
 
 /// A verified token.
 #[derive(Debug)]
 pub(super) struct Verified {
     pub(super) claims: Claims,
     pub(super) user: Arc<User>,
-    pub(super) account: Witness,
-    pub(super) bound: Option<Witness>,
+    pub(super) account: BoundObject,
+    pub(super) bound: Option<BoundObject>,
     /// Which keys it was verified with.
     pub(super) keys: u64,
     pub(super) verified_ms: u64,
 }
 
-/// Two generations: what is looked up moves to the young one, and when that is full, the old one is forgotten.
+/// Two generations: a token that is looked up moves to the young one, and when that is full, the
+/// old one is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    generations: Mutex<Generations>,
+    generations: Mutex<TokenGenerations>,
 }
 
 #[derive(Debug, Default)]
-struct Generations {
-    young: HashMap<Hash, Arc<Verified>>,
-    old: HashMap<Hash, Arc<Verified>>,
+struct TokenGenerations {
+    young: HashMap<TokenHash, Arc<Verified>>,
+    old: HashMap<TokenHash, Arc<Verified>>,
 }
 
 impl Cache {
     /// A token that was verified with these keys, not too long ago.
-    pub(super) fn get(&self, hash: &Hash, keys: u64, now_ms: u64) -> Option<Arc<Verified>> {
+    pub(super) fn get(&self, hash: &TokenHash, keys: u64, now_ms: u64) -> Option<Arc<Verified>> {
         let mut generations = self.generations.lock();
         let found = match generations.young.get(hash) {
             Some(found) => found.clone(),
@@ -60,13 +62,13 @@ impl Cache {
         (found.keys == keys && now_ms.saturating_sub(found.verified_ms) <= MAX_AGE_MS).then_some(found)
     }
 
-    pub(super) fn insert(&self, hash: Hash, verified: Arc<Verified>) {
+    pub(super) fn insert(&self, hash: TokenHash, verified: Arc<Verified>) {
         self.generations.lock().insert(hash, verified);
     }
 }
 
-impl Generations {
-    fn insert(&mut self, hash: Hash, verified: Arc<Verified>) {
+impl TokenGenerations {
+    fn insert(&mut self, hash: TokenHash, verified: Arc<Verified>) {
         if self.young.len() >= MAX_TOKENS / 2 {
             self.old = std::mem::take(&mut self.young);
         }
@@ -74,18 +76,18 @@ impl Generations {
     }
 }
 
-pub(in crate::authentication) fn hash(token: &[u8]) -> Hash {
+pub(in crate::authentication) fn hash(token: &[u8]) -> TokenHash {
     digest(&SHA256, token).as_ref().try_into().expect("a SHA-256 digest has 32 bytes")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authentication::token::bound_object::Kind;
-    use crate::authentication::token::claims::Identified;
+    use crate::authentication::token::bound_object::BoundObjectKind;
+    use crate::authentication::token::claims::ObjectIdentity;
 
     fn verified(keys: u64, verified_ms: u64) -> Arc<Verified> {
-        let account = Identified { name: "a".into(), uid: "u".into() };
+        let account = ObjectIdentity { name: "a".into(), uid: "u".into() };
         let claims = Claims {
             issuer: String::new(),
             audiences: Vec::new(),
@@ -97,7 +99,7 @@ mod tests {
             account: account.clone(),
             bound: None,
         };
-        let account = Witness::new(Kind::Account, "n", &account);
+        let account = BoundObject::new(BoundObjectKind::Account, "n", &account);
         Arc::new(Verified { claims, user: Arc::default(), account, bound: None, keys, verified_ms })
     }
 
@@ -106,7 +108,7 @@ mod tests {
         let cache = Cache::default();
         let one = hash(b"one");
         cache.insert(one, verified(1, 1000));
-        let check = |hash: &Hash, keys: u64, now: u64, expect: bool| {
+        let check = |hash: &TokenHash, keys: u64, now: u64, expect: bool| {
             assert_eq!(cache.get(hash, keys, now).is_some(), expect, "{keys} {now}");
         };
         check(&one, 1, 1000, true);

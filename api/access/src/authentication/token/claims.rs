@@ -1,7 +1,7 @@
-//! What a token says, and its JSON form (RFC 7519).
+//! The claims of a service account token, and their JSON form (RFC 7519).
 //!
-//! Invariant: the private claims have the name of the cluster's naming profile, so a token of one profile is none in the
-//! other.
+//! Invariant: the private claims have the name of the cluster's naming profile, so a token of one
+//! profile is none in the other.
 
 use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_SERVICE_ACCOUNTS, USER_SERVICE_ACCOUNT_PREFIX};
@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 use super::Refusal;
 use crate::authentication::User;
 
-/// An object by its name and its identity.
+/// The name and uid of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identified {
+pub struct ObjectIdentity {
     /// Its name.
     pub name: String,
     /// Its uid; empty for a node that is named but does not exist.
@@ -21,18 +21,18 @@ pub struct Identified {
     pub uid: String,
 }
 
-/// What a token lives and dies with, besides its account.
+/// The object that a token is bound to, besides its service account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bound {
+pub enum BoundObjectReference {
     /// A pod that runs as the account, and the node that it runs on.
-    Pod(Identified, Option<Identified>),
+    Pod(ObjectIdentity, Option<ObjectIdentity>),
     /// A secret in the account's namespace.
-    Secret(Identified),
+    Secret(ObjectIdentity),
     /// A node.
-    Node(Identified),
+    Node(ObjectIdentity),
 }
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claims {
     pub(super) issuer: String,
@@ -44,8 +44,8 @@ pub(super) struct Claims {
     /// Tells it from every other token.
     pub(super) id: String,
     pub(super) namespace: String,
-    pub(super) account: Identified,
-    pub(super) bound: Option<Bound>,
+    pub(super) account: ObjectIdentity,
+    pub(super) bound: Option<BoundObjectReference>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,22 +65,22 @@ struct Registered {
 #[derive(Serialize, Deserialize)]
 struct Private {
     namespace: String,
-    serviceaccount: Identified,
+    serviceaccount: ObjectIdentity,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pod: Option<Identified>,
+    pod: Option<ObjectIdentity>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    secret: Option<Identified>,
+    secret: Option<ObjectIdentity>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    node: Option<Identified>,
+    node: Option<ObjectIdentity>,
 }
 
 impl Claims {
     pub(super) fn to_json(&self, names: &Names) -> Result<Vec<u8>, Refusal> {
         let (mut pod, mut secret, mut node) = (None, None, None);
         match self.bound.clone() {
-            Some(Bound::Pod(bound, on)) => (pod, node) = (Some(bound), on),
-            Some(Bound::Secret(bound)) => secret = Some(bound),
-            Some(Bound::Node(bound)) => node = Some(bound),
+            Some(BoundObjectReference::Pod(bound, on)) => (pod, node) = (Some(bound), on),
+            Some(BoundObjectReference::Secret(bound)) => secret = Some(bound),
+            Some(BoundObjectReference::Node(bound)) => node = Some(bound),
             None => {}
         }
         let private =
@@ -104,9 +104,9 @@ impl Claims {
         let private = said.others.remove(names.jwt_claim).ok_or(Refusal::Claims)?;
         let private: Private = serde_json::from_value(private).map_err(|_| Refusal::Claims)?;
         let bound = match (private.pod, private.secret, private.node) {
-            (Some(pod), None, node) => Some(Bound::Pod(pod, node)),
-            (None, Some(secret), None) => Some(Bound::Secret(secret)),
-            (None, None, Some(node)) => Some(Bound::Node(node)),
+            (Some(pod), None, node) => Some(BoundObjectReference::Pod(pod, node)),
+            (None, Some(secret), None) => Some(BoundObjectReference::Secret(secret)),
+            (None, None, Some(node)) => Some(BoundObjectReference::Node(node)),
             (None, None, None) => None,
             _ => return Err(Refusal::Claims),
         };
@@ -122,7 +122,7 @@ impl Claims {
             bound,
         };
         // Only what is in a Secret, and so can be taken out of it, may live for ever.
-        let may_last = claims.expires.is_some() || matches!(claims.bound, Some(Bound::Secret(_)));
+        let may_last = claims.expires.is_some() || matches!(claims.bound, Some(BoundObjectReference::Secret(_)));
         if claims.user_name() == said.sub && may_last { Ok(claims) } else { Err(Refusal::Claims) }
     }
 
@@ -130,25 +130,25 @@ impl Claims {
         format!("{USER_SERVICE_ACCOUNT_PREFIX}{}:{}", self.namespace, self.account.name)
     }
 
-    /// Who comes with the token.
+    /// The user of the token.
     pub(super) fn user(&self, names: &Names) -> User {
         let groups = [GROUP_SERVICE_ACCOUNTS.to_owned(), format!("{GROUP_SERVICE_ACCOUNTS}:{}", self.namespace)];
         let mut extra = vec![("credential-id", format!("JTI={}", self.id))];
-        let mut tell = |of: &Identified, name: &'static str, uid: &'static str| {
+        let mut tell = |of: &ObjectIdentity, name: &'static str, uid: &'static str| {
             extra.push((name, of.name.clone()));
             if !of.uid.is_empty() {
                 extra.push((uid, of.uid.clone()));
             }
         };
         match &self.bound {
-            Some(Bound::Pod(pod, node)) => {
+            Some(BoundObjectReference::Pod(pod, node)) => {
                 tell(pod, "pod-name", "pod-uid");
                 if let Some(node) = node {
                     tell(node, "node-name", "node-uid");
                 }
             }
-            Some(Bound::Node(node)) => tell(node, "node-name", "node-uid"),
-            Some(Bound::Secret(_)) | None => {}
+            Some(BoundObjectReference::Node(node)) => tell(node, "node-name", "node-uid"),
+            Some(BoundObjectReference::Secret(_)) | None => {}
         }
         let mut extra: Vec<_> = extra.into_iter().map(|(key, value)| (names.user_extra(key), vec![value])).collect();
         extra.sort();

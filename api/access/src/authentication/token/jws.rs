@@ -1,8 +1,9 @@
-//! Signed texts: the compact form of JSON web signatures (RFC 7515) with ES256 (RFC 7518), and nothing else.
+//! JSON web signatures in the compact form (RFC 7515) with ES256 (RFC 7518), and no other
+//! algorithm.
 //!
-//! Invariants: the algorithm is fixed, a header only says the same or is refused, so that no token chooses how it is checked
-//! (`none`, a public key as a shared secret); a key is found by its id and never comes out of the token. Whoever reads the
-//! claims has to check them: here only their signature is.
+//! Invariants: the algorithm is fixed, a header that names another one is refused, so that no token
+//! chooses how it is checked (`none`, a public key as a shared secret). A key is found by its id
+//! and never comes out of the token. Not here: the claims, which the caller has to check.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,9 +13,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Refusal;
-use super::keys::{Key, KeySet};
+use super::keys::{KeySet, SigningKey};
 
-/// The one algorithm.
+/// The only algorithm.
 pub const ALGORITHM: &str = "ES256";
 /// Bytes of a token at most; what is longer is none.
 pub(super) const MAX_TOKEN_BYTES: usize = 16 * 1024;
@@ -23,12 +24,12 @@ pub(super) const MAX_TOKEN_BYTES: usize = 16 * 1024;
 struct Header {
     alg: String,
     kid: String,
-    /// What a reader must understand: nothing of the kind is.
+    /// Header parameters that a reader must understand: none is understood.
     crit: Option<IgnoredAny>,
 }
 
 /// The token that says these claims, which are JSON; none that would not verify.
-pub(super) fn sign(key: &Key, claims: &[u8]) -> Result<String, Refusal> {
+pub(super) fn sign(key: &SigningKey, claims: &[u8]) -> Result<String, Refusal> {
     let header = format!(r#"{{"alg":"{ALGORITHM}","kid":"{}"}}"#, key.id());
     let mut token = URL_SAFE_NO_PAD.encode(header);
     token.push('.');
@@ -65,7 +66,7 @@ mod tests {
     use ring::hmac;
 
     use super::*;
-    use crate::authentication::token::testing::key_set;
+    use crate::authentication::token::tests::key_set;
 
     fn part(text: &str) -> String {
         URL_SAFE_NO_PAD.encode(text)

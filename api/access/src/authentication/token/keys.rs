@@ -1,8 +1,8 @@
-//! The keys that service account tokens are signed with and checked against.
+//! Signing keys of service account tokens.
 //!
-//! Invariants: one key signs, every key verifies; a new key verifies at once and signs only after [`SETTLING_MS`], when every
-//! node has had the time to learn of it. A key's id is the thumbprint of its public half (RFC 7638), so that it is never
-//! reused for another key.
+//! Invariants: one key signs, every key verifies; a new key verifies at once and signs only after
+//! [`SETTLING_MS`], when every node has had the time to learn of it. A key's id is the thumbprint
+//! of its public half (RFC 7638), so that it is never reused for another key.
 
 use std::fmt;
 
@@ -50,14 +50,14 @@ impl KeyMaterial {
 }
 
 /// A key ready for use.
-pub(super) struct Key {
+pub(super) struct SigningKey {
     id: String,
     pair: EcdsaKeyPair,
     public: [u8; POINT_BYTES],
     created_ms: u64,
 }
 
-impl Key {
+impl SigningKey {
     fn new(material: &KeyMaterial) -> Result<Self, UnusableKey> {
         let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let pair = EcdsaKeyPair::from_pkcs8(algorithm, &material.pkcs8, &SystemRandom::new());
@@ -100,7 +100,7 @@ impl Key {
 /// The keys of a cluster at some moment.
 pub struct KeySet {
     /// Oldest first, never empty.
-    keys: Vec<Key>,
+    keys: Vec<SigningKey>,
 }
 
 impl KeySet {
@@ -109,7 +109,7 @@ impl KeySet {
     /// # Errors
     /// When there is none, or one cannot be used.
     pub fn new(material: &[KeyMaterial]) -> Result<Self, UnusableKey> {
-        let mut keys = material.iter().map(Key::new).collect::<Result<Vec<_>, _>>()?;
+        let mut keys = material.iter().map(SigningKey::new).collect::<Result<Vec<_>, _>>()?;
         if keys.is_empty() {
             return Err(UnusableKey);
         }
@@ -117,32 +117,33 @@ impl KeySet {
         Ok(Self { keys })
     }
 
-    /// Id, making in milliseconds since the Unix epoch, and whether it signs now, of every key: oldest first.
+    /// Id, making in milliseconds since the Unix epoch, and whether it signs now, of every key:
+    /// oldest first.
     pub fn list(&self, now_ms: u64) -> impl Iterator<Item = (&str, u64, bool)> {
         let signing = self.signing(now_ms).id();
         self.keys.iter().map(move |key| (key.id(), key.created_ms, key.id() == signing))
     }
 
     /// The key that signs: the newest that every node knows.
-    pub(super) fn signing(&self, now_ms: u64) -> &Key {
+    pub(super) fn signing(&self, now_ms: u64) -> &SigningKey {
         let settled = self.keys.iter().rev().find(|key| key.created_ms.saturating_add(SETTLING_MS) <= now_ms);
         settled.or(self.keys.first()).expect("a set is never empty")
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<&Key> {
+    pub(super) fn find(&self, id: &str) -> Option<&SigningKey> {
         self.keys.iter().find(|key| key.id == id)
     }
 
     /// The public halves as a JSON web key set (RFC 7517).
     #[must_use]
     pub fn published(&self) -> Value {
-        Value::Map(Map::from([("keys", Value::List(self.keys.iter().map(Key::jwk).collect()))]))
+        Value::Map(Map::from([("keys", Value::List(self.keys.iter().map(SigningKey::jwk).collect()))]))
     }
 }
 
 impl fmt::Debug for KeySet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.keys.iter().map(Key::id)).finish()
+        f.debug_list().entries(self.keys.iter().map(SigningKey::id)).finish()
     }
 }
 
@@ -157,9 +158,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_key_signs_once_everybody_knows_it() {
+    fn a_new_key_signs_once_every_node_knows_it() {
         let keys: Vec<_> = [1_000, 60_000].map(|made| KeyMaterial::generate(made).unwrap()).to_vec();
-        let id = |material: &KeyMaterial| Key::new(material).unwrap().id;
+        let id = |material: &KeyMaterial| SigningKey::new(material).unwrap().id;
         let check = |material: &[KeyMaterial], now: u64, expect: &KeyMaterial| {
             assert_eq!(KeySet::new(material).unwrap().signing(now).id(), id(expect), "{now}");
         };

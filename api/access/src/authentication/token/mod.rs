@@ -1,9 +1,10 @@
-//! Tokens of service accounts: signed statements of who somebody is, for whom, until when, and as long as what exists
-//! (document 000, TokenRequest and TokenReview).
+//! Service account tokens (TokenRequest and TokenReview): JSON web tokens that are bound to an
+//! audience, a time and objects.
 //!
-//! A check has two halves. What a token says never changes, so its signature is verified once and remembered for a while
-//! (the file `cache`). What it depends on does change, so that is looked up in the store's newest state at every check
-//! (the file `bound_object`): nothing has to be told that an account or a bound object is gone.
+//! A check has two halves. The claims of a token never change, so its signature is verified once
+//! and cached for a while (`cache`). The objects that it is bound to do change, so they are looked
+//! up in the store's newest state at every check (`bound_object`): no revocation has to be sent
+//! when a service account or a bound object is deleted.
 
 mod bound_object;
 mod cache;
@@ -13,12 +14,10 @@ mod keys;
 mod refusal;
 mod service;
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;
 
-pub(super) use cache::{Hash as TokenHash, hash};
-pub use claims::{Bound, Identified};
+pub(super) use cache::{TokenHash, hash};
+pub use claims::{BoundObjectReference, ObjectIdentity};
 pub use jws::ALGORITHM;
 pub use keys::{KeyMaterial, KeySet, UnusableKey};
 pub use refusal::Refusal;

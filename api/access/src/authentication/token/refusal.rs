@@ -1,10 +1,10 @@
-//! Why a token is not accepted.
+//! Refusals of tokens: why a token is not accepted.
 
 use thiserror::Error;
 
 use super::jws::MAX_TOKEN_BYTES;
 
-/// Why a token is not accepted, in words that may be told to whoever reviews it. They never hold the token.
+/// Why a token is not accepted, in words that a TokenReview may show. They never hold the token.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// It does not have the form of a token.
@@ -13,33 +13,33 @@ pub enum Refusal {
     /// No known key has signed it, or not with the algorithm that all keys have.
     #[error("invalid bearer token: its signature is not by a known key")]
     Signature,
-    /// It says something else than tokens of this cluster do.
+    /// Its claims are not those of a service account token of this cluster.
     #[error("invalid bearer token: its claims are not those of a service account")]
     Claims,
     /// Another issuer made it.
     #[error("invalid bearer token: it comes from another issuer")]
     Issuer,
-    /// It is for others.
+    /// It is for other audiences.
     #[error("token audiences {token:?} are invalid for the target audiences {target:?}")]
     Audience {
-        /// For whom it is.
+        /// Those of the token.
         token: Vec<String>,
-        /// Who asks.
+        /// Those of which one is needed.
         target: Vec<String>,
     },
-    /// Its time is over.
+    /// It has expired.
     #[error("service account token has expired")]
     Expired,
-    /// Its time has not come.
+    /// It is not valid yet.
     #[error("service account token is not valid yet")]
     Early,
-    /// What it depends on is gone, or another object of the same name.
+    /// A bound object was deleted, or is another one of the same name.
     #[error("service account token has been invalidated: the {0} that it is bound to does not exist")]
     Gone(&'static str),
     /// It was taken out of the Secret that held it.
     #[error("service account token has been invalidated: its secret holds another")]
     Replaced,
-    /// Somebody has marked the Secret that holds it.
+    /// The Secret that holds it is labelled as invalid.
     #[error("service account token has been invalidated: its secret is marked as invalid")]
     Marked,
     /// There are no keys to check or sign it with yet.

@@ -1,4 +1,6 @@
-//! Makes and checks tokens.
+//! Issuing and checking service account tokens.
+//!
+//! Not here: where the signing keys are stored, and who may request a token.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,21 +11,23 @@ use quorate_store::Snapshot;
 use tokio::sync::watch;
 
 use super::cache::{Cache, Verified, hash};
-use super::claims::{Bound, Claims, Identified};
+use super::claims::{BoundObjectReference, Claims, ObjectIdentity};
 use super::keys::KeySet;
 use super::{Refusal, jws};
 use crate::authentication::User;
-use crate::authentication::token::bound_object::{Kind, Witness};
+use crate::authentication::token::bound_object::{BoundObject, BoundObjectKind};
 
-/// How far the clocks of two nodes may differ, seconds: a token may be used that much before its time.
+/// How far the clocks of two nodes may differ, seconds: a token may be used that much before its
+/// time.
 const CLOCK_SKEW: u64 = 5;
 
-/// What tokens say and accept.
+/// The claims of new tokens, and which tokens are accepted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenOptions {
     /// The issuers whose tokens are accepted; new tokens name the first. Never empty.
     pub issuers: Vec<String>,
-    /// Whom this server is: tokens for one of these are accepted as credentials. Never empty.
+    /// The audiences of this server: tokens for one of these are accepted as credentials. Never
+    /// empty.
     pub audiences: Vec<String>,
     /// Seconds that a requested token lives at most; `None` for no limit but the API's.
     pub max_expiration: Option<u64>,
@@ -37,13 +41,13 @@ pub struct Issue {
     /// The account's namespace.
     pub namespace: String,
     /// The account.
-    pub account: Identified,
-    /// For whom it is.
+    pub account: ObjectIdentity,
+    /// Its audiences.
     pub audiences: Vec<String>,
     /// Seconds that it lives; `None` for a token that ends with the Secret which holds it.
     pub lifetime: Option<u64>,
     /// What it is bound to.
-    pub bound: Option<Bound>,
+    pub bound: Option<BoundObjectReference>,
     /// Tells it from every other token.
     pub id: String,
 }
@@ -66,9 +70,9 @@ impl fmt::Debug for Issued {
 /// A token that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
-    /// Whose it is.
+    /// Its user.
     pub user: Arc<User>,
-    /// Those of the audiences asked for that it is for.
+    /// Those of the requested audiences that it is for.
     pub audiences: Vec<String>,
 }
 
@@ -101,7 +105,7 @@ impl ServiceAccountTokens {
         }
     }
 
-    /// What tokens say and accept.
+    /// The claims of new tokens, and which tokens are accepted.
     #[must_use]
     pub fn options(&self) -> &TokenOptions {
         &self.options
@@ -138,7 +142,8 @@ impl ServiceAccountTokens {
     /// Makes a token.
     ///
     /// # Errors
-    /// Without keys, when the key does not sign, and when the token would be longer than any that is accepted.
+    /// Without keys, when the key does not sign, and when the token would be longer than any that
+    /// is accepted.
     pub fn issue(&self, issue: Issue, now_ms: u64) -> Result<Issued, Refusal> {
         let keys = self.keys().ok_or(Refusal::NoKeys)?;
         let now = now_ms / 1000;
@@ -157,10 +162,10 @@ impl ServiceAccountTokens {
         Ok(Issued { token, expires_ms: claims.expires.map(|seconds| seconds.saturating_mul(1000)) })
     }
 
-    /// Whose a token is, for one of these audiences, in this state of the cluster.
+    /// The user of a token, for one of these audiences, in this state of the cluster.
     ///
     /// # Errors
-    /// Whatever is wrong with it.
+    /// The reason why it is not accepted.
     pub fn check(
         &self,
         token: &str,
@@ -188,7 +193,7 @@ impl ServiceAccountTokens {
         Ok(Accepted { user: verified.user.clone(), audiences: common })
     }
 
-    /// The token's claims: remembered, or verified now.
+    /// The token's claims: cached, or verified now.
     fn verified(&self, token: &str, now_ms: u64) -> Result<Arc<Verified>, Refusal> {
         let keys = self.keys.load();
         let keys = keys.as_ref().ok_or(Refusal::NoKeys)?;
@@ -200,15 +205,17 @@ impl ServiceAccountTokens {
         if !self.options.issuers.contains(&claims.issuer) {
             return Err(Refusal::Issuer);
         }
-        let witness = |kind, object| Witness::new(kind, &claims.namespace, object);
+        let bound_object = |kind, object| BoundObject::new(kind, &claims.namespace, object);
         let bound = claims.bound.as_ref().map(|bound| match bound {
-            // The node of a pod is told of, no more: the pod ends when its node does.
-            Bound::Pod(pod, _) => witness(Kind::Pod, pod),
-            Bound::Secret(secret) if claims.expires.is_none() => witness(Kind::Holder(hash), secret),
-            Bound::Secret(secret) => witness(Kind::Secret, secret),
-            Bound::Node(node) => witness(Kind::Node, node),
+            // The node of a pod is named, no more: the pod is deleted with its node.
+            BoundObjectReference::Pod(pod, _) => bound_object(BoundObjectKind::Pod, pod),
+            BoundObjectReference::Secret(secret) if claims.expires.is_none() => {
+                bound_object(BoundObjectKind::TokenSecret(hash), secret)
+            }
+            BoundObjectReference::Secret(secret) => bound_object(BoundObjectKind::Secret, secret),
+            BoundObjectReference::Node(node) => bound_object(BoundObjectKind::Node, node),
         });
-        let account = witness(Kind::Account, &claims.account);
+        let account = bound_object(BoundObjectKind::Account, &claims.account);
         let user = Arc::new(claims.user(self.names));
         let verified = Verified { claims, user, account, bound, keys: keys.number, verified_ms: now_ms };
         let verified = Arc::new(verified);

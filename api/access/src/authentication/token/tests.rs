@@ -1,4 +1,4 @@
-//! Tokens against a store: who is accepted, for how long, and what ends them.
+//! Service account tokens against a store: which are accepted, for how long, and what ends them.
 
 use bytes::Bytes;
 use quorate_env::{Clock, SystemEnv};
@@ -7,11 +7,15 @@ use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use quorate_wire::stored;
 use serde_json::json;
 
-use super::testing::key_set;
 use super::*;
 use quorate_registry::keys::Key;
 
 const NOW_MS: u64 = 1_893_456_000_000;
+
+/// A new set with one key.
+pub(super) fn key_set() -> KeySet {
+    KeySet::new(&[KeyMaterial::generate(0).expect("a new key")]).expect("a usable key")
+}
 
 struct Cluster {
     names: &'static Names,
@@ -68,7 +72,7 @@ impl Cluster {
 
     #[track_caller]
     fn check(&self, token: &str, expect: &str) {
-        // Twice: the second time the signature is remembered.
+        // Twice: the second time the signature is cached.
         assert_eq!([self.at(token, NOW_MS), self.at(token, NOW_MS)], [expect, expect]);
     }
 }
@@ -84,8 +88,8 @@ fn object(name: &str, uid: &str) -> serde_json::Value {
     json!({"metadata": {"name": name, "namespace": "ns", "uid": uid}})
 }
 
-fn identified(name: &str, uid: &str) -> Identified {
-    Identified { name: name.into(), uid: uid.into() }
+fn identified(name: &str, uid: &str) -> ObjectIdentity {
+    ObjectIdentity { name: name.into(), uid: uid.into() }
 }
 
 fn issue() -> Issue {
@@ -99,7 +103,7 @@ fn issue() -> Issue {
     }
 }
 
-fn bound(bound: Bound) -> Issue {
+fn bound(bound: BoundObjectReference) -> Issue {
     Issue { bound: Some(bound), ..issue() }
 }
 
@@ -185,9 +189,9 @@ async fn a_token_ends_with_its_account() {
 #[tokio::test]
 async fn a_token_ends_with_what_it_is_bound_to() {
     for (resource, kind, of) in [
-        ("pods", "pod", bound(Bound::Pod(identified("it", "x"), None))),
-        ("secrets", "secret", bound(Bound::Secret(identified("it", "x")))),
-        ("nodes", "node", bound(Bound::Node(identified("it", "x")))),
+        ("pods", "pod", bound(BoundObjectReference::Pod(identified("it", "x"), None))),
+        ("secrets", "secret", bound(BoundObjectReference::Secret(identified("it", "x")))),
+        ("nodes", "node", bound(BoundObjectReference::Node(identified("it", "x")))),
     ] {
         let cluster = Cluster::with_account().await;
         let (token, gone) = (cluster.issue(of), format!("Gone({kind:?})"));
@@ -210,7 +214,7 @@ async fn a_token_ends_with_what_it_is_bound_to() {
 async fn a_token_without_an_end_is_good_while_its_secret_holds_it() {
     use base64::Engine;
     let cluster = Cluster::with_account().await;
-    let token = cluster.issue(Issue { lifetime: None, ..bound(Bound::Secret(identified("it", "x"))) });
+    let token = cluster.issue(Issue { lifetime: None, ..bound(BoundObjectReference::Secret(identified("it", "x"))) });
     let held = |kind: &str, token: &str| {
         let token = base64::engine::general_purpose::STANDARD.encode(token);
         json!({"metadata": {"name": "it", "namespace": "ns", "uid": "x"}, "type": kind, "data": {"token": token}})
@@ -240,7 +244,7 @@ async fn the_user_says_what_the_token_is_bound_to() {
     let cluster = Cluster::with_account().await;
     cluster.put("pods", "p", object("p", "pu")).await;
     let node = Some(identified("n", "nu"));
-    let token = cluster.issue(bound(Bound::Pod(identified("p", "pu"), node)));
+    let token = cluster.issue(bound(BoundObjectReference::Pod(identified("p", "pu"), node)));
     let accepted = cluster.tokens.check(&token, &own(), &cluster.store.snapshot(), NOW_MS).unwrap();
     let user = &accepted.user;
     let groups = ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"];

@@ -1,7 +1,9 @@
-//! What is related to which node: by pods that are bound to it, by claims of those pods, by volumes of those claims.
+//! The graph of the node authorizer: the nodes that an object is related to, by pods bound to them,
+//! by claims of those pods, by volumes of those claims.
 //!
-//! Invariants: immutable once shared, and a changed copy shares what has not changed. What a pod or volume adds depends on that
-//! object alone, so the object as it was says what to take away; nothing stays behind.
+//! Invariants: immutable once shared, and a changed copy shares what has not changed. The edges of
+//! a pod or volume depend on that object alone, so the object before a change says which edges to
+//! remove; none stays behind.
 
 use std::sync::Arc;
 
@@ -11,9 +13,9 @@ use quorate_meta::Value;
 use super::references;
 use quorate_registry::derived::{Derived, ObjectChange};
 
-/// What may be related to a node.
+/// The kind of an object that may be related to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum VertexKind {
     Account,
     Attachment,
     Claim,
@@ -28,13 +30,13 @@ pub(super) enum Kind {
 /// An object; the namespace is empty for the cluster's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Vertex {
-    pub(super) kind: Kind,
+    pub(super) kind: VertexKind,
     pub(super) namespace: Arc<str>,
     pub(super) name: Arc<str>,
 }
 
 impl Vertex {
-    pub(super) fn new(kind: Kind, namespace: &str, name: &str) -> Self {
+    pub(super) fn new(kind: VertexKind, namespace: &str, name: &str) -> Self {
         Self { kind, namespace: namespace.into(), name: name.into() }
     }
 }
@@ -42,7 +44,7 @@ impl Vertex {
 /// All relations at one revision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Graph {
-    /// How often an object is related to a node, by a pod or by itself.
+    /// How many edges relate an object to a node: its own, or those of pods.
     nodes: OrdMap<(Vertex, Arc<str>), u32>,
     /// The claim of each bound volume.
     claims: OrdMap<Arc<str>, Vertex>,
@@ -51,22 +53,22 @@ pub(crate) struct Graph {
 }
 
 impl Derived for Graph {
-    fn take(&mut self, change: ObjectChange<'_>) {
-        let ObjectChange { plural, namespace, name, before, now } = change;
-        if let Some(before) = before {
-            self.add(plural, namespace, name, before, false);
+    fn update(&mut self, change: ObjectChange<'_>) {
+        let ObjectChange { plural, namespace, name, old, new } = change;
+        if let Some(old) = old {
+            self.add(plural, namespace, name, old, false);
         }
-        if let Some(now) = now {
-            self.add(plural, namespace, name, now, true);
+        if let Some(new) = new {
+            self.add(plural, namespace, name, new, true);
         }
     }
 }
 
 impl Graph {
     /// Whether an object is related to a node.
-    pub(super) fn relates(&self, node: &str, kind: Kind, namespace: &str, name: &str) -> bool {
+    pub(super) fn relates(&self, node: &str, kind: VertexKind, namespace: &str, name: &str) -> bool {
         let of_volume = |volume: &Arc<str>| self.claims.get(volume).is_some_and(|claim| self.is_at(claim, node));
-        if kind == Kind::Volume {
+        if kind == VertexKind::Volume {
             return of_volume(&name.into());
         }
         let vertex = Vertex::new(kind, namespace, name);
@@ -77,13 +79,13 @@ impl Graph {
         self.nodes.contains_key(&(vertex.clone(), node.into()))
     }
 
-    /// Adds what an object says, or takes it away.
+    /// Adds the edges of an object, or removes them.
     fn add(&mut self, plural: &str, namespace: &str, name: &str, object: &Value, adds: bool) {
         let own = match plural {
             "persistentvolumes" => return self.add_volume(name, object, adds),
-            "pods" => Kind::Pod,
-            "volumeattachments" => Kind::Attachment,
-            "resourceslices" => Kind::Slice,
+            "pods" => VertexKind::Pod,
+            "volumeattachments" => VertexKind::Attachment,
+            "resourceslices" => VertexKind::Slice,
             _ => return,
         };
         let node = object.str_at(&["spec", "nodeName"]).unwrap_or_default();
@@ -91,7 +93,7 @@ impl Graph {
             return;
         }
         self.relate(Vertex::new(own, namespace, name), node, adds);
-        if own == Kind::Pod {
+        if own == VertexKind::Pod {
             for vertex in references::of_pod(namespace, name, object) {
                 self.relate(vertex, node, adds);
             }

@@ -1,244 +1,25 @@
-//! What nodes may do: users `system:node:NAME` in the group `system:nodes` (release 1.35's node authorizer).
+//! Node authorization: what kubelets may do, users `system:node:NAME` in the group `system:nodes`.
 //!
-//! A node reads what pods bound to it refer to, looks after itself, its pods and their status, its lease and its driver, and
-//! gets tokens for the accounts of its pods; for what concerns all nodes alike it has the rules of the role `system:node`.
-//! Invariants: it never denies a request, so others may allow more; what is there goes by its name, or by the pods of the node.
-//! What is to be created has no name yet: that is let through here, and looked at in [`objects`] when it is written.
+//! [`NodeAuthorizer`] decides about requests by the names of objects and by the pods of the node;
+//! [`NodeRestriction`] checks objects that a node writes. Not here: what all nodes may alike, which
+//! are the rules of the role `system:node`.
 
-mod claim;
+mod authorizer;
+mod claim_status;
 mod graph;
-mod itself;
-#[cfg(test)]
-mod model;
-mod objects;
+mod own_node;
 mod references;
+mod restriction;
+#[cfg(test)]
+mod tests;
 
-use std::sync::Arc;
-
-use quorate_meta::Names;
-use quorate_meta::well_known::{GROUP_NODES, USER_NODE_PREFIX};
-use quorate_store::Store;
-
-use self::graph::{Graph, Kind};
-pub use self::references::account as account_of;
-use super::rbac::{Rule, defaults};
-use super::{Action, Decision, Operator, ResourceAction};
-use crate::authentication::User;
-use quorate_registry::Catalogue;
-use quorate_registry::derived::{DerivedState, DerivedStateOptions};
-
-/// The field that says where something belongs.
-const NODE_NAME: &str = "spec.nodeName";
-
-/// Groups that have resources of which nodes see a part.
-#[derive(Debug)]
-struct Groups {
-    certificates: String,
-    coordination: String,
-    resource: String,
-    storage: String,
-}
-
-/// See the module.
-#[derive(Debug)]
-pub(super) struct Nodes {
-    pub(super) graph: DerivedState<Graph>,
-    /// What all nodes may alike.
-    rules: Vec<Rule>,
-    groups: Groups,
-    names: &'static Names,
-}
+pub(super) use self::authorizer::NodeAuthorizer;
+pub use self::references::service_account as service_account_of;
+pub use self::restriction::NodeRestriction;
 
 /// Allowed, or why not.
-type Verdict = Result<(), String>;
+type Check = Result<(), String>;
 
-impl Nodes {
-    /// `None` when the registry does not serve what pods refer to.
-    pub(super) fn new(names: &'static Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<Self> {
-        let [certificates, coordination, resource, storage] =
-            ["certificates", "coordination", "resource", "storage"].map(|neutral| names.group(neutral));
-        let find = |group: &str, plural: &str| catalogue.find(group, "v1", plural).cloned();
-        let resources = vec![
-            find("", "pods")?,
-            find("", "persistentvolumes")?,
-            find(&storage, "volumeattachments")?,
-            find(&resource, "resourceslices")?,
-        ];
-        let prefixes = resources.iter().map(|resource| resource.prefix(None)).collect();
-        let what = "pods, volumes and what belongs to nodes";
-        let role = defaults(names, |_| true).into_iter().find(|role| role.name == "system:node" && !role.is_binding)?;
-        Some(Self {
-            graph: DerivedState::new(DerivedStateOptions { store, resources, prefixes, what }),
-            rules: Rule::of_role(&role.object),
-            groups: Groups { certificates, coordination, resource, storage },
-            names,
-        })
-    }
-
-    /// The name of the node that a user is; `None` for everybody else.
-    pub(super) fn name(user: &User) -> Option<&str> {
-        user.name.strip_prefix(USER_NODE_PREFIX).filter(|_| user.is_in(GROUP_NODES))
-    }
-
-    /// Allows what a node may; has no opinion otherwise.
-    pub(super) async fn decide(&self, user: &User, action: &Action<'_>) -> Decision {
-        let Some(node) = Self::name(user) else { return Decision::default() };
-        if node.is_empty() {
-            let reason = format!("unknown node for user {:?}", user.name);
-            return Decision { reason, ..Decision::default() };
-        }
-        let graph = match self.graph.current().await {
-            Ok(graph) => graph,
-            Err(error) => return Decision { error: error.into_status().message, ..Decision::default() },
-        };
-        match self.may(&graph, node, action) {
-            Ok(()) => Decision::allow(""),
-            Err(reason) => Decision { reason, ..Decision::default() },
-        }
-    }
-
-    fn may(&self, graph: &Graph, node: &str, action: &Action<'_>) -> Verdict {
-        let on = match action {
-            Action::Resource(on) => on,
-            Action::Path { verb, path } => {
-                return allowed(self.rules.iter().any(|rule| rule.allows_path(verb, path)), "");
-            }
-        };
-        let at = Question { graph, node, on };
-        let Groups { coordination, resource, storage, .. } = &self.groups;
-        match (on.group, on.resource) {
-            ("", "secrets") => at.reads(Kind::Secret),
-            ("", "configmaps") => at.reads(Kind::ConfigMap),
-            ("", "persistentvolumeclaims") if on.subresource == "status" => at.reports_claim(),
-            ("", "persistentvolumeclaims") => at.gets(Kind::Claim),
-            ("", "persistentvolumes") => at.gets(Kind::Volume),
-            ("", "serviceaccounts") => at.uses_account(),
-            ("", "nodes") => at.looks_after_node(),
-            ("", "pods") => at.looks_after_pods(),
-            (group, "resourceclaims") if group == resource => at.gets(Kind::ResourceClaim),
-            (group, "resourceslices") if group == resource => at.looks_after_slices(),
-            (group, "volumeattachments") if group == storage => at.gets(Kind::Attachment),
-            (group, "csinodes") if group == storage => {
-                allowed(on.subresource.is_empty(), "cannot authorize CSINode subresources")?;
-                at.looks_after_own("CSINode")
-            }
-            (group, "leases") if group == coordination => {
-                let why =
-                    format!("can only access leases in the {:?} system namespace", self.names.namespace_node_lease);
-                allowed(on.namespace == self.names.namespace_node_lease, &why)?;
-                at.looks_after_own("node lease")
-            }
-            _ => allowed(self.rules.iter().any(|rule| rule.allows_resource(on)), ""),
-        }
-    }
-}
-
-fn allowed(is_allowed: bool, why: &str) -> Verdict {
+fn ensure(is_allowed: bool, why: &str) -> Check {
     if is_allowed { Ok(()) } else { Err(why.to_owned()) }
-}
-
-/// What one node wants to do to one resource.
-struct Question<'a> {
-    graph: &'a Graph,
-    node: &'a str,
-    on: &'a ResourceAction<'a>,
-}
-
-impl Question<'_> {
-    /// Reads one object that is related to the node, or watches it.
-    fn reads(&self, kind: Kind) -> Verdict {
-        self.verb(&["get", "list", "watch"], "can only read resources of this type")?;
-        allowed(self.on.subresource.is_empty(), "cannot read subresource")?;
-        allowed(!self.on.namespace.is_empty(), "can only read namespaced object of this type")?;
-        self.is_related(kind)
-    }
-
-    fn gets(&self, kind: Kind) -> Verdict {
-        self.verb(&["get"], "can only get individual resources of this type")?;
-        allowed(self.on.subresource.is_empty(), "cannot get subresource")?;
-        self.is_related(kind)
-    }
-
-    /// Tells how far a claim of its pods has grown.
-    fn reports_claim(&self) -> Verdict {
-        self.verb(&["update", "patch"], "can only update or patch the status of this type")?;
-        self.is_related(Kind::Claim)
-    }
-
-    fn uses_account(&self) -> Verdict {
-        match (self.on.verb, self.on.subresource) {
-            ("get", "") => self.reads(Kind::Account),
-            ("create", "token") => self.is_related(Kind::Account),
-            _ => Err("can only get service accounts of its pods and create tokens for them".to_owned()),
-        }
-    }
-
-    /// An object of the node's own name. A creation goes through: its name is looked at with the object.
-    fn looks_after_own(&self, what: &str) -> Verdict {
-        let why = format!("can only get, create, update, patch, or delete a {what}");
-        self.verb(&["get", "create", "update", "patch", "delete"], &why)?;
-        let why = format!("can only access {what} with the same name as the requesting node");
-        allowed(self.on.verb == "create" || self.on.name == self.node, &why)
-    }
-
-    /// All but creation goes by the name, so that a node can look for itself before it is there.
-    fn looks_after_node(&self) -> Verdict {
-        let node = self.node;
-        match (self.on.subresource, self.on.verb) {
-            ("", "create") => Ok(()),
-            ("" | "status", "update" | "patch") => {
-                let why = format!("node '{node}' cannot change '{}', only its own Node object", self.on.name);
-                allowed(self.on.name == node, &why)
-            }
-            ("", "get" | "list" | "watch") => match &*self.on.name {
-                own if own == node => Ok(()),
-                "" => Err(format!("node '{node}' cannot read all nodes, only its own Node object")),
-                other => Err(format!("node '{node}' cannot read '{other}', only its own Node object")),
-            },
-            _ => Err(String::new()),
-        }
-    }
-
-    fn looks_after_pods(&self) -> Verdict {
-        match (self.on.subresource, self.on.verb) {
-            ("", "get" | "delete") | ("status", "update" | "patch") | ("eviction", "create") => {
-                self.is_related(Kind::Pod)
-            }
-            ("", "list" | "watch") if self.selects(NODE_NAME) => Ok(()),
-            ("", "list" | "watch") if !self.on.name.is_empty() => self.is_related(Kind::Pod),
-            ("", "list" | "watch") => Err("can only list/watch pods with spec.nodeName field selector".to_owned()),
-            ("", "create") => Ok(()),
-            _ => Err(String::new()),
-        }
-    }
-
-    fn looks_after_slices(&self) -> Verdict {
-        allowed(self.on.subresource.is_empty(), "cannot authorize ResourceSlice subresources")?;
-        match self.on.verb {
-            "create" => Ok(()),
-            "get" | "update" | "patch" | "delete" => self.is_related(Kind::Slice),
-            "list" | "watch" | "deletecollection" => allowed(
-                self.selects(NODE_NAME),
-                "can only list/watch/deletecollection resourceslices with spec.nodeName field selector",
-            ),
-            _ => Err("no other verbs are allowed for a ResourceSlice".to_owned()),
-        }
-    }
-
-    fn verb(&self, verbs: &[&str], why: &str) -> Verdict {
-        allowed(verbs.contains(&self.on.verb), why)
-    }
-
-    /// Whether a field selector leaves only what is of this node.
-    fn selects(&self, field: &str) -> bool {
-        self.on.fields.iter().any(|requirement| {
-            requirement.key == field && requirement.operator == Operator::In && requirement.values == [self.node]
-        })
-    }
-
-    fn is_related(&self, kind: Kind) -> Verdict {
-        allowed(!self.on.name.is_empty(), "No Object name found")?;
-        let why = format!("no relationship found between node '{}' and this object", self.node);
-        allowed(self.graph.relates(self.node, kind, self.on.namespace, &self.on.name), &why)
-    }
 }

@@ -1,10 +1,11 @@
-//! Decides by the rules of roles and bindings.
+//! The RBAC authorizer: decides by the rules of roles and bindings.
 
 use super::{Rule, Rules};
 use crate::authentication::User;
 use crate::authorization::{Action, Decision};
 
-/// Whether a rule that concerns the user allows the action; `group` is the name of the group of roles.
+/// Whether a rule that concerns the user allows the action; `group` is the name of the group of
+/// roles.
 pub(crate) async fn decide(rules: &Rules, group: &str, user: &User, action: &Action<'_>) -> Decision {
     let index = match rules.current().await {
         Ok(index) => index,

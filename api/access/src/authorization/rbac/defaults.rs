@@ -1,8 +1,8 @@
-//! The roles and bindings that every cluster has, as objects in the names of its profile.
+//! Default roles and bindings of RBAC, as objects in the names of the naming profile.
 //!
-//! They are read from `defaults.txt`. A line without indentation begins an object: `clusterrole NAME`, `role NAMESPACE NAME`,
-//! `clusterrolebinding NAME`, `rolebinding NAMESPACE NAME`; those below it say what it holds. Lists have commas and no
-//! spaces; `core` is the group without a name.
+//! They are read from `defaults.txt`. A line without indentation begins an object: `clusterrole
+//! NAME`, `role NAMESPACE NAME`, `clusterrolebinding NAME`, `rolebinding NAMESPACE NAME`; those
+//! below it say what it holds. Lists have commas and no spaces; `core` is the group without a name.
 //!
 //! | Line | Meaning |
 //! |---|---|
@@ -18,9 +18,9 @@ use quorate_meta::{Map, Names, Value};
 
 const TEXT: &str = include_str!("defaults.txt");
 
-/// One of them.
+/// A default role or binding.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Default {
+pub struct DefaultObject {
     /// Plural name of its resource.
     pub plural: &'static str,
     /// Whether it is a binding, not a role.
@@ -33,10 +33,10 @@ pub struct Default {
     pub object: Value,
 }
 
-/// All of them, as far as what they are about is served.
-pub fn defaults(names: &Names, is_served: impl Fn(&str) -> bool) -> Vec<Default> {
+/// All default roles and bindings, as far as the kinds that they are about are served.
+pub fn default_objects(names: &Names, is_served: impl Fn(&str) -> bool) -> Vec<DefaultObject> {
     let text = in_names(names);
-    let mut found: Vec<Default> = Vec::new();
+    let mut found: Vec<DefaultObject> = Vec::new();
     // Whether the object that lines belong to is left out.
     let mut skips = false;
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -82,7 +82,7 @@ fn in_names(names: &Names) -> String {
     words.into_iter().fold(TEXT.to_owned(), |text, (word, name)| text.replace(word, name))
 }
 
-fn begin<'t>(names: &Names, words: &mut impl Iterator<Item = &'t str>) -> Default {
+fn begin<'t>(names: &Names, words: &mut impl Iterator<Item = &'t str>) -> DefaultObject {
     let (plural, kind, namespaced) = match words.next().unwrap_or_default() {
         "clusterrole" => ("clusterroles", "ClusterRole", false),
         "role" => ("roles", "Role", true),
@@ -98,7 +98,7 @@ fn begin<'t>(names: &Names, words: &mut impl Iterator<Item = &'t str>) -> Defaul
     object.set_at(&["metadata", "name"], name.as_str());
     object.set_at(&["metadata", "labels", names.label_bootstrapping], "rbac-defaults");
     object.set_at(&["metadata", "annotations", names.annotation_rbac_autoupdate], "true");
-    Default { plural, is_binding: kind.ends_with("Binding"), namespace, name, object }
+    DefaultObject { plural, is_binding: kind.ends_with("Binding"), namespace, name, object }
 }
 
 /// Adds what a line says.
@@ -156,7 +156,7 @@ mod tests {
     use serde_json::json;
 
     fn find(naming: Naming, served: bool, plural: &str, name: &str) -> Option<Value> {
-        let all = defaults(naming.names(), |_| served);
+        let all = default_objects(naming.names(), |_| served);
         all.into_iter().find(|one| one.plural == plural && one.name == name).map(|one| one.object)
     }
 
@@ -205,10 +205,10 @@ mod tests {
 
     #[test]
     fn both_profiles_have_the_same_in_their_own_names() {
-        let count = |naming: Naming| defaults(naming.names(), |_| true).len();
+        let count = |naming: Naming| default_objects(naming.names(), |_| true).len();
         assert_eq!((count(Naming::Svc), count(Naming::Kubernetes)), (135, 135));
         for naming in [Naming::Svc, Naming::Kubernetes] {
-            for one in defaults(naming.names(), |_| true) {
+            for one in default_objects(naming.names(), |_| true) {
                 let text = format!("{one:?}");
                 let foreign = if naming == Naming::Svc { ".k8s.io" } else { "svc" };
                 assert!(!text.contains('$') && !text.contains(foreign), "{naming:?} {text}");

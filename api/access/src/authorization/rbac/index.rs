@@ -1,9 +1,9 @@
-//! Every role and binding, compiled and sorted by whom they concern.
+//! The RBAC index: every role and binding, compiled and sorted by subject.
 //!
-//! Invariants: immutable once shared; a changed copy shares what has not changed, so taking in one object costs the
-//! logarithm of all. What a binding grants depends on the binding alone: a role that does not exist (yet) is looked for when
-//! somebody asks, and told of. Where a binding names one subject many times, or one role is bound to it many times, the
-//! role is asked once.
+//! Invariants: immutable once shared; a changed copy shares what has not changed, so one object
+//! costs the logarithm of all. What a binding grants depends on the binding alone: its role is
+//! looked up when a user asks, and a role that does not exist is reported then. Where a binding
+//! names one subject many times, or one role is bound to it many times, the role is looked at once.
 
 use std::borrow::Cow;
 use std::ops::Bound;
@@ -14,11 +14,11 @@ use quorate_meta::Value;
 use quorate_meta::well_known::USER_SERVICE_ACCOUNT_PREFIX;
 
 use super::Rule;
-use super::key::{self, Grant, RoleKind, Subject};
+use super::key::{self, RoleKind, SubjectGrant, SubjectKind};
 use crate::authentication::User;
 use quorate_registry::derived::{Derived, ObjectChange};
 
-/// Everything at one revision.
+/// All roles and bindings at one revision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
     roles: OrdMap<Arc<[u8]>, Arc<[Rule]>>,
@@ -27,52 +27,52 @@ pub(crate) struct Index {
     wrong: OrdSet<Arc<[u8]>>,
 }
 
-/// What a role or binding is, with the namespace it is in; empty for the cluster's.
+/// A role or binding; the namespace is empty for a ClusterRoleBinding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Object<'a> {
+pub(super) enum RbacObject<'a> {
     Role { namespace: &'a str, name: &'a str },
     ClusterRole { name: &'a str },
     Binding { namespace: &'a str, name: &'a str },
 }
 
-/// Rules that concern somebody, and how they come to.
+/// The rules of a role that are granted to a user, and by which binding.
 #[derive(Debug)]
-pub(crate) struct Found<'i> {
+pub(crate) struct GrantedRules<'i> {
     pub(crate) rules: &'i Arc<[Rule]>,
-    grant: Grant<'i>,
-    subject: (Subject, &'i str),
+    grant: SubjectGrant<'i>,
+    subject: (SubjectKind, &'i str),
     namespace: &'i str,
 }
 
 impl Derived for Index {
-    fn take(&mut self, change: ObjectChange<'_>) {
-        let ObjectChange { plural, namespace, name, before, now } = change;
-        if let (Some(before), Some(now)) = (before, now)
-            && means_the_same(before, now)
+    fn update(&mut self, change: ObjectChange<'_>) {
+        let ObjectChange { plural, namespace, name, old, new } = change;
+        if let (Some(old), Some(new)) = (old, new)
+            && grants_the_same(old, new)
         {
             return;
         }
         let object = match plural {
-            "roles" => Object::Role { namespace, name },
-            "clusterroles" => Object::ClusterRole { name },
-            _ => Object::Binding { namespace, name },
+            "roles" => RbacObject::Role { namespace, name },
+            "clusterroles" => RbacObject::ClusterRole { name },
+            _ => RbacObject::Binding { namespace, name },
         };
-        self.change(object, before, now);
+        self.change(object, old, new);
     }
 }
 
 /// Whether nothing but metadata differs, which grants nothing.
-fn means_the_same(before: &Value, now: &Value) -> bool {
+fn grants_the_same(before: &Value, now: &Value) -> bool {
     ["rules", "subjects", "roleRef"].iter().all(|field| before.get(field) == now.get(field))
 }
 
 impl Index {
     /// Changes one role or binding: what it was, and what it is now.
-    pub(super) fn change(&mut self, object: Object<'_>, before: Option<&Value>, now: Option<&Value>) {
+    pub(super) fn change(&mut self, object: RbacObject<'_>, before: Option<&Value>, now: Option<&Value>) {
         match object {
-            Object::Role { namespace, name } => self.set_role(key::role(namespace, RoleKind::Role, name), now),
-            Object::ClusterRole { name } => self.set_role(key::role("", RoleKind::ClusterRole, name), now),
-            Object::Binding { namespace, name } => {
+            RbacObject::Role { namespace, name } => self.set_role(key::role(namespace, RoleKind::Role, name), now),
+            RbacObject::ClusterRole { name } => self.set_role(key::role("", RoleKind::ClusterRole, name), now),
+            RbacObject::Binding { namespace, name } => {
                 for (wrong, grant) in before.into_iter().flat_map(|binding| grants(namespace, name, binding)) {
                     let set = if wrong { &mut self.wrong } else { &mut self.grants };
                     set.remove(&grant);
@@ -104,36 +104,39 @@ impl Index {
         self.roles.get(key::role(namespace, kind, name).as_slice())
     }
 
-    /// Shows `visit` the rules that concern a user, those of the cluster and, where a namespace is given, those in it, until
-    /// it says `true`. Gives what is wrong with bindings that concern the user; `group` is the name of the group of roles.
+    /// Calls `visit` with the rules that are granted to a user, those of the cluster and, where a
+    /// namespace is given, those in it, until it says `true`. Gives what is wrong with bindings
+    /// that concern the user; `group` is the name of the group of roles.
     pub(crate) fn visit<'i>(
         &'i self,
         group: &str,
         user: &'i User,
         namespace: &'i str,
-        mut visit: impl FnMut(Found<'i>) -> bool,
+        mut visit: impl FnMut(GrantedRules<'i>) -> bool,
     ) -> Vec<String> {
         let mut errors = Vec::new();
         let mut prefix = Vec::new();
         let scopes = [Some(""), Some(namespace).filter(|namespace| !namespace.is_empty())];
         for namespace in scopes.into_iter().flatten() {
-            let groups = user.groups.iter().map(|group| (Subject::Group, group.as_str()));
+            let groups = user.groups.iter().map(|group| (SubjectKind::Group, group.as_str()));
             let subjects =
-                (!user.name.is_empty()).then_some((Subject::User, user.name.as_str())).into_iter().chain(groups);
+                (!user.name.is_empty()).then_some((SubjectKind::User, user.name.as_str())).into_iter().chain(groups);
             for subject in subjects {
                 key::grants(&mut prefix, subject.0, subject.1, namespace);
                 let mut last: &[u8] = &[];
                 for key in below(&self.grants, &prefix) {
-                    let Some(grant) = Grant::read(key, &prefix).filter(|grant| grant.key != last) else { continue };
+                    let Some(grant) = SubjectGrant::read(key, &prefix).filter(|grant| grant.key != last) else {
+                        continue;
+                    };
                     last = grant.key;
                     match self.roles.get(grant.key) {
-                        Some(rules) if visit(Found { rules, grant, subject, namespace }) => return Vec::new(),
+                        Some(rules) if visit(GrantedRules { rules, grant, subject, namespace }) => return Vec::new(),
                         Some(_) => {}
-                        None => tell(&mut errors, not_found(group, grant)),
+                        None => push_once(&mut errors, not_found(group, grant)),
                     }
                 }
                 if below(&self.wrong, &prefix).next().is_some() {
-                    tell(&mut errors, format!("a subject named {:?} must not have a namespace", subject.1));
+                    push_once(&mut errors, format!("a subject named {:?} must not have a namespace", subject.1));
                 }
             }
         }
@@ -141,14 +144,14 @@ impl Index {
     }
 }
 
-impl<'i> Found<'i> {
-    /// The rules that are in force: about paths only those that are given in the whole cluster (document 000, PolicyRule).
+impl<'i> GrantedRules<'i> {
+    /// The rules that are in force: a RoleBinding grants no rules about other paths (PolicyRule).
     pub(crate) fn in_force(&self) -> impl Iterator<Item = &'i Rule> {
         let of_cluster = self.namespace.is_empty();
         self.rules.iter().filter(move |rule| of_cluster || rule.is_about_resources())
     }
 
-    /// How the rules come to concern the user, for people.
+    /// The binding and the role that grant the rules, for the reason of a decision.
     pub(crate) fn reason(&self) -> String {
         let kind = if self.grant.kind == RoleKind::Role { "Role" } else { "ClusterRole" };
         let binding = match self.namespace {
@@ -157,11 +160,11 @@ impl<'i> Found<'i> {
         };
         let account = self.subject.1.strip_prefix(USER_SERVICE_ACCOUNT_PREFIX).and_then(|rest| rest.split_once(':'));
         let subject = match (self.subject, account) {
-            ((Subject::User, _), Some((namespace, name))) => {
+            ((SubjectKind::User, _), Some((namespace, name))) => {
                 format!("ServiceAccount {:?}", format!("{name}/{namespace}"))
             }
-            ((Subject::User, name), None) => format!("User {name:?}"),
-            ((Subject::Group, name), _) => format!("Group {name:?}"),
+            ((SubjectKind::User, name), None) => format!("User {name:?}"),
+            ((SubjectKind::Group, name), _) => format!("Group {name:?}"),
         };
         format!("allowed by {binding} of {kind} {:?} to {subject}", self.grant.role())
     }
@@ -172,13 +175,13 @@ fn below<'s, 'p>(set: &'s OrdSet<Arc<[u8]>>, prefix: &'p [u8]) -> impl Iterator<
     set.range::<_, [u8]>(range).map(AsRef::as_ref).take_while(move |key: &&[u8]| key.starts_with(prefix))
 }
 
-fn tell(errors: &mut Vec<String>, error: String) {
+fn push_once(errors: &mut Vec<String>, error: String) {
     if !errors.contains(&error) {
         errors.push(error);
     }
 }
 
-fn not_found(group: &str, grant: Grant<'_>) -> String {
+fn not_found(group: &str, grant: SubjectGrant<'_>) -> String {
     let kind = if grant.kind == RoleKind::Role { "role" } else { "clusterrole" };
     format!("{kind}.{group} {:?} not found", grant.role())
 }
@@ -194,24 +197,24 @@ fn grants<'b>(namespace: &'b str, name: &'b str, binding: &'b Value) -> impl Ite
     let role = reference("name");
     let subjects = binding.get("subjects").and_then(Value::as_list).unwrap_or_default();
     subjects.iter().filter_map(move |subject| {
-        let (wrong, kind_of_subject, subject) = who(namespace, subject)?;
+        let (wrong, kind_of_subject, subject) = named_subject(namespace, subject)?;
         let mut prefix = Vec::new();
         key::grants(&mut prefix, kind_of_subject, &subject, namespace);
         Some((wrong, key::grant(&prefix, kind?, role, name).into()))
     })
 }
 
-/// Whom a subject of a binding means, and whether it does so in error.
-fn who<'b>(namespace: &str, subject: &'b Value) -> Option<(bool, Subject, Cow<'b, str>)> {
+/// The user or group that a subject of a binding names, and whether it does so in error.
+fn named_subject<'b>(namespace: &str, subject: &'b Value) -> Option<(bool, SubjectKind, Cow<'b, str>)> {
     let text = |field: &str| subject.str_at(&[field]).unwrap_or_default();
     let (name, own) = (text("name"), text("namespace"));
     match text("kind") {
-        "User" => Some((!own.is_empty(), Subject::User, name.into())),
-        "Group" => Some((!own.is_empty(), Subject::Group, name.into())),
+        "User" => Some((!own.is_empty(), SubjectKind::User, name.into())),
+        "Group" => Some((!own.is_empty(), SubjectKind::Group, name.into())),
         "ServiceAccount" => {
             let namespace = if own.is_empty() { namespace } else { own };
             let known = !namespace.is_empty();
-            known.then(|| (false, Subject::User, format!("{USER_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}").into()))
+            known.then(|| (false, SubjectKind::User, format!("{USER_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}").into()))
         }
         _ => None,
     }

@@ -1,9 +1,10 @@
-//! The order of the index: which bytes stand for a role, and for one subject's part in one binding.
+//! Keys of the RBAC index: the bytes that stand for a role, and for one subject of one binding.
 //!
-//! Layout of a grant: SUBJECT NAMESPACE ROLE BINDING, each a text that ends in a zero byte; SUBJECT begins with `u` or `g`,
-//! ROLE with the kind of role. The namespace is empty for what holds in the whole cluster. A role's own key is the end of
-//! that which finds it: NAMESPACE ROLE for a Role, ROLE for a ClusterRole, so it is looked up without a copy. Zero bytes
-//! inside texts are escaped, so a key reads back and no text can pass for another.
+//! Layout of a grant: SUBJECT NAMESPACE ROLE BINDING, each a text that ends in a zero byte; SUBJECT
+//! begins with `u` or `g`, ROLE with the kind of role. The namespace is empty for a
+//! ClusterRoleBinding. A role's own key is the end of the key of a grant: NAMESPACE ROLE for a
+//! Role, ROLE for a ClusterRole, so it is looked up without a copy. Zero bytes inside texts are
+//! escaped, so a key reads back and no text can pass for another.
 
 use std::borrow::Cow;
 
@@ -12,7 +13,7 @@ const ESCAPE: u8 = 1;
 
 /// A kind of subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum SubjectKind {
     User,
     Group,
 }
@@ -37,7 +38,7 @@ pub(super) fn role(namespace: &str, kind: RoleKind, name: &str) -> Vec<u8> {
 }
 
 /// What every grant to a subject in a namespace begins with.
-pub(super) fn grants(out: &mut Vec<u8>, subject: Subject, name: &str, namespace: &str) {
+pub(super) fn grants(out: &mut Vec<u8>, subject: SubjectKind, name: &str, namespace: &str) {
     out.clear();
     put(out, Some(subject.byte()), name);
     put(out, None, namespace);
@@ -53,7 +54,7 @@ pub(super) fn grant(prefix: &[u8], kind: RoleKind, role: &str, binding: &str) ->
 
 /// One grant, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Grant<'k> {
+pub(super) struct SubjectGrant<'k> {
     pub(super) kind: RoleKind,
     /// The key of the role.
     pub(super) key: &'k [u8],
@@ -61,7 +62,7 @@ pub(super) struct Grant<'k> {
     binding: &'k [u8],
 }
 
-impl<'k> Grant<'k> {
+impl<'k> SubjectGrant<'k> {
     /// Reads a key that begins with these bytes, as [`grants`] made them.
     pub(super) fn read(key: &'k [u8], prefix: &[u8]) -> Option<Self> {
         let rest = key.get(prefix.len()..)?;
@@ -85,7 +86,7 @@ impl<'k> Grant<'k> {
     }
 }
 
-impl Subject {
+impl SubjectKind {
     fn byte(self) -> u8 {
         match self {
             Self::User => b'u',
@@ -139,9 +140,9 @@ mod tests {
     fn keys_read_back() {
         let check = |subject: &str, namespace: &str, kind: RoleKind, name: &str, binding: &str| {
             let mut prefix = vec![9];
-            grants(&mut prefix, Subject::User, subject, namespace);
+            grants(&mut prefix, SubjectKind::User, subject, namespace);
             let key = grant(&prefix, kind, name, binding);
-            let read = Grant::read(&key, &prefix).unwrap();
+            let read = SubjectGrant::read(&key, &prefix).unwrap();
             assert_eq!((read.kind, &*read.role(), &*read.binding()), (kind, name, binding));
             assert_eq!(read.key, role(namespace, kind, name), "{subject:?}");
         };
@@ -156,7 +157,7 @@ mod tests {
     fn no_text_passes_for_another() {
         let of = |subject: &str, namespace: &str| {
             let mut key = Vec::new();
-            grants(&mut key, Subject::User, subject, namespace);
+            grants(&mut key, SubjectKind::User, subject, namespace);
             key
         };
         assert!(!of("a\0b", "c").starts_with(&of("a", "b")));

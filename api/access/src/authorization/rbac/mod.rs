@@ -1,23 +1,24 @@
-//! Rules of roles, and to whom bindings give them (document 000, "ClusterRole" to "RoleBinding").
+//! Role-based access control (RBAC): roles, and the bindings that grant them to users and groups.
 //!
-//! [`Index`] holds all of them compiled, as an immutable state that requests read without a lock; [`Rules`] is the newest one,
-//! as fresh as this node's state. Nothing here writes.
+//! [`Index`] holds all of them compiled, as an immutable value that requests read without a lock;
+//! [`Rules`] is the derived state of it. Not here: writes; the default roles are written by a
+//! controller.
 
-mod covers;
 mod decide;
 mod defaults;
 mod index;
 mod key;
-#[cfg(test)]
-mod model;
+mod missing_rules;
 mod rule;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-pub use covers::{missing, missing_rules};
 pub(super) use decide::decide;
-pub use defaults::{Default, defaults};
+pub use defaults::{DefaultObject, default_objects};
 pub(crate) use index::Index;
+pub use missing_rules::{missing, missing_rules};
 use quorate_meta::Names;
 use quorate_store::Store;
 pub use rule::Rule;
@@ -28,7 +29,7 @@ use quorate_registry::derived::{DerivedState, DerivedStateOptions};
 /// Neutral name of the group that roles and bindings are in.
 pub const GROUP: &str = "rbac.authorization";
 
-/// Every rule, kept in step with a store.
+/// The derived state of all roles and bindings.
 pub(crate) type Rules = DerivedState<Index>;
 
 /// No rules yet. `None` when the registry does not serve roles and bindings.

@@ -1,7 +1,7 @@
-//! One rule of a role, compiled.
+//! A PolicyRule of a role, compiled.
 //!
-//! Invariant: a rule grants actions on resources or on other paths, never on both; one that names both (none can be written)
-//! grants nothing on paths.
+//! Invariant: a rule grants actions on resources or on other paths, never on both; one that names
+//! both (the API accepts none) grants nothing on paths.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::authorization::ResourceAction;
 
 const ALL: &str = "*";
 
-/// A rule as roles have it, ready to be asked.
+/// A PolicyRule, compiled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rule {
     pub(crate) groups: Texts,
@@ -65,7 +65,7 @@ impl<'t> FromIterator<&'t str> for Texts {
 }
 
 impl Rule {
-    /// What `system:masters` may.
+    /// The rules that allow everything.
     pub(crate) fn everything() -> [Self; 2] {
         let all = || Texts::from_iter([ALL]);
         let resources = Self { groups: all(), resources: all(), verbs: all(), ..Self::default() };
@@ -112,10 +112,12 @@ impl Rule {
         self.with(&self.names, &self.urls)
     }
 
-    /// The rule as reviews show it. The name `*` is one object's here and everything there (document 000, ResourceRule), so it is
-    /// left out. So is a path that ends with `*` where that is not its whole last segment: it is that one path here, and not
-    /// allowed there (NonResourceRule), where clients take it for all paths that begin so. `None` when there is nothing else.
-    pub(crate) fn to_promise(&self) -> Option<Value> {
+    /// The rule as SelfSubjectRulesReview shows it. The name `*` is the name of one object in a
+    /// PolicyRule and means everything in a ResourceRule, so it is left out. So is a path that ends
+    /// with `*` where that is not its whole last segment: it is one path in a PolicyRule, and
+    /// clients take it for all paths with that prefix in a NonResourceRule. `None` when nothing is
+    /// left.
+    pub(crate) fn to_review_rule(&self) -> Option<Value> {
         let names: Texts = self.names.iter().filter(|name| *name != ALL).collect();
         let urls: Texts = self.urls.iter().filter(|url| !url.ends_with(ALL) || prefix_of(url).is_some()).collect();
         let says = |own: &Texts, left: &Texts| own.is_empty() || !left.is_empty();
@@ -151,7 +153,8 @@ pub(super) fn is_resource(named: &str, resource: &str, subresource: &str) -> boo
     sub == subresource && (own == ALL || own == resource)
 }
 
-/// Whether what a rule names is this path. `*` stands for everything below, as the whole last segment (document 000).
+/// Whether what a rule names is this path. `*` stands for everything below, as the whole last
+/// segment.
 pub(super) fn is_path(named: &str, path: &str) -> bool {
     match prefix_of(named) {
         Some(prefix) => path.starts_with(prefix),
@@ -234,7 +237,7 @@ mod tests {
     fn a_review_promises_no_more_than_a_rule_grants() {
         let check = |names: &[&str], expect: Option<&[&str]>| {
             let rule = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": names});
-            let shown = Rule::read(&rule.into()).to_promise();
+            let shown = Rule::read(&rule.into()).to_review_rule();
             let names = |shown: &Value| -> Vec<String> {
                 let names = shown.get("resourceNames").and_then(Value::as_list).unwrap_or_default();
                 names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -253,7 +256,7 @@ mod tests {
         let check = |urls: &[&str], expect: Option<&[&str]>| {
             let rule = Rule::read(&json!({"verbs": ["get"], "nonResourceURLs": urls}).into());
             let shown = expect.map(|urls| Value::from(json!({"verbs": ["get"], "nonResourceURLs": urls})));
-            assert_eq!(rule.to_promise(), shown, "{urls:?}");
+            assert_eq!(rule.to_review_rule(), shown, "{urls:?}");
             for path in ["/a", "/a*", "/ab", "/a/", "/a/*", "/a/b", "/a/b*", "/a/bc", "/a/**", "*", "/"] {
                 // Clients take `*` at the end for anything at all.
                 let begins = |url: &str| url.strip_suffix('*').is_some_and(|prefix| path.starts_with(prefix));

@@ -1,10 +1,12 @@
-//! Another server decides: each question goes out as a SubjectAccessReview (document 000) and its status is the answer.
+//! Webhook authorization: each question goes to another server as a SubjectAccessReview, whose
+//! status is the decision.
 //!
-//! Invariants: an answer is remembered for as long as the operator says and in bounded space; a question takes bounded time,
-//! with all its tries; without an answer the operator's choice holds, which is never to allow. How a review travels is the
-//! business of the [`Reviewer`].
+//! Invariants: a decision is cached for as long as the operator configures, in bounded space; a
+//! question takes bounded time, with all its retries. Without an answer the configured failure
+//! policy holds, which is never to allow. Not here: the connection to the webhook, which is the
+//! [`Reviewer`]'s.
 
-mod answers;
+mod decision_cache;
 mod review;
 #[cfg(test)]
 mod tests;
@@ -19,77 +21,77 @@ use quorate_env::Clock;
 use quorate_meta::Names;
 use tokio::time::{sleep, timeout};
 
-use self::answers::{Answers, hash};
+use self::decision_cache::{DecisionCache, hash};
 use super::{Action, Decision, Verdict};
 use crate::authentication::User;
 
-/// How often a question is sent at most.
+/// Requests for one question at most.
 const MAX_TRIES: u32 = 5;
 /// How long to wait before the second try; each further wait is half as long again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Bytes of what a requester chooses beyond which an answer is not remembered.
+/// Bytes of an action that its user chooses, beyond which the decision is not cached.
 const MAX_CHOSEN: usize = 10_000;
 
-/// Why there is no answer when the server says nothing.
+/// The error when the webhook does not answer.
 const LATE: &str = "no answer in time";
 
-/// Carries reviews to the server that decides.
+/// Sends reviews to the webhook.
 #[async_trait]
 pub trait Reviewer: Send + Sync + fmt::Debug {
-    /// Sends a review, as JSON, and gives it back as the server has answered it.
+    /// Sends a review, as JSON, and returns it as the webhook has answered it.
     ///
     /// # Errors
     /// Why there is no answer, and whether another try may help.
-    async fn review(&self, review: Bytes) -> Result<Bytes, Unanswered>;
+    async fn review(&self, review: Bytes) -> Result<Bytes, ReviewError>;
 }
 
-/// Why there is no answer.
+/// Why a webhook has not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unanswered {
-    /// Another try may help.
-    ForNow(String),
-    /// It would be the same again.
-    ForGood(String),
+pub enum ReviewError {
+    /// A retry may help.
+    Transient(String),
+    /// A retry would fail again.
+    Permanent(String),
 }
 
-/// How another server is asked.
+/// How a webhook is asked.
 #[derive(Debug, Clone)]
 pub struct WebhookOptions {
-    /// Who carries the reviews.
+    /// Sends the reviews.
     pub reviewer: Arc<dyn Reviewer>,
-    /// What tells how old an answer is.
+    /// Tells how old a cached decision is.
     pub clock: Arc<dyn Clock>,
-    /// How long it is remembered that somebody may do something; zero asks each time.
+    /// How long an allowed decision is cached; zero asks each time.
     pub authorized_ttl: Duration,
-    /// How long it is remembered that they may not.
+    /// How long any other decision is cached.
     pub unauthorized_ttl: Duration,
-    /// How long a question may take with all its tries. One try gets half of it.
+    /// How long a question may take with all its retries. One request gets half of it.
     pub timeout: Duration,
-    /// What holds without an answer; [`Verdict::Allow`] counts as no opinion.
+    /// The verdict without an answer; [`Verdict::Allow`] counts as no opinion.
     pub on_failure: Verdict,
 }
 
-/// See the module.
+/// Decides by asking a webhook.
 #[derive(Debug)]
 pub(super) struct Webhook {
     options: WebhookOptions,
     api_version: String,
-    answers: Answers,
+    cache: DecisionCache,
 }
 
 impl Webhook {
     pub(super) fn new(names: &Names, options: WebhookOptions) -> Self {
         let api_version = format!("{}/v1", names.group("authorization"));
-        Self { options, api_version, answers: Answers::default() }
+        Self { options, api_version, cache: DecisionCache::default() }
     }
 
-    /// What the server says, now or a short while ago.
+    /// The decision of the webhook, cached or asked for now.
     pub(super) async fn decide(&self, user: &User, action: &Action<'_>) -> Decision {
         let review = review::encode(&self.api_version, user, action);
         let key = (review::chosen(action) <= MAX_CHOSEN).then(|| hash(&review));
         let now_ms = self.options.clock.now_ms();
-        if let Some(remembered) = key.and_then(|key| self.answers.get(&key, now_ms)) {
-            return remembered;
+        if let Some(cached) = key.and_then(|key| self.cache.get(&key, now_ms)) {
+            return cached;
         }
         let mut last = None;
         let asked = timeout(self.options.timeout, self.ask(review, &mut last)).await;
@@ -98,7 +100,7 @@ impl Webhook {
                 let ttl =
                     if decision.is_allowed() { self.options.authorized_ttl } else { self.options.unauthorized_ttl };
                 if let Some(key) = key.filter(|_| !ttl.is_zero()) {
-                    self.answers.insert(key, decision.clone(), now_ms, ttl);
+                    self.cache.insert(key, decision.clone(), now_ms, ttl);
                 }
                 decision
             }
@@ -115,7 +117,7 @@ impl Webhook {
         }
     }
 
-    /// Asks until there is an answer; `last` becomes why the last try that has ended had none.
+    /// Asks until there is an answer; `last` becomes the error of the last request that has ended.
     async fn ask(&self, review: Bytes, last: &mut Option<String>) -> Result<Decision, String> {
         let mut wait = FIRST_WAIT;
         let mut tries = 1;
@@ -123,8 +125,8 @@ impl Webhook {
             let answer = timeout(self.options.timeout / 2, self.options.reviewer.review(review.clone())).await;
             let why = match answer {
                 Ok(Ok(answer)) => return review::decode(&answer),
-                Ok(Err(Unanswered::ForGood(why))) => return Err(why),
-                Ok(Err(Unanswered::ForNow(why))) => why,
+                Ok(Err(ReviewError::Permanent(why))) => return Err(why),
+                Ok(Err(ReviewError::Transient(why))) => why,
                 Err(_) => LATE.to_owned(),
             };
             if tries == MAX_TRIES {

@@ -1,4 +1,4 @@
-//! A question as a SubjectAccessReview, and the answer in one.
+//! SubjectAccessReviews for the authorization webhook: a question as one, and a decision from one.
 
 use bytes::Bytes;
 use quorate_meta::{GroupVersion, Naming};
@@ -45,7 +45,7 @@ fn resource(on: &ResourceAction<'_>) -> Value {
     ] {
         put(&mut attributes, field, text);
     }
-    // Only what is parsed goes out: document 000 advises webhooks to look at nothing else.
+    // Parsed requirements only: webhooks are advised to ignore `rawSelector`.
     for (field, requirements) in [("fieldSelector", &on.fields), ("labelSelector", &on.labels)] {
         if !requirements.is_empty() {
             let requirements: Vec<Value> = requirements.iter().map(requirement).collect();
@@ -70,7 +70,7 @@ fn put(object: &mut Map<String, Value>, field: &str, text: &str) {
     }
 }
 
-/// Bytes of an action that whoever asks chooses freely.
+/// Bytes of an action that its user chooses freely.
 pub(super) fn chosen(action: &Action<'_>) -> usize {
     let texts = |requirements: &[Requirement]| -> usize {
         let length = |one: &Requirement| one.key.len() + one.values.iter().map(String::len).sum::<usize>();
@@ -85,10 +85,10 @@ pub(super) fn chosen(action: &Action<'_>) -> usize {
     }
 }
 
-/// What an answered review says.
+/// The decision in an answered review.
 ///
 /// # Errors
-/// Why it is no answer.
+/// Why it is not one.
 pub(super) fn decode(answer: &[u8]) -> Result<Decision, String> {
     let review: Value = serde_json::from_slice(answer).map_err(|error| format!("not an answer: {error}"))?;
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
@@ -118,7 +118,8 @@ pub(super) fn decode(answer: &[u8]) -> Result<Decision, String> {
     })
 }
 
-/// Whether a version is that of reviews, in the names of either profile: most servers know only one.
+/// Whether a version is that of reviews, in the names of either profile: most servers know only
+/// one.
 fn is_version(api_version: &str) -> bool {
     let Some(GroupVersion { group, version }) = GroupVersion::parse(api_version) else { return false };
     let known = |naming: Naming| naming.names().group("authorization") == group;

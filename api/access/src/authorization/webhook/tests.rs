@@ -1,4 +1,4 @@
-//! Questions to a server that answers by a script, with a clock that the test moves.
+//! Webhook authorization against a scripted server, with a clock that the test moves.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,13 +16,13 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 struct Script {
     /// What is answered in this order; afterwards nothing ever is.
-    answers: Mutex<VecDeque<Result<Bytes, Unanswered>>>,
+    answers: Mutex<VecDeque<Result<Bytes, ReviewError>>>,
     asked: Mutex<Vec<Value>>,
 }
 
 #[async_trait]
 impl Reviewer for Script {
-    async fn review(&self, review: Bytes) -> Result<Bytes, Unanswered> {
+    async fn review(&self, review: Bytes) -> Result<Bytes, ReviewError> {
         self.asked.lock().push(serde_json::from_slice(&review).unwrap());
         let next = self.answers.lock().pop_front();
         match next {
@@ -63,7 +63,7 @@ impl Setting {
         Self { script, clock, webhook: Webhook::new(Naming::Svc.names(), options) }
     }
 
-    fn answers(&self, answer: Result<Bytes, Unanswered>) {
+    fn answers(&self, answer: Result<Bytes, ReviewError>) {
         self.script.answers.lock().push_back(answer);
     }
 
@@ -87,8 +87,8 @@ impl Setting {
     }
 }
 
-fn failed(why: &str) -> Result<Bytes, Unanswered> {
-    Err(Unanswered::ForNow(why.to_owned()))
+fn failed(why: &str) -> Result<Bytes, ReviewError> {
+    Err(ReviewError::Transient(why.to_owned()))
 }
 
 #[tokio::test]
@@ -198,13 +198,13 @@ async fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
     (0..MAX_TRIES).for_each(|_| setting.answers(failed("busy")));
     assert!(setting.decide("ann", "a").await.error.contains("busy"));
     assert_eq!(setting.count(), 2 * MAX_TRIES as usize);
-    setting.answers(Err(Unanswered::ForGood("no".to_owned())));
+    setting.answers(Err(ReviewError::Permanent("no".to_owned())));
     assert!(setting.decide("eve", "a").await.error.ends_with(": no"));
     assert_eq!(setting.count(), 2 * MAX_TRIES as usize + 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_holds_nobody_for_long() {
+async fn a_webhook_that_hangs_delays_no_request_for_long() {
     let setting = Setting::new(|options| options.on_failure = Verdict::Deny);
     let started = Instant::now();
     let decision = setting.decide("joe", "a").await;
@@ -264,7 +264,7 @@ async fn some_answers_are_not_remembered() {
         setting.decide("joe", &"x".repeat(MAX_CHOSEN)).await;
         assert_eq!(setting.count(), turn, "too long");
     }
-    setting.answers(Err(Unanswered::ForGood("no".to_owned())));
+    setting.answers(Err(ReviewError::Permanent("no".to_owned())));
     assert!(!setting.decide("joe", "b").await.error.is_empty());
     setting.says(json!({"allowed": true}));
     assert!(setting.decide("joe", "b").await.is_allowed(), "no answer is not remembered");
@@ -272,7 +272,7 @@ async fn some_answers_are_not_remembered() {
 
 #[test]
 fn memory_is_bounded() {
-    let answers = Answers::default();
+    let answers = DecisionCache::default();
     let keys: Vec<_> = (0..20_000_u32).map(|number| hash(&number.to_le_bytes())).collect();
     for key in &keys {
         answers.insert(*key, Decision::allow(""), 0, Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! Which nodes a pod wants, and near which other pods.
+//! Affinity: node affinity, pod affinity and pod anti-affinity.
 
 use quorate_meta::{Cause, name};
 
@@ -8,7 +8,7 @@ use crate::rules;
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// What is wrong with the wishes of a pod.
+/// Checks the affinity of a pod.
 pub(super) fn check(affinity: &Field<'_>, causes: &mut Vec<Cause>) {
     let nodes = affinity.get("nodeAffinity");
     let required = nodes.get(REQUIRED);
@@ -28,7 +28,7 @@ pub(super) fn check(affinity: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with a selector of nodes: terms of which one must hold.
+/// Checks a NodeSelector, of whose terms one must match.
 pub(crate) fn check_node_selector(selector: &Field<'_>, causes: &mut Vec<Cause>) {
     let terms = selector.get("nodeSelectorTerms");
     if terms.is_empty() {
@@ -65,7 +65,7 @@ fn check_node_requirement(requirement: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Only the name of a node can be asked for as a field.
+/// Checks a requirement on fields: `metadata.name` is the only field.
 fn check_field_requirement(requirement: &Field<'_>, causes: &mut Vec<Cause>) {
     let (key, operator, values) = (requirement.get("key"), requirement.get("operator"), requirement.get("values"));
     match operator.text() {
@@ -101,7 +101,7 @@ fn check_pod_term(term: &Field<'_>, causes: &mut Vec<Cause>) {
     causes.extend(wrong(&topology, &name::qualified_name(topology.text())));
 }
 
-/// Keys whose values are taken from the pod itself.
+/// Checks `matchLabelKeys` or `mismatchLabelKeys`, whose values come from the labels of the pod.
 pub(super) fn check_label_keys(keys: &Field<'_>, selector: &Field<'_>, causes: &mut Vec<Cause>) {
     if !keys.is_empty() && !selector.is_set() {
         causes.push(keys.forbidden("must not be specified when labelSelector is not set"));
@@ -122,7 +122,7 @@ fn wrong(field: &Field<'_>, problems: &[String]) -> Vec<Cause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

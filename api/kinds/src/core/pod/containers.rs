@@ -1,4 +1,6 @@
-//! The lists of containers: what each must have, and how their names relate.
+//! Containers and init containers: the fields of each, and their unique names.
+//!
+//! Ephemeral containers are in `ephemeral`.
 
 use std::collections::HashSet;
 
@@ -10,41 +12,41 @@ use crate::rules;
 
 const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
 
-/// What containers are checked against.
-pub(super) struct Around<'a> {
+/// The names that containers of a pod may refer to.
+pub(super) struct PodContext<'a> {
     pub(super) names: &'a Names,
-    /// Names of the pod's volumes.
+    /// The names of the pod's volumes.
     pub(super) volumes: HashSet<String>,
-    /// Names of the pod's resource claims.
+    /// The names of the pod's resource claims.
     pub(super) claims: HashSet<String>,
 }
 
-/// What is wrong with the containers that run side by side, and with those that run before them.
-pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (main, first) = (spec.get("containers"), spec.get("initContainers"));
+/// Checks containers and init containers.
+pub(super) fn check(context: &PodContext<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (main, init) = (spec.get("containers"), spec.get("initContainers"));
     let grace = spec.get("terminationGracePeriodSeconds").int();
     let mut names = HashSet::new();
     if main.is_empty() {
         causes.push(main.required(""));
     }
     for container in main.items() {
-        check_one(around, &container, causes);
-        check_name_is_free(&container, &mut names, causes);
+        check_one(context, &container, causes);
+        check_distinct_name(&container, &mut names, causes);
         handlers::check_hooks(&container.get("lifecycle"), grace, causes);
         handlers::check_probes(&container, causes);
         handlers::check_restart_rules(&container, causes);
     }
     ports::check_host_conflicts(&main, causes);
-    for container in first.items() {
-        check_one(around, &container, causes);
-        check_name_is_free(&container, &mut names, causes);
-        check_first(&container, grace, causes);
+    for container in init.items() {
+        check_one(context, &container, causes);
+        check_distinct_name(&container, &mut names, causes);
+        check_init_container(&container, grace, causes);
     }
-    ports::check_host_conflicts(&first, causes);
+    ports::check_host_conflicts(&init, causes);
 }
 
-/// What every container must have.
-pub(super) fn check_one(around: &Around<'_>, container: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks the fields that every type of container has.
+pub(super) fn check_one(context: &PodContext<'_>, container: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::name(&container.get("name"), name::dns_label, causes);
     let image = container.get("image");
     rules::required(&image, causes);
@@ -54,23 +56,24 @@ pub(super) fn check_one(around: &Around<'_>, container: &Field<'_>, causes: &mut
     rules::one_of(&container.get("terminationMessagePolicy"), &["FallbackToLogsOnError", "File"], causes);
     ports::check(&container.get("ports"), causes);
     env::check(&container.get("env"), causes);
-    env::check_whole(&container.get("envFrom"), causes);
-    mounts::check(container, &around.volumes, causes);
+    env::check_env_from(&container.get("envFrom"), causes);
+    mounts::check(container, &context.volumes, causes);
     rules::one_of(&container.get("imagePullPolicy"), &PULL_POLICIES, causes);
-    resources::check(around.names, &container.get("resources"), &around.claims, causes);
+    resources::check(context.names, &container.get("resources"), &context.claims, causes);
     check_resize(&container.get("resizePolicy"), causes);
     security::check_container(&container.get("securityContext"), causes);
 }
 
-fn check_name_is_free<'v>(container: &Field<'v>, names: &mut HashSet<&'v str>, causes: &mut Vec<Cause>) {
+fn check_distinct_name<'v>(container: &Field<'v>, names: &mut HashSet<&'v str>, causes: &mut Vec<Cause>) {
     let name = container.get("name");
     if !name.is_empty() && !names.insert(name.text()) {
         causes.push(name.duplicate());
     }
 }
 
-/// A container that runs before the others has no hooks and probes, unless it goes on running beside them.
-fn check_first(container: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
+/// Checks lifecycle and probes of an init container: only a sidecar (`restartPolicy: Always`,
+/// KEP-753) has them.
+fn check_init_container(container: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
     handlers::check_restart_rules(container, causes);
     if container.get("restartPolicy").text() == "Always" {
         handlers::check_hooks(&container.get("lifecycle"), grace, causes);
@@ -100,7 +103,7 @@ fn check_resize(policies: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::{Naming, Value};
     use serde_json::json;
 
@@ -109,9 +112,9 @@ mod tests {
         let good = |name: &str| json!({"name": name, "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
         let run = |spec: serde_json::Value, expect: &[&str]| {
             let object = Value::from(spec);
-            let around = Around { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
+            let context = PodContext { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
             let mut causes = Vec::new();
-            check(&around, &Field::root(&object), &mut causes);
+            check(&context, &Field::root(&object), &mut causes);
             assert_eq!(shown(&causes), expect, "{object:?}");
         };
         let with = |field: &str, value: serde_json::Value| {
@@ -134,13 +137,13 @@ mod tests {
             with("resizePolicy", twice),
             &["Duplicate containers[0].resizePolicy", "NotSupported containers[0].resizePolicy[1].restartPolicy"],
         );
-        let mut first = good("i");
-        first["livenessProbe"] = json!({"tcpSocket": {"port": 1}});
+        let mut init = good("i");
+        init["livenessProbe"] = json!({"tcpSocket": {"port": 1}});
         run(
-            json!({"containers": [good("c")], "initContainers": [first]}),
+            json!({"containers": [good("c")], "initContainers": [init]}),
             &["Forbidden initContainers[0].livenessProbe"],
         );
-        first["restartPolicy"] = "Always".into();
-        run(json!({"containers": [good("c")], "initContainers": [first]}), &[]);
+        init["restartPolicy"] = "Always".into();
+        run(json!({"containers": [good("c")], "initContainers": [init]}), &[]);
     }
 }

@@ -1,18 +1,18 @@
-//! What a pod's specification gets where it says nothing, beyond the literals of the schema.
+//! Defaults of a PodSpec that are not literals in the schema.
 //!
-//! Some defaults are for pods only and not for templates, so that what was made from a template can differ from it.
+//! Some hold for pods only and not for pod templates, so a pod can differ from its template.
 
 use std::collections::BTreeMap;
 
 use quorate_meta::{Map, Quantity, Value};
 
-/// The fields that hold containers; all have the same defaults.
+/// The fields that hold containers.
 pub(super) const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
-/// Resources whose amounts of all containers add up to that of the pod.
+/// Resources that the pod-level requests sum up over containers.
 const SUMMED: [&str; 2] = ["cpu", "memory"];
 const HUGE_PAGES: &str = "hugepages-";
 
-/// Fills in a specification, be it a pod's or a template's.
+/// Defaults the specification of a pod or a template.
 pub(crate) fn spec(spec: &mut Map) {
     for volume in spec.get_mut("volumes").and_then(Value::as_list_mut).into_iter().flatten() {
         default_volume(volume);
@@ -31,7 +31,7 @@ pub(crate) fn spec(spec: &mut Map) {
     }
 }
 
-/// Fills in what only pods get.
+/// Defaults the specification of a pod only.
 pub(super) fn pod(spec: &mut Map) {
     self::spec(spec);
     spec.get_or_insert_with("enableServiceLinks", || true.into());
@@ -56,7 +56,7 @@ fn default_volume(volume: &mut Value) {
     }
 }
 
-/// An image that may change under its name is pulled each time.
+/// Defaults the pull policy: `Always` for the tag `latest`, else `IfNotPresent`.
 fn default_pull_policy(holder: &mut Value, image: &[&str], policy: &[&str]) {
     if holder.str_at(policy).is_some_and(|policy| !policy.is_empty()) {
         return;
@@ -65,7 +65,7 @@ fn default_pull_policy(holder: &mut Value, image: &[&str], policy: &[&str]) {
     holder.set_at(policy, if moves { "Always" } else { "IfNotPresent" });
 }
 
-/// The tag of an image's name; `latest` where neither a tag nor a digest is given.
+/// The tag of an image reference; `latest` without tag and digest.
 fn tag(image: &str) -> &str {
     let (name, digest) = image.split_once('@').map_or((image, ""), |(name, digest)| (name, digest));
     let last = name.rsplit('/').next().unwrap_or_default();
@@ -76,7 +76,7 @@ fn tag(image: &str) -> &str {
     }
 }
 
-/// What has a limit and no request requests its limit.
+/// Defaults requests to limits.
 fn default_requests(container: &mut Value) {
     let Some(limits) = container.at(&["resources", "limits"]).and_then(Value::as_map).cloned() else { return };
     let Some(resources) = container.get_mut("resources").and_then(Value::as_map_mut) else { return };
@@ -93,7 +93,8 @@ fn default_host_ports(container: &mut Value) {
     }
 }
 
-/// Resources of the pod as a whole, where it asks for any: huge pages of its containers, and requests from theirs.
+/// Defaults pod-level resources (KEP-2837), where any are set: huge pages and requests from the
+/// containers.
 fn default_pod_resources(spec: &mut Map) {
     let own = |field: &str| spec.get("resources").and_then(|own| own.get(field)).and_then(Value::as_map).cloned();
     let (limits, requests) = (own("limits"), own("requests"));
@@ -118,7 +119,8 @@ fn default_pod_resources(spec: &mut Map) {
     }
 }
 
-/// What the containers need together: those that run side by side, or the largest that runs before them.
+/// The aggregate of the containers: the sum of all, or the largest init container, whichever is
+/// more.
 fn totals(spec: &Map, field: &str) -> BTreeMap<String, Quantity> {
     let mut totals: BTreeMap<String, Quantity> = BTreeMap::new();
     for list in ["containers", "initContainers"] {

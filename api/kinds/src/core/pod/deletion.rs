@@ -1,11 +1,12 @@
-//! How long a pod may take to end: what was asked for, or its own period, and nothing for one that runs nowhere.
+//! The grace period of a pod's deletion: the requested one, or that of the pod, and zero for a pod
+//! without a node or in a terminal phase.
 
 use quorate_meta::Value;
 
-/// The seconds that a pod has when its period is malformed.
+/// The grace period in place of a negative one, in seconds.
 const SHORTEST_SECONDS: i64 = 1;
 
-/// The seconds that a pod gets to end; `asked` is what the client wants.
+/// The grace period in seconds; `asked` is that of the delete options.
 pub(super) fn grace_seconds(pod: &Value, asked: Option<i64>) -> i64 {
     let own = || pod.at(&["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64);
     let seconds = asked.or_else(own).unwrap_or_default();

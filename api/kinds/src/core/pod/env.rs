@@ -1,4 +1,4 @@
-//! Environment variables of containers, and where their values come from.
+//! Environment variables of containers and their sources.
 
 use quorate_meta::{Cause, Quantity, name};
 
@@ -6,7 +6,7 @@ use crate::core::data;
 use crate::field::Field;
 use crate::rules;
 
-/// The fields of a pod that its containers can have as text.
+/// The pod fields that an environment variable can have (downward API).
 const ENV_FIELDS: [&str; 9] = [
     "metadata.name",
     "metadata.namespace",
@@ -18,7 +18,7 @@ const ENV_FIELDS: [&str; 9] = [
     "status.podIP",
     "status.podIPs",
 ];
-/// Further fields that have a text, but not for this.
+/// Selectable pod fields that an environment variable cannot have.
 const OTHER_FIELDS: [&str; 8] = [
     "metadata.annotations",
     "metadata.labels",
@@ -32,7 +32,7 @@ const OTHER_FIELDS: [&str; 8] = [
 const SOURCES: [&str; 5] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
 const MEMORY_DIVISORS: [&str; 13] = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-/// What is wrong with single variables.
+/// Checks `env`.
 pub(super) fn check(env: &Field<'_>, causes: &mut Vec<Cause>) {
     for variable in env.items() {
         rules::name(&variable.get("name"), variable_name, causes);
@@ -43,8 +43,8 @@ pub(super) fn check(env: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the objects whose entries become variables.
-pub(super) fn check_whole(list: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks `envFrom`.
+pub(super) fn check_env_from(list: &Field<'_>, causes: &mut Vec<Cause>) {
     for from in list.items() {
         rules::optional_name(&from.get("prefix"), variable_name, causes);
         let given: Vec<Field<'_>> =
@@ -60,7 +60,7 @@ pub(super) fn check_whole(list: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the name of a variable.
+/// Why a text is no name of an environment variable.
 fn variable_name(text: &str) -> Vec<String> {
     let fine = text.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=');
     let why = "a valid environment variable name must consist only of printable ASCII characters other than '='";
@@ -93,7 +93,7 @@ fn check_source(variable: &Field<'_>, source: &Field<'_>, causes: &mut Vec<Cause
     }
 }
 
-/// What is wrong with a reference to a field of the pod; single labels and annotations are fields by their key.
+/// Checks an ObjectFieldSelector; `keys` allows a single label or annotation by its key.
 pub(super) fn check_field(reference: &Field<'_>, supported: &[&str], keys: bool, causes: &mut Vec<Cause>) {
     rules::required(&reference.get("apiVersion"), causes);
     let path = reference.get("fieldPath");
@@ -116,7 +116,7 @@ pub(super) fn check_field(reference: &Field<'_>, supported: &[&str], keys: bool,
     }
 }
 
-/// What is wrong with a reference to an amount of a container, which must be named where it is not clear.
+/// Checks a ResourceFieldSelector; `named` requires the name of the container.
 pub(super) fn check_resource_field(reference: &Field<'_>, named: bool, causes: &mut Vec<Cause>) {
     if named {
         rules::required(&reference.get("containerName"), causes);
@@ -149,7 +149,7 @@ pub(super) fn check_resource_field(reference: &Field<'_>, named: bool, causes: &
     }
 }
 
-/// The resource in the name of an amount, such as `cpu` in `limits.cpu`.
+/// The resource of a selector such as `limits.cpu`.
 fn known_amount(text: &str) -> Option<&str> {
     let kind = text.strip_prefix("limits.").or_else(|| text.strip_prefix("requests."));
     kind.filter(|kind| matches!(*kind, "cpu" | "memory" | "ephemeral-storage") || kind.starts_with("hugepages-"))
@@ -158,7 +158,7 @@ fn known_amount(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 
@@ -200,11 +200,11 @@ mod tests {
     }
 
     #[test]
-    fn whole_objects() {
+    fn env_from() {
         let check = |from: serde_json::Value, expect: &[&str]| {
             let object = Value::from(json!({"e": [from]}));
             let mut causes = Vec::new();
-            check_whole(&Field::root(&object).get("e"), &mut causes);
+            check_env_from(&Field::root(&object).get("e"), &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         check(json!({"prefix": "P_", "secretRef": {"name": "s"}}), &[]);

@@ -1,29 +1,30 @@
-//! Ephemeral containers: guests for looking into a running pod, with less than others may have.
+//! Ephemeral containers (KEP-277): containers that are added to a running pod, with fewer fields
+//! than others.
 
 use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Value};
 
-use super::containers::{self, Around};
+use super::containers::{self, PodContext};
 use crate::field::Field;
 
-/// What a guest may not have.
+/// The fields that an ephemeral container must not have.
 const NOT_ALLOWED: [&str; 7] =
     ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy"];
 
-/// Where the guests are.
+/// The path of the list.
 const LIST: [&str; 2] = ["spec", "ephemeralContainers"];
 
-/// What is wrong with the guests.
-pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks ephemeral containers.
+pub(super) fn check(context: &PodContext<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let hosts: HashSet<&str> = ["containers", "initContainers"]
         .into_iter()
         .flat_map(|list| spec.get(list).items().map(|container| container.get("name").text()).collect::<Vec<_>>())
         .collect();
     let mut names = hosts.clone();
-    for guest in spec.get("ephemeralContainers").items() {
-        containers::check_one(around, &guest, causes);
-        let (name, target) = (guest.get("name"), guest.get("targetContainerName"));
+    for container in spec.get("ephemeralContainers").items() {
+        containers::check_one(context, &container, causes);
+        let (name, target) = (container.get("name"), container.get("targetContainerName"));
         if !name.is_empty() && !names.insert(name.text()) {
             causes.push(name.duplicate());
         }
@@ -31,16 +32,16 @@ pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Caus
             causes.push(Cause::not_found(target.path(), target.text()));
         }
         for field in NOT_ALLOWED {
-            let part = guest.get(field);
+            let part = container.get(field);
             if !part.is_empty() {
                 causes.push(part.forbidden("cannot be set for an Ephemeral Container"));
             }
         }
-        let resources = guest.get("resources");
+        let resources = container.get("resources");
         if !resources.is_empty() {
             causes.push(resources.forbidden("cannot be set for an Ephemeral Container"));
         }
-        for mount in guest.get("volumeMounts").items() {
+        for mount in container.get("volumeMounts").items() {
             let below = mount.get("subPath");
             if !below.is_empty() {
                 causes.push(below.forbidden("cannot be set for an Ephemeral Container"));
@@ -49,7 +50,7 @@ pub(super) fn check(around: &Around<'_>, spec: &Field<'_>, causes: &mut Vec<Caus
     }
 }
 
-/// Restores everything but the guests, and who owns what.
+/// Restores all fields but the ephemeral containers and the managed fields.
 pub(super) fn restore(old: &Value, new: &mut Value) {
     const OWNERS: [&str; 2] = ["metadata", "managedFields"];
     let kept = [&LIST, &OWNERS].map(|path| (path, new.at(path).cloned()));
@@ -66,16 +67,17 @@ pub(super) fn restore(old: &Value, new: &mut Value) {
     }
 }
 
-/// What is wrong with a change of the guests: they only come.
+/// Checks a change: ephemeral containers are only added.
 pub(super) fn check_update(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let (before, after) = (Field::root(old).get("spec.ephemeralContainers"), Field::root(new));
     let after = after.get("spec.ephemeralContainers");
-    let now: HashMap<&str, &Value> = after.items().map(|guest| (guest.get("name").text(), guest.value())).collect();
-    for guest in before.items() {
-        let name = guest.get("name");
+    let now: HashMap<&str, &Value> =
+        after.items().map(|container| (container.get("name").text(), container.value())).collect();
+    for container in before.items() {
+        let name = container.get("name");
         let became = match now.get(name.text()) {
             None => "removed",
-            Some(now) if *now != guest.value() => "changed",
+            Some(now) if *now != container.value() => "changed",
             Some(_) => continue,
         };
         causes.push(after.forbidden(&format!("existing ephemeral containers {:?} may not be {became}", name.text())));
@@ -85,22 +87,22 @@ pub(super) fn check_update(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
     #[test]
-    fn guests() {
+    fn ephemeral_containers() {
         let run = |change: serde_json::Value, expect: &[&str]| {
-            let mut guest =
+            let mut container =
                 json!({"name": "e", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
             for (key, value) in change.as_object().unwrap() {
-                guest[key] = value.clone();
+                container[key] = value.clone();
             }
-            let object = Value::from(json!({"containers": [{"name": "c"}], "ephemeralContainers": [guest]}));
-            let around = Around { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
+            let object = Value::from(json!({"containers": [{"name": "c"}], "ephemeralContainers": [container]}));
+            let context = PodContext { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
             let mut causes = Vec::new();
-            check(&around, &Field::root(&object), &mut causes);
+            check(&context, &Field::root(&object), &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         run(json!({"targetContainerName": "c"}), &[]);
@@ -111,11 +113,13 @@ mod tests {
     }
 
     #[test]
-    fn guests_only_come() {
-        let pod = |guests: serde_json::Value| Value::from(json!({"spec": {"ephemeralContainers": guests}}));
-        let check = |guests: serde_json::Value, expect: &[&str]| {
+    fn ephemeral_containers_are_only_added() {
+        let pod = |ephemeral_containers: serde_json::Value| {
+            Value::from(json!({"spec": {"ephemeralContainers": ephemeral_containers}}))
+        };
+        let check = |ephemeral_containers: serde_json::Value, expect: &[&str]| {
             let mut causes = Vec::new();
-            check_update(&pod(json!([{"name": "e", "image": "a"}])), &pod(guests), &mut causes);
+            check_update(&pod(json!([{"name": "e", "image": "a"}])), &pod(ephemeral_containers), &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         check(json!([{"name": "f"}, {"name": "e", "image": "a"}]), &[]);
@@ -126,11 +130,11 @@ mod tests {
     #[test]
     fn nothing_else_changes() {
         let old = Value::from(json!({"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "n"}, "status": {}}));
-        let guests = json!([{"name": "e"}]);
+        let ephemeral_containers = json!([{"name": "e"}]);
         let mut new =
-            json!({"metadata": {"managedFields": []}, "spec": {"nodeName": "m", "ephemeralContainers": guests}}).into();
+            json!({"metadata": {"managedFields": []}, "spec": {"nodeName": "m", "ephemeralContainers": ephemeral_containers}}).into();
         restore(&old, &mut new);
-        let expect = json!({"metadata": {"labels": {"a": "b"}, "managedFields": []}, "spec": {"nodeName": "n", "ephemeralContainers": guests}, "status": {}});
+        let expect = json!({"metadata": {"labels": {"a": "b"}, "managedFields": []}, "spec": {"nodeName": "n", "ephemeralContainers": ephemeral_containers}, "status": {}});
         assert_eq!(new, expect.into());
     }
 }

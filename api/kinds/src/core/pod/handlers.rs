@@ -1,14 +1,14 @@
-//! What the node does to a container: probes, and hooks at its start and end.
+//! Probes, lifecycle hooks and restart rules of a container.
 
 use quorate_meta::Cause;
 
 use crate::field::Field;
 use crate::rules;
 
-/// Ways of asking a container, in the order in which more than one is complained about.
+/// The handler types, in the order in which a second one is reported.
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 
-/// What is wrong with the three probes of a container.
+/// Checks the three probes of a container.
 pub(super) fn check_probes(container: &Field<'_>, causes: &mut Vec<Cause>) {
     for field in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let probe = container.get(field);
@@ -36,7 +36,7 @@ fn check_probe(probe: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the hooks of a container that has so many seconds to end in.
+/// Checks the lifecycle hooks of a container; `grace` is the termination grace period in seconds.
 pub(super) fn check_hooks(lifecycle: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
     for field in ["postStart", "preStop"] {
         let hook = lifecycle.get(field);
@@ -67,7 +67,7 @@ fn check_handler(handler: &Field<'_>, known: &[&str], grace: Option<i64>, causes
     }
 }
 
-/// A container sleeps while it has time to end in.
+/// Checks a `sleep` handler, which must end within the termination grace period.
 fn check_sleep(sleep: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
     let seconds = sleep.get("seconds").int().unwrap_or_default();
     if let Some(grace) = grace.filter(|grace| !(0..=*grace).contains(&seconds)) {
@@ -91,7 +91,7 @@ fn check_request(request: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the rules after which a container is started again.
+/// Checks the restart rules of a container (KEP-5307).
 pub(super) fn check_restart_rules(container: &Field<'_>, causes: &mut Vec<Cause>) {
     let (policy, list) = (container.get("restartPolicy"), container.get("restartPolicyRules"));
     rules::optional_one_of(&policy, &["Always", "Never", "OnFailure"], causes);
@@ -113,7 +113,7 @@ pub(super) fn check_restart_rules(container: &Field<'_>, causes: &mut Vec<Cause>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

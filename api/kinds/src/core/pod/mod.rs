@@ -1,6 +1,8 @@
-//! Pods, and the template of pods that every workload has: one set of defaults and rules for both.
+//! Pod and PodTemplateSpec: one set of defaults and checks for pods and for the templates of
+//! workloads.
 //!
-//! A file for each part of the specification; [`spec`] puts them together, [`template`] is what workloads use.
+//! A file for each part of the specification; [`spec`] checks all of them, workloads use
+//! [`template`].
 
 mod affinity;
 mod containers;
@@ -12,6 +14,7 @@ mod handlers;
 mod mounts;
 mod network;
 pub(crate) mod node_labels;
+mod os;
 mod pod_status;
 mod ports;
 mod resources;
@@ -19,7 +22,6 @@ mod scheduling;
 mod security;
 mod spec;
 mod strategy;
-mod system;
 pub(crate) mod template;
 mod update;
 mod volume_files;

@@ -1,4 +1,4 @@
-//! Where a container sees the pod's volumes.
+//! Volume mounts and volume devices of containers.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::volume_files::local_path_problems;
 use crate::field::Field;
 use crate::rules;
 
-/// What is wrong with the mounts of a container; `volumes` are the names of the pod's volumes.
+/// Checks the mounts of a container; `volumes` are the names of the pod's volumes.
 pub(super) fn check(container: &Field<'_>, volumes: &HashSet<String>, causes: &mut Vec<Cause>) {
     let mut paths = HashSet::new();
     let privileged = container.get("securityContext.privileged").is_true();
@@ -72,7 +72,7 @@ fn check_propagation(mount: &Field<'_>, privileged: bool, causes: &mut Vec<Cause
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

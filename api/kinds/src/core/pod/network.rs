@@ -1,4 +1,4 @@
-//! Names and addresses as the pod sees them: its host name, DNS, and extra hosts.
+//! Host name, DNS configuration and host aliases of a pod.
 
 use quorate_meta::{Cause, name};
 
@@ -7,11 +7,11 @@ use crate::rules;
 
 const MAX_NAMESERVERS: usize = 3;
 const MAX_SEARCHES: usize = 32;
-/// Characters of all search domains together.
+/// Characters of all search domains, at most.
 const MAX_SEARCH_CHARS: usize = 2048;
 const POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 
-/// What is wrong with the DNS policy.
+/// Checks the DNS policy.
 pub(super) fn check_policy(policy: &Field<'_>, causes: &mut Vec<Cause>) {
     if policy.is_empty() {
         causes.push(policy.required(""));
@@ -20,7 +20,7 @@ pub(super) fn check_policy(policy: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the DNS settings, which the policy may ask for.
+/// Checks the DNS configuration, which the policy `None` requires.
 pub(super) fn check_dns(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let config = spec.get("dnsConfig");
     let (servers, searches) = (config.get("nameservers"), config.get("searches"));
@@ -54,7 +54,7 @@ pub(super) fn check_dns(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     config.get("options").items().for_each(|option| rules::required(&option.get("name"), causes));
 }
 
-/// What is wrong with the pod's own names.
+/// Checks host name and subdomain.
 pub(super) fn check_names(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     for field in ["hostname", "subdomain"] {
         rules::optional_name(&spec.get(field), label_without_dots, causes);
@@ -66,7 +66,7 @@ pub(super) fn check_names(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Text that is no label because of its dots alone is told so.
+/// Why a text is no DNS label; dots have a message of their own.
 fn label_without_dots(text: &str) -> Vec<String> {
     let wrong = name::dns_label(text);
     if !wrong.is_empty() && text.contains('.') && name::dns_label(&text.replace('.', "")).is_empty() {
@@ -75,7 +75,7 @@ fn label_without_dots(text: &str) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with the extra hosts.
+/// Checks host aliases.
 pub(super) fn check_aliases(aliases: &Field<'_>, causes: &mut Vec<Cause>) {
     for alias in aliases.items() {
         rules::address(&alias.get("ip"), causes);
@@ -88,7 +88,7 @@ pub(super) fn check_aliases(aliases: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

@@ -1,11 +1,11 @@
-//! Labels of nodes that have other names by now: what those who choose nodes by the old ones are told.
+//! Deprecated node labels, and the warnings about their use in node selectors.
 
 use quorate_meta::{Names, quoted};
 
 use crate::field::Field;
 
-/// Since when a label is called something else, and what; `None` for labels that are not.
-fn renamed(names: &Names, key: &str) -> Option<String> {
+/// Since when a label is deprecated, and its replacement; `None` for other labels.
+fn deprecation(names: &Names, key: &str) -> Option<String> {
     let (domain, name) = key.split_once('/')?;
     let below = domain.strip_suffix(names.domain)?;
     let (since, now) = match (below, name) {
@@ -17,23 +17,23 @@ fn renamed(names: &Names, key: &str) -> Option<String> {
     Some(format!("deprecated since {since}; use {} instead", quoted(&now)))
 }
 
-/// What is told of the keys of labels that nodes must have.
-pub(super) fn of_selector(names: &Names, selector: &Field<'_>, told: &mut Vec<String>) {
+/// Warnings about the keys of a `nodeSelector`.
+pub(super) fn of_selector(names: &Names, selector: &Field<'_>, warnings: &mut Vec<String>) {
     for (key, field) in selector.entries() {
-        told.extend(renamed(names, key).map(|why| format!("{}: {why}", field.path())));
+        warnings.extend(deprecation(names, key).map(|why| format!("{}: {why}", field.path())));
     }
 }
 
-/// What is told of a field that holds such a key.
-pub(super) fn of_key(names: &Names, field: &Field<'_>, told: &mut Vec<String>) {
+/// The warning about a field that holds a label key.
+pub(super) fn of_key(names: &Names, field: &Field<'_>, warnings: &mut Vec<String>) {
     let key = field.text();
-    told.extend(renamed(names, key).map(|why| format!("{}: {key} is {why}", field.path())));
+    warnings.extend(deprecation(names, key).map(|why| format!("{}: {key} is {why}", field.path())));
 }
 
-/// What is told of a term that nodes must meet.
-pub(crate) fn of_term(names: &Names, term: &Field<'_>, told: &mut Vec<String>) {
+/// Warnings about a NodeSelectorTerm.
+pub(crate) fn of_term(names: &Names, term: &Field<'_>, warnings: &mut Vec<String>) {
     for expression in term.get("matchExpressions").items() {
-        of_key(names, &expression.get("key"), told);
+        of_key(names, &expression.get("key"), warnings);
     }
 }
 
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn old_names() {
         let check = |naming: Naming, key: &str, expect: Option<&str>| {
-            assert_eq!(renamed(naming.names(), key).as_deref(), expect, "{key}");
+            assert_eq!(deprecation(naming.names(), key).as_deref(), expect, "{key}");
         };
         let arch = "deprecated since v1.14; use \"kubernetes.io/arch\" instead";
         check(Naming::Kubernetes, "beta.kubernetes.io/arch", Some(arch));
@@ -62,14 +62,14 @@ mod tests {
     }
 
     #[test]
-    fn where_they_stand() {
+    fn paths_of_warnings() {
         let object = Value::from(json!({"s": {"beta.svc.io/os": "linux", "a": "b"},
             "t": {"matchExpressions": [{"key": "a"}, {"key": "beta.svc.io/os"}]}}));
-        let (root, mut told) = (Field::root(&object), Vec::new());
-        of_selector(Naming::Svc.names(), &root.get("s"), &mut told);
-        of_term(Naming::Svc.names(), &root.get("t"), &mut told);
+        let (root, mut warnings) = (Field::root(&object), Vec::new());
+        of_selector(Naming::Svc.names(), &root.get("s"), &mut warnings);
+        of_term(Naming::Svc.names(), &root.get("t"), &mut warnings);
         let why = "deprecated since v1.14; use \"svc.io/os\" instead";
         let key = "t.matchExpressions[1].key: beta.svc.io/os is";
-        assert_eq!(told, [format!("s[beta.svc.io/os]: {why}"), format!("{key} {why}")]);
+        assert_eq!(warnings, [format!("s[beta.svc.io/os]: {why}"), format!("{key} {why}")]);
     }
 }

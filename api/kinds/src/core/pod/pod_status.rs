@@ -1,4 +1,4 @@
-//! What is reported of a pod: its addresses, its conditions, and what became of its containers.
+//! PodStatus: addresses, conditions, and the states of containers.
 
 use std::collections::HashSet;
 
@@ -9,12 +9,12 @@ use crate::field::Field;
 use crate::rules;
 use quorate_meta::net::{self, NOT_AN_ADDRESS};
 
-/// Conditions that are known by a plain name; all others are qualified.
+/// Conditions without a qualified name.
 const KNOWN_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
-/// The statuses of each list of [`CONTAINERS`].
+/// The status list of each of [`CONTAINERS`].
 const STATUSES: [&str; 3] = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"];
 
-/// Makes the one address and the list of addresses say the same: the one counts when they differ, as for clients that know no list.
+/// Aligns `podIP` and `podIPs`. `podIP` wins where they differ, for clients that know only it.
 pub(super) fn align_addresses(status: &mut Map) {
     let one = status.get_str("podIP").unwrap_or_default().to_owned();
     let all = status.get("podIPs").and_then(Value::as_list).unwrap_or_default();
@@ -26,7 +26,7 @@ pub(super) fn align_addresses(status: &mut Map) {
     }
 }
 
-/// What is wrong with the change of a status.
+/// Checks a change of the status.
 pub(super) fn check_change(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let (before, after) = (Field::root(old).get("status"), Field::root(new).get("status"));
     check_conditions(&after.get("conditions"), causes);
@@ -37,7 +37,7 @@ pub(super) fn check_change(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
     let spec = Field::root(old).get("spec");
     for (list, statuses) in CONTAINERS.iter().zip(STATUSES) {
-        check_ends(&spec, list, (&before.get(statuses), &after.get(statuses)), causes);
+        check_terminated(&spec, list, (&before.get(statuses), &after.get(statuses)), causes);
     }
     check_claims(&spec.get("resourceClaims"), &after.get("resourceClaimStatuses"), causes);
     check_addresses(&before.get("podIPs"), &after.get("podIPs"), causes);
@@ -52,15 +52,15 @@ fn check_conditions(conditions: &Field<'_>, causes: &mut Vec<Cause>) {
     for condition in conditions.items() {
         let kind = condition.get("type").text();
         if !KNOWN_CONDITIONS.contains(&kind) {
-            // That is how clients are told of it, with a capital letter.
+            // Kubernetes reports this path with a capital letter.
             let path = condition.path().child("Type");
             causes.extend(name::qualified_name(kind).iter().map(|why| Cause::invalid(&path, kind, why)));
         }
     }
 }
 
-/// A container that has ended begins again only where it may be started again.
-fn check_ends(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field<'_>), causes: &mut Vec<Cause>) {
+/// Checks that a terminated container only runs again where it may restart.
+fn check_terminated(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field<'_>), causes: &mut Vec<Cause>) {
     let has_ended = |status: &Field<'_>| status.get("state.terminated").is_set();
     for status in before.items().filter(has_ended) {
         let own = status.get("name").text();
@@ -68,15 +68,16 @@ fn check_ends(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field
         let code = status.get("state.terminated.exitCode").int().unwrap_or_default();
         let containers = spec.get(list);
         let container = containers.items().find(|container| container.get("name").text() == own);
-        let restarts = list != "ephemeralContainers" && starts_again(spec, container.as_ref(), code);
+        let restarts = list != "ephemeralContainers" && restarts(spec, container.as_ref(), code);
         if runs && !restarts {
             causes.push(status.get("state").forbidden("may not be transitioned to non-terminated state"));
         }
     }
 }
 
-/// Whether a container is started again after it ended with this code: its own rules decide first, then its policy, then the pod's.
-fn starts_again(spec: &Field<'_>, container: Option<&Field<'_>>, code: i64) -> bool {
+/// Whether a container restarts after this exit code: its restart rules come first, then its
+/// restart policy, then that of the pod.
+fn restarts(spec: &Field<'_>, container: Option<&Field<'_>>, code: i64) -> bool {
     let own = container.map(|container| container.get("restartPolicy")).filter(|policy| !policy.is_empty());
     if let (Some(container), Some(_)) = (container, &own) {
         let matches = |rule: &Field<'_>| {
@@ -99,7 +100,7 @@ fn starts_again(spec: &Field<'_>, container: Option<&Field<'_>>, code: i64) -> b
     }
 }
 
-/// What is wrong with the names of the claims that were made for a pod.
+/// Checks the names of generated resource claims.
 fn check_claims(claims: &Field<'_>, statuses: &Field<'_>, causes: &mut Vec<Cause>) {
     let known: HashSet<&str> = claims.items().map(|claim| claim.get("name").text()).collect();
     let mut seen = HashSet::new();
@@ -118,7 +119,7 @@ fn check_claims(claims: &Field<'_>, statuses: &Field<'_>, causes: &mut Vec<Cause
     }
 }
 
-/// At most one address of each version; those that were there before may stay as they are.
+/// Checks that there is at most one address of each IP family; unchanged addresses may stay.
 fn check_addresses(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     let known: HashSet<&str> = before.items().map(|entry| entry.get("ip").text()).collect();
     let mut versions = Vec::new();
@@ -140,7 +141,7 @@ fn check_addresses(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[track_caller]
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_address_counts() {
+    fn pod_ip_wins() {
         let run = |status: Json, expect: Json| {
             let mut status = Value::from(status);
             align_addresses(status.as_map_mut().unwrap());
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_that_have_ended() {
+    fn terminated_containers() {
         let run = |spec: Json, list: &str, code: i64, expect: bool| {
             let of = |state: Json| json!({list: [{"name": "c", "state": state}]});
             let at = format!("Forbidden status.{list}[0].state");

@@ -1,4 +1,4 @@
-//! Ports of containers, and that no two containers want the same one of the host.
+//! Container ports, and conflicts of host ports.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use quorate_meta::Cause;
 use crate::field::Field;
 use crate::rules;
 
-/// What is wrong with a container's ports.
+/// Checks the ports of a container.
 pub(super) fn check(ports: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut names = HashSet::new();
     for port in ports.items() {
@@ -32,7 +32,7 @@ pub(super) fn check(ports: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The ports of the host that containers of a list want twice.
+/// Checks that no two containers of a list have the same host port.
 pub(super) fn check_host_conflicts(containers: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut taken: HashSet<String> = HashSet::new();
     for container in containers.items() {
@@ -48,7 +48,7 @@ pub(super) fn check_host_conflicts(containers: &Field<'_>, causes: &mut Vec<Caus
     }
 }
 
-/// In the host's network a port of the container is one of the host; a template may leave it out.
+/// Checks that host ports equal container ports with `hostNetwork`; a template may omit them.
 pub(super) fn check_host_network(containers: &Field<'_>, template: bool, causes: &mut Vec<Cause>) {
     for container in containers.items() {
         for port in container.get("ports").items() {
@@ -68,7 +68,7 @@ pub(super) fn check_host_network(containers: &Field<'_>, template: bool, causes:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! Resources of containers and pods: names, amounts, and how requests relate to limits; the quality class that follows.
+//! ResourceRequirements of containers and pods: names, quantities, requests and limits; the QoS
+//! class that follows.
 
 use std::collections::HashSet;
 
@@ -8,17 +9,17 @@ use super::defaults::CONTAINERS;
 use crate::field::Field;
 use crate::resource_names::{self, is_huge_pages, is_native, may_overcommit, page_size};
 
-/// What decides the quality class.
+/// The resources that the QoS class depends on.
 const COMPUTE: [&str; 2] = ["cpu", "memory"];
 
-/// What is wrong with limits and requests; `claims` are the names of the pod's resource claims.
+/// Checks requests and limits; `claims` are the names of the pod's resource claims.
 pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<String>, causes: &mut Vec<Cause>) {
     let (limits, requests) = (resources.get("limits"), resources.get("requests"));
     let mut huge = false;
     let mut compute = false;
     for list in [&limits, &requests] {
         for (resource, amount) in list.entries() {
-            resource_names::check_of_container(names, list, resource, causes);
+            resource_names::check_container_resource(names, list, resource, causes);
             check_amount(names, resource, &amount, causes);
             if is_huge_pages(resource) {
                 huge = true;
@@ -47,7 +48,7 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
     }
 }
 
-/// Huge pages come whole.
+/// Checks that huge pages are a multiple of the page size.
 fn check_pages(resource: &str, amount: &Field<'_>, causes: &mut Vec<Cause>) {
     let given = self::amount(amount.value());
     if page_size(resource).is_none_or(|size| given.units() % size != 0) {
@@ -76,7 +77,7 @@ fn check_against_limits(names: &Names, requests: &Field<'_>, limits: &Field<'_>,
     }
 }
 
-/// What is wrong with the amount of a resource: below zero, or a fraction of what has no parts.
+/// Checks a quantity: not negative, and whole for countable resources.
 pub(crate) fn check_amount(names: &Names, resource: &str, amount: &Field<'_>, causes: &mut Vec<Cause>) {
     let quantity = self::amount(amount.value());
     if quantity.is_negative() {
@@ -87,7 +88,7 @@ pub(crate) fn check_amount(names: &Names, resource: &str, amount: &Field<'_>, ca
     }
 }
 
-/// Whether only whole numbers of it make sense.
+/// Whether quantities of the resource must be whole.
 fn is_counted(names: &Names, resource: &str) -> bool {
     const OBJECTS: [&str; 9] = [
         "pods",
@@ -107,9 +108,8 @@ fn amount(value: &Value) -> Quantity {
     value.as_str().and_then(Quantity::parse).unwrap_or(Quantity::ZERO)
 }
 
-/// How far the pod's containers are served before those of others: the class that limits and requests of CPU and memory
-/// lead to.
-pub(super) fn quality_class(spec: &Value) -> &'static str {
+/// The QoS class of a specification, from the requests and limits of CPU and memory.
+pub(super) fn qos_class(spec: &Value) -> &'static str {
     let own = spec.get("resources").filter(|own| {
         ["limits", "requests"].iter().any(|field| own.get(field).is_some_and(|amounts| !amounts.is_empty()))
     });
@@ -140,7 +140,7 @@ pub(super) fn quality_class(spec: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn classes() {
-        let check = |spec: serde_json::Value, expect: &str| assert_eq!(quality_class(&spec.into()), expect);
+        let check = |spec: serde_json::Value, expect: &str| assert_eq!(qos_class(&spec.into()), expect);
         let with = |resources: serde_json::Value| json!({"containers": [{"resources": resources}]});
         check(with(json!({})), "BestEffort");
         check(with(json!({"limits": {"example.com/gpu": "2"}})), "BestEffort");

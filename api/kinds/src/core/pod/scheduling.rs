@@ -1,4 +1,5 @@
-//! Where and when a pod may run: tolerations, spreading, gates.
+//! Tolerations, topology spread constraints, readiness gates, scheduling gates and resource claims
+//! of a pod.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const WHEN: [&str; 2] = ["DoNotSchedule", "ScheduleAnyway"];
 const INCLUSION: [&str; 2] = ["Honor", "Ignore"];
 
-/// What is wrong with the taints that a pod tolerates.
+/// Checks tolerations.
 pub(crate) fn check_tolerations(tolerations: &Field<'_>, causes: &mut Vec<Cause>) {
     for toleration in tolerations.items() {
         let part = |field: &str| toleration.get(field);
@@ -46,13 +47,13 @@ pub(crate) fn check_tolerations(tolerations: &Field<'_>, causes: &mut Vec<Cause>
     }
 }
 
-/// What is wrong with what a taint does.
+/// Checks the effect of a taint or toleration.
 pub(crate) fn check_taint_effect(effect: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::one_of(effect, &EFFECTS, causes);
 }
 
-/// What is wrong with how evenly pods are to be spread.
-pub(super) fn check_spread(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks topology spread constraints.
+pub(super) fn check_topology_spread(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut pairs = HashSet::new();
     for constraint in constraints.items() {
         let part = |field: &str| constraint.get(field);
@@ -87,7 +88,7 @@ pub(super) fn check_spread(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the conditions that readiness waits for, and the gates that scheduling waits for.
+/// Checks readiness gates and scheduling gates (KEP-3521).
 pub(super) fn check_gates(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     for gate in spec.get("readinessGates").items() {
         let condition = gate.get("conditionType");
@@ -103,7 +104,7 @@ pub(super) fn check_gates(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with the claims for devices that the pod makes.
+/// Checks the resource claims of a pod.
 pub(super) fn check_claims(claims: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for claim in claims.items() {
@@ -126,7 +127,7 @@ pub(super) fn check_claims(claims: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Whether every old toleration is still there, but for its seconds.
+/// Whether every old toleration is still present; only `tolerationSeconds` may differ.
 pub(super) fn only_adds_tolerations(old: &Value, new: &Value) -> bool {
     let lists = |spec: &Value| spec.get("tolerations").and_then(Value::as_list).unwrap_or_default().to_vec();
     let plain = |mut toleration: Value| {
@@ -140,7 +141,7 @@ pub(super) fn only_adds_tolerations(old: &Value, new: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::json;
 
     fn run(of: fn(&Field<'_>, &mut Vec<Cause>), value: serde_json::Value) -> Vec<String> {
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn spread() {
-        let check = |list: serde_json::Value, expect: &[&str]| assert_eq!(run(check_spread, list), expect);
+        let check = |list: serde_json::Value, expect: &[&str]| assert_eq!(run(check_topology_spread, list), expect);
         let good = json!({"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"});
         check(json!([good]), &[]);
         check(json!([good, good]), &["Duplicate l[1].{topologyKey, whenUnsatisfiable}"]);

@@ -1,4 +1,4 @@
-//! As whom and how confined containers run, and what of the host they share.
+//! Security contexts of pods and containers, and host namespaces.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ const MAX_SYSCTL: usize = 253;
 const SYSCTL_FORM: &str = "must have at most 253 characters and match regex \
                            ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
 
-/// What is wrong with the settings of a container.
+/// Checks the security context of a container.
 pub(super) fn check_container(context: &Field<'_>, causes: &mut Vec<Cause>) {
     check_ids(context, causes);
     rules::optional_one_of(&context.get("procMount"), &["Default", "Unmasked"], causes);
@@ -32,7 +32,7 @@ pub(super) fn check_container(context: &Field<'_>, causes: &mut Vec<Cause>) {
     check_windows(&context.get("windowsOptions"), causes);
 }
 
-/// What is wrong with the settings of the pod, and with the parts of the host that it shares.
+/// Checks the security context of a pod and its host namespaces.
 pub(super) fn check_pod(spec: &Field<'_>, template: bool, causes: &mut Vec<Cause>) {
     let context = spec.get("securityContext");
     if spec.get("hostNetwork").is_true() {
@@ -103,7 +103,7 @@ fn is_sysctl(text: &str) -> bool {
     text.len() <= MAX_SYSCTL && text.split(['.', '/']).all(part)
 }
 
-/// Profiles that confine system calls and files.
+/// Checks seccomp and AppArmor profiles.
 fn check_profiles(context: &Field<'_>, causes: &mut Vec<Cause>) {
     for field in ["seccompProfile", "appArmorProfile"] {
         let profile = context.get(field);
@@ -141,7 +141,7 @@ fn check_windows(options: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

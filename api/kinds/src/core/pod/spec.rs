@@ -1,26 +1,27 @@
-//! A pod's specification as a whole: every part checked in turn.
+//! PodSpec: the checks of all its parts, in order.
 
 use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, name};
 
-use super::containers::{self, Around};
-use super::{affinity, ephemeral, network, resources, scheduling, security, system, volumes};
+use super::containers::{self, PodContext};
+use super::{affinity, ephemeral, network, os, resources, scheduling, security, volumes};
 use crate::field::Field;
 use crate::rules;
 
 const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const MAX_DEADLINE: i64 = 2_147_483_647;
 
-/// What is wrong with a specification; a template's may leave open what only pods need, and may count on further volumes.
+/// Checks a specification. A template may omit what only pods need; `further` are names of volumes
+/// that are added to its pods.
 pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Vec<&str>, causes: &mut Vec<Cause>) {
     volumes::check(&spec.get("volumes"), causes);
     let (volumes, claims) = (spec.get("volumes"), spec.get("resourceClaims"));
     let texts = |list: &Field<'_>| list.items().map(|item| item.get("name").text().to_owned()).collect::<HashSet<_>>();
     let volumes = texts(&volumes).into_iter().chain(further.into_iter().map(str::to_owned)).collect();
-    let around = Around { names, volumes, claims: texts(&claims) };
-    containers::check(&around, spec, causes);
-    ephemeral::check(&around, spec, causes);
+    let context = PodContext { names, volumes, claims: texts(&claims) };
+    containers::check(&context, spec, causes);
+    ephemeral::check(&context, spec, causes);
     scheduling::check_claims(&spec.get("resourceClaims"), causes);
     check_restart_policy(&spec.get("restartPolicy"), causes);
     network::check_policy(&spec.get("dnsPolicy"), causes);
@@ -29,7 +30,7 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Ve
     affinity::check(&spec.get("affinity"), causes);
     network::check_dns(spec, causes);
     scheduling::check_gates(spec, causes);
-    scheduling::check_spread(&spec.get("topologySpreadConstraints"), causes);
+    scheduling::check_topology_spread(&spec.get("topologySpreadConstraints"), causes);
     for (field, rule) in [
         ("serviceAccountName", name::dns_subdomain as fn(&str) -> Vec<String>),
         ("nodeName", name::dns_subdomain),
@@ -53,7 +54,7 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Ve
     if own.is_set() {
         resources::check(names, &own, &HashSet::new(), causes);
     }
-    system::check(spec, causes);
+    os::check(spec, causes);
 }
 
 fn check_restart_policy(policy: &Field<'_>, causes: &mut Vec<Cause>) {

@@ -1,4 +1,4 @@
-//! Pod: containers that run together, once, on one node.
+//! Pod: containers that run together on one node.
 
 use quorate_meta::{Cause, Map, Names, Value};
 
@@ -10,7 +10,7 @@ use quorate_registry::{Disabled, Part, Strategy};
 
 const DISABLED: &[Disabled] = &[template::disabled("spec")];
 
-/// The semantics of pods.
+/// The strategy of Pod.
 #[derive(Debug)]
 pub(in crate::core) struct Pod;
 
@@ -24,7 +24,7 @@ impl Strategy for Pod {
     }
 
     fn changes_intent(&self, old: &Value, new: &Value) -> bool {
-        // To say where a pod runs is not to want another pod.
+        // Binding a pod to a node does not change its generation.
         let node = |pod: &Value| pod.at(&["spec", "nodeName"]).cloned();
         node(old) == node(new) && intent_differs(old, new)
     }
@@ -44,7 +44,7 @@ impl Strategy for Pod {
 
     fn ignored(&self, part: Part) -> &'static [&'static str] {
         match part {
-            // Who reports what becomes of a pod does not decide whose it is.
+            // A writer of the status must not change the owners.
             Part::Status => &["metadata.ownerReferences", "spec"],
             part => status::ignored(part),
         }
@@ -59,10 +59,10 @@ impl Strategy for Pod {
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
-        set_grace(object);
+        set_grace_period(object);
         add_tolerations(names, object);
         let spec = object.get("spec").cloned().unwrap_or_default();
-        let quality = resources::quality_class(&spec);
+        let quality = resources::qos_class(&spec);
         let mut status = Map::from([("phase", Value::from("Pending")), ("qosClass", quality.into())]);
         if spec.get("schedulingGates").is_some_and(|gates| !gates.is_empty()) {
             let condition = [
@@ -91,8 +91,8 @@ impl Strategy for Pod {
         }
         if part == Part::Status && new.str_at(&["status", "qosClass"]).unwrap_or_default().is_empty() {
             let quality = old.at(&["status", "qosClass"]).cloned();
-            let quality = quality
-                .unwrap_or_else(|| resources::quality_class(&new.get("spec").cloned().unwrap_or_default()).into());
+            let quality =
+                quality.unwrap_or_else(|| resources::qos_class(&new.get("spec").cloned().unwrap_or_default()).into());
             new.set_at(&["status", "qosClass"], quality);
         }
     }
@@ -151,18 +151,18 @@ impl Strategy for Pod {
     }
 }
 
-/// Who says nothing of a pod's priority leaves it.
+/// Restores the priority that the client omitted.
 fn keep_priority(old: &Value, new: &mut Value) {
     for field in ["priority", "preemptionPolicy"] {
-        let said = new.at(&["spec", field]).is_some_and(|said| !said.is_null());
-        if let Some(known) = old.at(&["spec", field]).filter(|_| !said) {
+        let given = new.at(&["spec", field]).is_some_and(|given| !given.is_null());
+        if let Some(known) = old.at(&["spec", field]).filter(|_| !given) {
             new.set_at(&["spec", field], known.clone());
         }
     }
 }
 
-/// Less than no time to end in is the shortest time that there is.
-fn set_grace(object: &mut Value) {
+/// Replaces a negative termination grace period by the shortest one.
+fn set_grace_period(object: &mut Value) {
     const SHORTEST_SECONDS: i64 = 1;
     if object.at(&["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64).is_some_and(|seconds| seconds < 0)
     {
@@ -170,18 +170,19 @@ fn set_grace(object: &mut Value) {
     }
 }
 
-/// A pod stays for some time on a node that is not there, unless it says otherwise.
+/// Adds the default tolerations of the taints `not-ready` and `unreachable`, unless the pod
+/// tolerates them.
 fn add_tolerations(names: &Names, object: &mut Value) {
     const SECONDS: i64 = 300;
     let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
     let mut list = spec.get("tolerations").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
     for condition in ["not-ready", "unreachable"] {
         let key = names.node_taint(condition);
-        let told = list.iter().any(|toleration| {
+        let tolerated = list.iter().any(|toleration| {
             let text = |field: &str| toleration.str_at(&[field]).unwrap_or_default();
             (text("key").is_empty() || text("key") == key) && matches!(text("effect"), "" | "NoExecute")
         });
-        if !told {
+        if !tolerated {
             list.push(Value::from([
                 ("effect", Value::from("NoExecute")),
                 ("key", key.into()),
@@ -196,7 +197,7 @@ fn add_tolerations(names: &Names, object: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_wait_for_their_node() {
+    fn default_tolerations_are_added() {
         let check = |naming: Naming, spec: serde_json::Value, expect: &[&str]| {
             let mut object = Value::from(json!({ "spec": spec }));
             add_tolerations(naming.names(), &mut object);

@@ -1,4 +1,4 @@
-//! The template of pods that workloads have: its labels, its specification, and the selector that must choose its pods.
+//! PodTemplateSpec of workloads: labels, specification, and whether the selector matches.
 
 use quorate_meta::{Cause, LabelSelector, Names, Value, name};
 
@@ -9,7 +9,7 @@ use quorate_registry::Disabled;
 
 const NO_MATCH: &str = "`selector` does not match template `labels`";
 
-/// What belongs to features of pods that are off.
+/// Gated fields of a PodSpec.
 const DISABLED: &[&str] = &[
     "workloadRef",
     "containers[].lifecycle.stopSignal",
@@ -17,26 +17,26 @@ const DISABLED: &[&str] = &[
     "ephemeralContainers[].lifecycle.stopSignal",
 ];
 
-/// The fields of features that are off, of a specification at a path.
+/// The gated fields of a PodSpec at a path.
 pub(crate) const fn disabled(below: &'static str) -> Disabled {
     Disabled { below, fields: DISABLED }
 }
 
-/// Fills in the template at a path of the object.
+/// Defaults the template at a path of an object.
 pub(crate) fn default(object: &mut Value, path: &[&str]) {
     if let Some(spec) = object.at_mut(path).and_then(|template| template.get_mut("spec")).and_then(Value::as_map_mut) {
         defaults::spec(spec);
     }
 }
 
-/// What is wrong with a template, whatever it is used for.
+/// Checks a template.
 pub(crate) fn check(names: &Names, template: &Field<'_>, causes: &mut Vec<Cause>) {
     check_with_volumes(names, template, Vec::new(), causes);
 }
 
-/// What is wrong with a template whose pods have further volumes, known by name.
+/// Checks a template whose pods get further volumes of these names.
 pub(crate) fn check_with_volumes(names: &Names, template: &Field<'_>, volumes: Vec<&str>, causes: &mut Vec<Cause>) {
-    // Both are told of as if they stood in the template itself.
+    // Field errors have no `metadata` or `spec` in their path, as in Kubernetes.
     let metadata = Field::new(template.get("metadata").value(), template.path().clone());
     rules::labels(&metadata.get("labels"), causes);
     let annotations = metadata.get("annotations");
@@ -49,13 +49,13 @@ pub(crate) fn check_with_volumes(names: &Names, template: &Field<'_>, volumes: V
     }
 }
 
-/// What is wrong with a template whose pods are started again whenever they end, told in the workload's own name.
+/// Checks a template whose restart policy must be `Always`; `workload` is for the message.
 pub(crate) fn check_long_running(names: &Names, template: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) {
     check(names, template, causes);
     check_restarts(template, workload, causes);
 }
 
-/// What is wrong with how the pods of such a template end.
+/// Checks the restart policy of such a template.
 pub(crate) fn check_restarts(template: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) {
     let (policy, deadline) = (template.get("spec.restartPolicy"), template.get("spec.activeDeadlineSeconds"));
     if matches!(policy.text(), "Never" | "OnFailure") {
@@ -66,8 +66,8 @@ pub(crate) fn check_restarts(template: &Field<'_>, workload: &str, causes: &mut 
     }
 }
 
-/// The labels of the template do not meet the selector, which may be missing.
-pub(crate) fn check_chosen(selector: &Field<'_>, template: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks that an optional selector matches the labels of the template.
+pub(crate) fn check_selector_matches(selector: &Field<'_>, template: &Field<'_>, causes: &mut Vec<Cause>) {
     let labels = template.get("metadata.labels");
     let met = selector.is_set()
         && LabelSelector::from_object(selector.value()).is_some_and(|selector| {
@@ -82,7 +82,7 @@ pub(crate) fn check_chosen(selector: &Field<'_>, template: &Field<'_>, causes: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::json;
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_and_workloads_are_not_taken_yet() {
+    fn gated_fields_of_pods_are_dropped() {
         let spec = |part: serde_json::Value| json!({"containers": [part], "initContainers": [part]});
         let mut object = Value::from(json!({"t": spec(json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}}))}));
         object.set_at(&["t", "workloadRef"], [("name", "w")]);
@@ -131,7 +131,7 @@ mod tests {
             let object = Value::from(json!({"s": selector, "t": good()}));
             let root = Field::root(&object);
             let mut causes = Vec::new();
-            check_chosen(&root.get("s"), &root.get("t"), &mut causes);
+            check_selector_matches(&root.get("s"), &root.get("t"), &mut causes);
             assert_eq!(causes.is_empty(), expect, "{object:?}");
         };
         check(json!({"matchLabels": {"app": "a"}}), true);

@@ -1,4 +1,6 @@
-//! What may change in a pod once it is there: images, and a few limits in one direction each.
+//! Updates of a pod: the mutable fields of its specification and annotations.
+//!
+//! Everything else is immutable. Resizing (KEP-1287) is not supported here.
 
 use std::collections::HashSet;
 
@@ -14,10 +16,10 @@ const WHY: &str = "pod updates may not change fields other than `spec.containers
                    existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
                    previously negative)";
 
-/// Where a specification says which nodes the pod may run on.
+/// The path of the node affinity in a specification.
 const NODE_AFFINITY: &[&str] = &["affinity", "nodeAffinity"];
 
-/// What is wrong with the change of a pod's specification.
+/// Checks a change of the specification.
 pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let (before, after) = (Field::root(old).get("spec"), Field::root(new).get("spec"));
     for list in ["containers", "initContainers"] {
@@ -38,12 +40,12 @@ pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// How the keys of annotations begin that name the AppArmor profile of a container.
+/// The prefix of the annotations with AppArmor profiles of containers.
 const APP_ARMOR: &str = "container.apparmor.security.beta.";
-/// How the annotation ends of a pod that stands for one which a node runs by itself.
+/// The suffix of the annotation of mirror pods, which represent static pods of a kubelet.
 const MIRROR: &str = "/config.mirror";
 
-/// What is wrong with the change of a pod's annotations: some say what it was let in as.
+/// Checks a change of the annotations: those that admission relied on are immutable.
 pub(super) fn check_annotations(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let (before, after) = (annotations(old), annotations(new));
     let at = |key: &str| Path::new("metadata.annotations").key(key);
@@ -65,7 +67,7 @@ fn annotations(pod: &Value) -> Option<&Map> {
     pod.at(&["metadata", "annotations"]).and_then(Value::as_map)
 }
 
-/// What an annotation is called that never changes.
+/// The name of an immutable annotation in messages.
 fn fixed_annotation(key: &str) -> Option<&'static str> {
     if key.starts_with(APP_ARMOR) {
         return Some("AppArmor annotations");
@@ -73,7 +75,7 @@ fn fixed_annotation(key: &str) -> Option<&'static str> {
     key.ends_with(MIRROR).then_some("mirror pod annotation")
 }
 
-/// A deadline may come and come closer, but neither go nor move away.
+/// Checks `activeDeadlineSeconds`: it can be set and lowered, not removed or raised.
 fn check_deadline(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     match (before.int(), after.int()) {
         (Some(before), Some(seconds)) if seconds > before => {
@@ -84,7 +86,7 @@ fn check_deadline(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>
     }
 }
 
-/// Gates of scheduling only ever open.
+/// Checks that scheduling gates are only removed.
 fn check_gates(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     let known: HashSet<&str> = before.items().map(|gate| gate.get("name").text()).collect();
     if after.items().any(|gate| !known.contains(gate.get("name").text())) {
@@ -92,7 +94,7 @@ fn check_gates(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The new specification with everything that may have changed as it was.
+/// The new specification with all mutable fields restored.
 fn fixed(before: &Value, after: &Value) -> Value {
     let mut fixed = after.clone();
     for list in &CONTAINERS[..2] {
@@ -116,7 +118,8 @@ fn fixed(before: &Value, after: &Value) -> Value {
     fixed
 }
 
-/// A pod that waits at a gate may still be told where to go, more narrowly than before: to which nodes, not to which pods.
+/// Restores the node selection of a pod with scheduling gates where it was only narrowed
+/// (KEP-3838).
 fn narrowed(before: &Value, fixed: &mut Value) {
     let had = before.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
     let has = fixed.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
@@ -134,7 +137,7 @@ fn narrowed(before: &Value, fixed: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::json;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Files that volumes are made of: their paths and modes, from config maps, secrets, and the pod's own fields.
+//! Files in volumes: paths and modes of ConfigMap, Secret, downward API and projected volumes.
 
 use std::collections::HashSet;
 
@@ -8,13 +8,13 @@ use super::env;
 use crate::field::Field;
 use crate::rules;
 
-/// The highest mode of a file: everybody may do everything.
+/// The highest file mode.
 const MAX_MODE: i64 = 0o777;
-/// The fields of a pod that can be files.
+/// The pod fields that a file can have (downward API).
 const FILE_FIELDS: [&str; 5] =
     ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 
-/// What is wrong with a path that must stay below where it starts.
+/// Why a text is no relative path without `..`.
 pub(super) fn local_path_problems(text: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if text.starts_with('/') {
@@ -26,7 +26,7 @@ pub(super) fn local_path_problems(text: &str) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with the path of a file that the volume itself makes.
+/// Why a text is no path of a file that the kubelet writes.
 pub(super) fn file_path_problems(text: &str) -> Vec<String> {
     let mut wrong = local_path_problems(text);
     if wrong.is_empty() && text.starts_with("..") {
@@ -35,14 +35,14 @@ pub(super) fn file_path_problems(text: &str) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with the mode of files.
+/// Checks a file mode.
 pub(super) fn check_mode(mode: &Field<'_>, causes: &mut Vec<Cause>) {
     if mode.int().is_some_and(|mode| !(0..=MAX_MODE).contains(&mode)) {
         causes.push(mode.invalid("must be a number between 0 and 0777 (octal), both inclusive"));
     }
 }
 
-/// What is wrong with the entries of an object that become files.
+/// Checks KeyToPath items.
 pub(super) fn check_items(items: &Field<'_>, causes: &mut Vec<Cause>) {
     for item in items.items() {
         rules::required(&item.get("key"), causes);
@@ -51,13 +51,13 @@ pub(super) fn check_items(items: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with a path that must be given.
+/// Checks a required path.
 pub(super) fn check_path(path: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::required(path, causes);
     causes.extend(path.invalid_for(&file_path_problems(path.text())));
 }
 
-/// What is wrong with the pod's own fields as files.
+/// Checks downward API items.
 pub(super) fn check_downward(items: &Field<'_>, causes: &mut Vec<Cause>) {
     for item in items.items() {
         check_path(&item.get("path"), causes);
@@ -76,7 +76,7 @@ pub(super) fn check_downward(items: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with several sources that fill one volume.
+/// Checks the sources of a projected volume.
 pub(super) fn check_projected(projected: &Field<'_>, causes: &mut Vec<Cause>) {
     check_mode(&projected.get("defaultMode"), causes);
     let mut paths = HashSet::new();
@@ -89,13 +89,13 @@ pub(super) fn check_projected(projected: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         if let Some(part) = given.first() {
             check_source(part, causes);
-            check_paths_are_free(projected, part, &mut paths, causes);
+            check_distinct_paths(projected, part, &mut paths, causes);
         }
     }
 }
 
-/// No two sources make the same file; where tokens lie is not compared.
-fn check_paths_are_free<'v>(
+/// Checks that no two sources have the same path; those of tokens are not compared.
+fn check_distinct_paths<'v>(
     projected: &Field<'v>,
     part: &Field<'v>,
     paths: &mut HashSet<&'v str>,
@@ -151,7 +151,7 @@ fn check_source(part: &Field<'_>, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

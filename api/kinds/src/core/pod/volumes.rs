@@ -8,7 +8,7 @@ use super::volume_files::{check_downward, check_items, check_mode, check_project
 use crate::field::Field;
 use crate::rules;
 
-/// Sources in the order in which a second one is complained about, with the fields that each must have.
+/// The source types in the order in which a second one is reported, with their required fields.
 const SOURCES: [(&str, &[&str]); 30] = [
     ("emptyDir", &[]),
     ("hostPath", &["path"]),
@@ -44,10 +44,10 @@ const SOURCES: [(&str, &[&str]); 30] = [
 const HOST_PATHS: [&str; 8] =
     ["", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"];
 
-/// Bytes of the name of a driver.
+/// Bytes of a driver name, at most.
 const MAX_DRIVER: usize = 63;
 
-/// What is wrong with the volumes.
+/// Checks volumes.
 pub(super) fn check(volumes: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut names = HashSet::new();
     for volume in volumes.items() {
@@ -76,7 +76,7 @@ fn check_source(volume: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with a source of this kind that has what it must have; volumes by themselves have some of the same kinds.
+/// Checks a source of this type beyond its required fields; PersistentVolumes share some types.
 pub(in crate::core) fn check_source_of(kind: &str, source: &Field<'_>, causes: &mut Vec<Cause>) {
     match kind {
         "emptyDir" => {
@@ -112,7 +112,7 @@ pub(in crate::core) fn check_source_of(kind: &str, source: &Field<'_>, causes: &
         "csi" => check_csi(source, causes),
         "fc" => check_fibre_channel(source, causes),
         "azureDisk" => check_azure_disk(source, causes),
-        "gcePersistentDisk" | "awsElasticBlockStore" => check_byte(&source.get("partition"), causes),
+        "gcePersistentDisk" | "awsElasticBlockStore" => check_disk_unit(&source.get("partition"), causes),
         "gitRepo" => {
             let directory = source.get("directory");
             causes.extend(directory.invalid_for(&file_path_problems(directory.text())));
@@ -155,7 +155,7 @@ fn check_fibre_channel(source: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     if !targets.is_empty() {
         if lun.is_set() {
-            check_byte(&lun, causes);
+            check_disk_unit(&lun, causes);
         } else {
             causes.push(lun.required("lun is required if targetWWNs is specified"));
         }
@@ -175,8 +175,8 @@ fn check_azure_disk(source: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The number, when it is given, must be that of a unit or a part of a disk.
-fn check_byte(field: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks an optional number of a disk unit or partition.
+fn check_disk_unit(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if field.is_set() {
         rules::between(field, 0, 255, "must be between 0 and 255, inclusive", causes);
     }
@@ -188,14 +188,14 @@ fn check_iscsi(source: &Field<'_>, causes: &mut Vec<Cause>) {
     if !target.is_empty() && !known {
         causes.push(target.invalid("must be valid format starting with iqn, eui, or naa"));
     }
-    check_byte(&source.get("lun"), causes);
+    check_disk_unit(&source.get("lun"), causes);
     let authenticates = ["chapAuthDiscovery", "chapAuthSession"].iter().any(|field| source.get(field).is_true());
     if authenticates && !source.get("secretRef").is_set() {
         causes.push(source.get("secretRef").required(""));
     }
 }
 
-/// What is wrong with a claim that is made for this pod, or for each pod of a set.
+/// Checks the claim template of an ephemeral volume or of a StatefulSet.
 pub(crate) fn check_claim_template(template: &Field<'_>, causes: &mut Vec<Cause>) {
     let spec = template.get("spec");
     let storage = spec.get("resources.requests.storage");
@@ -214,7 +214,7 @@ pub(crate) fn check_claim_template(template: &Field<'_>, causes: &mut Vec<Cause>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Value;
     use serde_json::json;
 

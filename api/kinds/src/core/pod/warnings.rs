@@ -1,4 +1,5 @@
-//! What the writer of a pod or a template should know: parts that are accepted and do not do what they seem to.
+//! Warnings about pods and pod templates: deprecated fields, and valid ones without the expected
+//! effect.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -9,8 +10,8 @@ use super::defaults::CONTAINERS;
 use super::node_labels;
 use crate::field::Field;
 
-/// Volume sources that are gone or going, and what is said of them.
-const OLD_VOLUMES: [(&str, &str); 16] = [
+/// Deprecated volume sources and their warnings.
+const DEPRECATED_VOLUMES: [(&str, &str); 16] = [
     ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
     ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
@@ -29,8 +30,9 @@ const OLD_VOLUMES: [(&str, &str); 16] = [
     ("portworxVolume", "deprecated in v1.25, in-tree driver replaced in v1.31+"),
 ];
 
-/// What is odd about the name of a new pod, or of what makes pods, and becomes this.
-fn of_name(object: &Value, becomes: &str) -> Option<String> {
+/// The warning about the name of a new object that is no DNS label; `becomes` is what the name is
+/// used for.
+fn of_name(object: &Value, used_in: &str) -> Option<String> {
     let text = object.str_at(&["metadata", "name"]).unwrap_or_default();
     let wrong = name::dns_label(text);
     if wrong.is_empty() {
@@ -38,12 +40,12 @@ fn of_name(object: &Value, becomes: &str) -> Option<String> {
     }
     let wrong = if text.contains('.') { vec!["must not contain dots".to_owned()] } else { wrong };
     Some(format!(
-        "metadata.name: this is used in {becomes}, which can result in surprising behavior; a DNS label is recommended: [{}]",
+        "metadata.name: this is used in {used_in}, which can result in surprising behavior; a DNS label is recommended: [{}]",
         wrong.join(" ")
     ))
 }
 
-/// What is odd about a pod; nothing when its specification has been there before.
+/// Warnings about a pod; none when its specification has not changed.
 pub(super) fn of_pod(names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
     if old.is_some_and(|old| old.get("spec") == new.get("spec")) {
         return Vec::new();
@@ -52,13 +54,13 @@ pub(super) fn of_pod(names: &Names, old: Option<&Value>, new: &Value) -> Vec<Str
     own.into_iter().chain(of_spec(names, &Field::root(new).get("spec"))).collect()
 }
 
-/// What is odd about a workload whose pods have names that begin with its own, and about its template.
+/// Warnings about a workload whose pods have its name as a prefix, and about its template.
 pub(crate) fn of_workload(names: &Names, old: Option<&Value>, new: &Value, path: &str) -> Vec<String> {
     let own = if old.is_none() { of_name(new, "Pod names and hostnames") } else { None };
     own.into_iter().chain(of_template(names, old, new, path)).collect()
 }
 
-/// What is odd about the template at a path of a workload; nothing when it has been there before.
+/// Warnings about the template at a path; none when it has not changed.
 pub(crate) fn of_template(names: &Names, old: Option<&Value>, new: &Value, path: &str) -> Vec<String> {
     let template = Field::root(new).get(path);
     if old.is_some_and(|old| Field::root(old).get(path).value() == template.value()) {
@@ -67,64 +69,64 @@ pub(crate) fn of_template(names: &Names, old: Option<&Value>, new: &Value, path:
     of_spec(names, &template.get("spec"))
 }
 
-/// What is odd about a specification.
+/// Warnings about a specification.
 fn of_spec(names: &Names, spec: &Field<'_>) -> Vec<String> {
-    let mut told = Vec::new();
-    of_nodes(names, spec, &mut told);
-    of_lists(spec, &mut told);
+    let mut warnings = Vec::new();
+    of_nodes(names, spec, &mut warnings);
+    of_lists(spec, &mut warnings);
     for volume in spec.get("volumes").items() {
-        let old = OLD_VOLUMES.iter().filter(|(field, _)| volume.get(field).is_set());
-        told.extend(old.map(|(field, why)| format!("{}: {why}", volume.get(field).path())));
+        let old = DEPRECATED_VOLUMES.iter().filter(|(field, _)| volume.get(field).is_set());
+        warnings.extend(old.map(|(field, why)| format!("{}: {why}", volume.get(field).path())));
     }
     for list in CONTAINERS {
-        spec.get(list).items().for_each(|container| of_container(&container, &mut told));
+        spec.get(list).items().for_each(|container| of_container(&container, &mut warnings));
     }
-    of_ports(spec, &mut told);
+    of_ports(spec, &mut warnings);
     let grace = spec.get("terminationGracePeriodSeconds");
     if grace.int().is_some_and(|seconds| seconds < 0) {
-        told.push(format!("{}: must be >= 0; negative values are invalid and will be treated as 1", grace.path()));
+        warnings.push(format!("{}: must be >= 0; negative values are invalid and will be treated as 1", grace.path()));
     }
-    of_selectors(spec, &mut told);
-    told
+    of_selectors(spec, &mut warnings);
+    warnings
 }
 
-/// Labels that choose nodes, and how pods are spread over them.
-fn of_nodes(names: &Names, spec: &Field<'_>, told: &mut Vec<String>) {
-    node_labels::of_selector(names, &spec.get("nodeSelector"), told);
+/// Warnings about node selectors and topology spread constraints.
+fn of_nodes(names: &Names, spec: &Field<'_>, warnings: &mut Vec<String>) {
+    node_labels::of_selector(names, &spec.get("nodeSelector"), warnings);
     let affinity = spec.get("affinity.nodeAffinity");
     let required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
-    required.items().for_each(|term| node_labels::of_term(names, &term, told));
+    required.items().for_each(|term| node_labels::of_term(names, &term, warnings));
     for preference in affinity.get("preferredDuringSchedulingIgnoredDuringExecution").items() {
-        node_labels::of_term(names, &preference.get("preference"), told);
+        node_labels::of_term(names, &preference.get("preference"), warnings);
     }
     for constraint in spec.get("topologySpreadConstraints").items() {
-        node_labels::of_key(names, &constraint.get("topologyKey"), told);
+        node_labels::of_key(names, &constraint.get("topologyKey"), warnings);
     }
 }
 
-fn of_lists(spec: &Field<'_>, told: &mut Vec<String>) {
+fn of_lists(spec: &Field<'_>, warnings: &mut Vec<String>) {
     for secret in spec.get("imagePullSecrets").items() {
         let own = secret.get("name");
         if own.is_empty() {
-            told.push(format!("{}: invalid empty name \"\"", secret.path().child("name")));
+            warnings.push(format!("{}: invalid empty name \"\"", secret.path().child("name")));
         }
     }
     let mut seen = HashSet::new();
     for alias in spec.get("hostAliases").items() {
         let address = alias.get("ip");
         if !seen.insert(address.text()) {
-            told.push(format!("{}: duplicate ip {}", address.path(), quoted(address.text())));
+            warnings.push(format!("{}: duplicate ip {}", address.path(), quoted(address.text())));
         }
     }
 }
 
-fn of_container(container: &Field<'_>, told: &mut Vec<String>) {
+fn of_container(container: &Field<'_>, warnings: &mut Vec<String>) {
     let mut seen = HashSet::new();
     for variable in container.get("env").items() {
         let own = variable.get("name").text();
         if !seen.insert(own) {
             let why = format!("hides previous definition of {}, which may be dropped when using apply", quoted(own));
-            told.push(format!("{}: {why}", variable.path()));
+            warnings.push(format!("{}: {why}", variable.path()));
         }
     }
     for list in ["limits", "requests"] {
@@ -132,13 +134,14 @@ fn of_container(container: &Field<'_>, told: &mut Vec<String>) {
             let whole = Quantity::parse(amount.text()).is_none_or(Quantity::is_whole);
             if matches!(resource, "memory" | "ephemeral-storage") && !whole {
                 let text = quoted(amount.text());
-                told.push(format!("{}: fractional byte value {text} is invalid, must be an integer", amount.path()));
+                warnings
+                    .push(format!("{}: fractional byte value {text} is invalid, must be an integer", amount.path()));
             }
         }
     }
 }
 
-fn of_ports(spec: &Field<'_>, told: &mut Vec<String>) {
+fn of_ports(spec: &Field<'_>, warnings: &mut Vec<String>) {
     for list in ["containers", "initContainers"] {
         for container in spec.get(list).items() {
             let mut seen: HashMap<(i64, i64, &str, &str), String> = HashMap::new();
@@ -148,7 +151,7 @@ fn of_ports(spec: &Field<'_>, told: &mut Vec<String>) {
                 let (protocol, address) = (port.get("protocol").text(), port.get("hostIP").text());
                 match seen.entry((own, host, protocol, address)) {
                     Entry::Occupied(first) => {
-                        told.push(format!("{}: duplicate port definition with {}", port.path(), first.get()));
+                        warnings.push(format!("{}: duplicate port definition with {}", port.path(), first.get()));
                     }
                     Entry::Vacant(entry) => drop(entry.insert(port.path().to_string())),
                 }
@@ -157,13 +160,13 @@ fn of_ports(spec: &Field<'_>, told: &mut Vec<String>) {
     }
 }
 
-/// Selectors that are missing choose nothing, unlike empty ones.
-fn of_selectors(spec: &Field<'_>, told: &mut Vec<String>) {
+/// Warnings about absent label selectors, which match nothing, while empty ones match all.
+fn of_selectors(spec: &Field<'_>, warnings: &mut Vec<String>) {
     let why = "a null labelSelector results in matching no pod";
     let mut push = |term: &Field<'_>| {
         let selector = term.get("labelSelector");
         if !selector.is_set() {
-            told.push(format!("{}: {why}", selector.path()));
+            warnings.push(format!("{}: {why}", selector.path()));
         }
     };
     for affinity in ["affinity.podAffinity", "affinity.podAntiAffinity"] {
@@ -187,7 +190,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_told() {
+    fn reported_warnings() {
         let check = |spec: serde_json::Value, expect: &[&str]| {
             let object = Value::from(json!({ "spec": spec }));
             assert_eq!(of_spec(Naming::Svc.names(), &Field::root(&object).get("spec")), expect);
@@ -237,11 +240,12 @@ mod tests {
             "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": old}]}});
         let spread = json!([{"topologyKey": "failure-domain.beta.svc.io/zone", "labelSelector": {}}]);
         let object = json!({"spec": {"nodeSelector": {"beta.svc.io/arch": "a"}, "affinity": affinity, "topologySpreadConstraints": spread}});
-        let told = of_spec(Naming::Svc.names(), &Field::root(&object.into()).get("spec"));
-        let places: Vec<&str> = told.iter().map(|told| told.split(": ").next().unwrap_or_default()).collect();
+        let warnings = of_spec(Naming::Svc.names(), &Field::root(&object.into()).get("spec"));
+        let paths: Vec<&str> =
+            warnings.iter().map(|warnings| warnings.split(": ").next().unwrap_or_default()).collect();
         let affinity = "spec.affinity.nodeAffinity";
         assert_eq!(
-            places,
+            paths,
             [
                 "spec.nodeSelector[beta.svc.io/arch]".to_owned(),
                 format!(

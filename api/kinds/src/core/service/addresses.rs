@@ -1,4 +1,6 @@
-//! The addresses of a Service and their versions, as its writer says them.
+//! Cluster IPs and IP families of a Service, as the client sets them.
+//!
+//! Which families the cluster has is checked in `allocation`.
 
 use std::collections::HashSet;
 
@@ -9,18 +11,18 @@ use crate::field::Field;
 use crate::rules;
 use quorate_meta::net;
 
-/// Addresses of a service: one of each version.
+/// Cluster IPs of a Service, at most: one of each IP family.
 const MAX_ADDRESSES: usize = 2;
 const FIXED: &str = "may not change once set";
 
-/// Checks addresses and versions.
+/// Checks cluster IPs and IP families.
 pub(super) fn check(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let (own, all) = (spec.get("clusterIP"), spec.get("clusterIPs"));
-    let (versions, policy) = (spec.get("ipFamilies"), spec.get("ipFamilyPolicy"));
+    let (families, policy) = (spec.get("ipFamilies"), spec.get("ipFamilyPolicy"));
     if kind::kind(service) == "ExternalName" {
         let why = "may not be set for ExternalName services";
         causes.extend(
-            [&all, &versions, &policy].iter().filter(|field| !field.is_empty()).map(|field| field.forbidden(why)),
+            [&all, &families, &policy].iter().filter(|field| !field.is_empty()).map(|field| field.forbidden(why)),
         );
         return;
     }
@@ -34,27 +36,27 @@ pub(super) fn check(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) 
         _ => check_all(&all, causes),
     }
     let mut seen = HashSet::new();
-    for version in versions.items() {
-        rules::one_of(&version, &["IPv4", "IPv6"], causes);
-        if !seen.insert(version.text()) {
-            causes.push(version.duplicate());
+    for ip_family in families.items() {
+        rules::one_of(&ip_family, &["IPv4", "IPv6"], causes);
+        if !seen.insert(ip_family.text()) {
+            causes.push(ip_family.duplicate());
         }
     }
-    for (index, (address, version)) in all.items().zip(versions.items()).enumerate() {
-        if net::address(address.text()).is_some_and(|parsed| self::version(parsed.is_ipv4()) != version.text()) {
-            let why = format!("expected an {} value as indicated by `ipFamilies[{index}]`", version.text());
+    for (index, (address, ip_family)) in all.items().zip(families.items()).enumerate() {
+        if net::address(address.text()).is_some_and(|parsed| self::ip_family(parsed.is_ipv4()) != ip_family.text()) {
+            let why = format!("expected an {} value as indicated by `ipFamilies[{index}]`", ip_family.text());
             causes.push(address.invalid(&why));
         }
     }
-    if policy.text() == "SingleStack" && (all.items().len() > 1 || versions.items().len() > 1) {
+    if policy.text() == "SingleStack" && (all.items().len() > 1 || families.items().len() > 1) {
         let why = "may only hold up to 1 value when `ipFamilyPolicy` is 'SingleStack'";
-        let many = [&all, &versions].into_iter().filter(|field| field.items().len() > 1);
+        let many = [&all, &families].into_iter().filter(|field| field.items().len() > 1);
         causes.extend(many.map(|field| field.invalid(why)));
     }
 }
 
-/// The version of addresses as objects name it.
-pub(super) fn version(v4: bool) -> &'static str {
+/// The name of an IP family.
+pub(super) fn ip_family(v4: bool) -> &'static str {
     if v4 { "IPv4" } else { "IPv6" }
 }
 
@@ -71,14 +73,14 @@ fn check_all(all: &Field<'_>, causes: &mut Vec<Cause>) {
         return;
     }
     all.items().for_each(|address| rules::address(&address, causes));
-    let mut versions: Vec<bool> = all.items().filter_map(|item| Some(net::address(item.text())?.is_ipv4())).collect();
-    versions.dedup();
-    if all.items().len() == MAX_ADDRESSES && versions.len() == 1 {
+    let mut families: Vec<bool> = all.items().filter_map(|item| Some(net::address(item.text())?.is_ipv4())).collect();
+    families.dedup();
+    if all.items().len() == MAX_ADDRESSES && families.len() == 1 {
         causes.push(all.invalid("may specify no more than one IP for each IP family"));
     }
 }
 
-/// Checks that addresses stay: the first one always, the second one while there is one.
+/// Checks that cluster IPs do not change: the primary never, the secondary while it is needed.
 pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     if !kind::needs_address(old) || !kind::needs_address(new) {
@@ -109,7 +111,7 @@ pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
     }
     let (before, after) = (field(old, "ipFamilies"), field(new, "ipFamilies"));
     let (was, is) = (at(&before, 0), at(&after, 0));
-    // Where there is an address, it tells that the version does not fit.
+    // For a Service with a cluster IP, the field error of the address is enough.
     let headless = kind::address(new) == kind::HEADLESS;
     if headless && !was.is_empty() && !is.is_empty() && was != is {
         causes.push(Cause::invalid(after.path().index(0), after.value().clone(), FIXED));
@@ -120,18 +122,18 @@ pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn addresses_and_versions_agree() {
+    fn addresses_and_families_agree() {
         let refused = |spec: Json, expect: &[&str]| {
             let service = json!({"spec": spec}).into();
             let mut causes = Vec::new();
             check(&service, &Field::root(&service).get("spec"), &mut causes);
             assert_eq!(shown(&causes), expect, "{service:?}");
         };
-        let addresses = |all: &[&str], versions: &[&str]| json!({"type": "ClusterIP", "clusterIP": all.first(), "clusterIPs": all, "ipFamilies": versions});
+        let addresses = |all: &[&str], families: &[&str]| json!({"type": "ClusterIP", "clusterIP": all.first(), "clusterIPs": all, "ipFamilies": families});
         refused(addresses(&["10.0.0.5"], &["IPv4"]), &[]);
         refused(addresses(&["10.0.0.5", "fd00::5"], &["IPv4", "IPv6"]), &[]);
         refused(addresses(&["None"], &["IPv4", "IPv6"]), &[]);
@@ -171,8 +173,8 @@ mod tests {
         refused(&["10.0.0.5", "fd00::5"], &["10.0.0.5"], "SingleStack", &[]);
         refused(&["10.0.0.5", "fd00::5"], &["10.0.0.5"], "PreferDualStack", &["Invalid spec.ipFamilyPolicy"]);
         refused(&["10.0.0.5", "fd00::5"], &["10.0.0.5", "fd00::6"], "", &["Invalid spec.clusterIPs[1]"]);
-        let headless = |version: &str| {
-            json!({"spec": {"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "ipFamilies": [version]}})
+        let headless = |ip_family: &str| {
+            json!({"spec": {"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "ipFamilies": [ip_family]}})
                 .into()
         };
         assert_eq!(shown(&check_change(&headless("IPv4"), &headless("IPv6"))), ["Invalid spec.ipFamilies[0]"]);

@@ -1,11 +1,11 @@
-//! Annotations of services from before there were fields for what they say.
+//! Annotations of Services that predate fields.
 
 use quorate_meta::{Cause, Names, Path, Value};
 
 use crate::core::service::fields as kind;
 use quorate_meta::net::{NOT_A_RANGE, Range};
 
-/// What is wrong with such annotations of a service.
+/// Checks these annotations.
 pub(super) fn check(names: &Names, service: &Value, causes: &mut Vec<Cause>) {
     let of = |name: &str| {
         let key = format!("service.{}", names.domain_key(name));
@@ -31,7 +31,7 @@ fn at(key: &str) -> Path {
     Path::new("metadata.annotations").key(key)
 }
 
-/// Whose traffic a load balancer takes, with commas between.
+/// Checks the source ranges of a load balancer, separated by commas.
 fn check_ranges(path: &Path, ranges: &str, balanced: bool, causes: &mut Vec<Cause>) {
     if !balanced {
         causes.push(Cause::forbidden(path, "may only be used when `type` is 'LoadBalancer'"));
@@ -44,7 +44,7 @@ fn check_ranges(path: &Path, ranges: &str, balanced: bool, causes: &mut Vec<Caus
 #[cfg(test)]
 mod tests {
     use super::check as wrong_annotations;
-    use crate::rules::testing::shown;
+    use crate::tests::shown;
     use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 

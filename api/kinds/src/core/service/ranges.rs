@@ -1,27 +1,28 @@
-//! The ranges that addresses of Services come from: those of the ServiceCIDRs that are ready.
+//! The ServiceCIDRs that cluster IPs are allocated from: those that are ready.
 
 use quorate_meta::Value;
 use quorate_wire::stored::StoredRef;
 
-use crate::core::service::addresses::version;
+use crate::core::service::addresses::ip_family;
 use quorate_meta::net::Range;
 use quorate_registry::allocation::World;
 use quorate_registry::keys::resource_prefix;
 
-/// The version of addresses of services that name none.
-pub(super) const USUAL_VERSION: &str = "IPv4";
-/// The other version.
-pub(super) const OTHER_VERSION: &str = "IPv6";
+/// The IP family of Services that set none.
+pub(super) const DEFAULT_FAMILY: &str = "IPv4";
+/// The other IP family.
+pub(super) const SECOND_FAMILY: &str = "IPv6";
 
-/// See the module.
+/// Ranges of cluster IPs, in the order of allocation.
 pub(super) struct Ranges(pub(super) Vec<Range>);
 
 impl Ranges {
-    /// Those of every ServiceCIDR that is not going and not held back, the oldest first.
-    pub(super) fn read(world: &World<'_>) -> Self {
-        let prefix = resource_prefix(&world.names.group("networking"), "servicecidrs");
+    /// The ranges of every ServiceCIDR that is ready and not being deleted, the oldest object
+    /// first.
+    pub(super) fn read(view: &World<'_>) -> Self {
+        let prefix = resource_prefix(&view.names.group("networking"), "servicecidrs");
         let mut found = Vec::new();
-        for (_, entry) in world.snapshot.range(&prefix, None) {
+        for (_, entry) in view.snapshot.range(&prefix, None) {
             let object = StoredRef::parse(&entry.value).and_then(|stored| stored.to_value("", "", 0));
             let Ok(object) = object else { continue };
             if is_ready(&object) {
@@ -34,15 +35,15 @@ impl Ranges {
         Self(found.into_iter().flat_map(|(_, cidrs)| cidrs).collect())
     }
 
-    /// Those of a version.
+    /// The ranges of an IP family.
     pub(super) fn of<'a>(&'a self, wanted: &'a str) -> impl Iterator<Item = &'a Range> {
-        self.0.iter().filter(move |range| version(range.is_v4()) == wanted)
+        self.0.iter().filter(move |range| ip_family(range.is_v4()) == wanted)
     }
 
-    /// Versions of addresses that the cluster has: the usual one even while no range has any, the other one while some has.
-    pub(super) fn versions(&self) -> Vec<&'static str> {
-        let other = self.of(OTHER_VERSION).next().map(|_| OTHER_VERSION);
-        [USUAL_VERSION].into_iter().chain(other).collect()
+    /// The IP families of the cluster: IPv4 always, IPv6 while a range has it.
+    pub(super) fn families(&self) -> Vec<&'static str> {
+        let other = self.of(SECOND_FAMILY).next().map(|_| SECOND_FAMILY);
+        [DEFAULT_FAMILY].into_iter().chain(other).collect()
     }
 }
 

@@ -1,4 +1,6 @@
-//! What a Service must look like. Checks of its addresses are in `serviceaddresses`.
+//! Validation of Services.
+//!
+//! Cluster IPs and IP families are checked in `addresses`.
 
 use std::collections::HashSet;
 
@@ -6,13 +8,13 @@ use quorate_meta::{Cause, Value, name};
 
 use crate::core::service::{addresses, fields as kind};
 use crate::field::Field;
-use crate::{loadbalancer, rules};
+use crate::{load_balancer_status, rules};
 use quorate_meta::net;
 
-/// Seconds of a day: a client stays with its endpoint no longer.
+/// The longest timeout of `ClientIP` session affinity, in seconds.
 const MAX_AFFINITY_SECONDS: i64 = 86_400;
 
-/// What is wrong with a service.
+/// Checks a Service.
 pub(super) fn check(service: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let spec = Field::root(service).get("spec");
@@ -33,7 +35,7 @@ pub(super) fn check(service: &Value) -> Vec<Cause> {
     causes
 }
 
-/// What is wrong with the change of a service, besides [`check`].
+/// Checks a change, besides [`check`].
 pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = addresses::check_change(old, new);
     let field = |object, name| Field::root(object).get("spec").get(name);
@@ -175,7 +177,7 @@ fn check_status(service: &Value, causes: &mut Vec<Cause>) {
         causes.push(entries.forbidden("may only be used when `spec.type` is \"LoadBalancer\""));
         return;
     }
-    loadbalancer::check_addresses(&balancer, causes);
+    load_balancer_status::check_addresses(&balancer, causes);
     for entry in entries.items() {
         let mode = entry.get("ipMode");
         match (entry.get("ip").is_empty(), mode.is_set()) {
@@ -190,7 +192,7 @@ fn check_status(service: &Value, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::testing::{but, shown};
+    use crate::tests::{patched, shown};
     use serde_json::{Value as Json, json};
 
     fn service() -> Json {
@@ -204,7 +206,7 @@ mod tests {
 
     #[track_caller]
     fn refused(changes: &[(&str, Json)], expect: &[&str]) {
-        assert_eq!(shown(&check(&but(&service(), changes))), expect, "{changes:?}");
+        assert_eq!(shown(&check(&patched(&service(), changes))), expect, "{changes:?}");
     }
 
     #[test]
@@ -227,7 +229,7 @@ mod tests {
         let with = |port: Json, expect: &[&str]| refused(&[("/spec/ports/0", port)], expect);
         let port = |change: &[(&str, Json)]| {
             let port = json!({"port": 1, "protocol": "TCP", "targetPort": 1});
-            serde_json::to_value(but(&port, change)).unwrap()
+            serde_json::to_value(patched(&port, change)).unwrap()
         };
         with(port(&[("/port", json!(0))]), &["Invalid spec.ports[0].port"]);
         with(port(&[("/port", json!(65_536))]), &["Invalid spec.ports[0].port"]);
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_are_of_balancers() {
+    fn only_load_balancers_have_a_status() {
         let status = |entry: Json, expect: &[&str]| {
             let balanced = [
                 ("/spec/type", json!("LoadBalancer")),

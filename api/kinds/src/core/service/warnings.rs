@@ -1,12 +1,12 @@
-//! What the writer of a service should know: what has no effect, what is old, and odd forms of addresses.
+//! Warnings about Services: fields without effect, deprecated ones, and non-canonical addresses.
 
 use quorate_meta::{Names, Value};
 
+use crate::address_warnings;
 use crate::core::service::fields as kind;
 use crate::field::Field;
-use crate::net_warnings;
 
-/// What is odd about a service.
+/// Warnings about a Service.
 pub(super) fn of(names: &Names, service: &Value) -> Vec<String> {
     let root = Field::root(service);
     let (spec, headless) = (root.get("spec"), kind::address(service) == kind::HEADLESS);
@@ -17,13 +17,13 @@ pub(super) fn of(names: &Names, service: &Value) -> Vec<String> {
         warnings.push(format!("annotation {hints} is deprecated, please use {mode} instead"));
     }
     if !headless {
-        warnings.extend(spec.get("clusterIPs").items().filter_map(|own| net_warnings::of_address(&own)));
+        warnings.extend(spec.get("clusterIPs").items().filter_map(|own| address_warnings::of_address(&own)));
     } else {
         warnings.extend(ignored_of_headless(&spec));
     }
-    warnings.extend(spec.get("externalIPs").items().filter_map(|own| net_warnings::of_address(&own)));
-    warnings.extend(net_warnings::of_address(&spec.get("loadBalancerIP")));
-    warnings.extend(spec.get("loadBalancerSourceRanges").items().flat_map(|range| net_warnings::of_range(&range)));
+    warnings.extend(spec.get("externalIPs").items().filter_map(|own| address_warnings::of_address(&own)));
+    warnings.extend(address_warnings::of_address(&spec.get("loadBalancerIP")));
+    warnings.extend(spec.get("loadBalancerSourceRanges").items().flat_map(|range| address_warnings::of_range(&range)));
     let elsewhere = kind::kind(service) == "ExternalName";
     if elsewhere && !spec.get("externalIPs").is_empty() {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
@@ -55,7 +55,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     #[test]
-    fn what_has_no_effect_is_told() {
+    fn ineffective_fields_have_warnings() {
         let check = |spec: Json, expect: usize| {
             let object = json!({"spec": spec}).into();
             assert_eq!(of(Naming::Svc.names(), &object).len(), expect);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_or_odd_is_told() {
+    fn deprecated_fields_have_warnings() {
         let check = |object: Json, expect: &[&str]| {
             let found = of(Naming::Svc.names(), &object.into());
             let begins = found.iter().map(|text| text.split(": ").next().unwrap_or_default()).collect::<Vec<_>>();

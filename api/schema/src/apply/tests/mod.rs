@@ -1,4 +1,4 @@
-//! Ownership and values through sequences of applies and updates, as a release-1.35 server answers them.
+//! Managers and values after sequences of applies and updates, as in Kubernetes 1.35.
 
 mod properties;
 
@@ -13,13 +13,13 @@ use crate::fieldset::{Reach, members};
 use crate::managed::{OneVersion, update_managed_fields};
 use crate::testing::{graph, json, text, ty};
 
-/// The graph that all these tests read.
+/// The graph of all these tests.
 fn shared() -> &'static Graph {
     static GRAPH: LazyLock<Graph> = LazyLock::new(graph);
     &GRAPH
 }
 
-/// An object through its writes.
+/// An object and its writes.
 struct Object {
     graph: &'static Graph,
     kind: &'static str,
@@ -71,7 +71,7 @@ impl Object {
         self
     }
 
-    /// The fields of the conflicts, each with its owner.
+    /// Expects these conflicts, each a field with its manager.
     #[track_caller]
     fn conflicts(&mut self, manager: &str, body: &str, expect: &[&str]) -> &mut Self {
         let Err(ApplyError::Conflicts(conflicts)) = self.try_apply(manager, body, false) else {
@@ -95,7 +95,7 @@ impl Object {
         self
     }
 
-    /// Sets a field that nobody owns, as defaults do.
+    /// Sets a field without a manager, as defaults do.
     fn update_unowned(&mut self, path: &[&str], value: &str) -> &mut Self {
         self.live.as_mut().expect("applied").set_at(path, value);
         self
@@ -108,7 +108,7 @@ impl Object {
         self
     }
 
-    /// `manager operation fields` of each entry.
+    /// Expects these entries: `manager operation fields`.
     #[track_caller]
     fn owners(&mut self, expect: &[&str]) -> &mut Self {
         let list = self.live.as_ref().and_then(|live| live.at(&["metadata", "managedFields"]));

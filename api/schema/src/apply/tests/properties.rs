@@ -1,4 +1,5 @@
-//! What holds of every sequence: applying is idempotent, different fields commute, giving up leaves nothing.
+//! Properties of every sequence of applies: idempotent, commutative for distinct fields, and
+//! without a trace after all fields are given up.
 
 use proptest::prelude::*;
 use quorate_meta::Value;
@@ -6,7 +7,7 @@ use quorate_meta::Value;
 use super::{Object, POD};
 use crate::testing::text;
 
-/// A body about some of a few keys, labels, finalizers and containers.
+/// A random body with some of a few keys, labels, finalizers and containers.
 fn body() -> impl Strategy<Value = String> {
     let texts = proptest::collection::btree_map("[a-d]", "[0-2]", 0..4);
     let container = ("[a-c]", proptest::option::of("[0-2]"), proptest::option::of("[0-2]"));
@@ -25,7 +26,7 @@ fn body() -> impl Strategy<Value = String> {
                 })
                 .collect();
             let labels = labels.iter().map(|(key, value)| format!(r#""{key}":"{value}""#));
-            // One label that every body has: a body that wants nothing tracks nothing.
+            // A label that every body has, because an empty configuration has no entry.
             let labels: Vec<String> = labels.chain([r#""every":"body""#.to_owned()]).collect();
             let finalizers: Vec<String> = finalizers.iter().map(|value| format!(r#""{value}""#)).collect();
             let part = |begin: &str, parts: Vec<String>, end: &str| match parts.is_empty() {
@@ -40,7 +41,7 @@ fn body() -> impl Strategy<Value = String> {
     )
 }
 
-/// What an object is but for times and the order of lists that have none.
+/// The object without times and without the order of lists that have none.
 fn shape(object: &Object) -> (Value, Vec<String>) {
     let mut live = object.live.clone().expect("applied");
     let owners = live.remove_at(&["metadata", "managedFields"]);
@@ -66,7 +67,7 @@ fn shape(object: &Object) -> (Value, Vec<String>) {
     (live, lines)
 }
 
-/// The same body with other names, so that it has no field of the first.
+/// The same body with other names, without a common field.
 fn elsewhere(body: &str) -> String {
     let mut text = body.to_owned();
     for (from, to) in [("a", "p"), ("b", "q"), ("c", "r"), ("d", "s")] {

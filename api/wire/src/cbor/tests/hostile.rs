@@ -1,4 +1,4 @@
-//! Input that wants more than it is worth.
+//! Hostile input: claimed lengths, depth, and too many items.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! What is read: the examples of RFC 8949, appendix A, as JSON, and the tags of strings and times.
+//! Tests of reading: the examples of RFC 8949, appendix A, as JSON, and the tags of strings and
+//! times.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is written: the deterministic form, the schema's binary fields and floats, and that nothing is lost.
+//! Tests of writing: the deterministic form, the schema's binary fields and floats, round trips.
 
 use proptest::prelude::*;
 

@@ -1,8 +1,8 @@
-//! OpenAPI documents as messages: of version 2 the only form in which kubectl asks for it, to validate objects of kinds that
-//! cannot be patched; of version 3 one that clients may ask for.
+//! OpenAPI documents in protobuf (gnostic): of version 2, in the only form that kubectl requests it
+//! in, and of version 3.
 //!
-//! The messages are tables here: name in JSON, field number, form. What no table names is left out, except extensions (`x-…`),
-//! which every message keeps as YAML.
+//! The messages are tables: JSON name, field number, form. What no table names is omitted, except
+//! extensions (`x-…`), which every message keeps as YAML.
 
 mod v2;
 mod v3;
@@ -15,18 +15,18 @@ use crate::json;
 /// The name and the value of an entry of a map.
 const NAME: u32 = 1;
 const VALUE: u32 = 2;
-/// The one field of messages that only hold a list or an alternative.
+/// The only field of messages that hold a list or an alternative.
 const FIRST: u32 = 1;
 
 /// A message: its fields, and the number of its extensions.
 struct Message {
     fields: &'static [(&'static str, u32, Form)],
     extensions: Option<u32>,
-    /// What a reference is where this message stands as an alternative to one.
+    /// The field of the reference, where this message is an alternative to one.
     reference: Option<&'static Message>,
 }
 
-/// How a field is written.
+/// The encoding of a field.
 enum Form {
     Text,
     Flag,
@@ -35,20 +35,20 @@ enum Form {
     Any,
     Anys,
     Part(&'static Message),
-    /// Parts inside of messages that hold nothing else, as deep as there are numbers.
+    /// Nested messages with a single field each, as deep as there are numbers.
     Nested(&'static [u32], &'static Message),
-    /// A map: the number of its entries, what is around each value, and the values.
+    /// A map: the number of its entries, the wrapping of each value, and the values.
     Named(u32, &'static [u32], &'static Message),
-    /// A list of parts.
+    /// A list of messages.
     Parts(&'static Message),
-    /// A list of what has another form.
+    /// A list of another form.
     Each(&'static Form),
     Parameters,
-    /// A schema, or whether anything goes.
+    /// A schema or a boolean.
     Allowance(&'static Message),
-    /// One text in a list.
+    /// A single string in a list.
     Type,
-    /// A number, a truth value or a text; there is no place for others.
+    /// A number, boolean or string; other values are omitted.
     Plain,
 }
 
@@ -60,7 +60,7 @@ pub fn openapi_v2(document: &Value) -> Vec<u8> {
     out
 }
 
-/// A document of version 3 as a message. Defaults that are maps or lists have no place in one.
+/// A document of version 3 as a message. Defaults that are maps or lists are omitted.
 #[must_use]
 pub fn openapi_v3(document: &Value) -> Vec<u8> {
     let mut out = Vec::new();
@@ -154,7 +154,7 @@ fn plain(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// JSON is YAML.
+/// YAML text of a value; JSON is YAML.
 fn any(value: &Value, out: &mut Vec<u8>) {
     const YAML: u32 = 2;
     writer::bytes(YAML, &json::to_vec(value), out);

@@ -1,10 +1,10 @@
-//! The messages of version 2 (`openapi.v2`).
+//! The messages of OpenAPI version 2 (`openapi.v2`).
 
 use quorate_meta::Value;
 
 use super::{FIRST, Form, Message, nested};
 
-/// The whole.
+/// The document.
 pub(super) static DOCUMENT: Message = Message {
     fields: &[
         ("swagger", 1, Form::Text),
@@ -21,7 +21,7 @@ pub(super) static DOCUMENT: Message = Message {
 static INFO: Message =
     Message { fields: &[("title", 1, Form::Text), ("version", 2, Form::Text)], extensions: Some(7), reference: None };
 
-/// What a way to authenticate must allow: the message is the list.
+/// A security requirement: the message is the list.
 static SCOPES: Message = Message { fields: &[("", FIRST, Form::Texts)], extensions: None, reference: None };
 
 static API_KEY: Message = Message {
@@ -130,10 +130,10 @@ static SCHEMA: Message = Message {
     reference: None,
 };
 
-/// A message around the one schema of a list's elements.
+/// A message around the only schema of a list's elements.
 static ITEMS: Message = Message { fields: &[("", FIRST, Form::Part(&SCHEMA))], extensions: None, reference: None };
 
-/// A parameter: which message it is depends on where it is, and each is an alternative in an alternative.
+/// A parameter: its message depends on its location, and each is an alternative in an alternative.
 pub(super) fn parameter(value: &Value, out: &mut Vec<u8>) {
     const PARAMETER: u32 = 1;
     const OF_REFERENCE: u32 = 2;

@@ -1,8 +1,8 @@
-//! The messages of version 3 (`openapi.v3`).
+//! The messages of OpenAPI version 3 (`openapi.v3`).
 
 use super::{FIRST, Form, Message};
 
-/// The whole.
+/// The document.
 pub(super) static DOCUMENT: Message = Message {
     fields: &[
         ("openapi", 1, Form::Text),
@@ -113,5 +113,5 @@ static SCHEMA: Message = Message {
     reference: Some(&REFERENCE),
 };
 
-/// A message around the one schema of a list's elements.
+/// A message around the only schema of a list's elements.
 static ITEMS: Message = Message { fields: &[("", FIRST, Form::Part(&SCHEMA))], extensions: None, reference: None };

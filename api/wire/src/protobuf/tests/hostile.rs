@@ -1,4 +1,4 @@
-//! Input that nobody sends by accident: cut, changed and random bytes, depth, claimed lengths.
+//! Hostile input: cut, changed and random bytes, depth, claimed lengths.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,8 @@ fn cut_at_every_byte() {
         let body = encode(&graph, id, &object).expect("writes");
         let raw = Envelope::read(&body).expect("an envelope").raw.to_vec();
         for end in 0..body.len() {
-            // What remains may end between two fields; then it is a smaller object, never the whole one.
+            // What remains may end between two fields; then it is a smaller object, never the whole
+            // one.
             let cut = decode(&graph, id, &body[..end]);
             assert!(cut.is_err() || end + 4 >= body.len() || cut.as_ref() != Ok(&object), "{name} {end}");
         }

@@ -1,4 +1,5 @@
-//! Tests of the codec: bytes made by hand, round trips of random objects of every kind, hostile input.
+//! Tests of the codec: bytes made by hand, round trips of random objects of every kind, hostile
+//! input.
 
 use quorate_meta::{Naming, Value};
 use quorate_schema::{Graph, TypeId};
@@ -55,7 +56,7 @@ fn value(json: &str) -> Value {
     crate::json::parse(json.as_bytes()).expect("valid JSON").0
 }
 
-/// Bytes from hexadecimal digits; anything else is passed over.
+/// Bytes from hexadecimal digits; other characters are ignored.
 fn bytes(hex: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         hex.chars().filter_map(|c| c.to_digit(16)).map(|d| u8::try_from(d).expect("a digit")).collect();

@@ -1,10 +1,11 @@
-//! Bytes and values that belong together, made by hand from the rules of the wire format.
+//! Test vectors: bytes and their values, made by hand from the rules of the wire format.
 
 use super::*;
 use crate::json;
 use crate::protobuf::{decode_message, encode_message};
 
-/// What every message of the test type has, since it has no presence: flag, int, text, at, amount, embedded.
+/// Fields that every message of the test type has, since it has no presence: flag, int, text, at,
+/// amount, embedded.
 const ZERO: [(u32, &str); 6] =
     [(1, "0800"), (2, "1000"), (5, "2a00"), (7, "3a00"), (9, "4a 03 0a0130"), (13, "6a 02 0a00")];
 
@@ -24,7 +25,8 @@ fn check_read(hex: &str, expect: &str) {
     }
 }
 
-/// Reads as `check_read` does; and the value is written as these bytes at their place between the zero fields.
+/// Reads as `check_read` does; and the value is written as these bytes at their place between the
+/// zero fields.
 #[track_caller]
 fn check(tag: u32, field: &str, json: &str) {
     check_read(field, json);

@@ -1,0 +1,187 @@
+//! ValidatingAdmissionPolicy: CEL expressions that objects must satisfy.
+//!
+//! Expressions are not compiled here.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, Names, Value, name};
+
+use super::{expressions, match_resources};
+use crate::field::Field;
+use crate::{conditions, rules};
+use quorate_registry::{Part, Strategy};
+
+const NO_RULES: &str = "validations or auditAnnotations must be specified";
+/// Audit annotations of one policy, at most.
+const MAX_ANNOTATIONS: usize = 20;
+
+/// The strategy of ValidatingAdmissionPolicy.
+#[derive(Debug)]
+pub(super) struct ValidatingAdmissionPolicy;
+
+impl Strategy for ValidatingAdmissionPolicy {
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
+    fn unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn counts_generations(&self) -> bool {
+        true
+    }
+
+    fn has_status(&self) -> bool {
+        true
+    }
+
+    fn status_keeps_metadata(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let spec = Field::root(object).get("spec");
+        rules::optional_one_of(&spec.get("failurePolicy"), &["Fail", "Ignore"], &mut causes);
+        let kind = spec.get("paramKind");
+        if kind.is_set() {
+            check_param_kind(&kind, &mut causes);
+        }
+        check_constraints(&spec.get("matchConstraints"), &mut causes);
+        expressions::match_conditions(&spec.get("matchConditions"), &mut causes);
+        expressions::variables(&spec.get("variables"), &mut causes);
+        let (validations, annotations) = (spec.get("validations"), spec.get("auditAnnotations"));
+        if validations.is_empty() && annotations.is_empty() {
+            causes.extend([&validations, &annotations].map(|field| field.required(NO_RULES)));
+        }
+        validations.items().for_each(|validation| check_validation(&validation, &mut causes));
+        check_annotations(&annotations, &mut causes);
+        causes
+    }
+
+    fn validate_update(&self, _: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        if part == Part::Status {
+            check_status(&Field::root(new).get("status"), &mut causes);
+        }
+        causes
+    }
+}
+
+fn check_status(status: &Field<'_>, causes: &mut Vec<Cause>) {
+    for warning in status.get("typeChecking.expressionWarnings").items() {
+        rules::required(&warning.get("warning"), causes);
+        rules::required(&warning.get("fieldRef"), causes);
+    }
+    conditions::check(&status.get("conditions"), causes);
+}
+
+fn check_constraints(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
+    if !constraints.is_set() {
+        causes.push(constraints.required(""));
+        return;
+    }
+    match_resources::check(constraints, causes);
+    rules::required(&constraints.get("resourceRules"), causes);
+}
+
+fn check_param_kind(kind: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (version, own) = (kind.get("apiVersion"), kind.get("kind"));
+    rules::required(&version, causes);
+    if !version.is_empty() && version.text().split('/').count() > 2 {
+        causes.push(version.invalid("unexpected GroupVersion string"));
+    }
+    rules::name(&own, |text| name::dns_1035_label(&text.to_lowercase()), causes);
+}
+
+fn check_validation(validation: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (expression, message) = (validation.get("expression"), validation.get("message"));
+    if expression.text().trim().is_empty() {
+        causes.push(expression.required("expression is not specified"));
+    }
+    if !message.is_empty() {
+        if message.text().trim().is_empty() {
+            causes.push(message.invalid("message must be non-empty if specified"));
+        } else if message.text().contains('\n') {
+            causes.push(message.invalid("message must not contain line breaks"));
+        }
+    } else if expression.text().contains('\n') {
+        causes.push(message.required("message must be specified if expression contains line breaks"));
+    }
+    let reason = validation.get("reason");
+    rules::optional_one_of(&reason, &["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"], causes);
+}
+
+fn check_annotations(list: &Field<'_>, causes: &mut Vec<Cause>) {
+    if list.items().len() > MAX_ANNOTATIONS {
+        causes.push(Cause::too_many(list.path(), list.items().len(), MAX_ANNOTATIONS));
+    }
+    let mut seen = HashSet::new();
+    for annotation in list.items() {
+        let key = annotation.get("key");
+        rules::name(&key, name::qualified_name, causes);
+        if !key.is_empty() && !seen.insert(key.text()) {
+            causes.push(key.duplicate());
+        }
+        let expression = annotation.get("valueExpression");
+        if expression.text().trim().is_empty() {
+            causes.push(expression.required("valueExpression is not specified"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{patched, shown};
+    use quorate_meta::Naming;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn statuses() {
+        let check = |status: Json, expect: &[&str]| {
+            let new = json!({ "status": status }).into();
+            let causes =
+                ValidatingAdmissionPolicy.validate_update(Naming::Svc.names(), Part::Status, &Value::Null, &new);
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!({"observedGeneration": 1}), &[]);
+        let warnings = json!({"expressionWarnings": [{"fieldRef": "spec.variables[0].expression", "warning": ""}]});
+        check(json!({"typeChecking": warnings}), &["Required status.typeChecking.expressionWarnings[0].warning"]);
+        let condition =
+            json!({"type": "a", "status": "X", "reason": "R", "lastTransitionTime": "2024-01-01T00:00:00Z"});
+        check(json!({"conditions": [condition]}), &["NotSupported status.conditions[0].status"]);
+    }
+
+    #[test]
+    fn policies() {
+        let rule = json!({"apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["b"]});
+        let base =
+            json!({"spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]}});
+        let check = |field: &str, value: Json, expect: &[&str]| {
+            let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
+            let causes = ValidatingAdmissionPolicy.validate(Naming::Svc.names(), &object);
+            assert_eq!(shown(&causes), expect, "{field}");
+        };
+        check("failurePolicy", json!("Ignore"), &[]);
+        check("failurePolicy", json!("Maybe"), &["NotSupported spec.failurePolicy"]);
+        check("matchConstraints", json!(null), &["Required spec.matchConstraints"]);
+        check("matchConstraints", json!({}), &["Required spec.matchConstraints.resourceRules"]);
+        check("validations", json!(null), &["Required spec.validations", "Required spec.auditAnnotations"]);
+        check("paramKind", json!({}), &["Required spec.paramKind.apiVersion", "Required spec.paramKind.kind"]);
+        check("paramKind", json!({"apiVersion": "a/b/c", "kind": "K"}), &["Invalid spec.paramKind.apiVersion"]);
+        let validation = |field: &str, value: &str, expect: &[&str]| {
+            let mut validation = json!({"expression": "true"});
+            validation[field] = json!(value);
+            check("validations", json!([validation]), expect);
+        };
+        validation("expression", " ", &["Required spec.validations[0].expression"]);
+        validation("expression", "1\n+1", &["Required spec.validations[0].message"]);
+        validation("message", "a\nb", &["Invalid spec.validations[0].message"]);
+        validation("reason", "Odd", &["NotSupported spec.validations[0].reason"]);
+        let annotation = json!({"key": "k", "valueExpression": "'v'"});
+        check("auditAnnotations", json!([annotation]), &[]);
+        check("auditAnnotations", json!([annotation, annotation]), &["Duplicate spec.auditAnnotations[1].key"]);
+    }
+}

@@ -1,0 +1,109 @@
+//! ValidatingAdmissionPolicyBinding: where a policy applies, with which parameters, and which
+//! actions a failure has.
+
+use std::collections::HashSet;
+
+use quorate_meta::{Cause, Names, Value, name};
+
+use super::match_resources;
+use crate::field::Field;
+use crate::rules;
+use quorate_registry::Strategy;
+
+const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
+
+/// The strategy of ValidatingAdmissionPolicyBinding.
+#[derive(Debug)]
+pub(super) struct ValidatingAdmissionPolicyBinding;
+
+impl Strategy for ValidatingAdmissionPolicyBinding {
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
+    fn unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn counts_generations(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let spec = Field::root(object).get("spec");
+        rules::name(&spec.get("policyName"), name::dns_subdomain, &mut causes);
+        let parameter = spec.get("paramRef");
+        if parameter.is_set() {
+            check_parameter(&parameter, &mut causes);
+        }
+        if spec.get("matchResources").is_set() {
+            match_resources::check(&spec.get("matchResources"), &mut causes);
+        }
+        check_actions(&spec.get("validationActions"), &mut causes);
+        causes
+    }
+}
+
+fn check_parameter(parameter: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (own, selector) = (parameter.get("name"), parameter.get("selector"));
+    match (own.is_empty(), selector.is_set()) {
+        (false, true) => {
+            causes.extend([&own, &selector].map(|field| field.forbidden("name and selector are mutually exclusive")));
+        }
+        (true, false) => {
+            causes.extend([&own, &selector].map(|field| field.required("one of name or selector must be specified")));
+        }
+        (false, false) => causes.extend(own.invalid_for(&name::path_segment(own.text()))),
+        (true, true) => rules::selector(&selector, causes),
+    }
+    rules::one_of(&parameter.get("parameterNotFoundAction"), &["Allow", "Deny"], causes);
+}
+
+fn check_actions(actions: &Field<'_>, causes: &mut Vec<Cause>) {
+    if actions.is_empty() {
+        causes.push(actions.required("at least one validation action is required"));
+    }
+    let mut seen = HashSet::new();
+    for action in actions.items() {
+        rules::one_of(&action, &ACTIONS, causes);
+        if !seen.insert(action.text()) {
+            causes.push(action.duplicate());
+        }
+    }
+    if seen.contains("Deny") && seen.contains("Warn") {
+        causes.push(actions.invalid("must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{patched, shown};
+    use quorate_meta::Naming;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn bindings() {
+        let base = json!({"spec": {"policyName": "p", "validationActions": ["Deny"]}});
+        let check = |field: &str, value: Json, expect: &[&str]| {
+            let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
+            let causes = ValidatingAdmissionPolicyBinding.validate(Naming::Svc.names(), &object);
+            assert_eq!(shown(&causes), expect, "{field}");
+        };
+        check("matchResources", json!({"objectSelector": {}}), &[]);
+        check("policyName", json!(""), &["Required spec.policyName"]);
+        check("policyName", json!("A b"), &["Invalid spec.policyName"]);
+        check("validationActions", json!([]), &["Required spec.validationActions"]);
+        check("validationActions", json!(["Shout"]), &["NotSupported spec.validationActions[0]"]);
+        check("validationActions", json!(["Audit", "Audit"]), &["Duplicate spec.validationActions[1]"]);
+        check("validationActions", json!(["Deny", "Warn"]), &["Invalid spec.validationActions"]);
+        let action = "parameterNotFoundAction";
+        check("paramRef", json!({"name": "n", action: "Allow"}), &[]);
+        check("paramRef", json!({"selector": {}, action: "Deny"}), &[]);
+        check("paramRef", json!({"name": "n"}), &["Required spec.paramRef.parameterNotFoundAction"]);
+        check("paramRef", json!({action: "Deny"}), &["Required spec.paramRef.name", "Required spec.paramRef.selector"]);
+        let both = json!({"name": "n", "selector": {}, action: "Deny"});
+        check("paramRef", both, &["Forbidden spec.paramRef.name", "Forbidden spec.paramRef.selector"]);
+    }
+}

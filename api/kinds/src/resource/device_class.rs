@@ -1,0 +1,51 @@
+//! DeviceClass: selectors and configuration of devices under a name.
+
+use quorate_meta::{Cause, Names, Value};
+
+use super::device_requests;
+use crate::field::Field;
+use crate::resource_names;
+use quorate_registry::Strategy;
+
+/// The strategy of DeviceClass.
+#[derive(Debug)]
+pub(super) struct DeviceClass;
+
+impl Strategy for DeviceClass {
+    fn counts_generations(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let spec = Field::root(object).get("spec");
+        device_requests::selectors(&spec.get("selectors"), &mut causes);
+        spec.get("config").items().for_each(|config| device_requests::configuration(&config, &mut causes));
+        let resource = spec.get("extendedResourceName");
+        if resource.is_set() && !resource_names::is_extended(names, resource.text()) {
+            causes.push(resource.invalid("must be a valid extended resource name"));
+        }
+        causes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::shown;
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    #[test]
+    fn resources_of_a_class() {
+        let check = |resource: serde_json::Value, expect: &[&str]| {
+            let object = json!({"spec": {"extendedResourceName": resource}}).into();
+            assert_eq!(shown(&DeviceClass.validate(Naming::Svc.names(), &object)), expect);
+        };
+        check(json!(null), &[]);
+        check(json!("example.com/gpu"), &[]);
+        for bad in ["", "gpu", "svc.io/gpu", "requests.example.com/gpu"] {
+            check(json!(bad), &["Invalid spec.extendedResourceName"]);
+        }
+    }
+}
