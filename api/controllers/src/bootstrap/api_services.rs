@@ -4,7 +4,7 @@
 use quorate_meta::{Map, Names, Value};
 use quorate_registry::Catalogue;
 
-use super::{BootstrapObject, spec};
+use super::object::{BootstrapObject, spec};
 
 /// Priority of groups, by their neutral names; groups that are not listed here come last.
 const GROUPS: [(&str, i64); 19] = [

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Map, Names, Value, well_known};
 
-use super::{BootstrapObject, list, spec};
+use super::object::{BootstrapObject, list, spec};
 use quorate_meta::flow_control as mandatory;
 
 /// A limited level: its name, shares, percent that others may borrow, and queues with the size of a

@@ -9,6 +9,7 @@
 mod api_services;
 mod flow_control;
 mod network;
+mod object;
 
 pub use network::SERVICE_ADDRESS;
 pub(super) use network::api_service;
@@ -19,7 +20,8 @@ use quorate_meta::{Map, Value, well_known};
 use quorate_store::Snapshot;
 use tokio::time::sleep;
 
-use super::context::Context;
+use self::object::BootstrapObject;
+use crate::context::Context;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Put, Target};
 use quorate_registry::{NAMESPACES, Resource, stored_codec};
@@ -29,24 +31,6 @@ const MAX_ATTEMPTS: usize = 8;
 
 /// How often priority levels and flow schemas are reconciled.
 const FLOW_CONTROL_RESYNC_PERIOD: Duration = Duration::from_secs(60);
-
-/// An object that every cluster has.
-#[derive(Debug, Clone)]
-struct BootstrapObject {
-    /// Neutral group; empty for the core group.
-    group: &'static str,
-    plural: &'static str,
-    name: String,
-    /// Labels, annotations, finalizers that a new object has.
-    metadata: Map,
-    /// Top-level fields that it must have.
-    fields: Map,
-    /// The annotation that says `true` while the cluster may put the object right; `None` when it
-    /// always may.
-    autoupdate_annotation: Option<String>,
-    /// Whether an object that is there is fine as it is.
-    creates_only: bool,
-}
 
 /// Makes the bootstrap objects that are missing, but for the service of the API.
 pub(super) async fn objects(context: &Context) -> Result<(), Error> {
@@ -88,17 +72,6 @@ fn priority_classes() -> Vec<BootstrapObject> {
         creates_only: false,
     };
     CLASSES.into_iter().map(class).collect()
-}
-
-/// One field of an object and its value.
-fn spec(field: &str, value: Map) -> Map {
-    let mut map = Map::new();
-    map.insert(field, value);
-    map
-}
-
-fn list(texts: &[impl AsRef<str>]) -> Value {
-    Value::List(texts.iter().map(|text| Value::from(text.as_ref())).collect())
 }
 
 /// Writes every object that differs, in one transaction.

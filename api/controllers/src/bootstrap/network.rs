@@ -4,7 +4,7 @@
 
 use quorate_meta::{Map, Names, Value, well_known};
 
-use super::{BootstrapObject, list, spec};
+use super::object::{BootstrapObject, list, spec};
 use crate::context::Context;
 use quorate_registry::error::Error;
 

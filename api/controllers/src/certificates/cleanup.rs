@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use quorate_meta::{Time, Value};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::requests;
+use super::signers::requests;
 use crate::context::{Context, skip_failed_object};
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;

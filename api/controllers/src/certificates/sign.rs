@@ -1,16 +1,20 @@
-//! The next step of one CertificateSigningRequest: approve, issue, fail, or nothing.
+//! The next step of each CertificateSigningRequest: approve, issue, fail, or nothing.
 //!
 //! A kubelet's request for a client certificate is approved when its author may create requests of
 //! that sort: their own (subresource `selfnodeclient`), or any node's (`nodeclient`).
+
+use std::collections::BTreeSet;
+use std::future::pending;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use quorate_meta::{Map, Status, Time, Value};
 
-use super::signers::{RequestedNames, Signer};
-use super::{NotIssued, Order, Signing, requests};
+use super::issuer::{NotIssued, Order, Signing};
+use super::signers::{RequestedNames, Signer, requests};
 use crate::context::{Context, is_conflict, is_settled};
+use crate::retry_queue::RetryQueue;
 use quorate_access::authentication::User;
 use quorate_access::authorization::{Action, Authorizer, ResourceAction};
 use quorate_registry::error::Error;
@@ -25,13 +29,37 @@ const SHORT_MS: u64 = 8 * 60 * 60 * 1000;
 /// No certificate lasts less, in milliseconds.
 const MIN_LIFETIME_MS: u64 = 10 * 60 * 1000;
 
+/// Approves and signs for ever; returns only with an error, after which it is started again.
+pub(crate) async fn run(context: &Context, authorizer: &Authorizer, signing: Option<&Signing>) -> Result<(), Error> {
+    let Some(signing) = signing else { return pending().await };
+    let prefix = requests(context)?.prefix(None);
+    let snapshot = context.current().await?;
+    let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
+    let mut next: BTreeSet<Bytes> = snapshot.range(&prefix, None).map(|(key, _)| key.clone()).collect();
+    drop(snapshot);
+    let mut retries = RetryQueue::default();
+    loop {
+        for key in std::mem::take(&mut next) {
+            // Most need nothing to be waited for, and there may be very many.
+            tokio::task::consume_budget().await;
+            let settled = reconcile(context, authorizer, signing, &key).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "a request for a certificate cannot be handled yet");
+                false
+            });
+            match settled {
+                true => retries.forget(&key),
+                false => retries.back_off(key),
+            }
+        }
+        tokio::select! {
+            batch = changes.next() => next.extend(batch?.events().map(|event| event.key.clone())),
+            due = retries.due() => next.extend(due),
+        }
+    }
+}
+
 /// Reconciles the request of a key. False when it has to be tried again.
-pub(super) async fn reconcile(
-    context: &Context,
-    authorizer: &Authorizer,
-    signing: &Signing,
-    key: &Bytes,
-) -> Result<bool, Error> {
+async fn reconcile(context: &Context, authorizer: &Authorizer, signing: &Signing, key: &Bytes) -> Result<bool, Error> {
     let resource = &*requests(context)?;
     let Some(entry) = context.store.snapshot().get(key).cloned() else { return Ok(true) };
     let header = stored_codec::header(resource, &entry.value)?;

@@ -9,12 +9,25 @@
 //! | kubelet client | agent | none | client auth, digital signature (key encipherment) |
 //! | kubelet serving | agent | at least one DNS name or address | server auth, digital signature (key encipherment) |
 
+use std::sync::Arc;
+
 use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_NODES, USER_NODE_PREFIX};
+use quorate_registry::Resource;
+use quorate_registry::error::Error;
 use x509_parser::asn1_rs::Header;
 use x509_parser::prelude::{
     AttributeTypeAndValue, FromDer, GeneralName, ParsedCriAttribute, ParsedExtension, X509CertificationRequest,
 };
+
+use crate::context::Context;
+
+/// The resource of requests.
+pub(super) fn requests(context: &Context) -> Result<Arc<Resource>, Error> {
+    let group = context.names.group("certificates");
+    let found = context.find(&group, "v1", "certificatesigningrequests");
+    found.ok_or_else(|| Error::internal("requests for certificates are not served"))
+}
 
 /// What an issued certificate may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -54,19 +54,19 @@ pub(super) async fn remaining(
     context: &Context,
     snapshot: &Snapshot,
     namespace: &str,
-    mut noted: Failures,
+    mut recorded: Failures,
 ) -> Remaining {
     let mut remaining = Remaining::default();
     let catalogue = context.catalogue.load();
     for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
         let plural = resource.qualified();
-        let mut noted = noted.remove(&plural).unwrap_or_default();
+        let mut of_resource = recorded.remove(&plural).unwrap_or_default();
         for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
             tokio::task::consume_budget().await;
             *remaining.objects.entry(plural.clone()).or_default() += 1;
             remaining.bytes += entry.value.len();
             let name = resource.parse_key(key).map_or_else(|| String::from_utf8_lossy(key), |(_, name)| name.into());
-            let mut failure = noted.remove(&*name);
+            let mut failure = of_resource.remove(&*name);
             match stored_codec::decode(resource, entry) {
                 Ok(object) => {
                     let finalizers =

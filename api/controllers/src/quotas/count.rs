@@ -8,7 +8,7 @@
 use quorate_meta::{Time, Value};
 use quorate_store::{Revision, Snapshot};
 
-use super::super::context::{Context, is_conflict, is_settled, skip_failed_object};
+use crate::context::{Context, is_conflict, is_settled, skip_failed_object};
 use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::{self, QUOTAS, Quota, Tally};
 use quorate_registry::error::Error;

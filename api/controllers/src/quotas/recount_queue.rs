@@ -12,8 +12,8 @@ use quorate_meta::{Names, Time, Value};
 use quorate_store::{Entry, Event, Revision, Snapshot, WatchBatch};
 use tokio::time::Instant;
 
-use super::super::context::Context;
 use super::count::Counted;
+use crate::context::Context;
 use quorate_admission::plugins::quota::{self, QUOTAS, Quota};
 use quorate_registry::error::Error;
 use quorate_registry::keys::Key;
@@ -82,7 +82,7 @@ impl RecountQueue {
     fn observe_quota(&mut self, namespace: &str, name: &str, current: Option<&Entry>, revision: Revision) {
         let read = current.map(|entry| stored_codec::decode(&self.quotas, entry)).transpose();
         let read = read.unwrap_or_else(|error| {
-            tracing::warn!(%error, namespace, name, "a quota cannot be read and is not looked after");
+            tracing::warn!(%error, namespace, name, "a quota cannot be read and is not reconciled");
             None
         });
         let Some(quota) = read.as_ref().map(Quota::of) else { return self.forget(namespace, name) };
