@@ -12,14 +12,24 @@ pub(super) const BACK_EDGES: &[(&str, &str, &str)] = &[
 pub(super) const STRAY_IMPLS: &[(&str, &str)] = &[
     ("quorate-meta", "LabelSelector"),
     ("quorate-meta", "Names"),
-    ("quorate-registry", "NameRule"),
-    ("quorate-registry", "Writer"),
     ("quorate-schema", "Builder"),
     ("quorate-schema", "FieldSet"),
 ];
 
 /// Type names that occur twice in a crate: crate and type.
-pub(super) const REPEATED_TYPES: &[(&str, &str)] = &[];
+pub(super) const REPEATED_TYPES: &[(&str, &str)] = &[
+    ("quorate-admission", "Rule"),
+    ("quorate-schema", "Checker"),
+    ("quorate-schema", "Operation"),
+    ("quorate-schema", "Place"),
+    ("quorate-schema", "Walk"),
+    ("quorate-schema", "Writer"),
+    ("quorate-wire", "Error"),
+    ("quorate-wire", "Parser"),
+    ("quorate-wire", "Problem"),
+    ("quorate-wire", "Reader"),
+    ("quorate-wire", "Texts"),
+];
 
 /// Folders whose comments hide who acts.
 pub(super) const WORDY_FOLDERS: &[&str] = &["api/benches", "api/src", "api/tests", "raft"];
