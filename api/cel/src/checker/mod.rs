@@ -1,0 +1,1 @@
+//! The type checker: gradual typing over the environment's declarations.

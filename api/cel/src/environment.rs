@@ -1,0 +1,1 @@
+//! Environments: which variables, types and functions an expression may use.

@@ -1,0 +1,1 @@
+//! Errors of the stages of an expression, with their exact texts.

@@ -1,0 +1,1 @@
+//! Evaluation of planned nodes against an activation, within a budget.

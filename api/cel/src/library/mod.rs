@@ -1,0 +1,1 @@
+//! The function libraries, a file each.

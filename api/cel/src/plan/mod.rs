@@ -1,0 +1,1 @@
+//! The planner: a checked tree to executable nodes.

@@ -1,0 +1,1 @@
+//! Compiled programs, shared between evaluations.
