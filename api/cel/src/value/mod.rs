@@ -1,1 +1,108 @@
 //! Values while an expression runs.
+//!
+//! Invariants: cloning is cheap (a copy, a borrow or a reference count); `'a` is the time for which the program and the data
+//! bound to its variables live, so text, lists and maps of either are read in place; lists and maps made by an expression are
+//! never changed once another value holds them. Not here: what functions do with values (the libraries).
+
+mod list;
+mod map;
+mod opaque;
+mod shape;
+mod text;
+
+use std::sync::Arc;
+
+pub use list::{List, ListIter};
+pub use map::{Map, MapIter, Table};
+pub use opaque::Opaque;
+pub use shape::{Field, ListSemantics, ObjectShape, Shape};
+pub use text::{Blob, Text};
+
+use crate::eval::EvalError;
+use crate::library::time::{Duration, Timestamp};
+
+/// A value.
+#[derive(Debug, Clone)]
+pub enum Value<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An unsigned integer.
+    Uint(u64),
+    /// A floating-point number.
+    Double(f64),
+    /// Text.
+    String(Text<'a>),
+    /// Bytes.
+    Bytes(Blob<'a>),
+    /// A point in time.
+    Timestamp(Timestamp),
+    /// A length of time.
+    Duration(Duration),
+    /// A type, by its name at run time: `list`, `google.protobuf.Timestamp`.
+    Type(Text<'a>),
+    /// A list.
+    List(List<'a>),
+    /// A map, or an object with declared fields.
+    Map(Map<'a>),
+    /// An optional.
+    Optional(Option<Arc<Value<'a>>>),
+    /// A value of a library's own type.
+    Opaque(Arc<dyn Opaque>),
+    /// An error that an optional holds; nothing else ever does.
+    Error(Arc<EvalError>),
+}
+
+impl<'a> Value<'a> {
+    /// Text that this value owns.
+    pub fn string(text: impl Into<Arc<str>>) -> Self {
+        Self::String(Text::Shared(text.into()))
+    }
+
+    /// Bytes that this value owns.
+    pub fn bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self::Bytes(Blob::Shared(bytes.into()))
+    }
+
+    /// A list of `items`.
+    pub fn list(items: Vec<Value<'a>>) -> Self {
+        Self::List(List::from(items))
+    }
+
+    /// A map.
+    pub fn map(table: Table<'a>) -> Self {
+        Self::Map(Map::from(table))
+    }
+
+    /// An optional that holds `value`.
+    pub fn some(value: Value<'a>) -> Self {
+        Self::Optional(Some(Arc::new(value)))
+    }
+
+    /// The empty optional.
+    pub const NONE: Value<'static> = Value::Optional(None);
+
+    /// A value of a library's own type.
+    pub fn opaque(value: impl Opaque + 'static) -> Self {
+        Self::Opaque(Arc::new(value))
+    }
+
+    /// A library's own value, when it is a `T`.
+    pub fn as_opaque<T: 'static>(&self) -> Option<&T> {
+        match self {
+            Self::Opaque(value) => value.as_any().downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+}
