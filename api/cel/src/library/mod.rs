@@ -2,9 +2,11 @@
 //!
 //! Every library gives its overloads as one table: declaration, implementation, run-time cost and estimate side by side.
 
+pub mod net;
 pub(crate) mod number;
 pub(crate) mod quote;
 pub mod time;
+pub mod url;
 
 use crate::overload::Overload;
 use crate::types::Type;
