@@ -2,9 +2,12 @@
 //!
 //! Every library gives its overloads as one table: declaration, implementation, run-time cost and estimate side by side.
 
+pub mod named_format;
 pub mod net;
 pub(crate) mod number;
+pub mod quantity;
 pub(crate) mod quote;
+pub mod semver;
 pub mod time;
 pub mod url;
 

@@ -161,7 +161,9 @@ impl Shape {
     pub(super) fn value_of(&self, key: &str) -> &Shape {
         match self {
             Self::Map(value) => value,
-            Self::Object(object) => object.fields.iter().find(|field| &*field.key == key).map_or(&Shape::Dyn, |f| &f.shape),
+            Self::Object(object) => {
+                object.fields.iter().find(|field| &*field.key == key).map_or(&Shape::Dyn, |f| &f.shape)
+            }
             _ => &Shape::Dyn,
         }
     }

@@ -169,9 +169,7 @@ impl Groups {
         match self.ellipsis {
             None if self.filled < LENGTH => Err(Fault::new("address string too short")),
             None => Ok(self.bytes),
-            Some(_) if self.filled == LENGTH => {
-                Err(Fault::new("the :: must expand to at least one field of zeros"))
-            }
+            Some(_) if self.filled == LENGTH => Err(Fault::new("the :: must expand to at least one field of zeros")),
             Some(at) => {
                 let moved = LENGTH - (self.filled - at);
                 self.bytes.copy_within(at..self.filled, moved);

@@ -20,10 +20,8 @@ fn addresses_from_text() {
 #[test]
 fn texts_that_are_no_addresses() {
     let check = |text: &str, reason: &str| {
-        let expect = format!(
-            "IP Address {0:?} parse error during conversion from string: ParseAddr({0:?}): {reason}",
-            text
-        );
+        let expect =
+            format!("IP Address {0:?} parse error during conversion from string: ParseAddr({0:?}): {reason}", text);
         assert_eq!(Ip::parse(text), Err(expect));
     };
     check("", "unable to parse IP");

@@ -36,9 +36,8 @@ pub(super) fn must_escape(byte: u8, part: Part) -> bool {
 
 /// Whether text, taken as it is, could be an encoded path or fragment.
 pub(super) fn is_encoded(text: &[u8], part: Part) -> bool {
-    text.iter().all(|byte| {
-        matches!(byte, b'!' | b'\'' | b'(' | b')' | b'*' | b'[' | b']' | b'%') || !must_escape(*byte, part)
-    })
+    text.iter()
+        .all(|byte| matches!(byte, b'!' | b'\'' | b'(' | b')' | b'*' | b'[' | b']' | b'%') || !must_escape(*byte, part))
 }
 
 /// The bytes, encoded for a part.
