@@ -18,6 +18,8 @@ enum Repr<'a> {
     /// The sum of a declared list and another: it keeps the way in which the first compares.
     Summed(Arc<Vec<Value<'a>>>, &'a Shape),
     Tree(&'a Vec<data::Value>, &'a Shape),
+    /// The integers from 0 on.
+    Numbers(usize),
 }
 
 /// Goes through the elements of a list.
@@ -38,12 +40,18 @@ impl<'a> List<'a> {
         Self(Repr::Tree(items, shape))
     }
 
+    /// The integers from 0 up to, not including, `end`.
+    pub fn numbers(end: i64) -> Self {
+        Self(Repr::Numbers(usize::try_from(end).unwrap_or(0)))
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         match &self.0 {
             Repr::Shared(items) | Repr::Summed(items, _) => items.len(),
             Repr::Borrowed(items) => items.len(),
             Repr::Tree(items, _) => items.len(),
+            Repr::Numbers(end) => *end,
         }
     }
 
@@ -58,6 +66,7 @@ impl<'a> List<'a> {
             Repr::Shared(items) | Repr::Summed(items, _) => items.get(index).cloned(),
             Repr::Borrowed(items) => items.get(index).map(Value::lent),
             Repr::Tree(items, shape) => items.get(index).map(|item| shape.element().read(item)),
+            Repr::Numbers(end) => (index < *end).then(|| i64::try_from(index).map_or(Value::Null, Value::Int)),
         }
     }
 

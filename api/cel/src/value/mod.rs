@@ -28,6 +28,9 @@ pub use text::{Blob, Text};
 use crate::eval::EvalError;
 use crate::library::time::{Duration, Timestamp};
 
+/// 0001-01-01T00:00:00Z.
+const FIRST_SECOND: i64 = -62_135_596_800;
+
 /// A value.
 #[derive(Debug, Clone)]
 pub enum Value<'a> {
@@ -128,6 +131,14 @@ impl<'a> Value<'a> {
     /// Name of its type at run time.
     pub fn type_name(&self) -> &str {
         match self {
+            Self::Opaque(value) => value.type_name(),
+            value => value.known_type_name(),
+        }
+    }
+
+    /// Name of its type at run time; the libraries' own types have another each.
+    pub(crate) fn known_type_name(&self) -> &'static str {
+        match self {
             Self::Null => "null_type",
             Self::Bool(_) => "bool",
             Self::Int(_) => "int",
@@ -141,7 +152,7 @@ impl<'a> Value<'a> {
             Self::List(_) => "list",
             Self::Map(_) => "map",
             Self::Optional(_) => "optional_type",
-            Self::Opaque(value) => value.type_name(),
+            Self::Opaque(_) => "opaque",
             Self::Error(_) => "error",
         }
     }
@@ -156,6 +167,24 @@ impl<'a> Value<'a> {
             _ => return None,
         };
         Some(size as u64)
+    }
+
+    /// Whether it is the zero of its type: `0`, `false`, empty, `null`, or the first instant of the year 1.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Bool(value) => !value,
+            Self::Int(value) => *value == 0,
+            Self::Uint(value) => *value == 0,
+            Self::Double(value) => *value == 0.0,
+            Self::String(text) => text.is_empty(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::Duration(value) => value.nanos() == 0,
+            Self::Timestamp(value) => value.unix_seconds() == FIRST_SECOND && value.subsecond_nanos() == 0,
+            Self::List(list) => list.is_empty(),
+            Self::Map(map) => map.is_empty(),
+            Self::Type(_) | Self::Optional(_) | Self::Opaque(_) | Self::Error(_) => false,
+        }
     }
 
     /// Size for the purpose of cost: a value without one counts 1.
