@@ -16,7 +16,7 @@ pub type Name = Arc<str>;
 pub struct Ast {
     /// The root.
     pub root: Expr,
-    /// Code point offset into the source of each expression, by id; index 0 is unused.
+    /// Byte offset into the source of each expression, by id; index 0 is unused.
     pub positions: Vec<u32>,
     /// Source text, for messages.
     pub source: Arc<str>,

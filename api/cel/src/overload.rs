@@ -16,7 +16,7 @@ pub type Call = for<'a> fn(&[Value<'a>]) -> Result<Value<'a>, EvalError>;
 pub type CostOf = fn(&[Value<'_>], Option<&Value<'_>>) -> u64;
 
 /// One signature of a function.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Overload {
     /// Name of the function.
     pub function: &'static str,
@@ -36,8 +36,19 @@ pub struct Overload {
     pub cost: Cost,
     /// What a call may cost at least and at most.
     pub estimate: Estimate,
+    /// How a call is found when the checker did not choose one overload.
+    pub dispatch: Dispatch,
     /// What can be done while planning, when an argument is constant.
     pub prepare: Option<Prepare>,
+}
+
+/// How an overload is found at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dispatch {
+    /// It is called only with arguments of its parameters' types.
+    Guarded,
+    /// All overloads of the function have one implementation, which looks at its arguments itself.
+    Singleton,
 }
 
 /// Run-time cost.
@@ -120,7 +131,7 @@ impl Overload {
     ) -> Self {
         let (parameters, since) = (parameters.into(), Release::FIRST);
         let (cost, estimate) = (Cost::Fixed(1), Estimate::Fixed(1));
-        Self { function, id, member: false, parameters, result, since, call, cost, estimate, prepare: None }
+        Self { function, id, member: false, parameters, result, since, call, cost, estimate, dispatch: Dispatch::Guarded, prepare: None }
     }
 
     /// A member function's signature, of cost 1, there since the first release; the receiver's type comes first.
@@ -146,6 +157,12 @@ impl Overload {
         Self { since, ..self }
     }
 
+    /// With an implementation that all overloads of the function share.
+    #[must_use]
+    pub fn singleton(self) -> Self {
+        Self { dispatch: Dispatch::Singleton, ..self }
+    }
+
     /// With work that is done while planning.
     #[must_use]
     pub fn prepared(
@@ -155,4 +172,22 @@ impl Overload {
     ) -> Self {
         Self { prepare: Some(Prepare { argument, build }), ..self }
     }
+}
+
+impl Range {
+    /// Both ends times `factor`, rounded up; what is beyond the largest number is the largest number.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self { min: scaled(self.min, factor), max: scaled(self.max, factor) }
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the reference engine counts in doubles"
+)]
+fn scaled(value: u64, factor: f64) -> u64 {
+    (value as f64 * factor).ceil() as u64
 }

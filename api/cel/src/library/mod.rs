@@ -2,12 +2,19 @@
 //!
 //! Every library gives its overloads as one table: declaration, implementation, run-time cost and estimate side by side.
 
+mod collections;
+pub(crate) mod kinds;
+mod lists;
+mod maps;
 pub mod named_format;
 pub mod net;
 pub(crate) mod number;
+mod optionals;
 pub mod quantity;
 pub(crate) mod quote;
 pub mod semver;
+mod sets;
+pub(crate) mod standard;
 pub mod time;
 pub mod url;
 
@@ -16,10 +23,32 @@ use crate::types::Type;
 
 /// Every overload that is known, in order of declaration.
 pub(crate) fn overloads() -> Vec<Overload> {
-    Vec::new()
+    [
+        standard::overloads(),
+        optionals::overloads(),
+        maps::overloads(),
+        sets::overloads(),
+        lists::overloads(),
+        collections::overloads(),
+    ]
+    .concat()
 }
 
 /// Every name of a type.
 pub(crate) fn types() -> Vec<(&'static str, Type)> {
-    Vec::new()
+    vec![
+        ("bool", Type::Bool),
+        ("bytes", Type::Bytes),
+        ("double", Type::Double),
+        ("int", Type::Int),
+        ("list", kinds::list(Type::Dyn)),
+        ("map", kinds::map(Type::Dyn, Type::Dyn)),
+        ("null_type", Type::Null),
+        ("string", Type::String),
+        ("type", Type::Type(Type::Dyn.into())),
+        ("uint", Type::Uint),
+        ("google.protobuf.Duration", Type::Duration),
+        ("google.protobuf.Timestamp", Type::Timestamp),
+        ("optional_type", kinds::optional(Type::Dyn)),
+    ]
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use quorate_meta as data;
 
+use super::equal::same_element;
 use super::{ListSemantics, Shape, Value};
 
 /// A list.
@@ -14,7 +15,11 @@ pub struct List<'a>(Repr<'a>);
 enum Repr<'a> {
     Shared(Arc<Vec<Value<'a>>>),
     Borrowed(&'a [Value<'a>]),
-    Tree { items: &'a [data::Value], shape: &'a Shape },
+    /// The sum of a declared list and another: it keeps the way in which the first compares.
+    Summed(Arc<Vec<Value<'a>>>, &'a Shape),
+    Tree(&'a Vec<data::Value>, &'a Shape),
+    /// The integers from 0 on.
+    Numbers(usize),
 }
 
 /// Goes through the elements of a list.
@@ -31,16 +36,22 @@ impl<'a> List<'a> {
     }
 
     /// Data, read as `shape` says.
-    pub(super) fn tree(items: &'a [data::Value], shape: &'a Shape) -> Self {
-        Self(Repr::Tree { items, shape })
+    pub(super) fn tree(items: &'a Vec<data::Value>, shape: &'a Shape) -> Self {
+        Self(Repr::Tree(items, shape))
+    }
+
+    /// The integers from 0 up to, not including, `end`.
+    pub fn numbers(end: i64) -> Self {
+        Self(Repr::Numbers(usize::try_from(end).unwrap_or(0)))
     }
 
     /// Number of elements.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Repr::Shared(items) => items.len(),
+            Repr::Shared(items) | Repr::Summed(items, _) => items.len(),
             Repr::Borrowed(items) => items.len(),
-            Repr::Tree { items, .. } => items.len(),
+            Repr::Tree(items, _) => items.len(),
+            Repr::Numbers(end) => *end,
         }
     }
 
@@ -52,9 +63,10 @@ impl<'a> List<'a> {
     /// The element at `index`.
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match &self.0 {
-            Repr::Shared(items) => items.get(index).cloned(),
-            Repr::Borrowed(items) => items.get(index).cloned(),
-            Repr::Tree { items, shape } => items.get(index).map(|item| shape.element().read(item)),
+            Repr::Shared(items) | Repr::Summed(items, _) => items.get(index).cloned(),
+            Repr::Borrowed(items) => items.get(index).map(Value::lent),
+            Repr::Tree(items, shape) => items.get(index).map(|item| shape.element().read(item)),
+            Repr::Numbers(end) => (index < *end).then(|| i64::try_from(index).map_or(Value::Null, Value::Int)),
         }
     }
 
@@ -66,8 +78,62 @@ impl<'a> List<'a> {
     /// How lists declared like this one compare and are concatenated.
     pub fn semantics(&self) -> &ListSemantics {
         match &self.0 {
-            Repr::Tree { shape, .. } => shape.list_semantics(),
+            Repr::Tree(_, shape) | Repr::Summed(_, shape) => shape.list_semantics(),
             _ => &ListSemantics::Atomic,
+        }
+    }
+
+    /// Whether a schema declares this list.
+    pub(super) fn is_declared(&self) -> bool {
+        matches!(&self.0, Repr::Tree(_, Shape::List(_)) | Repr::Summed(..))
+    }
+
+    /// The elements of this list and then those of `other`; for declared `set` and `map` lists the union and the merge. A list
+    /// that nothing else holds grows in place.
+    pub fn concatenated(self, other: &Self) -> Self {
+        let shape = match &self.0 {
+            Repr::Tree(_, shape @ Shape::List(_)) | Repr::Summed(_, shape) => Some(*shape),
+            _ => None,
+        };
+        if other.is_empty() && shape.is_none() {
+            return self;
+        }
+        let semantics = shape.map_or(&ListSemantics::Atomic, Shape::list_semantics);
+        let mut items = match self.0 {
+            Repr::Shared(items) | Repr::Summed(items, _) => items,
+            _ => Arc::new(self.iter().collect()),
+        };
+        let sum = Arc::make_mut(&mut items);
+        for item in other.iter() {
+            let place = match semantics {
+                ListSemantics::Atomic => None,
+                ListSemantics::Set => sum.iter().position(|known| known.equals(&item).unwrap_or(false)),
+                ListSemantics::Map(keys) => sum.iter().position(|known| same_element(known, &item, keys)),
+            };
+            match place {
+                Some(at) => sum[at] = item,
+                None => sum.push(item),
+            }
+        }
+        Self(shape.map_or_else(|| Repr::Shared(Arc::clone(&items)), |shape| Repr::Summed(Arc::clone(&items), shape)))
+    }
+
+    /// Adds an element at the end; a list that nothing else holds grows in place.
+    pub fn push(&mut self, item: Value<'a>) {
+        if let Repr::Shared(items) = &mut self.0 {
+            Arc::make_mut(items).push(item);
+            return;
+        }
+        let mut items: Vec<Value<'a>> = self.iter().collect();
+        items.push(item);
+        self.0 = Repr::Shared(Arc::new(items));
+    }
+
+    /// This list, read from where it is kept for the time `'a`.
+    pub(super) fn lent(&'a self) -> Self {
+        match &self.0 {
+            Repr::Shared(items) => Self(Repr::Borrowed(items)),
+            repr => Self(repr.clone()),
         }
     }
 }

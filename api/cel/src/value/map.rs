@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use quorate_meta as data;
 
-use super::{Shape, Text, Value};
+use super::{ObjectShape, Shape, Table, Text, Value};
+use crate::eval::EvalError;
 
 /// A map or an object.
 #[derive(Debug, Clone)]
@@ -15,20 +16,16 @@ pub struct Map<'a>(Repr<'a>);
 enum Repr<'a> {
     Shared(Arc<Table<'a>>),
     Borrowed(&'a Table<'a>),
-    Tree { map: &'a data::Map, shape: &'a Shape },
-}
-
-/// Entries made by an expression, in order of insertion.
-#[derive(Debug, Clone, Default)]
-pub struct Table<'a> {
-    entries: Vec<(Value<'a>, Value<'a>)>,
+    Tree(&'a data::Map, &'a Shape),
 }
 
 /// Goes through the entries of a map.
-#[derive(Debug)]
-pub struct MapIter<'m, 'a> {
-    map: &'m Map<'a>,
-    next: usize,
+pub struct MapIter<'m, 'a>(Entries<'m, 'a>);
+
+enum Entries<'m, 'a> {
+    Cloned(std::slice::Iter<'m, (Value<'a>, Value<'a>)>),
+    Lent(std::slice::Iter<'a, (Value<'a>, Value<'a>)>),
+    Tree(Box<dyn Iterator<Item = (&'a str, &'a data::Value)> + 'a>, &'a Shape),
 }
 
 impl<'a> Map<'a> {
@@ -39,15 +36,15 @@ impl<'a> Map<'a> {
 
     /// Data, read as `shape` says.
     pub(super) fn tree(map: &'a data::Map, shape: &'a Shape) -> Self {
-        Self(Repr::Tree { map, shape })
+        Self(Repr::Tree(map, shape))
     }
 
     /// Number of entries.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Repr::Shared(table) => table.entries.len(),
-            Repr::Borrowed(table) => table.entries.len(),
-            Repr::Tree { map, .. } => map.len(),
+            Repr::Shared(table) => table.len(),
+            Repr::Borrowed(table) => table.len(),
+            Repr::Tree(map, _) => map.len(),
         }
     }
 
@@ -57,33 +54,76 @@ impl<'a> Map<'a> {
     }
 
     /// The value of `key`; a number of another type finds a key of the same value.
+    ///
+    /// # Errors
+    /// When the map is declared by a schema and the key is no text.
+    pub fn find(&self, key: &Value<'_>) -> Result<Option<Value<'a>>, EvalError> {
+        match (&self.0, key) {
+            (Repr::Tree(..), Value::String(key)) => Ok(self.get_str(key)),
+            (Repr::Tree(..), _) if self.is_declared() => Err(EvalError::no_such_overload()),
+            _ => Ok(self.get(key)),
+        }
+    }
+
+    /// The value of `key`; a number of another type finds a key of the same value.
     pub fn get(&self, key: &Value<'_>) -> Option<Value<'a>> {
         match &self.0 {
             Repr::Shared(table) => table.get(key).cloned(),
-            Repr::Borrowed(table) => table.get(key).cloned(),
-            Repr::Tree { map, shape } => shape.field(map, key.as_str()?),
+            Repr::Borrowed(table) => table.get(key).map(Value::lent),
+            Repr::Tree(map, shape) => shape.field(map, key.as_str()?),
         }
     }
 
     /// The value of the text `key`.
     pub fn get_str(&self, key: &str) -> Option<Value<'a>> {
         match &self.0 {
-            Repr::Shared(table) => table.get(&Value::String(Text::Borrowed(key))).cloned(),
-            Repr::Borrowed(table) => table.get(&Value::String(Text::Borrowed(key))).cloned(),
-            Repr::Tree { map, shape } => shape.field(map, key),
+            Repr::Tree(map, shape) => shape.field(map, key),
+            _ => self.get(&Value::String(Text::Borrowed(key))),
         }
     }
 
     /// The entries.
     pub fn iter(&self) -> MapIter<'_, 'a> {
-        MapIter { map: self, next: 0 }
+        MapIter(match &self.0 {
+            Repr::Shared(table) => Entries::Cloned(table.entries().iter()),
+            Repr::Borrowed(table) => Entries::Lent(table.entries().iter()),
+            Repr::Tree(map, shape) => Entries::Tree(Box::new(map.iter()), shape),
+        })
     }
 
-    /// Name of the object type, when this is an object with declared fields.
-    pub fn object_type(&self) -> Option<&'a str> {
+    /// Whether a schema declares this map or object.
+    pub(super) fn is_declared(&self) -> bool {
+        matches!(&self.0, Repr::Tree(_, Shape::Map(_) | Shape::Object(_)))
+    }
+
+    /// The data of an object with declared fields.
+    pub(super) fn object(&self) -> Option<(&'a data::Map, &'a Arc<ObjectShape>)> {
         match &self.0 {
-            Repr::Tree { shape: Shape::Object(object), .. } => Some(&object.name),
+            Repr::Tree(map, Shape::Object(object)) => Some((map, object)),
             _ => None,
+        }
+    }
+
+    /// Adds an entry; a map that nothing else holds grows in place. Answers whether the key was there before.
+    pub fn insert(&mut self, key: Value<'a>, value: Value<'a>) -> bool {
+        if !matches!(self.0, Repr::Shared(_)) {
+            let mut table = Table::new();
+            for (key, value) in self.iter() {
+                table.insert(key, value);
+            }
+            self.0 = Repr::Shared(Arc::new(table));
+        }
+        match &mut self.0 {
+            Repr::Shared(table) => Arc::make_mut(table).insert(key, value).is_some(),
+            _ => false,
+        }
+    }
+
+    /// This map, read from where it is kept for the time `'a`.
+    pub(super) fn lent(&'a self) -> Self {
+        match &self.0 {
+            Repr::Shared(table) => Self(Repr::Borrowed(table)),
+            repr => Self(repr.clone()),
         }
     }
 }
@@ -98,47 +138,17 @@ impl<'a> Iterator for MapIter<'_, 'a> {
     type Item = (Value<'a>, Value<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let at = self.next;
-        self.next += 1;
-        match &self.map.0 {
-            Repr::Shared(table) => table.entries.get(at).cloned(),
-            Repr::Borrowed(table) => table.entries.get(at).cloned(),
-            Repr::Tree { map, shape } => {
-                let (key, value) = map.iter().nth(at)?;
-                Some((Value::String(Text::Borrowed(key)), shape.value_of(key).read(value)))
+        match &mut self.0 {
+            Entries::Cloned(entries) => entries.next().cloned(),
+            Entries::Lent(entries) => entries.next().map(|(key, value)| (key.lent(), value.lent())),
+            Entries::Tree(entries, Shape::Object(object)) => entries.find_map(|(key, value)| {
+                let field = object.field_of_key(key)?;
+                Some((Value::String(Text::Borrowed(&field.name)), field.shape.read(value)))
+            }),
+            Entries::Tree(entries, shape) => {
+                let (key, value) = entries.next()?;
+                Some((Value::String(Text::Borrowed(key)), shape.element().read(value)))
             }
         }
-    }
-}
-
-impl<'a> Table<'a> {
-    /// Without entries.
-    pub const fn new() -> Self {
-        Self { entries: Vec::new() }
-    }
-
-    /// Adds an entry; one with the same key (of the same type) is replaced and returned.
-    pub fn insert(&mut self, key: Value<'a>, value: Value<'a>) -> Option<Value<'a>> {
-        if let Some((_, old)) = self.entries.iter_mut().find(|(other, _)| same_key(other, &key)) {
-            return Some(std::mem::replace(old, value));
-        }
-        self.entries.push((key, value));
-        None
-    }
-
-    /// The value of `key`; a number of another type finds a key of the same value.
-    pub fn get(&self, key: &Value<'_>) -> Option<&Value<'a>> {
-        let exact = self.entries.iter().find(|(other, _)| same_key(other, key));
-        exact.map(|(_, value)| value)
-    }
-}
-
-fn same_key(left: &Value<'_>, right: &Value<'_>) -> bool {
-    match (left, right) {
-        (Value::String(left), Value::String(right)) => left == right,
-        (Value::Int(left), Value::Int(right)) => left == right,
-        (Value::Uint(left), Value::Uint(right)) => left == right,
-        (Value::Bool(left), Value::Bool(right)) => left == right,
-        _ => false,
     }
 }

@@ -20,6 +20,12 @@ pub trait Opaque: Debug + Send + Sync {
     /// Its text, as records of answers hold it.
     fn text(&self) -> String;
 
+    /// The reference engine's name of what it holds, when an optional that holds it and passes through a variable or `?:` is
+    /// left with an error: `netip.Addr`.
+    fn host_type(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Itself, to find the concrete type.
     fn as_any(&self) -> &dyn Any;
 }

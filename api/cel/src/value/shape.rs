@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use quorate_meta as data;
 
-use super::{List, Map, Text, Value};
+use super::Value;
 use crate::ast::Name;
 use crate::types::Type;
 
@@ -27,7 +27,9 @@ pub enum Shape {
     String,
     /// Text in base64, read as bytes.
     Bytes,
-    /// A date (`2024-01-31`) or a date with a time, read as a timestamp.
+    /// A date (`2024-01-31`), read as a timestamp.
+    Date,
+    /// A date with a time, read as a timestamp.
     Timestamp,
     /// A duration as text (`1h30m`), read as a duration.
     Duration,
@@ -67,8 +69,9 @@ pub enum ListSemantics {
 pub struct ObjectShape {
     /// Name of the type.
     pub name: Name,
-    /// Fields, sorted by `name`.
-    pub fields: Vec<Field>,
+    fields: Vec<Field>,
+    /// Places of the fields, sorted by their JSON names.
+    by_key: Vec<usize>,
 }
 
 /// A declared field.
@@ -92,7 +95,7 @@ impl Shape {
             Self::Double => Type::Double,
             Self::String => Type::String,
             Self::Bytes => Type::Bytes,
-            Self::Timestamp => Type::Timestamp,
+            Self::Date | Self::Timestamp => Type::Timestamp,
             Self::Duration => Type::Duration,
             Self::List(list) => Type::List(Arc::new(list.element.to_type())),
             Self::Map(value) => Type::Map(Arc::new(Type::String), Arc::new(value.to_type())),
@@ -100,10 +103,11 @@ impl Shape {
         }
     }
 
-    /// How elements are read, when this is the shape of a list.
+    /// How elements of a list, or values of a map, of this shape are read.
     pub(super) fn element(&self) -> &Shape {
         match self {
             Self::List(list) => &list.element,
+            Self::Map(value) => value,
             _ => &Shape::Dyn,
         }
     }
@@ -115,13 +119,29 @@ impl Shape {
             _ => &ListSemantics::Atomic,
         }
     }
+
+    /// The property of `map` that expressions call `name`; in objects a `null` counts as absent.
+    pub(super) fn field<'a>(&'a self, map: &'a data::Map, name: &str) -> Option<Value<'a>> {
+        if let Self::Object(object) = self {
+            let field = object.field(name)?;
+            return map.get(&field.key).filter(|value| !value.is_null()).map(|value| field.shape.read(value));
+        }
+        map.get(name).map(|value| self.element().read(value))
+    }
 }
 
 impl ObjectShape {
     /// An object type.
     pub fn new(name: impl Into<Name>, mut fields: Vec<Field>) -> Self {
         fields.sort_by(|left, right| left.name.cmp(&right.name));
-        Self { name: name.into(), fields }
+        let mut by_key: Vec<usize> = (0..fields.len()).collect();
+        by_key.sort_by(|left, right| fields[*left].key.cmp(&fields[*right].key));
+        Self { name: name.into(), fields, by_key }
+    }
+
+    /// The declared fields, sorted by their names in expressions.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
     }
 
     /// The field that expressions call `name`.
@@ -129,42 +149,10 @@ impl ObjectShape {
         let at = self.fields.binary_search_by(|field| (*field.name).cmp(name)).ok()?;
         self.fields.get(at)
     }
-}
 
-impl Shape {
-    /// `value`, read in this way.
-    pub fn read<'a>(&'a self, value: &'a data::Value) -> Value<'a> {
-        match value {
-            data::Value::Null => Value::Null,
-            data::Value::Bool(value) => Value::Bool(*value),
-            data::Value::Int(value) => Value::Int(*value),
-            data::Value::UInt(value) => Value::Uint(*value),
-            data::Value::Float(value) => Value::Double(*value),
-            data::Value::String(text) => Value::String(Text::Borrowed(text)),
-            data::Value::List(items) => Value::List(List::tree(items, self)),
-            data::Value::Map(map) => Value::Map(Map::tree(map, self)),
-        }
-    }
-
-    /// The property of `map` that expressions call `name`.
-    pub(super) fn field<'a>(&'a self, map: &'a data::Map, name: &str) -> Option<Value<'a>> {
-        match self {
-            Self::Object(object) => {
-                let field = object.field(name)?;
-                map.get(&field.key).map(|value| field.shape.read(value))
-            }
-            _ => map.get(name).map(|value| self.value_of(name).read(value)),
-        }
-    }
-
-    /// How the value of the JSON name `key` of a map or object is read.
-    pub(super) fn value_of(&self, key: &str) -> &Shape {
-        match self {
-            Self::Map(value) => value,
-            Self::Object(object) => {
-                object.fields.iter().find(|field| &*field.key == key).map_or(&Shape::Dyn, |f| &f.shape)
-            }
-            _ => &Shape::Dyn,
-        }
+    /// The field that JSON calls `key`.
+    pub fn field_of_key(&self, key: &str) -> Option<&Field> {
+        let at = self.by_key.binary_search_by(|at| (*self.fields[*at].key).cmp(key)).ok()?;
+        Some(&self.fields[self.by_key[at]])
     }
 }

@@ -22,6 +22,13 @@ pub enum Blob<'a> {
     Shared(Arc<[u8]>),
 }
 
+impl Text<'_> {
+    /// Number of code points.
+    pub fn code_points(&self) -> usize {
+        if self.is_ascii() { self.len() } else { self.chars().count() }
+    }
+}
+
 impl Deref for Text<'_> {
     type Target = str;
 

@@ -1,0 +1,29 @@
+//! The functions of the language itself: operators, conversions, sizes, membership, tests of text.
+
+mod arithmetic;
+mod conversion;
+mod double;
+mod logic;
+mod membership;
+mod relation;
+mod show;
+mod text;
+
+use crate::overload::Overload;
+
+pub(crate) use arithmetic::{add, negate};
+pub(crate) use show::show;
+pub(crate) use membership::contains;
+
+/// Every overload of the language itself.
+pub(super) fn overloads() -> Vec<Overload> {
+    [
+        logic::overloads(),
+        arithmetic::overloads(),
+        relation::overloads(),
+        membership::overloads(),
+        conversion::overloads(),
+        text::overloads(),
+    ]
+    .concat()
+}
