@@ -2,11 +2,14 @@
 //!
 //! Every library gives its overloads as one table: declaration, implementation, run-time cost and estimate side by side.
 
+mod arguments;
 mod collections;
+mod cost;
 pub(crate) mod kinds;
 mod lists;
 mod maps;
 pub mod named_format;
+pub(crate) mod names;
 pub mod net;
 pub(crate) mod number;
 mod optionals;
@@ -30,6 +33,12 @@ pub(crate) fn overloads() -> Vec<Overload> {
         sets::overloads(),
         lists::overloads(),
         collections::overloads(),
+        time::overloads(),
+        url::overloads(),
+        quantity::overloads(),
+        net::overloads(),
+        named_format::overloads(),
+        semver::overloads(),
     ]
     .concat()
 }
@@ -50,5 +59,7 @@ pub(crate) fn types() -> Vec<(&'static str, Type)> {
         ("google.protobuf.Duration", Type::Duration),
         ("google.protobuf.Timestamp", Type::Timestamp),
         ("optional_type", kinds::optional(Type::Dyn)),
+        (names::IP, names::opaque(names::IP)),
+        (names::CIDR, names::opaque(names::CIDR)),
     ]
 }
