@@ -1,6 +1,7 @@
 //! Costs and estimates that functions of several libraries share.
 
 use crate::overload::{ArgumentEstimate, CallEstimate, Range};
+use crate::types::Type;
 use crate::value::Value;
 
 /// Characters of text that cost as much as one call, as a factor.
@@ -34,6 +35,20 @@ pub(super) fn estimated_tenth_sized(arguments: &[ArgumentEstimate<'_>]) -> CallE
 /// A fifth of the size of the first argument.
 pub(super) fn estimated_fifth(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
     CallEstimate { cost: estimated_size(arguments, 0).scaled(2.0 * TEXT_FACTOR), size: None }
+}
+
+/// Going through the first argument once: 1 for each element of a list and a tenth of its text, a tenth of anything else.
+pub(super) fn estimated_traversal(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    let Some((receiver, Type::List(element))) = arguments.first().map(|it| (it, it.value_type)) else {
+        return estimated_tenth(arguments);
+    };
+    let text = match **element {
+        Type::String | Type::Bytes => {
+            receiver.element_sizes.first().copied().unwrap_or(UNKNOWN).scaled(TEXT_FACTOR)
+        }
+        _ => exactly(0),
+    };
+    CallEstimate { cost: product(receiver.size, sum(exactly(1), text)), size: None }
 }
 
 /// What is known of the size of an argument.

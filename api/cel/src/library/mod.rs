@@ -18,6 +18,7 @@ pub(crate) mod quote;
 pub mod semver;
 mod sets;
 pub(crate) mod standard;
+pub(crate) mod strings;
 pub mod time;
 pub mod url;
 
@@ -33,6 +34,7 @@ pub(crate) fn overloads() -> Vec<Overload> {
         sets::overloads(),
         lists::overloads(),
         collections::overloads(),
+        strings::overloads(),
         time::overloads(),
         url::overloads(),
         quantity::overloads(),

@@ -12,6 +12,7 @@ mod text;
 use crate::overload::Overload;
 
 pub(crate) use arithmetic::{add, negate};
+pub(crate) use double::format_double;
 pub(crate) use show::show;
 pub(crate) use membership::contains;
 
