@@ -15,6 +15,7 @@ pub(crate) mod number;
 mod optionals;
 pub mod quantity;
 pub(crate) mod quote;
+pub(crate) mod regex;
 pub mod semver;
 mod sets;
 pub(crate) mod standard;
@@ -35,6 +36,7 @@ pub(crate) fn overloads() -> Vec<Overload> {
         lists::overloads(),
         collections::overloads(),
         strings::overloads(),
+        regex::overloads(),
         time::overloads(),
         url::overloads(),
         quantity::overloads(),
