@@ -13,6 +13,8 @@ mod sets;
 pub(crate) mod standard;
 pub mod time;
 
+pub(crate) use maps::{insert_all, insert_entry};
+
 use crate::overload::Overload;
 use crate::types::Type;
 
@@ -40,7 +42,7 @@ pub(crate) fn types() -> Vec<(&'static str, Type)> {
         ("map", kinds::map(Type::Dyn, Type::Dyn)),
         ("null_type", Type::Null),
         ("string", Type::String),
-        ("type", Type::Type(Type::Dyn.into())),
+        ("type", Type::AnyType),
         ("uint", Type::Uint),
         ("google.protobuf.Duration", Type::Duration),
         ("google.protobuf.Timestamp", Type::Timestamp),
