@@ -165,7 +165,11 @@ impl Overload {
 
     /// With work that is done while planning.
     #[must_use]
-    pub fn prepared(self, argument: usize, build: fn(&Value<'static>) -> Result<Box<dyn PreparedCall>, EvalError>) -> Self {
+    pub fn prepared(
+        self,
+        argument: usize,
+        build: fn(&Value<'static>) -> Result<Box<dyn PreparedCall>, EvalError>,
+    ) -> Self {
         Self { prepare: Some(Prepare { argument, build }), ..self }
     }
 }

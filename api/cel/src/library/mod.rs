@@ -6,12 +6,17 @@ mod collections;
 pub(crate) mod kinds;
 mod lists;
 mod maps;
+pub mod named_format;
+pub mod net;
 pub(crate) mod number;
 mod optionals;
+pub mod quantity;
 pub(crate) mod quote;
+pub mod semver;
 mod sets;
 pub(crate) mod standard;
 pub mod time;
+pub mod url;
 
 pub(crate) use maps::{insert_all, insert_entry};
 
