@@ -165,7 +165,7 @@ fn negate_argument<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> 
 }
 
 /// `-value`.
-pub(crate) fn negate<'a>(value: &Value<'a>) -> Result<Value<'a>, EvalError> {
+fn negate<'a>(value: &Value<'a>) -> Result<Value<'a>, EvalError> {
     Ok(match value {
         Value::Int(value) => Value::Int(value.checked_neg().ok_or(EvalError::new(INT_OVERFLOW))?),
         Value::Double(value) => Value::Double(-value),

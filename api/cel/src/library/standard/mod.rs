@@ -11,7 +11,8 @@ mod text;
 
 use crate::overload::Overload;
 
-pub(crate) use arithmetic::{add, negate};
+pub(crate) use arithmetic::add;
+pub(crate) use double::format_double;
 pub(crate) use show::show;
 pub(crate) use membership::contains;
 

@@ -1,0 +1,46 @@
+//! Types as records write them: `"int"`, `{"list": T}`, `{"map": [K, V]}`, `{"message": name}`, `{"type": T}`.
+
+use std::sync::Arc;
+
+use quorate_meta as data;
+
+use super::MalformedRecord;
+use crate::types::Type;
+
+/// Reads a type.
+///
+/// # Errors
+/// When the JSON is no type.
+pub fn decode_type(json: &data::Value) -> Result<Type, MalformedRecord> {
+    let malformed = || MalformedRecord("a type has a known name or one known key".to_owned());
+    if let Some(name) = json.as_str() {
+        return simple(name).ok_or_else(malformed);
+    }
+    let (tag, held) = json.as_map().and_then(|map| map.iter().next()).ok_or_else(malformed)?;
+    Ok(match (tag, held) {
+        ("list", element) => Type::List(Arc::new(decode_type(element)?)),
+        ("map", data::Value::List(pair)) => match &pair[..] {
+            [key, value] => Type::Map(Arc::new(decode_type(key)?), Arc::new(decode_type(value)?)),
+            _ => return Err(malformed()),
+        },
+        ("type", named) => Type::Type(Arc::new(decode_type(named)?)),
+        ("message", data::Value::String(name)) => Type::Object(name.as_str().into()),
+        _ => return Err(malformed()),
+    })
+}
+
+fn simple(name: &str) -> Option<Type> {
+    Some(match name {
+        "int" => Type::Int,
+        "uint" => Type::Uint,
+        "double" => Type::Double,
+        "bool" => Type::Bool,
+        "string" => Type::String,
+        "bytes" => Type::Bytes,
+        "null" => Type::Null,
+        "timestamp" => Type::Timestamp,
+        "duration" => Type::Duration,
+        "dyn" => Type::Dyn,
+        _ => return None,
+    })
+}
