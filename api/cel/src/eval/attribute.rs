@@ -105,17 +105,16 @@ fn qualify<'a>(base: Value<'a>, path: Tail<'_, 'a>, tested: bool, context: &mut 
             let is_test = tested && is_last_part && at + 1 == tail.qualifiers.len();
             is_optional |= qualifier.optional;
             let access = match (is_test, is_optional) {
-                (true, _) => Access::Presence,
-                (false, true) => Access::Optional,
+                (_, true) => Access::Optional,
+                (true, false) => Access::Presence,
                 (false, false) => Access::Value,
             };
-            match step(&value, qualifier, access, context)? {
-                Some(found) if is_test && !is_optional => {
-                    let _ = found;
-                    return Ok(Value::Bool(true));
-                }
+            let found = step(&value, qualifier, access, context)?;
+            if access == Access::Presence {
+                return Ok(Value::Bool(found.is_some()));
+            }
+            match found {
                 Some(found) => value = found,
-                None if is_test && !is_optional => return Ok(Value::Bool(false)),
                 None => return Ok(Value::NONE),
             }
         }
@@ -179,7 +178,7 @@ fn element<'a>(value: &Value<'a>, key: &Value<'_>, access: Access) -> Result<Opt
             }
             None => None,
         },
-        _ => return Err(EvalError::new(format!("no such key: {}", show(key)))),
+        _ => None,
     };
     match found {
         Some(Value::Error(error)) => Err((*error).clone()),

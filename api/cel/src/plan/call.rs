@@ -9,7 +9,7 @@ use crate::ast::{Expr, Name};
 use crate::eval::{EvalError, constant};
 use crate::overload::{Overload, PreparedCall};
 use crate::types::Type;
-use crate::value::{Blob, List, Text, Value, whole_int, whole_uint};
+use crate::value::{List, Text, Value, whole_int, whole_uint};
 
 /// Functions of which a call with one constant is done while planning.
 const CONVERSIONS: [&str; 10] =
@@ -141,7 +141,7 @@ fn members(list: &List<'static>) -> Option<HashSet<Member>> {
                 members.extend(whole_int(value).map(Member::Int));
                 members.extend(whole_uint(value).map(Member::Uint));
             }
-            Value::Bool(_) | Value::String(_) | Value::Bytes(_) => {}
+            Value::Bool(_) | Value::String(_) => {}
             _ => return None,
         }
         members.extend(Member::of(&item));
@@ -170,8 +170,6 @@ impl Member {
             Value::Double(value) => Self::Double((value + 0.0).to_bits()),
             Value::String(Text::Shared(text)) => Self::Text(Arc::clone(text)),
             Value::String(text) => Self::Text((**text).into()),
-            Value::Bytes(Blob::Shared(bytes)) => Self::Bytes(Arc::clone(bytes)),
-            Value::Bytes(bytes) => Self::Bytes((**bytes).into()),
             _ => return None,
         })
     }

@@ -177,7 +177,6 @@ pub(crate) enum Member {
     /// Bits of a double; zero has one form and `NaN` is none.
     Double(u64),
     Text(Name),
-    Bytes(Arc<[u8]>),
 }
 
 /// A list literal.

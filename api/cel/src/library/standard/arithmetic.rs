@@ -174,23 +174,17 @@ fn negate<'a>(value: &Value<'a>) -> Result<Value<'a>, EvalError> {
             Value::Duration(crate::library::time::Duration::from_nanos(nanos))
         }
         Value::Bool(_) => return Err(EvalError::no_such_overload()),
-        _ => return Err(EvalError::new("no such overload: -_")),
+        value => return Err(EvalError::no_operator(value, "-_")),
     })
 }
 
 /// The error of an operator whose left operand has a type that knows it, or not.
-fn no_operand(left: &Value<'_>, function: &'static str) -> EvalError {
-    use Value::{Bytes, Double, Duration, Int, List, String, Timestamp, Uint};
+fn no_operand(left: &Value<'_>, function: &str) -> EvalError {
+    use Value::{Bytes, Double, Int, List, Uint};
     let known = match function {
-        "_+_" => {
-            matches!(
-                left,
-                Int(_) | Uint(_) | Double(_) | String(_) | Bytes(_) | List(_) | Duration(_) | Timestamp(_)
-            )
-        }
-        "_-_" => matches!(left, Int(_) | Uint(_) | Double(_) | Duration(_) | Timestamp(_)),
+        "_+_" => matches!(left, Int(_) | Uint(_) | Double(_) | Bytes(_) | List(_)),
         "_%_" => matches!(left, Int(_) | Uint(_)),
         _ => matches!(left, Int(_) | Uint(_) | Double(_)),
     };
-    if known { EvalError::no_such_overload() } else { EvalError::new(format!("no such overload: {function}")) }
+    if known { EvalError::no_such_overload() } else { EvalError::no_operator(left, function) }
 }

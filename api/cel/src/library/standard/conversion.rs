@@ -10,7 +10,7 @@ use crate::overload::{ArgumentEstimate, Call, CallEstimate, Cost, Estimate, Over
 use crate::types::Type;
 use crate::value::{Text, Value};
 
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
+const NANOS_PER_SECOND: f64 = 1e9;
 
 /// Every conversion.
 pub(super) fn overloads() -> Vec<Overload> {
@@ -180,16 +180,11 @@ fn to_timestamp<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     }
 }
 
-/// A duration as seconds with as many decimals as it needs.
+/// A duration as seconds with as many decimals as a double of them needs.
+#[expect(clippy::cast_precision_loss, reason = "the reference engine goes by way of a double")]
 fn seconds(value: Duration) -> String {
-    let sign = if value.nanos() < 0 { "-" } else { "" };
-    let nanos = value.nanos().unsigned_abs();
-    let (whole, rest) = (nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
-    if rest == 0 {
-        return format!("{sign}{whole}s");
-    }
-    let fraction = format!("{rest:09}");
-    format!("{sign}{whole}.{}s", fraction.trim_end_matches('0'))
+    let seconds = value.whole_seconds() as f64 + f64::from(value.subsecond_nanos()) / NANOS_PER_SECOND;
+    format!("{seconds}s")
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "checked to fit")]

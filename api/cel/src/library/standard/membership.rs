@@ -39,7 +39,8 @@ fn estimate_of_list(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
 }
 
 fn size<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let size = arguments.first().and_then(Value::size).ok_or(EvalError::new("no such overload: size"))?;
+    let value = arguments.first().ok_or(EvalError::no_such_overload())?;
+    let size = value.size().ok_or_else(|| EvalError::no_operator(value, "size"))?;
     i64::try_from(size).map(Value::Int).map_err(|_| EvalError::new("integer overflow"))
 }
 
