@@ -60,6 +60,13 @@ pub enum Cost {
     Static(CostOf),
     /// Counted whichever way the overload was chosen: the cost belongs to the function's name.
     Always(CostOf),
+    /// `chosen` when the checker chose this overload, `dispatched` when the call is dispatched at run time.
+    ByOverload {
+        /// The overload's own cost.
+        chosen: CostOf,
+        /// The cost that belongs to the function's name.
+        dispatched: CostOf,
+    },
 }
 
 /// A range of sizes or costs, both ends included.

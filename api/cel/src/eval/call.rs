@@ -111,6 +111,8 @@ fn cost(target: &Target, found: Option<&Arc<Overload>>, arguments: &[Value<'_>],
         Cost::Fixed(cost) => cost,
         Cost::Static(_) if !chosen => 1,
         Cost::Static(of) | Cost::Always(of) => of(arguments, result),
+        Cost::ByOverload { chosen: of, .. } if chosen => of(arguments, result),
+        Cost::ByOverload { dispatched, .. } => dispatched(arguments, result),
     }
 }
 

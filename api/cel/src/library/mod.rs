@@ -2,11 +2,14 @@
 //!
 //! Every library gives its overloads as one table: declaration, implementation, run-time cost and estimate side by side.
 
+mod arguments;
 mod collections;
+mod cost;
 pub(crate) mod kinds;
 mod lists;
 mod maps;
 pub mod named_format;
+pub(crate) mod names;
 pub mod net;
 pub(crate) mod number;
 mod optionals;
@@ -15,6 +18,7 @@ pub(crate) mod quote;
 pub mod semver;
 mod sets;
 pub(crate) mod standard;
+pub(crate) mod strings;
 pub mod time;
 pub mod url;
 
@@ -32,6 +36,13 @@ pub(crate) fn overloads() -> Vec<Overload> {
         sets::overloads(),
         lists::overloads(),
         collections::overloads(),
+        strings::overloads(),
+        time::overloads(),
+        url::overloads(),
+        quantity::overloads(),
+        net::overloads(),
+        named_format::overloads(),
+        semver::overloads(),
     ]
     .concat()
 }
@@ -52,5 +63,7 @@ pub(crate) fn types() -> Vec<(&'static str, Type)> {
         ("google.protobuf.Duration", Type::Duration),
         ("google.protobuf.Timestamp", Type::Timestamp),
         ("optional_type", kinds::optional(Type::Dyn)),
+        (names::IP, names::opaque(names::IP)),
+        (names::CIDR, names::opaque(names::CIDR)),
     ]
 }

@@ -3,6 +3,7 @@
 mod address;
 mod cidr;
 mod ip;
+mod overloads;
 
 #[cfg(test)]
 mod tests;
@@ -10,3 +11,4 @@ mod tests;
 pub(crate) use address::check_ipv6_literal;
 pub use cidr::Cidr;
 pub use ip::Ip;
+pub(super) use overloads::overloads;

@@ -2,10 +2,12 @@
 
 mod amount;
 mod decimal;
+mod overloads;
 mod text;
 mod value;
 
 #[cfg(test)]
 mod tests;
 
+pub(super) use overloads::overloads;
 pub use value::Quantity;

@@ -10,8 +10,6 @@ use crate::overload::{ArgumentEstimate, Call, CallEstimate, Cost, Estimate, Over
 use crate::types::Type;
 use crate::value::{Text, Value};
 
-const NANOS_PER_SECOND: f64 = 1e9;
-
 /// Every conversion.
 pub(super) fn overloads() -> Vec<Overload> {
     use Type::{Bool, Bytes, Double, Duration, Dyn, Int, String, Timestamp, Uint};
@@ -159,7 +157,7 @@ fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         Value::Uint(value) => Value::string(value.to_string()),
         Value::Double(value) => Value::string(format_double(*value)),
         Value::Timestamp(value) => Value::string(value.to_string()),
-        Value::Duration(value) => Value::string(seconds(*value)),
+        Value::Duration(value) => Value::string(value.to_string()),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Value::string(text),
             Err(_) => return Err(EvalError::new("invalid UTF-8 in bytes, cannot convert to string")),
@@ -178,13 +176,6 @@ fn to_timestamp<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         }),
         value => Err(failed(value, "google.protobuf.Timestamp")),
     }
-}
-
-/// A duration as seconds with as many decimals as a double of them needs.
-#[expect(clippy::cast_precision_loss, reason = "the reference engine goes by way of a double")]
-fn seconds(value: Duration) -> String {
-    let seconds = value.whole_seconds() as f64 + f64::from(value.subsecond_nanos()) / NANOS_PER_SECOND;
-    format!("{seconds}s")
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "checked to fit")]

@@ -1,12 +1,15 @@
 //! URLs: `url`, `isURL` and the accessors of their parts.
 
 mod escape;
+mod overloads;
 mod parse;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+
+pub(super) use self::overloads::overloads;
 
 use self::escape::{Part, escape, is_encoded, unescape};
 use self::parse::{User, is_port};
