@@ -120,7 +120,7 @@ fn qualify<'a>(base: Value<'a>, path: Tail<'_, 'a>, tested: bool, context: &mut 
         }
         part = tail.next;
     }
-    Ok(if is_optional { Value::some(value).rebuilt() } else { value })
+    Ok(if is_optional { Value::some(value) } else { value })
 }
 
 impl Tail<'_, '_> {

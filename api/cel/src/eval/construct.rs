@@ -51,6 +51,9 @@ fn map_entries<'a>(entries: &'a [EntryNode], context: &mut Context<'a>) -> Evalu
     for entry in entries {
         let key = evaluate(&entry.key, context)?;
         let value = evaluate(&entry.value, context)?;
+        if let Some(host) = unhashable(&key) {
+            return Err(EvalError::Internal(host));
+        }
         match value {
             value if !entry.optional => {
                 table.insert(key, value);
@@ -63,4 +66,15 @@ fn map_entries<'a>(entries: &'a [EntryNode], context: &mut Context<'a>) -> Evalu
         }
     }
     Ok(Value::map(table))
+}
+
+/// What the reference engine breaks down with when such a value is a key.
+fn unhashable(key: &Value<'_>) -> Option<&'static str> {
+    match key {
+        Value::Bytes(_) => Some("runtime error: hash of unhashable type types.Bytes"),
+        Value::Opaque(value) if value.host_type() == Some("semver.Version") => {
+            Some("runtime error: hash of unhashable type cel.Semver")
+        }
+        _ => None,
+    }
 }

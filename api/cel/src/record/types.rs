@@ -24,7 +24,7 @@ pub fn decode_type(json: &data::Value) -> Result<Type, MalformedRecord> {
             _ => return Err(malformed()),
         },
         ("type", named) => Type::Type(Arc::new(decode_type(named)?)),
-        ("message", data::Value::String(name)) => Type::Object(name.as_str().into()),
+        ("message", data::Value::String(name)) => message(name),
         _ => return Err(malformed()),
     })
 }
@@ -43,4 +43,24 @@ fn simple(name: &str) -> Option<Type> {
         "dyn" => Type::Dyn,
         _ => return None,
     })
+}
+
+/// The type of a message: well-known ones stand for types of the language.
+fn message(name: &str) -> Type {
+    let wrapper = |wrapped| Type::Wrapper(Arc::new(wrapped));
+    match name.strip_prefix("google.protobuf.").unwrap_or_default() {
+        "Timestamp" => Type::Timestamp,
+        "Duration" => Type::Duration,
+        "Any" => Type::Any,
+        "Value" => Type::Dyn,
+        "ListValue" => Type::List(Arc::new(Type::Dyn)),
+        "Struct" => Type::Map(Arc::new(Type::String), Arc::new(Type::Dyn)),
+        "BoolValue" => wrapper(Type::Bool),
+        "BytesValue" => wrapper(Type::Bytes),
+        "DoubleValue" | "FloatValue" => wrapper(Type::Double),
+        "Int32Value" | "Int64Value" => wrapper(Type::Int),
+        "StringValue" => wrapper(Type::String),
+        "UInt32Value" | "UInt64Value" => wrapper(Type::Uint),
+        _ => Type::Object(name.into()),
+    }
 }

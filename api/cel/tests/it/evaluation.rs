@@ -76,7 +76,7 @@ fn activation<'a>(record: &Record, environment: &'a Environment) -> Activation<'
 }
 
 /// One text for values that are the same: the order of a map's entries does not count.
-fn canonical(value: &Tree) -> String {
+pub(crate) fn canonical(value: &Tree) -> String {
     match value {
         Tree::Map(map) => {
             let mut parts: Vec<String> = map

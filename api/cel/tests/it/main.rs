@@ -3,3 +3,4 @@
 mod corpus;
 mod evaluation;
 mod record;
+mod suite;

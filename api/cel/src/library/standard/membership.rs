@@ -57,7 +57,7 @@ pub(crate) fn contains(item: &Value<'_>, container: &Value<'_>) -> Result<bool, 
         Value::List(list) => {
             let mut failed = None;
             for element in list.iter() {
-                match element.equals(item) {
+                match item.equals(&element) {
                     Ok(true) => return Ok(true),
                     Ok(false) => {}
                     Err(error) => failed = failed.or(Some(error)),
