@@ -131,7 +131,19 @@ impl Overload {
     ) -> Self {
         let (parameters, since) = (parameters.into(), Release::FIRST);
         let (cost, estimate) = (Cost::Fixed(1), Estimate::Fixed(1));
-        Self { function, id, member: false, parameters, result, since, call, cost, estimate, dispatch: Dispatch::Guarded, prepare: None }
+        Self {
+            function,
+            id,
+            member: false,
+            parameters,
+            result,
+            since,
+            call,
+            cost,
+            estimate,
+            dispatch: Dispatch::Guarded,
+            prepare: None,
+        }
     }
 
     /// A member function's signature, of cost 1, there since the first release; the receiver's type comes first.
@@ -165,7 +177,11 @@ impl Overload {
 
     /// With work that is done while planning.
     #[must_use]
-    pub fn prepared(self, argument: usize, build: fn(&Value<'static>) -> Result<Box<dyn PreparedCall>, EvalError>) -> Self {
+    pub fn prepared(
+        self,
+        argument: usize,
+        build: fn(&Value<'static>) -> Result<Box<dyn PreparedCall>, EvalError>,
+    ) -> Self {
         Self { prepare: Some(Prepare { argument, build }), ..self }
     }
 }

@@ -80,7 +80,9 @@ fn add_arguments<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 /// `left + right`; a list that nothing else holds grows in place.
 pub(crate) fn add<'a>(left: Value<'a>, right: &Value<'a>) -> Result<Value<'a>, EvalError> {
     Ok(match (left, right) {
-        (Value::Int(left), Value::Int(right)) => Value::Int(left.checked_add(*right).ok_or(EvalError::new(INT_OVERFLOW))?),
+        (Value::Int(left), Value::Int(right)) => {
+            Value::Int(left.checked_add(*right).ok_or(EvalError::new(INT_OVERFLOW))?)
+        }
         (Value::Uint(left), Value::Uint(right)) => {
             Value::Uint(left.checked_add(*right).ok_or(EvalError::new(UINT_OVERFLOW))?)
         }
@@ -183,10 +185,7 @@ fn no_operand(left: &Value<'_>, function: &'static str) -> EvalError {
     use Value::{Bytes, Double, Duration, Int, List, String, Timestamp, Uint};
     let known = match function {
         "_+_" => {
-            matches!(
-                left,
-                Int(_) | Uint(_) | Double(_) | String(_) | Bytes(_) | List(_) | Duration(_) | Timestamp(_)
-            )
+            matches!(left, Int(_) | Uint(_) | Double(_) | String(_) | Bytes(_) | List(_) | Duration(_) | Timestamp(_))
         }
         "_-_" => matches!(left, Int(_) | Uint(_) | Double(_) | Duration(_) | Timestamp(_)),
         "_%_" => matches!(left, Int(_) | Uint(_)),

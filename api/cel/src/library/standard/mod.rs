@@ -12,8 +12,8 @@ mod text;
 use crate::overload::Overload;
 
 pub(crate) use arithmetic::{add, negate};
-pub(crate) use show::show;
 pub(crate) use membership::contains;
+pub(crate) use show::show;
 
 /// Every overload of the language itself.
 pub(super) fn overloads() -> Vec<Overload> {
