@@ -186,8 +186,7 @@ impl<'e> Checker<'e> {
         let mut joined = None;
         for (index, element) in elements.iter_mut().enumerate() {
             self.check(element);
-            let found =
-                if optional.contains(&(index as u32)) { self.held(element) } else { self.type_of(element) };
+            let found = if optional.contains(&(index as u32)) { self.held(element) } else { self.type_of(element) };
             joined = Some(self.join(joined, found));
         }
         let element = joined.unwrap_or_else(|| self.bindings.variable());

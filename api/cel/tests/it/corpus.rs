@@ -4,6 +4,7 @@
 //! that the list only shrinks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use quorate_cel::checker;
@@ -48,7 +49,12 @@ fn every_record_is_answered_as_the_reference_answers_it() {
         differences.iter().map(|difference| (&*difference.id, difference.aspect)).collect();
     let unexpected: Vec<_> = found.difference(&known).collect();
     let vanished: Vec<_> = known.difference(&found).collect();
-    assert!(unexpected.is_empty(), "{} answers differ, such as {:?}", unexpected.len(), &unexpected[..unexpected.len().min(5)]);
+    assert!(
+        unexpected.is_empty(),
+        "{} answers differ, such as {:?}",
+        unexpected.len(),
+        &unexpected[..unexpected.len().min(5)]
+    );
     assert!(vanished.is_empty(), "no longer different, to be taken off the list: {vanished:?}");
 }
 
@@ -58,9 +64,12 @@ fn report(counts: &BTreeMap<String, (usize, usize)>, differences: &[Difference])
     }
     let (right, all) = counts.values().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
     eprintln!("{:16} {right:4} of {all:4}", "all");
-    for Difference { id, aspect, expected, found } in differences {
-        eprintln!("--- {id} {aspect}\nexpected {expected}\nfound    {found}");
-    }
+    let lines = differences.iter().map(|Difference { id, aspect, expected, found }| {
+        serde_json::json!({"id": id, "aspect": aspect, "expected": expected, "found": found}).to_string() + "\n"
+    });
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cel_differences.jsonl");
+    std::fs::write(&path, lines.collect::<String>()).expect("the report can be written");
+    eprintln!("differences: {}", path.display());
 }
 
 fn compare(record: &Record, library: &Arc<Library>, differences: &mut Vec<Difference>) {
