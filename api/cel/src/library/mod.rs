@@ -23,6 +23,8 @@ pub(crate) mod strings;
 pub mod time;
 pub mod url;
 
+pub(crate) use maps::{insert_all, insert_entry};
+
 use crate::overload::Overload;
 use crate::types::Type;
 
@@ -58,7 +60,7 @@ pub(crate) fn types() -> Vec<(&'static str, Type)> {
         ("map", kinds::map(Type::Dyn, Type::Dyn)),
         ("null_type", Type::Null),
         ("string", Type::String),
-        ("type", Type::Type(Type::Dyn.into())),
+        ("type", Type::AnyType),
         ("uint", Type::Uint),
         ("google.protobuf.Duration", Type::Duration),
         ("google.protobuf.Timestamp", Type::Timestamp),

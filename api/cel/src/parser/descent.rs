@@ -435,7 +435,7 @@ pub(super) fn literal_expr(
     })
 }
 
-fn relation_operator(kind: TokenKind) -> Option<&'static str> {
+pub(super) fn relation_operator(kind: TokenKind) -> Option<&'static str> {
     Some(match kind {
         TokenKind::Less => "_<_",
         TokenKind::LessEquals => "_<=_",
@@ -449,7 +449,7 @@ fn relation_operator(kind: TokenKind) -> Option<&'static str> {
 }
 
 /// The function of an operator and how strongly it binds.
-fn calc_operator(kind: TokenKind) -> Option<(&'static str, u8)> {
+pub(super) fn calc_operator(kind: TokenKind) -> Option<(&'static str, u8)> {
     Some(match kind {
         TokenKind::Star => ("_*_", 2),
         TokenKind::Slash => ("_/_", 2),

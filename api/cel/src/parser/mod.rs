@@ -8,6 +8,7 @@ mod descent;
 mod lexer;
 mod literal;
 mod macros;
+mod recovery;
 mod token;
 
 use std::sync::Arc;
@@ -50,5 +51,5 @@ pub fn parse_with(source: &str, macros: Macros) -> Result<Ast, Issues> {
             Err(refused(builder.issues))
         };
     }
-    Err(refused(vec![Issue { place: Place::NONE, message: "syntax error".to_owned() }]))
+    Err(refused(recovery::issues(Builder::new(source, macros), source, &lexed)))
 }

@@ -100,7 +100,7 @@ fn type_name(kind: &Type) -> String {
         Type::List(_) => "list",
         Type::Map(..) => "map",
         Type::Optional(_) => "optional_type",
-        Type::Type(_) => "type",
+        Type::Type(_) | Type::AnyType => "type",
         Type::Wrapper(inner) => return type_name(inner),
         Type::Object(name) | Type::Opaque(name) | Type::Param(name) => name,
         Type::Variable(_) => "dyn",

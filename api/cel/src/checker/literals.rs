@@ -1,0 +1,146 @@
+//! Literals that can never be right: aggregates of several types, and constant arguments that their functions refuse.
+//!
+//! Invariant: looked for only in trees without type errors. Not here: what the functions do with them (their libraries).
+
+use super::Checked;
+use super::assign::is_exact;
+use crate::ast::{Comprehension, Entry, Expr, ExprId, ExprKind, Literal};
+use crate::error::{Issue, Place};
+use crate::types::Type;
+use crate::value::Value;
+
+/// Function whose arguments may be of several types.
+const FORMAT: &str = "format";
+
+/// All that is wrong with the literals of a tree.
+pub(super) fn issues(checked: &Checked) -> Vec<Issue> {
+    let mut search = Search { checked, issues: Vec::new() };
+    search.visit(&checked.ast.root, false);
+    search.issues
+}
+
+struct Search<'c> {
+    checked: &'c Checked,
+    issues: Vec<Issue>,
+}
+
+impl Search<'_> {
+    fn report(&mut self, at: ExprId, message: String) {
+        let ast = &self.checked.ast;
+        let position = ast.positions.get(at as usize).map_or(0, |position| *position as usize);
+        self.issues.push(Issue { place: Place::of(&ast.source, position), message });
+    }
+
+    /// Looks at an expression and its parts; `formatted` says that it is a part of an argument of `format`.
+    fn visit(&mut self, expr: &Expr, formatted: bool) {
+        match &expr.kind {
+            ExprKind::Literal(_) | ExprKind::Ident(_) => {}
+            ExprKind::Select { operand, .. } => self.visit(operand, formatted),
+            ExprKind::Call { function, target, arguments } => {
+                self.call(expr.id, function, target.as_deref(), arguments);
+                let formatted = formatted || &**function == FORMAT;
+                target.iter().for_each(|target| self.visit(target, formatted));
+                arguments.iter().for_each(|argument| self.visit(argument, formatted));
+            }
+            ExprKind::List { elements, optional } => {
+                if !formatted {
+                    self.list(elements, optional);
+                }
+                elements.iter().for_each(|element| self.visit(element, formatted));
+            }
+            ExprKind::Map(entries) => {
+                if !formatted {
+                    self.map(entries);
+                }
+                for entry in entries {
+                    self.visit(&entry.key, formatted);
+                    self.visit(&entry.value, formatted);
+                }
+            }
+            ExprKind::Message { fields, .. } => fields.iter().for_each(|field| self.visit(&field.value, formatted)),
+            ExprKind::Comprehension(fold) => self.comprehension(fold, formatted),
+        }
+    }
+
+    fn comprehension(&mut self, fold: &Comprehension, formatted: bool) {
+        for part in [&fold.range, &fold.initial, &fold.condition, &fold.step, &fold.result] {
+            self.visit(part, formatted);
+        }
+    }
+
+    fn list(&mut self, elements: &[Expr], optional: &[u32]) {
+        let mut of: Option<&Type> = None;
+        for (index, element) in elements.iter().enumerate() {
+            let found = self.held(element, optional.contains(&(index as u32)));
+            match of {
+                None => of = Some(found),
+                Some(first) if is_exact(first, found) => {}
+                Some(first) => return self.mismatch(element.id, first, found),
+            }
+        }
+    }
+
+    fn map(&mut self, entries: &[Entry]) {
+        let mut of: Option<(&Type, &Type)> = None;
+        for Entry { key, value, optional, .. } in entries {
+            let (key_type, value_type) = (self.held(key, false), self.held(value, *optional));
+            let Some((keys, values)) = of else {
+                of = Some((key_type, value_type));
+                continue;
+            };
+            if !is_exact(keys, key_type) {
+                self.mismatch(key.id, keys, key_type);
+            }
+            if !is_exact(values, value_type) {
+                self.mismatch(value.id, values, value_type);
+            }
+        }
+    }
+
+    fn mismatch(&mut self, at: ExprId, expected: &Type, found: &Type) {
+        self.report(at, format!("expected type '{}' but found '{}'", expected.short(), found.short()));
+    }
+
+    fn call(&mut self, id: ExprId, function: &str, target: Option<&Expr>, arguments: &[Expr]) {
+        let Some(Expr { id: at, kind: ExprKind::Literal(literal) }) = arguments.first() else {
+            return;
+        };
+        let _ = (id, target);
+        let refused = match function {
+            "duration" | "timestamp" => self.is_refused(id, literal),
+            "matches" => matches!(literal, Literal::String(pattern) if regex::Regex::new(pattern).is_err()),
+            _ => false,
+        };
+        if refused {
+            self.report(*at, format!("invalid {function} argument"));
+        }
+    }
+
+    /// Whether the function that is called fails on a constant.
+    fn is_refused(&self, call: ExprId, literal: &Literal) -> bool {
+        let argument = value(literal);
+        self.checked.overloads(call).first().is_some_and(|overload| (overload.call)(&[argument]).is_err())
+    }
+}
+
+fn value(literal: &Literal) -> Value<'static> {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(value) => Value::Bool(*value),
+        Literal::Int(value) => Value::Int(*value),
+        Literal::Uint(value) => Value::Uint(*value),
+        Literal::Double(value) => Value::Double(*value),
+        Literal::String(value) => Value::string(value.clone()),
+        Literal::Bytes(value) => Value::bytes(value.clone()),
+    }
+}
+
+impl<'c> Search<'c> {
+    /// The type of an element; of what it holds, when it is marked with `?`.
+    fn held(&self, expr: &Expr, optional: bool) -> &'c Type {
+        match self.checked.type_of(expr.id) {
+            Type::Optional(inner) if optional => inner,
+            other => other,
+        }
+    }
+}
