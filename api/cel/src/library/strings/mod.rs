@@ -9,7 +9,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use format::{FormatFault, check as check_format};
+pub(crate) use format::check as check_format;
 
 use self::text::{Misplaced, quote, trim};
 use super::arguments::{integer, part_of, text as argument, text_value};
