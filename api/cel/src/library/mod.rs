@@ -3,6 +3,7 @@
 //! Every library gives its overloads as one table: declaration, implementation, run-time cost and estimate side by side.
 
 mod arguments;
+pub mod authorizer;
 mod collections;
 mod cost;
 pub(crate) mod kinds;
@@ -45,6 +46,7 @@ pub(crate) fn overloads() -> Vec<Overload> {
         net::overloads(),
         named_format::overloads(),
         semver::overloads(),
+        authorizer::overloads(),
     ]
     .concat()
 }
