@@ -6,6 +6,8 @@ use super::Checked;
 use super::assign::is_exact;
 use crate::ast::{Comprehension, Entry, Expr, ExprId, ExprKind, Literal};
 use crate::error::{Issue, Place};
+use crate::library::regex;
+use crate::library::strings::check_format;
 use crate::types::Type;
 use crate::value::Value;
 
@@ -102,17 +104,29 @@ impl Search<'_> {
     }
 
     fn call(&mut self, id: ExprId, function: &str, target: Option<&Expr>, arguments: &[Expr]) {
+        if function == FORMAT {
+            return self.format(id, target, arguments);
+        }
         let Some(Expr { id: at, kind: ExprKind::Literal(literal) }) = arguments.first() else {
             return;
         };
-        let _ = (id, target);
         let refused = match function {
             "duration" | "timestamp" => self.is_refused(id, literal),
-            "matches" => matches!(literal, Literal::String(pattern) if regex::Regex::new(pattern).is_err()),
+            "matches" => matches!(literal, Literal::String(pattern) if target.is_some() && regex::check(pattern).is_err()),
             _ => false,
         };
         if refused {
             self.report(*at, format!("invalid {function} argument"));
+        }
+    }
+
+    /// A constant text that is formatted with arguments that are listed.
+    fn format(&mut self, id: ExprId, target: Option<&Expr>, arguments: &[Expr]) {
+        let Some(ExprKind::Literal(Literal::String(text))) = target.map(|target| &target.kind) else { return };
+        let [Expr { kind: ExprKind::List { elements, .. }, .. }] = arguments else { return };
+        let checked = self.checked;
+        if let Err(fault) = check_format(text, elements, &|element| checked.type_of(element)) {
+            self.report(fault.at.unwrap_or(id), fault.text);
         }
     }
 
