@@ -19,5 +19,6 @@ pub mod overload;
 pub mod parser;
 pub mod plan;
 pub mod program;
+pub mod record;
 pub mod types;
 pub mod value;

@@ -60,6 +60,13 @@ pub enum Cost {
     Static(CostOf),
     /// Counted whichever way the overload was chosen: the cost belongs to the function's name.
     Always(CostOf),
+    /// `chosen` when the checker chose this overload, `dispatched` when the call is dispatched at run time.
+    ByOverload {
+        /// The overload's own cost.
+        chosen: CostOf,
+        /// The cost that belongs to the function's name.
+        dispatched: CostOf,
+    },
 }
 
 /// A range of sizes or costs, both ends included.
@@ -131,19 +138,7 @@ impl Overload {
     ) -> Self {
         let (parameters, since) = (parameters.into(), Release::FIRST);
         let (cost, estimate) = (Cost::Fixed(1), Estimate::Fixed(1));
-        Self {
-            function,
-            id,
-            member: false,
-            parameters,
-            result,
-            since,
-            call,
-            cost,
-            estimate,
-            dispatch: Dispatch::Guarded,
-            prepare: None,
-        }
+        Self { function, id, member: false, parameters, result, since, call, cost, estimate, dispatch: Dispatch::Guarded, prepare: None }
     }
 
     /// A member function's signature, of cost 1, there since the first release; the receiver's type comes first.

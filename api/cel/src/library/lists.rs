@@ -82,11 +82,12 @@ fn cost_of_result(_arguments: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
 /// The size of the receiver for each level.
 fn cost_of_flattening(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 {
     let depth = match arguments.get(1) {
-        Some(Value::Int(depth)) => u64::try_from(*depth).unwrap_or(0),
+        // The reference engine counts a negative depth so, and wraps.
+        Some(Value::Int(depth)) => depth.cast_unsigned(),
         _ => 1,
     };
     let size = arguments.first().map_or(1, Value::cost_size);
-    size.saturating_mul(depth).saturating_add(LIST_AND_CALL)
+    size.wrapping_mul(depth).wrapping_add(LIST_AND_CALL)
 }
 
 fn cost_of_ordering(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 {
@@ -105,7 +106,7 @@ fn ordering(values: &Value<'_>) -> u64 {
         _ => false,
     };
     let square = size.saturating_mul(size);
-    let work = if text { square.saturating_mul(21).div_ceil(10) } else { square.saturating_mul(2) };
+    let work = if text { square.saturating_mul(21) / 10 } else { square.saturating_mul(2) };
     work.saturating_add(LIST_AND_CALL)
 }
 
@@ -165,6 +166,9 @@ fn range<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 }
 
 fn distinct<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
+    if !matches!(arguments, [Value::List(_)]) {
+        return Err(EvalError::Internal("no list"));
+    }
     let mut kept: Vec<Value<'a>> = Vec::new();
     for item in receiver(arguments)?.iter() {
         if !kept.iter().any(|known| item.equals(known) == Ok(true)) {

@@ -2,16 +2,27 @@
 //!
 //! Every library gives its overloads as one table: declaration, implementation, run-time cost and estimate side by side.
 
+mod arguments;
 mod collections;
+mod cost;
 pub(crate) mod kinds;
 mod lists;
 mod maps;
+pub mod named_format;
+pub(crate) mod names;
+pub mod net;
 pub(crate) mod number;
 mod optionals;
+pub mod quantity;
 pub(crate) mod quote;
+pub mod semver;
 mod sets;
 pub(crate) mod standard;
+pub(crate) mod strings;
 pub mod time;
+pub mod url;
+
+pub(crate) use maps::{insert_all, insert_entry};
 
 use crate::overload::Overload;
 use crate::types::Type;
@@ -25,6 +36,13 @@ pub(crate) fn overloads() -> Vec<Overload> {
         sets::overloads(),
         lists::overloads(),
         collections::overloads(),
+        strings::overloads(),
+        time::overloads(),
+        url::overloads(),
+        quantity::overloads(),
+        net::overloads(),
+        named_format::overloads(),
+        semver::overloads(),
     ]
     .concat()
 }
@@ -40,10 +58,12 @@ pub(crate) fn types() -> Vec<(&'static str, Type)> {
         ("map", kinds::map(Type::Dyn, Type::Dyn)),
         ("null_type", Type::Null),
         ("string", Type::String),
-        ("type", Type::Type(Type::Dyn.into())),
+        ("type", Type::AnyType),
         ("uint", Type::Uint),
         ("google.protobuf.Duration", Type::Duration),
         ("google.protobuf.Timestamp", Type::Timestamp),
         ("optional_type", kinds::optional(Type::Dyn)),
+        (names::IP, names::opaque(names::IP)),
+        (names::CIDR, names::opaque(names::CIDR)),
     ]
 }

@@ -4,10 +4,18 @@ use std::fmt::Write as _;
 
 /// The text in quotes; what cannot be printed is escaped.
 pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
+    quoted_bytes(text.as_bytes())
+}
+
+/// The bytes, which need not be whole characters, in quotes.
+pub(crate) fn quoted_bytes(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() + 2);
     out.push('"');
-    for c in text.chars() {
-        push_escaped(&mut out, c);
+    for chunk in bytes.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| push_escaped(&mut out, c));
+        for byte in chunk.invalid() {
+            write!(out, "\\x{byte:02x}").expect("a String takes every write");
+        }
     }
     out.push('"');
     out
@@ -44,4 +52,20 @@ fn is_printable(c: char) -> bool {
     }
     // Combining marks are printable only after another character.
     String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_in_quotes() {
+        let check = |text: &str, expect: &str| assert_eq!(quoted(text), expect);
+        check("", r#""""#);
+        check("it's \"a\\b\"", r#""it's \"a\\b\"""#);
+        check("\u{7}\u{8}\u{c}\n\r\t\u{b}\0\u{7f}", r#""\a\b\f\n\r\t\v\x00\x7f""#);
+        check("é😀e\u{301}", "\"é😀e\u{301}\"");
+        check("\u{a0}\u{200b}\u{2028}\u{feff}\u{e000}\u{e0001}", r#""\u00a0\u200b\u2028\ufeff\ue000\U000e0001""#);
+        assert_eq!(quoted_bytes(b"%a\xc3"), r#""%a\xc3""#);
+    }
 }

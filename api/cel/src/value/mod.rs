@@ -7,9 +7,12 @@
 mod compare;
 mod equal;
 mod key;
+mod kind;
 mod list;
+mod literal;
 mod map;
 mod opaque;
+mod owned;
 mod read;
 mod rebuild;
 mod shape;
@@ -20,6 +23,7 @@ use std::sync::Arc;
 
 pub use list::{List, ListIter};
 pub use map::{Map, MapIter};
+pub(crate) use key::{whole_int, whole_uint};
 pub use opaque::Opaque;
 pub use shape::{Field, ListSemantics, ListShape, ObjectShape, Shape};
 pub use table::Table;

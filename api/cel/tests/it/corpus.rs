@@ -12,6 +12,7 @@ use quorate_cel::environment::Library;
 use quorate_cel::error::{Issues, Stage};
 use quorate_cel::parser;
 
+use crate::evaluation;
 use crate::record::{Record, corpus_directory, files};
 
 /// One answer that is not as expected.
@@ -92,6 +93,7 @@ fn compare(record: &Record, library: &Arc<Library>, differences: &mut Vec<Differ
         }
         (Ok(_), Some((stage, text))) => differ("stage", format!("{stage} {text}"), "none".to_owned()),
         (Ok(checked), None) => {
+            evaluation::compare(record, &environment, &checked, &mut differ);
             if let Some(expected) = record.json["type"].as_str() {
                 differ("type", expected.to_owned(), checked.result_type().to_string());
             }

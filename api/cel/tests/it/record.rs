@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quorate_cel::environment::{Environment, Library};
+use quorate_cel::record::decode_type;
 use quorate_cel::types::Type;
 use serde_json::Value as Json;
 
@@ -64,31 +65,10 @@ fn read(path: &Path) -> Vec<Record> {
 
 /// A type of the corpus' notation.
 pub(crate) fn read_type(json: &Json) -> Type {
-    if let Some(name) = json.as_str() {
-        return match name {
-            "int" => Type::Int,
-            "uint" => Type::Uint,
-            "double" => Type::Double,
-            "bool" => Type::Bool,
-            "string" => Type::String,
-            "bytes" => Type::Bytes,
-            "null" => Type::Null,
-            "timestamp" => Type::Timestamp,
-            "duration" => Type::Duration,
-            "dyn" => Type::Dyn,
-            other => panic!("unknown type {other}"),
-        };
-    }
-    let within = |field: &str| json.get(field);
-    if let Some(element) = within("list") {
-        return Type::List(Arc::new(read_type(element)));
-    }
-    if let Some(pair) = within("map") {
-        return Type::Map(Arc::new(read_type(&pair[0])), Arc::new(read_type(&pair[1])));
-    }
-    if let Some(of) = within("type") {
-        return Type::Type(Arc::new(read_type(of)));
-    }
-    let name = within("message").and_then(Json::as_str).expect("a type of the corpus");
-    Type::Object(name.into())
+    decode_type(&tree(json)).expect("a type of the corpus")
+}
+
+/// JSON as a tree of the crate that the engine reads.
+pub(crate) fn tree(json: &Json) -> quorate_meta::Value {
+    json.clone().into()
 }

@@ -80,9 +80,7 @@ fn add_arguments<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 /// `left + right`; a list that nothing else holds grows in place.
 pub(crate) fn add<'a>(left: Value<'a>, right: &Value<'a>) -> Result<Value<'a>, EvalError> {
     Ok(match (left, right) {
-        (Value::Int(left), Value::Int(right)) => {
-            Value::Int(left.checked_add(*right).ok_or(EvalError::new(INT_OVERFLOW))?)
-        }
+        (Value::Int(left), Value::Int(right)) => Value::Int(left.checked_add(*right).ok_or(EvalError::new(INT_OVERFLOW))?),
         (Value::Uint(left), Value::Uint(right)) => {
             Value::Uint(left.checked_add(*right).ok_or(EvalError::new(UINT_OVERFLOW))?)
         }
@@ -167,7 +165,7 @@ fn negate_argument<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> 
 }
 
 /// `-value`.
-pub(crate) fn negate<'a>(value: &Value<'a>) -> Result<Value<'a>, EvalError> {
+fn negate<'a>(value: &Value<'a>) -> Result<Value<'a>, EvalError> {
     Ok(match value {
         Value::Int(value) => Value::Int(value.checked_neg().ok_or(EvalError::new(INT_OVERFLOW))?),
         Value::Double(value) => Value::Double(-value),
@@ -176,20 +174,17 @@ pub(crate) fn negate<'a>(value: &Value<'a>) -> Result<Value<'a>, EvalError> {
             Value::Duration(crate::library::time::Duration::from_nanos(nanos))
         }
         Value::Bool(_) => return Err(EvalError::no_such_overload()),
-        _ => return Err(EvalError::new("no such overload: -_")),
+        value => return Err(EvalError::no_operator(value, "-_")),
     })
 }
 
 /// The error of an operator whose left operand has a type that knows it, or not.
-fn no_operand(left: &Value<'_>, function: &'static str) -> EvalError {
-    use Value::{Bytes, Double, Duration, Int, List, String, Timestamp, Uint};
+fn no_operand(left: &Value<'_>, function: &str) -> EvalError {
+    use Value::{Bytes, Double, Int, List, Uint};
     let known = match function {
-        "_+_" => {
-            matches!(left, Int(_) | Uint(_) | Double(_) | String(_) | Bytes(_) | List(_) | Duration(_) | Timestamp(_))
-        }
-        "_-_" => matches!(left, Int(_) | Uint(_) | Double(_) | Duration(_) | Timestamp(_)),
+        "_+_" => matches!(left, Int(_) | Uint(_) | Double(_) | Bytes(_) | List(_)),
         "_%_" => matches!(left, Int(_) | Uint(_)),
         _ => matches!(left, Int(_) | Uint(_) | Double(_)),
     };
-    if known { EvalError::no_such_overload() } else { EvalError::new(format!("no such overload: {function}")) }
+    if known { EvalError::no_such_overload() } else { EvalError::no_operator(left, function) }
 }

@@ -10,8 +10,6 @@ use crate::overload::{ArgumentEstimate, Call, CallEstimate, Cost, Estimate, Over
 use crate::types::Type;
 use crate::value::{Text, Value};
 
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
-
 /// Every conversion.
 pub(super) fn overloads() -> Vec<Overload> {
     use Type::{Bool, Bytes, Double, Duration, Dyn, Int, String, Timestamp, Uint};
@@ -159,7 +157,7 @@ fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         Value::Uint(value) => Value::string(value.to_string()),
         Value::Double(value) => Value::string(format_double(*value)),
         Value::Timestamp(value) => Value::string(value.to_string()),
-        Value::Duration(value) => Value::string(seconds(*value)),
+        Value::Duration(value) => Value::string(value.to_string()),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Value::string(text),
             Err(_) => return Err(EvalError::new("invalid UTF-8 in bytes, cannot convert to string")),
@@ -178,18 +176,6 @@ fn to_timestamp<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         }),
         value => Err(failed(value, "google.protobuf.Timestamp")),
     }
-}
-
-/// A duration as seconds with as many decimals as it needs.
-fn seconds(value: Duration) -> String {
-    let sign = if value.nanos() < 0 { "-" } else { "" };
-    let nanos = value.nanos().unsigned_abs();
-    let (whole, rest) = (nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
-    if rest == 0 {
-        return format!("{sign}{whole}s");
-    }
-    let fraction = format!("{rest:09}");
-    format!("{sign}{whole}.{}s", fraction.trim_end_matches('0'))
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "checked to fit")]

@@ -39,7 +39,8 @@ fn estimate_of_list(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
 }
 
 fn size<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let size = arguments.first().and_then(Value::size).ok_or(EvalError::new("no such overload: size"))?;
+    let value = arguments.first().ok_or(EvalError::no_such_overload())?;
+    let size = value.size().ok_or_else(|| EvalError::no_operator(value, "size"))?;
     i64::try_from(size).map(Value::Int).map_err(|_| EvalError::new("integer overflow"))
 }
 
@@ -56,7 +57,7 @@ pub(crate) fn contains(item: &Value<'_>, container: &Value<'_>) -> Result<bool, 
         Value::List(list) => {
             let mut failed = None;
             for element in list.iter() {
-                match element.equals(item) {
+                match item.equals(&element) {
                     Ok(true) => return Ok(true),
                     Ok(false) => {}
                     Err(error) => failed = failed.or(Some(error)),

@@ -11,9 +11,10 @@ mod text;
 
 use crate::overload::Overload;
 
-pub(crate) use arithmetic::{add, negate};
-pub(crate) use membership::contains;
+pub(crate) use arithmetic::add;
+pub(crate) use double::format_double;
 pub(crate) use show::show;
+pub(crate) use membership::contains;
 
 /// Every overload of the language itself.
 pub(super) fn overloads() -> Vec<Overload> {

@@ -36,6 +36,14 @@ pub enum TimestampError {
     Overflow,
 }
 
+impl TimestampError {
+    /// Whether the text has not the form of a timestamp.
+    #[must_use]
+    pub fn is_malformed(self) -> bool {
+        self == Self::Malformed
+    }
+}
+
 impl Timestamp {
     /// `seconds` and `nanos` after 1970 began, in UTC; an error outside the years 1 to 9999.
     pub fn from_unix(seconds: i64, nanos: u32) -> Result<Self, &'static str> {
