@@ -26,7 +26,7 @@ struct Search<'c> {
     issues: Vec<Issue>,
 }
 
-impl Search<'_> {
+impl<'c> Search<'c> {
     fn report(&mut self, at: ExprId, message: String) {
         let ast = &self.checked.ast;
         let position = ast.positions.get(at as usize).map_or(0, |position| *position as usize);
@@ -104,57 +104,48 @@ impl Search<'_> {
     }
 
     fn call(&mut self, id: ExprId, function: &str, target: Option<&Expr>, arguments: &[Expr]) {
-        if function == FORMAT {
-            return self.format(id, target, arguments);
+        if let (FORMAT, Some(format), [Expr { kind: ExprKind::List { elements, .. }, .. }]) =
+            (function, target.and_then(text), arguments)
+        {
+            return self.format(id, format, elements);
         }
-        let Some(Expr { id: at, kind: ExprKind::Literal(literal) }) = arguments.first() else {
-            return;
-        };
+        let Some(argument @ Expr { kind: ExprKind::Literal(literal), .. }) = arguments.first() else { return };
         let refused = match function {
             "duration" | "timestamp" => self.is_refused(id, literal),
-            "matches" => matches!(literal, Literal::String(pattern) if target.is_some() && regex::check(pattern).is_err()),
+            "matches" => text(argument).is_some_and(|pattern| regex::check(pattern).is_err()),
             _ => false,
         };
         if refused {
-            self.report(*at, format!("invalid {function} argument"));
+            self.report(argument.id, format!("invalid {function} argument"));
         }
     }
 
-    /// A constant text that is formatted with arguments that are listed.
-    fn format(&mut self, id: ExprId, target: Option<&Expr>, arguments: &[Expr]) {
-        let Some(ExprKind::Literal(Literal::String(text))) = target.map(|target| &target.kind) else { return };
-        let [Expr { kind: ExprKind::List { elements, .. }, .. }] = arguments else { return };
+    fn format(&mut self, call: ExprId, format: &str, arguments: &[Expr]) {
         let checked = self.checked;
-        if let Err(fault) = check_format(text, elements, &|element| checked.type_of(element)) {
-            self.report(fault.at.unwrap_or(id), fault.text);
+        if let Err(fault) = check_format(format, arguments, &|id| checked.type_of(id)) {
+            self.report(fault.at.unwrap_or(call), fault.text);
         }
     }
 
     /// Whether the function that is called fails on a constant.
     fn is_refused(&self, call: ExprId, literal: &Literal) -> bool {
-        let argument = value(literal);
+        let argument = Value::from(literal);
         self.checked.overloads(call).first().is_some_and(|overload| (overload.call)(&[argument]).is_err())
     }
-}
 
-fn value(literal: &Literal) -> Value<'static> {
-    match literal {
-        Literal::Null => Value::Null,
-        Literal::Bool(value) => Value::Bool(*value),
-        Literal::Int(value) => Value::Int(*value),
-        Literal::Uint(value) => Value::Uint(*value),
-        Literal::Double(value) => Value::Double(*value),
-        Literal::String(value) => Value::string(value.clone()),
-        Literal::Bytes(value) => Value::bytes(value.clone()),
-    }
-}
-
-impl<'c> Search<'c> {
     /// The type of an element; of what it holds, when it is marked with `?`.
     fn held(&self, expr: &Expr, optional: bool) -> &'c Type {
         match self.checked.type_of(expr.id) {
             Type::Optional(inner) if optional => inner,
             other => other,
         }
+    }
+}
+
+/// The text of a string literal.
+fn text(expr: &Expr) -> Option<&str> {
+    match &expr.kind {
+        ExprKind::Literal(Literal::String(text)) => Some(text),
+        _ => None,
     }
 }

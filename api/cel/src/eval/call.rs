@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::logic::both;
 use super::{Context, EvalError, Evaluated, evaluate};
 use crate::library::{insert_all, insert_entry, standard};
 use crate::overload::{Cost, Dispatch, Overload};
-use crate::plan::node::{Add, Call, Member, Membership, Target};
+use crate::plan::node::{Add, Call, Node, Target};
 use crate::value::Value;
 
 /// So many arguments are kept without an allocation.
 type Arguments<'a> = SmallVec<[Value<'a>; 3]>;
 
 pub(super) fn add<'a>(add: &'a Add, context: &mut Context<'a>) -> Evaluated<'a> {
-    let (left, right) = both(&add.operands, context)?;
+    let [left, right] = &add.operands;
+    let left = settled(left, context)?;
+    let right = settled(right, context)?;
     let size = |operand: &Evaluated<'a>| operand.as_ref().map_or(1, Value::cost_size);
     let cost = if add.sized { size(&left).saturating_add(size(&right)).div_ceil(10) } else { 1 };
     let sum = match (left, right) {
@@ -26,9 +27,12 @@ pub(super) fn add<'a>(add: &'a Add, context: &mut Context<'a>) -> Evaluated<'a> 
     sum
 }
 
-pub(super) fn membership<'a>(membership: &'a Membership, context: &mut Context<'a>) -> Evaluated<'a> {
-    let item = evaluate(&membership.item, context)?;
-    Ok(Value::Bool(Member::of(&item).is_some_and(|member| membership.members.contains(&member))))
+/// An operand, or why it has failed; a final error goes on.
+fn settled<'a>(node: &'a Node, context: &mut Context<'a>) -> Result<Evaluated<'a>, EvalError> {
+    match evaluate(node, context) {
+        Err(error) if error.is_final() => Err(error),
+        operand => Ok(operand),
+    }
 }
 
 pub(super) fn call<'a>(call: &'a Call, context: &mut Context<'a>) -> Evaluated<'a> {

@@ -84,7 +84,7 @@ impl Planner<'_> {
             return Err(EvalError::new(format!("reference to undefined type: {variable}")));
         }
         let base = self.base(variable)?;
-        Ok(Node::Attribute(Box::new(Attribute { base, qualifiers: Vec::new() })))
+        Ok(Node::Attribute(Box::new(Attribute::new(base))))
     }
 
     fn base(&self, name: &str) -> Result<Base, EvalError> {

@@ -105,6 +105,15 @@ impl<'a> Map<'a> {
         matches!(&self.0, Repr::Tree(_, Shape::Map(_) | Shape::Object(_)))
     }
 
+    /// The data that this reads, and how.
+    #[inline]
+    pub(crate) const fn as_tree(&self) -> Option<(&'a data::Map, &'a Shape)> {
+        match &self.0 {
+            Repr::Tree(map, shape) => Some((map, shape)),
+            _ => None,
+        }
+    }
+
     /// The data of an object with declared fields.
     pub(super) fn object(&self) -> Option<(&'a data::Map, &'a Arc<ObjectShape>)> {
         match &self.0 {

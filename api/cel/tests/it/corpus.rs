@@ -10,6 +10,7 @@ use std::sync::Arc;
 use quorate_cel::checker;
 use quorate_cel::environment::Library;
 use quorate_cel::error::{Issues, Stage};
+use quorate_cel::estimate::{UnknownSizes, estimate};
 use quorate_cel::parser;
 
 use crate::evaluation;
@@ -96,6 +97,10 @@ fn compare(record: &Record, library: &Arc<Library>, differences: &mut Vec<Differ
             evaluation::compare(record, &environment, &checked, &mut differ);
             if let Some(expected) = record.json["type"].as_str() {
                 differ("type", expected.to_owned(), checked.result_type().to_string());
+            }
+            if let Some([min, max]) = record.json["estimate"].as_array().map(Vec::as_slice) {
+                let found = estimate(&checked, &UnknownSizes);
+                differ("estimate", format!("[{min}, {max}]"), format!("[{}, {}]", found.min, found.max));
             }
         }
     }

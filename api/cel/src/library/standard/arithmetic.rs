@@ -80,9 +80,7 @@ fn add_arguments<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 /// `left + right`; a list that nothing else holds grows in place.
 pub(crate) fn add<'a>(left: Value<'a>, right: &Value<'a>) -> Result<Value<'a>, EvalError> {
     Ok(match (left, right) {
-        (Value::Int(left), Value::Int(right)) => {
-            Value::Int(left.checked_add(*right).ok_or(EvalError::new(INT_OVERFLOW))?)
-        }
+        (Value::Int(left), Value::Int(right)) => Value::Int(left.checked_add(*right).ok_or(EvalError::new(INT_OVERFLOW))?),
         (Value::Uint(left), Value::Uint(right)) => {
             Value::Uint(left.checked_add(*right).ok_or(EvalError::new(UINT_OVERFLOW))?)
         }
