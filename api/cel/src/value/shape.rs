@@ -86,6 +86,9 @@ pub struct Field {
 }
 
 impl Shape {
+    /// As JSON says, kept for as long as the program runs.
+    pub const DYN: &'static Self = &Self::Dyn;
+
     /// The static type of data read in this way.
     pub fn to_type(&self) -> Type {
         match self {

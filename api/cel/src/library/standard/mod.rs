@@ -13,8 +13,8 @@ use crate::overload::Overload;
 
 pub(crate) use arithmetic::add;
 pub(crate) use double::format_double;
-pub(crate) use show::show;
 pub(crate) use membership::contains;
+pub(crate) use show::show;
 
 /// Every overload of the language itself.
 pub(super) fn overloads() -> Vec<Overload> {
