@@ -57,7 +57,7 @@ pub(super) fn call<'a>(call: &'a Call, context: &mut Context<'a>) -> Evaluated<'
     let taken = matches!(call.target, Target::One(ref one) if one.function == "cel.@mapInsert");
     let overload = found(&call.target, &arguments);
     let result = match (&call.prepared, overload) {
-        (Some(prepared), Some(_)) => prepared.call(&arguments),
+        (Some(prepared), _) => prepared.call(&arguments),
         (None, Some(_)) if taken => return insert(call, arguments, context),
         (None, Some(overload)) => (overload.call)(&arguments),
         (_, None) => Err(no_such_overload(&call.target, &arguments)),

@@ -3,6 +3,7 @@
 //! Every library gives its overloads as one table: declaration, implementation, run-time cost and estimate side by side.
 
 mod arguments;
+pub mod authorizer;
 mod collections;
 mod cost;
 pub(crate) mod kinds;
@@ -15,6 +16,7 @@ pub(crate) mod number;
 mod optionals;
 pub mod quantity;
 pub(crate) mod quote;
+pub(crate) mod regex;
 pub mod semver;
 mod sets;
 pub(crate) mod standard;
@@ -37,12 +39,14 @@ pub(crate) fn overloads() -> Vec<Overload> {
         lists::overloads(),
         collections::overloads(),
         strings::overloads(),
+        regex::overloads(),
         time::overloads(),
         url::overloads(),
         quantity::overloads(),
         net::overloads(),
         named_format::overloads(),
         semver::overloads(),
+        authorizer::overloads(),
     ]
     .concat()
 }

@@ -80,7 +80,7 @@ impl NamedFormat {
             Self::Dns1123Label => dns_label(text),
             Self::Dns1123Subdomain => name::dns_subdomain(text),
             Self::Dns1035Label => name::dns_1035_label(text),
-            Self::QualifiedName => name::qualified_name(text),
+            Self::QualifiedName => qualified_name(text),
             Self::Dns1123LabelPrefix => dns_label(&as_name(text)),
             Self::Dns1123SubdomainPrefix => name::dns_subdomain(&as_name(text)),
             Self::Dns1035LabelPrefix => name::dns_1035_label(&as_name(text)),
@@ -108,6 +108,15 @@ fn dns_label(text: &str) -> Vec<String> {
         "must not contain dots".clone_into(message);
     }
     wrong
+}
+
+/// As [`name::qualified_name`], but a prefix is measured in bytes.
+fn qualified_name(text: &str) -> Vec<String> {
+    let in_bytes = |message: String| match message.strip_suffix(" characters") {
+        Some(start) if start.starts_with("prefix part must be no more than") => format!("{start} bytes"),
+        _ => message,
+    };
+    name::qualified_name(text).into_iter().map(in_bytes).collect()
 }
 
 /// A prefix as a name that is as good: a dash at the end does not count.

@@ -35,6 +35,7 @@ fn texts_that_do_not_fit() {
     check("dns1123SubdomainPrefix", "-", &["a lowercase RFC 1123 subdomain"]);
     check("dns1123LabelPrefix", "é-", &["a lowercase RFC 1123 label"]);
     check("labelValue", &"a".repeat(64), &["must be no more than 63 bytes"]);
+    check("qualifiedName", &format!("{}/a", "a".repeat(254)), &["prefix part must be no more than 253 bytes"]);
     check("uri", "://x", &["parse \"://x\": missing protocol scheme"]);
     for text in ["", "x", "urn:uuid:123e4567-e89b-12d3-a456-426614174000", "123e4567-e89b-12d3-a456-42661417400"] {
         check("uuid", text, &["does not match the UUID format"]);

@@ -9,10 +9,10 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use format::{FormatFault, check as check_format};
+pub(crate) use format::check as check_format;
 
 use self::text::{Misplaced, quote, trim};
-use super::arguments::{integer, text as argument};
+use super::arguments::{integer, part_of, text as argument, text_value};
 use super::collections::traversal;
 use super::cost::{estimated_tenth, estimated_tenth_sized, estimated_traversal, tenth};
 use super::kinds::list;
@@ -85,13 +85,14 @@ fn integer_or(arguments: &[Value<'_>], at: usize, default: i64) -> Result<i64, E
     if arguments.len() > at { integer(arguments, at) } else { Ok(default) }
 }
 
-/// A part of the first argument, which keeps what holds it.
-fn part<'a>(part: &str) -> Value<'a> {
-    Value::string(part)
+/// A part of `whole`.
+fn part<'a>(whole: &Text<'a>, part: &str) -> Value<'a> {
+    Value::String(part_of(whole, part))
 }
 
 fn char_at<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    text::char_at(argument(arguments, 0)?, integer(arguments, 1)?).map(part).map_err(misplaced)
+    let whole = text_value(arguments, 0)?;
+    text::char_at(whole, integer(arguments, 1)?).map(|taken| part(whole, taken)).map_err(misplaced)
 }
 
 fn index_of<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
@@ -122,21 +123,22 @@ fn replace<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 
 fn split<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let limit = integer_or(arguments, 2, -1)?;
-    let parts = text::split(argument(arguments, 0)?, argument(arguments, 1)?, limit);
-    Ok(Value::list(parts.into_iter().map(part).collect()))
+    let whole = text_value(arguments, 0)?;
+    let parts = text::split(whole, argument(arguments, 1)?, limit);
+    Ok(Value::list(parts.into_iter().map(|taken| part(whole, taken)).collect()))
 }
 
 fn substring<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let (whole, start) = (argument(arguments, 0)?, integer(arguments, 1)?);
+    let (whole, start) = (text_value(arguments, 0)?, integer(arguments, 1)?);
     let taken = match arguments.len() {
         2 => text::substring_from(whole, start),
         _ => text::substring(whole, start, integer(arguments, 2)?),
     };
-    taken.map(part).map_err(misplaced)
+    taken.map(|taken| part(whole, taken)).map_err(misplaced)
 }
 
 fn trimmed<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    argument(arguments, 0).map(trim).map(part)
+    text_value(arguments, 0).map(|whole| part(whole, trim(whole)))
 }
 
 fn join<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {

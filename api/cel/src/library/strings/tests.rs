@@ -30,6 +30,7 @@ fn places() {
     check("é😀é", "é", 1, Ok(0));
     check("é😀é", "😀é", 0, Ok(-1));
     check("é😀é", "é", 2, Ok(2));
+    check("ta©o©αT", "©", 3, Ok(2));
     check("abc", "", 7, Ok(7));
     check("abc", "a", -1, Err(INDEX(-1)));
     assert_eq!((last_index_of("é😀é", "é"), last_index_of("abc", ""), last_index_of("a", "b")), (2, 3, -1));

@@ -72,11 +72,10 @@ pub(super) fn last_index_of_until(text: &str, part: &str, from: i64) -> Result<i
     }
     match offset_of(text, from) {
         Ok(start) if start < text.len() => {
-            let end = text.len().min(start + part.len());
-            // The end of a part that starts in time may lie within a character of the text; then the part is another.
-            let searched = (end..=text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());
-            let found = text[..searched].rfind(part).filter(|at| *at <= start);
-            Ok(found.map_or(-1, |at| index_at(text, at)))
+            // What starts in time ends here at the latest; where that is within a character, nothing ends there.
+            let latest = text.len().min(start + part.len());
+            let end = (0..=latest).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            Ok(text[..end].rfind(part).map_or(-1, |at| index_at(text, at)))
         }
         _ => Ok(-1),
     }

@@ -5,7 +5,7 @@
 use crate::library::number::parse_int;
 
 /// Most digits after the point that a clause may ask for.
-const MAX_PRECISION: i64 = 1_000_000;
+const MAX_PRECISION: i64 = 32_767;
 
 /// What an argument is printed as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,11 +10,14 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use check::{FormatFault, check};
+pub(crate) use check::check;
 
 use self::clause::{Piece, Pieces};
 use self::print::print;
 use crate::value::List;
+
+/// Most bytes of what is formatted.
+const MAX_BYTES: usize = 16 << 20;
 
 /// The text with the arguments put in; arguments that it has no place for are left out.
 pub(super) fn format(text: &str, arguments: &List<'_>) -> Result<String, String> {
@@ -32,6 +35,9 @@ pub(super) fn format(text: &str, arguments: &List<'_>) -> Result<String, String>
             Piece::Copied(_) | Piece::Unfinished => return Err("unexpected end of string".to_owned()),
         };
         out.push_str(&print(clause, &argument).map_err(|error| format!("error during formatting: {error}"))?);
+        if out.len() > MAX_BYTES {
+            return Err(format!("formatted text is longer than {MAX_BYTES} bytes"));
+        }
     }
     Ok(out)
 }

@@ -30,7 +30,7 @@ fn text_and_clauses() {
         "error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing";
     clause("%.s", &format!("{conversion} \"\": invalid syntax"));
     clause("%.99999999999999999999f", &format!("{conversion} \"99999999999999999999\": value out of range"));
-    clause("%.1000001f", "error while parsing precision: precision is above 1000000");
+    clause("%.32768f", "error while parsing precision: precision is above 32767");
 }
 
 #[test]
@@ -41,6 +41,8 @@ fn fixed_and_scientific() {
     printed("%.2f", Value::Double(-1_234_567.891), "-1,234,567.89");
     printed("%.3f", Value::Double(999.9999), "1,000.000");
     printed("%.20f", Value::Double(0.1), "0.10000000000000000555");
+    printed("%.300f", Value::Double(1.5), &format!("1.5{}", "0".repeat(43)));
+    printed("%.256f", Value::Double(2.0), "2");
     printed("%f", Value::string("NaN"), "NaN");
     printed("%f", Value::Double(f64::NEG_INFINITY), "-∞");
     printed("%e", Value::Double(1500.0), "1.500000×10⁰³");
