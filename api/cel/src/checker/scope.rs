@@ -72,6 +72,7 @@ impl<'e> Scope<'e> {
             Some(named) => named.clone(),
             None => match self.environment.object(name) {
                 Some(object) => Type::Object(object.name.clone()),
+                None if let Some(built) = self.environment.library().built_type(name) => built,
                 None => {
                     let constant = well_known::constant(name)?;
                     let reference = Reference::Constant(constant);
@@ -97,7 +98,7 @@ impl<'e> Scope<'e> {
         if let Some(object) = self.environment.object(of) {
             return Some(object.field(field).map(|field| field.shape.to_type()));
         }
-        well_known::field(of, field)
+        self.environment.library().built_field(of, field).or_else(|| well_known::field(of, field))
     }
 }
 

@@ -9,6 +9,7 @@ mod cost;
 pub(crate) mod kinds;
 mod lists;
 mod maps;
+pub mod mutation;
 pub mod named_format;
 pub(crate) mod names;
 pub mod net;

@@ -128,7 +128,7 @@ pub(super) fn same_element(left: &Value<'_>, right: &Value<'_>, keys: &[crate::a
 }
 
 fn equal_maps(left: &Map<'_>, right: &Map<'_>, steps: &mut u64) -> Result<bool, EvalError> {
-    if left.len() != right.len() {
+    if left.len() != right.len() || left.type_name() != right.type_name() {
         return Ok(false);
     }
     if !undeclared_fields_equal(left, right, steps)? {

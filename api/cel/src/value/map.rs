@@ -93,6 +93,15 @@ impl<'a> Map<'a> {
         }
     }
 
+    /// Name of the object type that an expression built.
+    pub fn type_name(&self) -> Option<&str> {
+        match &self.0 {
+            Repr::Shared(table) => table.type_name(),
+            Repr::Borrowed(table) => table.type_name(),
+            Repr::Tree(..) => None,
+        }
+    }
+
     /// The entries.
     pub fn iter(&self) -> MapIter<'_, 'a> {
         MapIter(match &self.0 {
